@@ -1,0 +1,36 @@
+# Libraries. cJSON and GSL are needed; MPI, CUDA and NCCL are found or left out.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(cjson REQUIRED IMPORTED_TARGET libcjson)
+pkg_check_modules(gsl REQUIRED IMPORTED_TARGET gsl)
+
+set(GRADWEAVE_HAVE_MPI FALSE)
+if(GRADWEAVE_MPI)
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  find_package(MPI COMPONENTS C QUIET)
+  set(GRADWEAVE_HAVE_MPI ${MPI_C_FOUND})
+endif()
+
+set(GRADWEAVE_HAVE_CUDA FALSE)
+if(GRADWEAVE_CUDA)
+  find_package(CUDAToolkit QUIET)
+  if(CUDAToolkit_FOUND AND TARGET CUDA::cudart_static)
+    set(GRADWEAVE_HAVE_CUDA TRUE)
+  endif()
+endif()
+
+set(GRADWEAVE_HAVE_NCCL FALSE)
+if(GRADWEAVE_NCCL AND GRADWEAVE_HAVE_CUDA)
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+  if(NCCL_INCLUDE_DIR AND NCCL_LIBRARY)
+    set(GRADWEAVE_HAVE_NCCL TRUE)
+    add_library(NCCL::NCCL UNKNOWN IMPORTED)
+    set_target_properties(NCCL::NCCL PROPERTIES
+      IMPORTED_LOCATION ${NCCL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${NCCL_INCLUDE_DIR})
+  endif()
+endif()
+
+message(STATUS "gradweave: MPI ${GRADWEAVE_HAVE_MPI}, CUDA ${GRADWEAVE_HAVE_CUDA}, "
+               "NCCL ${GRADWEAVE_HAVE_NCCL}")

@@ -1,0 +1,31 @@
+# What all rooms share: the language, the warnings, the sanitizers, and how a room is declared.
+
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+add_library(gradweave_options INTERFACE)
+target_include_directories(gradweave_options INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(gradweave_options INTERFACE _GNU_SOURCE)
+target_compile_options(gradweave_options INTERFACE
+  -Wall -Wextra -Wshadow -Wconversion -ffp-contract=off -fvisibility=hidden
+  $<$<BOOL:${GRADWEAVE_WERROR}>:-Werror>)
+if(GRADWEAVE_SANITIZE)
+  set(sanitize -fsanitize=${GRADWEAVE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_compile_options(gradweave_options INTERFACE ${sanitize})
+  target_link_options(gradweave_options INTERFACE ${sanitize})
+endif()
+
+# gradweave_room(NAME SOURCES file... USES room-or-library...)
+# A room is a static library; what it may include is what it USES (tests/rooms.cmake holds it to that).
+function(gradweave_room name)
+  cmake_parse_arguments(room "" "" "SOURCES;USES" ${ARGN})
+  add_library(${name} STATIC ${room_SOURCES})
+  target_link_libraries(${name} PUBLIC gradweave_options ${room_USES})
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME gradweave_${name})
+endfunction()

@@ -1,0 +1,16 @@
+/* What every room speaks. */
+#ifndef GW_CORE_CORE_H
+#define GW_CORE_CORE_H
+
+#include "core/clock.h"
+#include "core/curve.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/log.h"
+#include "core/random.h"
+#include "core/regression.h"
+#include "core/statistics.h"
+#include "core/status.h"
+#include "core/units.h"
+
+#endif

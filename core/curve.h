@@ -1,0 +1,49 @@
+/*
+ * Cost curves: how long a collective takes for the bytes that one worker contributes, and how long
+ * a compressor takes for the elements of a group. Straight, n log n, or measured points (contract,
+ * "Cluster").
+ */
+#ifndef GW_CORE_CURVE_H
+#define GW_CORE_CURVE_H
+
+#include <stddef.h>
+
+#include "core/status.h"
+
+struct gw_curve_point {
+    double size;   /* bytes or elements, > 0 */
+    double time_s; /* >= 0 */
+};
+
+/*
+ * With `points` the coefficients are ignored; without, the curve is
+ * fixed_s + per_unit_s * n + per_nlog2n_s * n * log2(n). For a collective, fixed_s is alpha,
+ * per_unit_s beta.
+ */
+struct gw_curve {
+    double fixed_s;
+    double per_unit_s;
+    double per_nlog2n_s;
+    size_t point_count;            /* 0 or >= 2 */
+    struct gw_curve_point *points; /* owned; sizes strictly ascending */
+};
+
+/* Seconds at size n >= 0. What has no size costs nothing: 0 at n = 0. Never below zero. */
+double gw_curve_time(const struct gw_curve *curve, double n);
+
+/* The startup: the curve's value extrapolated to size zero, in seconds, never below zero. */
+double gw_curve_startup(const struct gw_curve *curve);
+
+/*
+ * A copy with the startup multiplied by `startup_factor` and everything above it by `slope_factor`:
+ * what a growth law in the number of workers does to a curve.
+ */
+enum gw_status gw_curve_scaled(const struct gw_curve *curve, double startup_factor,
+                               double slope_factor, struct gw_curve *out, struct gw_error *error);
+
+enum gw_status gw_curve_copy(const struct gw_curve *curve, struct gw_curve *out,
+                             struct gw_error *error);
+
+void gw_curve_free(struct gw_curve *curve);
+
+#endif

@@ -1,0 +1,262 @@
+#include "core/json.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+
+static const double largest_exact_integer = 9007199254740992.0; /* 2^53 */
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
+                             struct gw_error *error) {
+    const char *end = NULL;
+    if (strlen(text) != length) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected JSON text, found a zero byte", file);
+    }
+    *document = cJSON_ParseWithOpts(text, &end, 1);
+    if (*document != NULL) {
+        return GW_OK;
+    }
+    size_t line = 1;
+    size_t column = 1;
+    for (const char *c = text; end != NULL && c < end && *c != '\0'; c++) {
+        column = *c == '\n' ? 1 : column + 1;
+        line += *c == '\n';
+    }
+    return gw_fail(error, GW_BAD_INPUT, "%s: line %zu, column %zu: expected valid JSON", file, line,
+                   column);
+}
+
+enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    GW_TRY(gw_file_read(path, &text, &length, error));
+    enum gw_status status = gw_json_parse(text, length, path, document, error);
+    free(text);
+    return status;
+}
+
+enum gw_status gw_json_root(const cJSON *document, const char *file, const char *schema,
+                            struct gw_json *root, struct gw_error *error) {
+    *root = (struct gw_json){.node = document, .file = file};
+    GW_TRY(gw_json_object(root, error));
+    struct gw_json place = gw_json_member(root, "schema");
+    if (!cJSON_IsString(place.node) || strcmp(place.node->valuestring, schema) != 0) {
+        char expected[96];
+        snprintf(expected, sizeof expected, "\"%s\"", schema);
+        return gw_json_expected(&place, expected, error);
+    }
+    return GW_OK;
+}
+
+static void set_path(struct gw_json *place, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A path too long for its field is cut: it only serves messages. */
+static void set_path(struct gw_json *place, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(place->path, sizeof place->path, format, arguments);
+    va_end(arguments);
+}
+
+struct gw_json gw_json_member(const struct gw_json *object, const char *key) {
+    struct gw_json place = {.node = cJSON_GetObjectItemCaseSensitive(object->node, key),
+                            .file = object->file};
+    set_path(&place, "%s%s%s", object->path, object->path[0] == '\0' ? "" : ".", key);
+    return place;
+}
+
+struct gw_json gw_json_item(const struct gw_json *array, const cJSON *node, size_t index) {
+    struct gw_json place = {.node = node, .file = array->file};
+    set_path(&place, "%s[%zu]", array->path, index);
+    return place;
+}
+
+/* ---- checking ------------------------------------------------------------------------------ */
+
+/* The fewest digits that read back as the same number; at least 15, as cJSON prints. */
+static void print_number(double value, char *out, size_t size) {
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, size, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) {
+            return;
+        }
+    }
+}
+
+static void describe(const cJSON *node, char *out, size_t size) {
+    if (node == NULL) {
+        snprintf(out, size, "nothing");
+    } else if (cJSON_IsNumber(node)) {
+        print_number(node->valuedouble, out, size);
+    } else if (cJSON_IsString(node)) {
+        snprintf(out, size, "\"%.40s%s\"", node->valuestring,
+                 strlen(node->valuestring) > 40 ? "..." : "");
+    } else if (cJSON_IsArray(node)) {
+        snprintf(out, size, cJSON_GetArraySize(node) == 0 ? "an empty array" : "an array");
+    } else if (cJSON_IsObject(node)) {
+        snprintf(out, size, "an object");
+    } else {
+        snprintf(out, size, "%s",
+                 cJSON_IsNull(node)   ? "null"
+                 : cJSON_IsTrue(node) ? "true"
+                                      : "false");
+    }
+}
+
+enum gw_status gw_json_expected(const struct gw_json *place, const char *expected,
+                                struct gw_error *error) {
+    char got[64];
+    describe(place->node, got, sizeof got);
+    return gw_fail(error, GW_BAD_INPUT, "%s: %s%sexpected %s, got %s", place->file, place->path,
+                   place->path[0] == '\0' ? "" : ": ", expected, got);
+}
+
+enum gw_status gw_json_text(const struct gw_json *place, const char **out, struct gw_error *error) {
+    if (!cJSON_IsString(place->node)) {
+        return gw_json_expected(place, "a string", error);
+    }
+    *out = place->node->valuestring;
+    return GW_OK;
+}
+
+enum gw_status gw_json_object(const struct gw_json *place, struct gw_error *error) {
+    return cJSON_IsObject(place->node) ? GW_OK : gw_json_expected(place, "an object", error);
+}
+
+enum gw_status gw_json_array(const struct gw_json *place, struct gw_error *error) {
+    return cJSON_IsArray(place->node) ? GW_OK : gw_json_expected(place, "an array", error);
+}
+
+enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
+                                    struct gw_error *error) {
+    if (!cJSON_IsNumber(place->node) || !isfinite(place->node->valuedouble) ||
+        place->node->valuedouble < 0) {
+        return gw_json_expected(place, "a finite number >= 0", error);
+    }
+    *out = place->node->valuedouble;
+    return GW_OK;
+}
+
+enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct gw_error *error) {
+    if (!cJSON_IsNumber(place->node) || !isfinite(place->node->valuedouble) ||
+        !(place->node->valuedouble > 0)) {
+        return gw_json_expected(place, "a finite number > 0", error);
+    }
+    *out = place->node->valuedouble;
+    return GW_OK;
+}
+
+enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,
+                               struct gw_error *error) {
+    double value = cJSON_IsNumber(place->node) ? place->node->valuedouble : -1;
+    if (!(value >= (double)minimum) || value > largest_exact_integer || floor(value) != value) {
+        return gw_json_expected(place, minimum == 0 ? "an integer >= 0" : "a positive integer",
+                                error);
+    }
+    *out = (uint64_t)value;
+    return GW_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+enum gw_status gw_json_put(cJSON *object, const char *key, cJSON *value, struct gw_error *error) {
+    if (value == NULL) {
+        return gw_fail_memory(error, "building JSON");
+    }
+    cJSON_bool done = cJSON_GetObjectItemCaseSensitive(object, key) != NULL
+                          ? cJSON_ReplaceItemInObjectCaseSensitive(object, key, value)
+                          : cJSON_AddItemToObject(object, key, value);
+    if (!done) {
+        cJSON_Delete(value);
+        return gw_fail_memory(error, "building JSON");
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_json_put_number(cJSON *object, const char *key, double value,
+                                  struct gw_error *error) {
+    return gw_json_put(object, key, cJSON_CreateNumber(value), error);
+}
+
+enum gw_status gw_json_put_text(cJSON *object, const char *key, const char *value,
+                                struct gw_error *error) {
+    return gw_json_put(object, key, cJSON_CreateString(value), error);
+}
+
+enum gw_status gw_json_put_texts(cJSON *object, const char *key, char *const *texts, size_t count,
+                                 struct gw_error *error) {
+    if (count == 0) {
+        return GW_OK;
+    }
+    cJSON *array = cJSON_CreateArray();
+    GW_TRY(gw_json_put(object, key, array, error));
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(gw_json_append(array, cJSON_CreateString(texts[i]), error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error) {
+    if (value == NULL || !cJSON_AddItemToArray(array, value)) {
+        cJSON_Delete(value);
+        return gw_fail_memory(error, "building JSON");
+    }
+    return GW_OK;
+}
+
+/* cJSON is content with 15 digits that miss the number by one rounding; those it must print as
+ * given. */
+static bool make_exact(cJSON *node) {
+    if (cJSON_IsNumber(node) && isfinite(node->valuedouble)) {
+        char shortest[32];
+        char fifteen[32];
+        print_number(node->valuedouble, shortest, sizeof shortest);
+        snprintf(fifteen, sizeof fifteen, "%.15g", node->valuedouble);
+        if (strcmp(shortest, fifteen) != 0) {
+            node->valuestring = cJSON_malloc(sizeof shortest);
+            if (node->valuestring == NULL) {
+                return false;
+            }
+            memcpy(node->valuestring, shortest, sizeof shortest);
+            node->type = cJSON_Raw;
+        }
+    }
+    cJSON *child = NULL;
+    cJSON_ArrayForEach(child, node) {
+        if (!make_exact(child)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error) {
+    cJSON *copy = cJSON_Duplicate(document, 1);
+    char *printed = copy != NULL && make_exact(copy) ? cJSON_Print(copy) : NULL;
+    cJSON_Delete(copy);
+    size_t length = printed == NULL ? 0 : strlen(printed);
+    *text = printed == NULL ? NULL : malloc(length + 2);
+    if (*text == NULL) {
+        cJSON_free(printed);
+        return gw_fail_memory(error, "printing JSON");
+    }
+    memcpy(*text, printed, length);
+    memcpy(*text + length, "\n", 2);
+    cJSON_free(printed);
+    return GW_OK;
+}
+
+enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error) {
+    char *text = NULL;
+    GW_TRY(gw_json_print(document, &text, error));
+    enum gw_status status = gw_file_write(path, text, strlen(text), error);
+    free(text);
+    return status;
+}

@@ -1,0 +1,67 @@
+/*
+ * Reading JSON with errors that name the file and the place in it, over cJSON:
+ *     resnet50.json: tensors[12].elements: expected a positive integer, got -3
+ */
+#ifndef GW_CORE_JSON_H
+#define GW_CORE_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+/* A value and where it stands: the file's name and the path from the document's root ("" there). */
+struct gw_json {
+    const cJSON *node; /* NULL: absent */
+    const char *file;
+    char path[160];
+};
+
+/* Parses `text`; `file` names it in messages. The caller frees *document with cJSON_Delete. */
+enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
+                             struct gw_error *error);
+
+/* Reads and parses the file at `path`. */
+enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error *error);
+
+/* The document as a place; fails unless it is an object whose "schema" is `schema`. */
+enum gw_status gw_json_root(const cJSON *document, const char *file, const char *schema,
+                            struct gw_json *root, struct gw_error *error);
+
+struct gw_json gw_json_member(const struct gw_json *object, const char *key);
+struct gw_json gw_json_item(const struct gw_json *array, const cJSON *node, size_t index);
+
+/* "<file>: <path>: expected <expected>, got <what is there>", with GW_BAD_INPUT. */
+enum gw_status gw_json_expected(const struct gw_json *place, const char *expected,
+                                struct gw_error *error);
+
+/* The place must hold ... */
+enum gw_status gw_json_text(const struct gw_json *place, const char **out, struct gw_error *error);
+enum gw_status gw_json_object(const struct gw_json *place, struct gw_error *error);
+enum gw_status gw_json_array(const struct gw_json *place, struct gw_error *error);
+enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
+                                    struct gw_error *error);
+enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct gw_error *error);
+/* ... an integer in [minimum, 2^53], which a double holds exactly. */
+enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,
+                               struct gw_error *error);
+
+/* Sets or replaces a member of an object that is being written; fails only when out of memory. */
+enum gw_status gw_json_put(cJSON *object, const char *key, cJSON *value, struct gw_error *error);
+enum gw_status gw_json_put_number(cJSON *object, const char *key, double value,
+                                  struct gw_error *error);
+enum gw_status gw_json_put_text(cJSON *object, const char *key, const char *value,
+                                struct gw_error *error);
+/* An array of strings, or nothing if there are none. */
+enum gw_status gw_json_put_texts(cJSON *object, const char *key, char *const *texts, size_t count,
+                                 struct gw_error *error);
+enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error);
+
+/* The document as text, ending in a newline (caller frees), and the same into a file, atomically.
+ */
+enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error);
+enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error);
+
+#endif

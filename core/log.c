@@ -1,0 +1,67 @@
+#include "core/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/units.h"
+
+static enum gw_log_level current_level = GW_LOG_NORMAL;
+
+void gw_log_set_level(enum gw_log_level level) {
+    current_level = level;
+}
+
+void gw_log(enum gw_log_level level, const char *format, ...) {
+    if (level > current_level || current_level == GW_LOG_QUIET) {
+        return;
+    }
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    (void)fprintf(stderr, "%s\n", line);
+}
+
+int gw_log_on_terminal(void) {
+    return isatty(STDERR_FILENO) || getenv("GRADWEAVE_TERMINAL") != NULL;
+}
+
+struct gw_progress gw_progress_begin(const char *title, int wanted) {
+    return (struct gw_progress){
+        .title = title,
+        .started_s = gw_clock_now_s(),
+        .visible = wanted && current_level != GW_LOG_QUIET && gw_log_on_terminal(),
+    };
+}
+
+void gw_progress_update(struct gw_progress *progress, double share, const char *what) {
+    enum { width = 30 };
+    double now = gw_clock_now_s();
+    if (!progress->visible || now - progress->started_s < 1 || now - progress->drawn_s < 0.1) {
+        return;
+    }
+    progress->drawn_s = now;
+    char bar[width + 1];
+    for (int i = 0; i < width; i++) {
+        bar[i] = share * width > i + 0.5 ? '#' : '.';
+    }
+    bar[width] = '\0';
+    char left[GW_UNITS_SIZE] = "?";
+    if (share > 0) {
+        snprintf(left, sizeof left, "%.0f s", (now - progress->started_s) * (1 - share) / share);
+    }
+    (void)fprintf(stderr, "\r%s [%s] %3.0f%%, %s left  %.40s\033[K", progress->title, bar,
+                  100 * share, left, what);
+    (void)fflush(stderr);
+}
+
+void gw_progress_end(struct gw_progress *progress) {
+    if (progress->drawn_s > 0) {
+        (void)fprintf(stderr, "\r\033[K");
+        (void)fflush(stderr);
+    }
+}

@@ -1,0 +1,29 @@
+/* Messages and progress for a person, on stderr; stdout belongs to results. */
+#ifndef GW_CORE_LOG_H
+#define GW_CORE_LOG_H
+
+enum gw_log_level { GW_LOG_QUIET, GW_LOG_NORMAL, GW_LOG_VERBOSE };
+
+void gw_log_set_level(enum gw_log_level level);
+
+/* One line; shown from `level` up. */
+void gw_log(enum gw_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * A bar on stderr, if that is a terminal (or GRADWEAVE_TERMINAL says that it ends in one) and the
+ * work has lasted more than a second. Also usable where nothing is shown: then it does nothing.
+ */
+struct gw_progress {
+    const char *title;
+    double started_s, drawn_s;
+    int visible;
+};
+
+struct gw_progress gw_progress_begin(const char *title, int wanted);
+void gw_progress_update(struct gw_progress *progress, double share, const char *what);
+void gw_progress_end(struct gw_progress *progress);
+
+/* Whether progress may be drawn in this process. */
+int gw_log_on_terminal(void);
+
+#endif

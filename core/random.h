@@ -1,0 +1,22 @@
+/* Random numbers over GSL, reproducible from a seed. */
+#ifndef GW_CORE_RANDOM_H
+#define GW_CORE_RANDOM_H
+
+#include <stdint.h>
+
+#include "core/status.h"
+
+struct gw_random;
+
+/* `stream` gives independent sequences from one seed (a worker, an iteration, a test case). */
+enum gw_status gw_random_open(struct gw_random **out, uint64_t seed, uint64_t stream,
+                              struct gw_error *error);
+void gw_random_close(struct gw_random *random);
+
+double gw_random_uniform(struct gw_random *random);                 /* [0, 1) */
+uint64_t gw_random_below(struct gw_random *random, uint64_t limit); /* 0 .. limit-1, limit >= 1 */
+double gw_random_normal(struct gw_random *random, double sigma);
+/* exp(normal) scaled to mean 1: relative noise of standard deviation `sigma` in the logarithm. */
+double gw_random_noise(struct gw_random *random, double sigma);
+
+#endif

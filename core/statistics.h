@@ -1,0 +1,33 @@
+/* Order statistics of repeated measurements, over GSL. */
+#ifndef GW_CORE_STATISTICS_H
+#define GW_CORE_STATISTICS_H
+
+#include <stddef.h>
+
+/* All in the unit of the values. */
+struct gw_summary {
+    size_t count;
+    double mean, sd; /* sd: sample standard deviation, 0 for one value */
+    double median, p5, p95;
+    double median_low, median_high; /* 95% confidence interval of the median */
+};
+
+/*
+ * Sorts `values` in place (count >= 1) and summarises them. The interval is the distribution-free
+ * one between order statistics, from the binomial law of how many values lie below the median; with
+ * too few values for 95% it is the whole range.
+ */
+void gw_summarise(double *values, size_t count, struct gw_summary *out);
+
+/* Half the width of the median's interval over the median: how well the median is known. */
+double gw_summary_relative_error(const struct gw_summary *summary);
+
+/* Mean and standard deviation of values that are seen once (Welford's recurrence). */
+struct gw_running {
+    size_t count;
+    double mean, squares;
+};
+void gw_running_add(struct gw_running *running, double value);
+double gw_running_sd(const struct gw_running *running);
+
+#endif

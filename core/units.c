@@ -1,0 +1,66 @@
+#include "core/units.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct unit {
+    double size;
+    const char *name;
+};
+
+/* Four significant digits in the largest unit that leaves at least 1 before the point. */
+static const char *format(double value, const struct unit *units, int count, char *out) {
+    int u = 0;
+    while (u < count - 1 && fabs(value) < 0.9995 * units[u].size) {
+        u++;
+    }
+    double scaled = value / units[u].size;
+    int digits = fabs(scaled) < 9.9995   ? 3
+                 : fabs(scaled) < 99.995 ? 2
+                 : fabs(scaled) < 999.95 ? 1
+                                         : 0;
+    snprintf(out, GW_UNITS_SIZE, "%.*f %s", digits, scaled, units[u].name);
+    return out;
+}
+
+const char *gw_format_seconds(double seconds, char out[GW_UNITS_SIZE]) {
+    static const struct unit units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    if (seconds == 0) {
+        snprintf(out, GW_UNITS_SIZE, "0 s");
+        return out;
+    }
+    return format(seconds, units, 4, out);
+}
+
+const char *gw_format_bytes(double bytes, char out[GW_UNITS_SIZE]) {
+    static const struct unit units[] = {
+        {1099511627776.0, "TiB"}, {1073741824.0, "GiB"}, {1048576.0, "MiB"}, {1024.0, "KiB"}};
+    if (fabs(bytes) < 1024) {
+        snprintf(out, GW_UNITS_SIZE, "%.0f B", bytes);
+        return out;
+    }
+    return format(bytes, units, 4, out);
+}
+
+const char *gw_format_count(double count, char out[GW_UNITS_SIZE]) {
+    char plain[GW_UNITS_SIZE];
+    int length = snprintf(plain, sizeof plain, "%.0f", count);
+    if (length > 20) {
+        snprintf(out, GW_UNITS_SIZE, "%.6g", count);
+        return out;
+    }
+    int used = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && plain[i - 1] != '-') {
+            out[used++] = ',';
+        }
+        out[used++] = plain[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]) {
+    snprintf(out, GW_UNITS_SIZE, "%+.1f%%", 100 * share);
+    return out;
+}

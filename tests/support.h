@@ -1,0 +1,66 @@
+/* What several test programs need; after cmocka.h and the headers that it wants. */
+#ifndef GW_TESTS_SUPPORT_H
+#define GW_TESTS_SUPPORT_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Whether two numbers agree to `relative`; shows them if not. */
+static inline bool near(double actual, double expected, double relative) {
+    if (fabs(actual - expected) <= relative * fabs(expected)) {
+        return true;
+    }
+    print_error("%.17g, expected %.17g\n", actual, expected);
+    return false;
+}
+
+/* The seed of random cases: GRADWEAVE_SEED, or the time; printed, so that a run can be repeated. */
+static inline uint64_t choose_seed(void) {
+    const char *given = getenv("GRADWEAVE_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 10) : (uint64_t)time(NULL);
+    printf("GRADWEAVE_SEED=%llu\n", (unsigned long long)seed);
+    (void)fflush(stdout);
+    return seed;
+}
+
+/* A folder for one test's files: setup and teardown of the test, which finds its path in *state. */
+static inline int make_folder(void **state) {
+    char *folder = strdup("/tmp/gradweave-test-XXXXXX");
+    *state = folder == NULL ? NULL : mkdtemp(folder);
+    return *state == NULL ? -1 : 0;
+}
+
+static inline int remove_folder(void **state) {
+    char *folder = *state;
+    DIR *entries = opendir(folder);
+    if (entries == NULL) {
+        return -1;
+    }
+    const struct dirent *entry = NULL;
+    while ((entry = readdir(entries)) != NULL) {
+        (void)unlinkat(dirfd(entries), entry->d_name, 0);
+        (void)unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
+    }
+    (void)closedir(entries);
+    int result = rmdir(folder);
+    free(folder);
+    return result;
+}
+
+/* "<folder>/<name>" in a buffer that the next call but three uses again. */
+static inline const char *path_in(const char *folder, const char *name) {
+    static char paths[4][512];
+    static size_t turn;
+    char *path = paths[turn++ % 4];
+    (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+#endif
