@@ -1,0 +1,198 @@
+/*
+ * Models, clusters and plans that must be refused, and the words in which they are. Single quotes
+ * stand for double ones, in documents and messages; every message begins with the file's name, here
+ * f.
+ */
+#ifndef GW_TESTS_BAD_DOCUMENTS_H
+#define GW_TESTS_BAD_DOCUMENTS_H
+
+enum document_kind { MODEL, CLUSTER, PLAN };
+
+struct bad_document {
+    enum document_kind kind;
+    const char *text, *message;
+};
+
+#define MODEL_OF(fields) "{'schema': 'gradweave/model@1', " fields "}"
+#define TENSORS(list) MODEL_OF("'name': 'm', 'forward_s': 1, 'tensors': " list)
+#define TENSOR(fields) TENSORS("[{'name': 'a', 'elements': 1, 'backward_s': 0}, {" fields "}]")
+#define MODEL_WITH(field)                                                                          \
+    MODEL_OF("'name': 'm', 'forward_s': 1, " field                                                 \
+             ", 'tensors': [{'name': 'a', 'elements': 1, 'backward_s': 0}]")
+
+#define CLUSTER_OF(fields) "{'schema': 'gradweave/cluster@1', " fields "}"
+#define COSTS(collectives, compressors)                                                            \
+    CLUSTER_OF("'name': 'c', 'workers': 16, 'collectives': " collectives                           \
+               ", 'compressors': " compressors)
+#define ALLREDUCE(entries) COSTS("{'allreduce': " entries "}", "{}")
+#define POINTS(list) ALLREDUCE("[{'workers': 16, 'points': " list "}]")
+#define TOPK(curve) COSTS("{}", "{'topk': " curve "}")
+
+#define PLAN_OF(fields) "{'schema': 'gradweave/plan@1', " fields "}"
+#define PLAN_WITH(density, workers, groups, times)                                                 \
+    PLAN_OF("'model': 'm', 'policy': 'single', 'compressor': 'topk', 'density': " density          \
+            ", 'workers': " workers ", 'groups': " groups times)
+#define TIMES ", 'iteration_s': 1, 'lower_bound_s': 1"
+#define GROUPS(list) PLAN_WITH("0.1", "4", list, TIMES)
+
+static const struct bad_document bad_documents[] = {
+    {MODEL, "", "line 1, column 1: expected valid JSON"},
+    {MODEL, "{'schema': 'gradweave/model@1',\n 'name': }",
+     "line 2, column 10: expected valid JSON"},
+    {CLUSTER, "{} x", "line 1, column 4: expected valid JSON"},
+    {PLAN, "{'a': 1,\n\n\n  'b': ]}", "line 4, column 8: expected valid JSON"},
+    {MODEL, "[]", "expected an object, got an empty array"},
+    {CLUSTER, "'text'", "expected an object, got 'text'"},
+    {PLAN, "null", "expected an object, got null"},
+    {MODEL, "{}", "schema: expected 'gradweave/model@1', got nothing"},
+    {MODEL, "{'schema': 1}", "schema: expected 'gradweave/model@1', got 1"},
+    {MODEL, CLUSTER_OF("'name': 'c'"),
+     "schema: expected 'gradweave/model@1', got 'gradweave/cluster@1'"},
+    {CLUSTER, "{'schema': 'gradweave/cluster@2'}",
+     "schema: expected 'gradweave/cluster@1', got 'gradweave/cluster@2'"},
+    {PLAN, "{'Schema': 'gradweave/plan@1'}", "schema: expected 'gradweave/plan@1', got nothing"},
+
+    {MODEL, MODEL_OF("'forward_s': 1"), "name: expected a string, got nothing"},
+    {MODEL, MODEL_OF("'name': 7"), "name: expected a string, got 7"},
+    {MODEL, MODEL_OF("'name': 'm'"), "forward_s: expected a finite number >= 0, got nothing"},
+    {MODEL, MODEL_OF("'name': 'm', 'forward_s': '1'"),
+     "forward_s: expected a finite number >= 0, got '1'"},
+    {MODEL, MODEL_OF("'name': 'm', 'forward_s': -1e-9"),
+     "forward_s: expected a finite number >= 0, got -1e-09"},
+    {MODEL, MODEL_OF("'name': 'm', 'forward_s': 1e999"),
+     "forward_s: expected a finite number >= 0, got inf"},
+    {MODEL, MODEL_OF("'name': 'm', 'forward_s': 1"), "tensors: expected an array, got nothing"},
+    {MODEL, MODEL_WITH("'update_s': -1"), "update_s: expected a finite number >= 0, got -1"},
+    {MODEL, MODEL_WITH("'update_s': null"), "update_s: expected a finite number >= 0, got null"},
+    {MODEL, MODEL_WITH("'batch_size': 0"), "batch_size: expected a finite number > 0, got 0"},
+    {MODEL, MODEL_WITH("'batch_size': 1e999"), "batch_size: expected a finite number > 0, got inf"},
+    {MODEL, MODEL_WITH("'bytes_per_element': 0"),
+     "bytes_per_element: expected a positive integer, got 0"},
+    {MODEL, MODEL_WITH("'bytes_per_element': 2.5"),
+     "bytes_per_element: expected a positive integer, got 2.5"},
+    {MODEL, MODEL_WITH("'source': 'me'"), "source: expected an object, got 'me'"},
+    {MODEL, TENSORS("{}"), "tensors: expected an array, got an object"},
+    {MODEL, TENSORS("[]"), "tensors: expected at least one tensor, got an empty array"},
+    {MODEL, TENSORS("[3]"), "tensors[0]: expected an object, got 3"},
+    {MODEL, TENSOR("'elements': 1, 'backward_s': 0"),
+     "tensors[1].name: expected a string, got nothing"},
+    {MODEL, TENSOR("'name': 'b', 'backward_s': 0"),
+     "tensors[1].elements: expected a positive integer, got nothing"},
+    {MODEL, TENSOR("'name': 'b', 'elements': 0, 'backward_s': 0"),
+     "tensors[1].elements: expected a positive integer, got 0"},
+    {MODEL, TENSOR("'name': 'b', 'elements': -3, 'backward_s': 0"),
+     "tensors[1].elements: expected a positive integer, got -3"},
+    {MODEL, TENSOR("'name': 'b', 'elements': 1e999, 'backward_s': 0"),
+     "tensors[1].elements: expected a positive integer, got inf"},
+    {MODEL, TENSOR("'name': 'b', 'elements': 9007199254740992, 'backward_s': 0"),
+     "tensors[1].elements: expected at most 2^53 elements in all tensors, got 9007199254740992"},
+    {MODEL,
+     MODEL_OF("'name': 'm', 'forward_s': 1, 'bytes_per_element': 4503599627370496, "
+              "'tensors': [{'name': 'a', 'elements': 4096, 'backward_s': 0}]"),
+     "bytes_per_element: expected fewer than 2^64 bytes in all tensors, got 4503599627370496"},
+    {MODEL, TENSOR("'name': 'b', 'elements': 1"),
+     "tensors[1].backward_s: expected a finite number >= 0, got nothing"},
+    {MODEL, TENSOR("'name': 'b', 'elements': 1, 'backward_s': -0.5"),
+     "tensors[1].backward_s: expected a finite number >= 0, got -0.5"},
+    {MODEL, TENSOR("'name': 'b', 'elements': 1, 'backward_s': 1e999"),
+     "tensors[1].backward_s: expected a finite number >= 0, got inf"},
+
+    {CLUSTER, CLUSTER_OF("'workers': 16"), "name: expected a string, got nothing"},
+    {CLUSTER, CLUSTER_OF("'name': 'c'"), "workers: expected a positive integer, got nothing"},
+    {CLUSTER, CLUSTER_OF("'name': 'c', 'workers': 0"),
+     "workers: expected a positive integer, got 0"},
+    {CLUSTER, CLUSTER_OF("'name': 'c', 'workers': 1, 'workers_per_node': 0"),
+     "workers_per_node: expected a positive integer, got 0"},
+    {CLUSTER, CLUSTER_OF("'name': 'c', 'workers': 1"),
+     "collectives: expected an object, got nothing"},
+    {CLUSTER, CLUSTER_OF("'name': 'c', 'workers': 1, 'collectives': {}"),
+     "compressors: expected an object, got nothing"},
+    {CLUSTER, ALLREDUCE("{}"), "collectives.allreduce: expected an array, got an object"},
+    {CLUSTER, ALLREDUCE("[[]]"),
+     "collectives.allreduce[0]: expected an object, got an empty array"},
+    {CLUSTER, ALLREDUCE("[{'alpha_s': 1, 'beta_s_per_byte': 1}]"),
+     "collectives.allreduce[0].workers: expected a positive integer, got nothing"},
+    {CLUSTER, ALLREDUCE("[{'workers': 16}]"),
+     "collectives.allreduce[0].alpha_s: expected a finite number >= 0, got nothing"},
+    {CLUSTER, ALLREDUCE("[{'workers': 16, 'alpha_s': 1}]"),
+     "collectives.allreduce[0].beta_s_per_byte: expected a finite number >= 0, got nothing"},
+    {CLUSTER, ALLREDUCE("[{'workers': 16, 'alpha_s': -1, 'beta_s_per_byte': 1}]"),
+     "collectives.allreduce[0].alpha_s: expected a finite number >= 0, got -1"},
+    {CLUSTER, ALLREDUCE("[{'workers': 16, 'alpha_s': 1, 'beta_s_per_byte': 1e999}]"),
+     "collectives.allreduce[0].beta_s_per_byte: expected a finite number >= 0, got inf"},
+    {CLUSTER,
+     ALLREDUCE("[{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 1}, "
+               "{'workers': 8, 'alpha_s': 1, 'beta_s_per_byte': 1}, "
+               "{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 1}]"),
+     "collectives.allreduce[2].workers: expected one entry for each number of workers, got 4"},
+    {CLUSTER, POINTS("7"), "collectives.allreduce[0].points: expected an array, got 7"},
+    {CLUSTER, POINTS("[]"),
+     "collectives.allreduce[0].points: expected at least two points, got an empty array"},
+    {CLUSTER, POINTS("[[1, 1]]"),
+     "collectives.allreduce[0].points: expected at least two points, got an array"},
+    {CLUSTER, POINTS("[[1, 1], [2]]"),
+     "collectives.allreduce[0].points[1]: expected a pair [size, seconds], got an array"},
+    {CLUSTER, POINTS("[[1, 1], 2]"),
+     "collectives.allreduce[0].points[1]: expected a pair [size, seconds], got 2"},
+    {CLUSTER, POINTS("[[0, 1], [2, 1]]"),
+     "collectives.allreduce[0].points[0][0]: expected a finite number > 0, got 0"},
+    {CLUSTER, POINTS("[[1, 1], [2, -1]]"),
+     "collectives.allreduce[0].points[1][1]: expected a finite number >= 0, got -1"},
+    {CLUSTER, POINTS("[[1, 1], [1e999, 1]]"),
+     "collectives.allreduce[0].points[1][0]: expected a finite number > 0, got inf"},
+    {CLUSTER, POINTS("[[2, 1], [2, 2]]"),
+     "collectives.allreduce[0].points[1][0]: expected sizes in ascending order, got 2"},
+    {CLUSTER, POINTS("[[1, 1], [3, 1], [2, 2]]"),
+     "collectives.allreduce[0].points[2][0]: expected sizes in ascending order, got 2"},
+    {CLUSTER, TOPK("1"), "compressors.topk: expected an object, got 1"},
+    {CLUSTER, TOPK("{'fixed_s': -1}"),
+     "compressors.topk.fixed_s: expected a finite number >= 0, got -1"},
+    {CLUSTER, TOPK("{'per_element_s': '1'}"),
+     "compressors.topk.per_element_s: expected a finite number >= 0, got '1'"},
+    {CLUSTER, TOPK("{'per_nlog2n_s': 1e999}"),
+     "compressors.topk.per_nlog2n_s: expected a finite number >= 0, got inf"},
+    {CLUSTER, TOPK("{'points': [[1, 1]]}"),
+     "compressors.topk.points: expected at least two points, got an array"},
+
+    {PLAN, PLAN_OF("'policy': 'omgs'"), "model: expected a string, got nothing"},
+    {PLAN, PLAN_OF("'model': 'm'"), "policy: expected a string, got nothing"},
+    {PLAN, PLAN_OF("'model': 'm', 'policy': 'omgs', 'compressor': null"),
+     "compressor: expected a string, got null"},
+    {PLAN, PLAN_WITH("0", "4", "[[0]]", TIMES), "density: expected a finite number > 0, got 0"},
+    {PLAN, PLAN_WITH("-0.1", "4", "[[0]]", TIMES),
+     "density: expected a finite number > 0, got -0.1"},
+    {PLAN, PLAN_WITH("1.5", "4", "[[0]]", TIMES), "density: expected a density in (0, 1], got 1.5"},
+    {PLAN, PLAN_WITH("0.1", "0", "[[0]]", TIMES), "workers: expected a positive integer, got 0"},
+    {PLAN, PLAN_WITH("0.1", "2.5", "[[0]]", TIMES),
+     "workers: expected a positive integer, got 2.5"},
+    {PLAN, PLAN_WITH("0.1", "4", "[[0]]", ", 'lower_bound_s': 1"),
+     "iteration_s: expected a finite number >= 0, got nothing"},
+    {PLAN, PLAN_WITH("0.1", "4", "[[0]]", ", 'iteration_s': 1, 'lower_bound_s': -1"),
+     "lower_bound_s: expected a finite number >= 0, got -1"},
+    {PLAN, PLAN_WITH("0.1", "4", "[[0]]", TIMES ", 'notes': 'n'"),
+     "notes: expected an array, got 'n'"},
+    {PLAN, PLAN_WITH("0.1", "4", "[[0]]", TIMES ", 'notes': [1]"),
+     "notes[0]: expected a string, got 1"},
+    {PLAN, GROUPS("'all'"), "groups: expected an array, got 'all'"},
+    {PLAN, GROUPS("[]"), "groups: expected at least one group, got an empty array"},
+    {PLAN, GROUPS("[1, 0]"), "groups[0]: expected an array of tensor indices, got 1"},
+    {PLAN, GROUPS("[[], [0]]"),
+     "groups[0]: expected an array of tensor indices, got an empty array"},
+    {PLAN, GROUPS("[['1'], [0]]"), "groups[0][0]: expected an integer >= 0, got '1'"},
+    {PLAN, GROUPS("[[1, 0], [-1]]"), "groups[1][0]: expected an integer >= 0, got -1"},
+    {PLAN, GROUPS("[[3, 1, 0]]"),
+     "groups[0][1]: expected tensor indices that descend without gaps, got 1"},
+    {PLAN, GROUPS("[[0, 1]]"),
+     "groups[0][1]: expected tensor indices that descend without gaps, got 1"},
+    {PLAN, GROUPS("[[2, 2, 1, 0]]"),
+     "groups[0][1]: expected tensor indices that descend without gaps, got 2"},
+    {PLAN, GROUPS("[[3], [1, 0]]"),
+     "groups[1]: expected groups that descend without gaps, got an array"},
+    {PLAN, GROUPS("[[0], [1]]"),
+     "groups[1]: expected groups that descend without gaps, got an array"},
+    {PLAN, GROUPS("[[1, 0], [0]]"),
+     "groups[1]: expected groups that descend without gaps, got an array"},
+    {PLAN, GROUPS("[[3, 2], [1]]"), "groups: expected groups that end with tensor 0, got an array"},
+};
+
+#endif

@@ -1,0 +1,509 @@
+/*
+ * Documents: what is read is what is written back, bad input is refused in words that help, and the
+ * data that ships says what the papers say.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "bad_documents.h"
+#include "support.h"
+#include "traces/traces.h"
+
+static struct gw_error error;
+
+/* The document with double quotes for single ones, in one of two buffers used in turn. */
+static char *quoted(const char *text) {
+    static char buffers[2][4096];
+    static size_t turn;
+    char *out = buffers[turn++ % 2];
+    assert_true(strlen(text) < sizeof buffers[0]);
+    for (size_t i = 0; i <= strlen(text); i++) {
+        out[i] = text[i];
+        if (text[i] == '\'') {
+            out[i] = '"';
+        }
+    }
+    return out;
+}
+
+static void parse_model(const char *text, struct gw_model *out) {
+    const char *document = quoted(text);
+    assert_int_equal(gw_model_parse(document, strlen(document), "f", out, &error), GW_OK);
+}
+
+static void parse_cluster(const char *text, struct gw_cluster *out) {
+    const char *document = quoted(text);
+    assert_int_equal(gw_cluster_parse(document, strlen(document), "f", out, &error), GW_OK);
+}
+
+static void parse_plan(const char *text, struct gw_plan *out) {
+    const char *document = quoted(text);
+    assert_int_equal(gw_plan_parse(document, strlen(document), "f", out, &error), GW_OK);
+}
+
+/* The file holds the same JSON as the text, in whatever order and spacing. */
+static void assert_same_document(const char *path, const char *text) {
+    cJSON *written = NULL;
+    cJSON *expected = NULL;
+    const char *document = quoted(text);
+    assert_int_equal(gw_json_read(path, &written, &error), GW_OK);
+    assert_int_equal(gw_json_parse(document, strlen(document), "f", &expected, &error), GW_OK);
+    char *printed = NULL;
+    assert_int_equal(gw_json_print(written, &printed, &error), GW_OK);
+    if (!cJSON_Compare(written, expected, 1)) {
+        print_error("%s", printed);
+        fail();
+    }
+    free(printed);
+    cJSON_Delete(written);
+    cJSON_Delete(expected);
+}
+
+static void assert_same_curve(const struct gw_curve *a, const struct gw_curve *b) {
+    assert_true(a->fixed_s == b->fixed_s && a->per_unit_s == b->per_unit_s &&
+                a->per_nlog2n_s == b->per_nlog2n_s);
+    assert_int_equal(a->point_count, b->point_count);
+    for (size_t i = 0; i < a->point_count; i++) {
+        assert_true(a->points[i].size == b->points[i].size &&
+                    a->points[i].time_s == b->points[i].time_s);
+    }
+}
+
+/* ---- round trips --------------------------------------------------------------------------- */
+
+static const char model_text[] =
+    "{'schema': 'gradweave/model@1', 'name': 'tiny', 'batch_size': 16, 'bytes_per_element': 2, "
+    "'forward_s': 0.30000000000000004, 'update_s': 1e-05, 'mood': ['good', null, {'really': true}],"
+    "'source': {'kind': 'measured', 'note': 'n', 'device': 'd'}, 'tensors': ["
+    "{'name': 'conv1', 'elements': 9007199254739001, 'backward_s': 0.1, 'layer': 'conv', 'x': 1},"
+    "{'name': 'fc', 'elements': 1000, 'backward_s': 0, 'shape': [10, 100]}]}";
+
+static void a_model_comes_back(void **state) {
+    struct gw_model model;
+    struct gw_model again;
+    const char *path = path_in(*state, "model.json");
+    parse_model(model_text, &model);
+    assert_int_equal(gw_model_write(&model, path, &error), GW_OK);
+    assert_same_document(path, model_text);
+    assert_int_equal(gw_model_read(path, &again, &error), GW_OK);
+    assert_string_equal(again.name, "tiny");
+    assert_true(again.batch_size == 16 && again.bytes_per_element == 2);
+    assert_true(again.forward_s == 0.1 + 0.2 && again.update_s == 1e-5);
+    assert_int_equal(again.tensor_count, 2);
+    assert_string_equal(again.tensors[0].name, "conv1");
+    assert_true(again.tensors[0].elements == 9007199254739001 &&
+                again.tensors[0].backward_s == 0.1);
+    assert_true(again.tensors[1].elements == 1000 && again.tensors[1].backward_s == 0);
+    assert_true(gw_model_elements(&again) == 9007199254740001);
+    assert_true(near(gw_model_backward_s(&again), 0.1, 0));
+    gw_model_free(&model);
+    gw_model_free(&again);
+}
+
+static void a_model_says_little(void **state) {
+    struct gw_model model;
+    const char *path = path_in(*state, "model.json");
+    parse_model(MODEL_OF("'name': 'm', 'forward_s': 0, 'tensors': "
+                         "[{'name': '', 'elements': 1, 'backward_s': 0}]"),
+                &model);
+    assert_true(model.batch_size == 0 && model.bytes_per_element == 4 && model.update_s == 0);
+    gw_model_free(&model);
+    struct gw_tensor tensor = {.name = "t", .elements = 5, .backward_s = 0.25};
+    struct gw_model made = {
+        .name = "made", .bytes_per_element = 4, .tensor_count = 1, .tensors = &tensor};
+    assert_int_equal(gw_model_write(&made, path, &error), GW_OK);
+    assert_same_document(path, MODEL_OF("'name': 'made', 'bytes_per_element': 4, 'forward_s': 0, "
+                                        "'update_s': 0, 'tensors': "
+                                        "[{'name': 't', 'elements': 5, 'backward_s': 0.25}]"));
+}
+
+static const char cluster_text[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 16, 'workers_per_node': 4, "
+    "'rack': {'row': 3}, 'collectives': {"
+    "'allgather': [{'workers': 16, 'alpha_s': 0.0034, 'beta_s_per_byte': 2.72e-7, 'note': 'x'},"
+    "{'workers': 4, 'points': [[1024, 0.0011], [1048576, 0.30000000000000004], [2e6, 0]]}],"
+    "'broadcast': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]}, 'compressors': {"
+    "'topk': {'fixed_s': 0, 'per_nlog2n_s': 2.18896957e-10, 'source': {'kind': 'published'}},"
+    "'gaussiank': {'fixed_s': 2e-5, 'per_element_s': 1.1e-11},"
+    "'randk': {'points': [[1, 0.5], [2, 0.25]], 'provenance': 7}}}";
+
+static void a_cluster_comes_back(void **state) {
+    struct gw_cluster cluster;
+    struct gw_cluster again;
+    const char *path = path_in(*state, "cluster.json");
+    parse_cluster(cluster_text, &cluster);
+    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_same_document(path, cluster_text);
+    assert_int_equal(gw_cluster_read(path, &again, &error), GW_OK);
+    assert_string_equal(again.name, "c");
+    assert_string_equal(again.path, path);
+    assert_true(again.workers == 16 && again.workers_per_node == 4);
+    assert_int_equal(again.collective_count, 3);
+    assert_int_equal(again.compressor_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(again.collectives[i].name, cluster.collectives[i].name);
+        assert_int_equal(again.collectives[i].workers, cluster.collectives[i].workers);
+        assert_same_curve(&again.collectives[i].curve, &cluster.collectives[i].curve);
+        assert_string_equal(again.compressors[i].name, cluster.compressors[i].name);
+        assert_same_curve(&again.compressors[i].curve, &cluster.compressors[i].curve);
+    }
+    assert_true(again.collectives[0].curve.fixed_s == 0.0034);
+    assert_true(again.collectives[1].curve.points[1].time_s == 0.1 + 0.2);
+    assert_true(again.compressors[1].curve.per_unit_s == 1.1e-11);
+    gw_cluster_free(&cluster);
+    gw_cluster_free(&again);
+}
+
+static void a_cluster_is_built(void **state) {
+    struct gw_cluster cluster;
+    const char *path = path_in(*state, "cluster.json");
+    struct gw_curve_point *points = calloc(2, sizeof *points);
+    assert_non_null(points);
+    points[0] = (struct gw_curve_point){1, 2};
+    points[1] = (struct gw_curve_point){3, 4};
+    cJSON *details = cJSON_CreateObject();
+    assert_int_equal(gw_json_put_text(details, "note", "n", &error), GW_OK);
+    assert_int_equal(gw_json_put_number(details, "fixed_s", 99, &error), GW_OK);
+    assert_int_equal(gw_cluster_create(&cluster, "b", 2, 1, &error), GW_OK);
+    struct gw_curve measured = {.point_count = 2, .points = points};
+    struct gw_curve fitted = {.fixed_s = 1, .per_unit_s = 2};
+    assert_int_equal(gw_cluster_add_collective(&cluster, "allreduce", 2, measured, NULL, &error),
+                     GW_OK);
+    assert_int_equal(gw_cluster_add_compressor(&cluster, "topk", fitted, details, &error), GW_OK);
+    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_same_document(
+        path, "{'schema': 'gradweave/cluster@1', 'name': 'b', 'workers': 2, 'workers_per_node': 1, "
+              "'collectives': {'allreduce': [{'workers': 2, 'points': [[1, 2], [3, 4]]}]}, "
+              "'compressors': {'topk': {'note': 'n', 'fixed_s': 1, 'per_element_s': 2}}}");
+    gw_cluster_free(&cluster);
+}
+
+static const char plan_text[] =
+    "{'schema': 'gradweave/plan@1', 'model': 'tiny', 'policy': 'omgs', 'compressor': 'topk', "
+    "'density': 0.001, 'workers': 16, 'groups': [[4, 3], [2], [1, 0]], "
+    "'iteration_s': 0.30000000000000004, 'lower_bound_s': 0.0213, 'notes': ['derived'], 'by': "
+    "'me'}";
+
+static void a_plan_comes_back(void **state) {
+    struct gw_plan plan;
+    struct gw_plan again;
+    const char *path = path_in(*state, "plan.json");
+    parse_plan(plan_text, &plan);
+    assert_int_equal(gw_plan_write(&plan, path, &error), GW_OK);
+    assert_same_document(path, plan_text);
+    assert_int_equal(gw_plan_read(path, &again, &error), GW_OK);
+    assert_string_equal(again.model, "tiny");
+    assert_string_equal(again.policy, "omgs");
+    assert_string_equal(again.compressor, "topk");
+    assert_true(again.density == 0.001 && again.workers == 16);
+    assert_true(again.iteration_s == 0.1 + 0.2 && again.lower_bound_s == 0.0213);
+    const struct gw_group groups[] = {{4, 3}, {2, 2}, {1, 0}};
+    assert_int_equal(again.group_count, 3);
+    assert_memory_equal(again.groups, groups, sizeof groups);
+    assert_int_equal(again.note_count, 1);
+    assert_string_equal(again.notes[0], "derived");
+    gw_plan_free(&plan);
+    gw_plan_free(&again);
+}
+
+static void a_plan_belongs_to_its_model(void **state) {
+    (void)state;
+    struct gw_plan plan;
+    struct gw_tensor tensors[6] = {{.elements = 1}, {.elements = 20}, {.elements = 300}};
+    struct gw_model model = {.name = "m", .tensor_count = 5, .tensors = tensors};
+    parse_plan(plan_text, &plan);
+    assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_OK);
+    for (size_t count = 4; count <= 6; count += 2) {
+        char message[128];
+        (void)snprintf(message, sizeof message,
+                       "p.json: groups[0]: expected to begin with tensor %zu, the last of model m, "
+                       "got 4",
+                       count - 1);
+        model.tensor_count = count;
+        assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_BAD_INPUT);
+        assert_string_equal(error.message, message);
+    }
+    assert_int_equal(gw_group_elements(&plan.groups[2], &model), 21);
+    assert_int_equal(gw_group_elements(&plan.groups[1], &model), 300);
+    gw_plan_free(&plan);
+}
+
+static void unreadable_documents_are_bad_input(void **state) {
+    const char *path = path_in(*state, "missing.json");
+    char message[600];
+    (void)snprintf(message, sizeof message, "%s: cannot be read: No such file or directory", path);
+    struct gw_model model;
+    struct gw_cluster cluster;
+    struct gw_plan plan;
+    assert_int_equal(gw_model_read(path, &model, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+    assert_int_equal(gw_cluster_read(path, &cluster, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+    assert_int_equal(gw_plan_read(path, &plan, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+}
+
+static enum gw_status parse_any(enum document_kind kind, const char *text) {
+    struct gw_model model;
+    struct gw_cluster cluster;
+    struct gw_plan plan;
+    size_t length = strlen(text);
+    error = (struct gw_error){0};
+    switch (kind) {
+    case MODEL:
+        return gw_model_parse(text, length, "f", &model, &error);
+    case CLUSTER:
+        return gw_cluster_parse(text, length, "f", &cluster, &error);
+    default:
+        return gw_plan_parse(text, length, "f", &plan, &error);
+    }
+}
+
+static void bad_documents_are_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_documents / sizeof *bad_documents; i++) {
+        const struct bad_document *bad = &bad_documents[i];
+        char message[sizeof error.message];
+        (void)snprintf(message, sizeof message, "f: %s", quoted(bad->message));
+        enum gw_status status = parse_any(bad->kind, quoted(bad->text));
+        if (status != GW_BAD_INPUT || strcmp(error.message, message) != 0) {
+            fail_msg("%s: status %d, got \"%s\", expected \"%s\"", bad->text, (int)status,
+                     error.message, message);
+        }
+    }
+}
+
+/* ---- costs --------------------------------------------------------------------------------- */
+
+static void elements_kept(void **state) {
+    (void)state;
+    const struct {
+        uint64_t n;
+        double density;
+        uint64_t kept;
+    } table[] = {{1, 0.001, 1},
+                 {999, 0.001, 1},
+                 {2000, 0.001, 2},
+                 {2999, 0.001, 2},
+                 {25557032, 0.001, 25557},
+                 {10, 1, 10},
+                 {7, 0.5, 3},
+                 {1, 1e-300, 1},
+                 {UINT64_C(1) << 53, 1, UINT64_C(1) << 53},
+                 {UINT64_C(1) << 53, 0.25, UINT64_C(1) << 51}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_true(gw_elements_kept(table[i].n, table[i].density) == table[i].kept);
+    }
+}
+
+static const char measured_text[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 8, 'collectives': {"
+    "'allgather': [{'workers': 4, 'alpha_s': 3, 'beta_s_per_byte': 0.5}],"
+    "'allreduce': [{'workers': 4, 'alpha_s': 3, 'beta_s_per_byte': 0.75},"
+    "{'workers': 16, 'points': [[10, 31], [20, 32]]}],"
+    "'broadcast': [{'workers': 1, 'alpha_s': 1, 'beta_s_per_byte': 1}]}, "
+    "'compressors': {'topk': {'fixed_s': 1}}}";
+
+/* Startup and value at 100 bytes, worked out by hand from the ring algorithm's law. */
+static void collectives_are_derived(void **state) {
+    (void)state;
+    const struct {
+        const char *name;
+        size_t workers;
+        double startup_s, time_s;
+        size_t from;
+    } table[] = {{"allgather", 4, 3, 53, 0},
+                 {"allgather", 7, 6, 106, 4},
+                 {"allgather", 2, 1, 1 + 50. / 3, 4},
+                 {"allreduce", 4, 3, 78, 0},
+                 {"allreduce", 2, 1, 51, 4},
+                 {"allreduce", 7, 6, 6 + 75 * (6. / 7) / 0.75, 4},
+                 {"allreduce", 16, 30, 40, 0},
+                 {"allreduce", 9, 16, 16 + 10 * (8. / 9) / (15. / 16), 16},
+                 {"allreduce", 31, 60, 60 + 10 * (30. / 31) / (15. / 16), 16}};
+    struct gw_cluster cluster;
+    parse_cluster(measured_text, &cluster);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char derivation[GW_DERIVATION_SIZE];
+        char expected[GW_DERIVATION_SIZE] = "";
+        struct gw_curve curve;
+        assert_int_equal(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
+                                               derivation, &error),
+                         GW_OK);
+        assert_true(near(gw_curve_startup(&curve), table[i].startup_s, 1e-14));
+        assert_true(near(gw_curve_time(&curve, 100), table[i].time_s, 1e-14));
+        if (table[i].from != 0) {
+            (void)snprintf(expected, sizeof expected,
+                           "%s: %zu workers not measured; derived from %zu by the ring algorithm's "
+                           "growth law",
+                           table[i].name, table[i].workers, table[i].from);
+        }
+        assert_string_equal(derivation, expected);
+        gw_curve_free(&curve);
+    }
+    gw_cluster_free(&cluster);
+}
+
+static void one_worker_exchanges_nothing(void **state) {
+    (void)state;
+    struct gw_cluster cluster;
+    parse_cluster(measured_text, &cluster);
+    const char *names[] = {"allgather", "allreduce"};
+    for (size_t i = 0; i < 2; i++) {
+        char derivation[GW_DERIVATION_SIZE];
+        struct gw_curve curve;
+        assert_int_equal(gw_cluster_collective(&cluster, names[i], 1, &curve, derivation, &error),
+                         GW_OK);
+        assert_true(near(gw_curve_startup(&curve), 0, 0));
+        assert_true(near(gw_curve_time(&curve, 1e9), 0, 0));
+        gw_curve_free(&curve);
+    }
+    gw_cluster_free(&cluster);
+}
+
+static void missing_costs_are_named(void **state) {
+    (void)state;
+    struct gw_cluster cluster;
+    struct gw_curve curve;
+    const struct gw_curve *compressor = NULL;
+    char derivation[GW_DERIVATION_SIZE];
+    parse_cluster(measured_text, &cluster);
+    assert_int_equal(gw_cluster_collective(&cluster, "sendrecv", 4, &curve, derivation, &error),
+                     GW_BAD_INPUT);
+    assert_string_equal(error.message, "f: collectives.sendrecv: expected a measured curve, got "
+                                       "nothing (gradweave calibrate measures it)");
+    assert_int_equal(gw_cluster_collective(&cluster, "broadcast", 4, &curve, derivation, &error),
+                     GW_BAD_INPUT);
+    assert_int_equal(gw_cluster_compressor(&cluster, "topk", &compressor, &error), GW_OK);
+    assert_true(near(gw_curve_time(compressor, 5), 1, 0));
+    assert_int_equal(gw_cluster_compressor(&cluster, "top", &compressor, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "f: compressors.top: expected a measured curve, got nothing "
+                                       "(gradweave calibrate measures it)");
+    gw_cluster_free(&cluster);
+}
+
+/* ---- what ships ---------------------------------------------------------------------------- */
+
+static void shipped_models_have_the_published_sizes(void **state) {
+    (void)state;
+    const struct {
+        const char *name;
+        size_t tensors;
+        uint64_t elements;
+    } table[] = {{"resnet50", 161, 25557032},
+                 {"vgg16-cifar10", 54, 14728266},
+                 {"inception-v4", 449, 42679816},
+                 {"lstm-ptb", 11, 66034000}};
+    for (size_t i = 0; i < 4; i++) {
+        char *path = NULL;
+        struct gw_model model;
+        assert_int_equal(gw_data_resolve(GW_DATA_MODELS, table[i].name, &path, &error), GW_OK);
+        assert_int_equal(gw_model_read(path, &model, &error), GW_OK);
+        assert_int_equal(model.tensor_count, table[i].tensors);
+        assert_int_equal(gw_model_elements(&model), table[i].elements);
+        if (i == 0) {
+            assert_true(near(model.forward_s + gw_model_backward_s(&model), 0.18, 1e-5));
+            assert_true(near(gw_model_backward_s(&model), 2 * model.forward_s, 1e-5));
+        }
+        gw_model_free(&model);
+        free(path);
+    }
+}
+
+static void everything_that_ships_is_good(void **state) {
+    (void)state;
+    const char *needed[2] = {"resnet50", "p102-1gbe-16"};
+    for (int kind = 0; kind < 2; kind++) {
+        enum gw_data_kind data = kind == 0 ? GW_DATA_MODELS : GW_DATA_CLUSTERS;
+        char **names = NULL;
+        size_t count = 0;
+        bool found = false;
+        assert_int_equal(gw_data_list(data, &names, &count, &error), GW_OK);
+        for (size_t i = 0; i < count; i++) {
+            char *path = NULL;
+            struct gw_model model = {0};
+            struct gw_cluster cluster = {0};
+            assert_int_equal(gw_data_resolve(data, names[i], &path, &error), GW_OK);
+            assert_int_equal(kind == 0 ? gw_model_read(path, &model, &error)
+                                       : gw_cluster_read(path, &cluster, &error),
+                             GW_OK);
+            assert_string_equal(kind == 0 ? model.name : cluster.name, names[i]);
+            assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
+            found = found || strcmp(names[i], needed[kind]) == 0;
+            gw_model_free(&model);
+            gw_cluster_free(&cluster);
+            free(path);
+        }
+        assert_true(found);
+        for (size_t i = 0; i < count; i++) {
+            free(names[i]);
+        }
+        free(names);
+    }
+}
+
+static void shipped_clusters_exchange_resnet50_in_the_published_time(void **state) {
+    (void)state;
+    const char *names[] = {"p102-1gbe-16", "p102-1gbe-16-table6"};
+    for (size_t i = 0; i < 2; i++) {
+        char *path = NULL;
+        struct gw_cluster cluster;
+        struct gw_curve curve;
+        char derivation[GW_DERIVATION_SIZE];
+        assert_int_equal(gw_data_resolve(GW_DATA_CLUSTERS, names[i], &path, &error), GW_OK);
+        assert_int_equal(gw_cluster_read(path, &cluster, &error), GW_OK);
+        assert_int_equal(
+            gw_cluster_collective(&cluster, "allreduce", 16, &curve, derivation, &error), GW_OK);
+        assert_true(near(gw_curve_time(&curve, 102228128), 1.92, 1e-6));
+        assert_string_equal(derivation, "");
+        gw_curve_free(&curve);
+        gw_cluster_free(&cluster);
+        free(path);
+    }
+}
+
+static void names_and_paths_are_resolved(void **state) {
+    const char *named[] = {"./resnet50", "resnet50.json", path_in(*state, "x.json")};
+    char *path = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(gw_data_resolve(GW_DATA_MODELS, named[i], &path, &error), GW_OK);
+        assert_string_equal(path, named[i]);
+        free(path);
+    }
+    assert_int_equal(gw_data_resolve(GW_DATA_MODELS, "resnet50", &path, &error), GW_OK);
+    assert_string_equal(path, GW_TEST_DATA "/models/resnet50.json");
+    free(path);
+    assert_int_equal(gw_data_resolve(GW_DATA_CLUSTERS, "resnet50", &path, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "resnet50: expected a file, or a cluster that ships "
+                                       "(gradweave list clusters), found neither");
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(a_model_comes_back),
+        IN_A_FOLDER(a_model_says_little),
+        IN_A_FOLDER(a_cluster_comes_back),
+        IN_A_FOLDER(a_cluster_is_built),
+        IN_A_FOLDER(a_plan_comes_back),
+        cmocka_unit_test(a_plan_belongs_to_its_model),
+        IN_A_FOLDER(unreadable_documents_are_bad_input),
+        cmocka_unit_test(bad_documents_are_refused),
+        cmocka_unit_test(elements_kept),
+        cmocka_unit_test(collectives_are_derived),
+        cmocka_unit_test(one_worker_exchanges_nothing),
+        cmocka_unit_test(missing_costs_are_named),
+        cmocka_unit_test(shipped_models_have_the_published_sizes),
+        cmocka_unit_test(everything_that_ships_is_good),
+        cmocka_unit_test(shipped_clusters_exchange_resnet50_in_the_published_time),
+        IN_A_FOLDER(names_and_paths_are_resolved),
+    };
+    (void)setenv("GRADWEAVE_DATA", GW_TEST_DATA, 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

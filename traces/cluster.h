@@ -1,0 +1,67 @@
+/* A cluster as its costs: how long collectives and compressors take (contract, "Cluster"). */
+#ifndef GW_TRACES_CLUSTER_H
+#define GW_TRACES_CLUSTER_H
+
+#include "core/core.h"
+
+struct gw_collective_cost {
+    char *name;
+    size_t workers;
+    struct gw_curve curve; /* of the bytes that one worker contributes */
+    cJSON *kept;           /* the entry as it was read or measured, with what gradweave ignores */
+};
+
+struct gw_compressor_cost {
+    char *name;
+    struct gw_curve curve; /* of the group's elements */
+    cJSON *kept;
+};
+
+struct gw_cluster {
+    char *name;
+    char *path; /* where it was read, for messages; NULL for one that was just measured */
+    size_t workers, workers_per_node;
+    size_t collective_count;
+    struct gw_collective_cost *collectives;
+    size_t compressor_count;
+    struct gw_compressor_cost *compressors;
+    cJSON *kept;
+};
+
+enum gw_status gw_cluster_read(const char *path, struct gw_cluster *out, struct gw_error *error);
+enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,
+                                struct gw_cluster *out, struct gw_error *error);
+enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *path,
+                                struct gw_error *error);
+void gw_cluster_free(struct gw_cluster *cluster);
+
+/*
+ * For those who measure. The curve and `details` (an object of further keys, or NULL) become the
+ * cluster's, also on failure.
+ */
+enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_t workers,
+                                 size_t workers_per_node, struct gw_error *error);
+enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char *name,
+                                         size_t workers, struct gw_curve curve, cJSON *details,
+                                         struct gw_error *error);
+enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char *name,
+                                         struct gw_curve curve, cJSON *details,
+                                         struct gw_error *error);
+
+/* Room for how a curve was derived. */
+enum { GW_DERIVATION_SIZE = 128 };
+
+/*
+ * The cost of a collective among `workers`, the caller's to free. If that number was not measured,
+ * the nearest one that was is scaled by the growth law of the bandwidth-optimal ring algorithm, and
+ * `derivation` says so; otherwise `derivation` is "". One worker alone exchanges nothing: all zero.
+ */
+enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const char *name,
+                                     size_t workers, struct gw_curve *curve,
+                                     char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
+
+/* The cost of a compressor; the curve stays the cluster's. */
+enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
+                                     const struct gw_curve **curve, struct gw_error *error);
+
+#endif

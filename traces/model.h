@@ -1,0 +1,34 @@
+/* A network as its gradients appear: tensors with sizes and backward times (contract, "Model"). */
+#ifndef GW_TRACES_MODEL_H
+#define GW_TRACES_MODEL_H
+
+#include "core/core.h"
+
+struct gw_tensor {
+    char *name;
+    uint64_t elements;
+    double backward_s; /* from the previous gradient being ready to this one being ready */
+};
+
+struct gw_model {
+    char *name;
+    double batch_size; /* samples per worker; 0: not said */
+    uint64_t bytes_per_element;
+    double forward_s, update_s;
+    size_t tensor_count;
+    struct gw_tensor *tensors; /* in forward order; the backward pass visits them from the last */
+    cJSON *kept; /* the document it was read from, for the keys that gradweave ignores */
+};
+
+/* `path` names the document in messages. On failure *out holds nothing. */
+enum gw_status gw_model_read(const char *path, struct gw_model *out, struct gw_error *error);
+enum gw_status gw_model_parse(const char *text, size_t length, const char *path,
+                              struct gw_model *out, struct gw_error *error);
+enum gw_status gw_model_write(const struct gw_model *model, const char *path,
+                              struct gw_error *error);
+void gw_model_free(struct gw_model *model);
+
+uint64_t gw_model_elements(const struct gw_model *model);
+double gw_model_backward_s(const struct gw_model *model);
+
+#endif

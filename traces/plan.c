@@ -1,0 +1,254 @@
+#include "traces/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const schema = "gradweave/plan@1";
+
+enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char *policy,
+                              const char *compressor, double density, size_t workers,
+                              struct gw_error *error) {
+    *out = (struct gw_plan){.model = strdup(model),
+                            .policy = strdup(policy),
+                            .compressor = strdup(compressor),
+                            .density = density,
+                            .workers = workers};
+    if (out->model == NULL || out->policy == NULL || out->compressor == NULL) {
+        gw_plan_free(out);
+        return gw_fail_memory(error, "making a plan");
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_plan_note(struct gw_plan *plan, const char *note, struct gw_error *error) {
+    char **larger = realloc(plan->notes, (plan->note_count + 1) * sizeof *plan->notes);
+    if (larger == NULL) {
+        return gw_fail_memory(error, "noting something in a plan");
+    }
+    plan->notes = larger;
+    larger[plan->note_count] = strdup(note);
+    if (larger[plan->note_count] == NULL) {
+        return gw_fail_memory(error, "noting something in a plan");
+    }
+    plan->note_count++;
+    return GW_OK;
+}
+
+void gw_plan_free(struct gw_plan *plan) {
+    free(plan->model);
+    free(plan->policy);
+    free(plan->compressor);
+    free(plan->groups);
+    for (size_t i = 0; i < plan->note_count; i++) {
+        free(plan->notes[i]);
+    }
+    free(plan->notes);
+    cJSON_Delete(plan->kept);
+    *plan = (struct gw_plan){0};
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* Checks that the group's tensors descend without gaps. */
+static enum gw_status read_group(const struct gw_json *place, struct gw_group *group,
+                                 struct gw_error *error) {
+    if (!cJSON_IsArray(place->node) || cJSON_GetArraySize(place->node) == 0) {
+        return gw_json_expected(place, "an array of tensor indices", error);
+    }
+    size_t position = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, place->node) {
+        struct gw_json at = gw_json_item(place, node, position);
+        uint64_t tensor = 0;
+        GW_TRY(gw_json_integer(&at, 0, &tensor, error));
+        if (position == 0) {
+            group->first = (size_t)tensor;
+        } else if (tensor + 1 != group->last) {
+            return gw_json_expected(&at, "tensor indices that descend without gaps", error);
+        }
+        group->last = (size_t)tensor;
+        position++;
+    }
+    return GW_OK;
+}
+
+static enum gw_status read_groups(const struct gw_json *root, struct gw_plan *plan,
+                                  struct gw_error *error) {
+    struct gw_json groups = gw_json_member(root, "groups");
+    GW_TRY(gw_json_array(&groups, error));
+    size_t count = (size_t)cJSON_GetArraySize(groups.node);
+    if (count == 0) {
+        return gw_json_expected(&groups, "at least one group", error);
+    }
+    plan->groups = calloc(count, sizeof *plan->groups);
+    if (plan->groups == NULL) {
+        return gw_fail_memory(error, "reading a plan");
+    }
+    plan->group_count = count;
+    size_t index = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, groups.node) {
+        struct gw_json place = gw_json_item(&groups, node, index);
+        struct gw_group *group = &plan->groups[index];
+        GW_TRY(read_group(&place, group, error));
+        if (index > 0 && group->first + 1 != plan->groups[index - 1].last) {
+            return gw_json_expected(&place, "groups that descend without gaps", error);
+        }
+        index++;
+    }
+    if (plan->groups[count - 1].last != 0) {
+        return gw_json_expected(&groups, "groups that end with tensor 0", error);
+    }
+    return GW_OK;
+}
+
+static enum gw_status read_text(const struct gw_json *root, const char *key, char **out,
+                                struct gw_error *error) {
+    struct gw_json place = gw_json_member(root, key);
+    const char *text = NULL;
+    GW_TRY(gw_json_text(&place, &text, error));
+    *out = strdup(text);
+    return *out == NULL ? gw_fail_memory(error, "reading a plan") : GW_OK;
+}
+
+static enum gw_status read_notes(const struct gw_json *root, struct gw_plan *plan,
+                                 struct gw_error *error) {
+    struct gw_json notes = gw_json_member(root, "notes");
+    if (notes.node == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_array(&notes, error));
+    size_t index = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, notes.node) {
+        struct gw_json place = gw_json_item(&notes, node, index++);
+        const char *text = NULL;
+        GW_TRY(gw_json_text(&place, &text, error));
+        GW_TRY(gw_plan_note(plan, text, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status read_document(struct gw_plan *plan, const char *path,
+                                    struct gw_error *error) {
+    struct gw_json root;
+    GW_TRY(gw_json_root(plan->kept, path, schema, &root, error));
+    GW_TRY(read_text(&root, "model", &plan->model, error));
+    GW_TRY(read_text(&root, "policy", &plan->policy, error));
+    GW_TRY(read_text(&root, "compressor", &plan->compressor, error));
+    struct gw_json density = gw_json_member(&root, "density");
+    struct gw_json workers = gw_json_member(&root, "workers");
+    struct gw_json iteration = gw_json_member(&root, "iteration_s");
+    struct gw_json lower_bound = gw_json_member(&root, "lower_bound_s");
+    GW_TRY(gw_json_positive(&density, &plan->density, error));
+    if (plan->density > 1) {
+        return gw_json_expected(&density, "a density in (0, 1]", error);
+    }
+    uint64_t count = 0;
+    GW_TRY(gw_json_integer(&workers, 1, &count, error));
+    plan->workers = (size_t)count;
+    GW_TRY(read_groups(&root, plan, error));
+    GW_TRY(gw_json_not_negative(&iteration, &plan->iteration_s, error));
+    GW_TRY(gw_json_not_negative(&lower_bound, &plan->lower_bound_s, error));
+    return read_notes(&root, plan, error);
+}
+
+enum gw_status gw_plan_parse(const char *text, size_t length, const char *path, struct gw_plan *out,
+                             struct gw_error *error) {
+    *out = (struct gw_plan){0};
+    GW_TRY(gw_json_parse(text, length, path, &out->kept, error));
+    enum gw_status status = read_document(out, path, error);
+    if (status != GW_OK) {
+        gw_plan_free(out);
+    }
+    return status;
+}
+
+enum gw_status gw_plan_read(const char *path, struct gw_plan *out, struct gw_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    *out = (struct gw_plan){0};
+    GW_TRY(gw_file_read(path, &text, &length, error));
+    enum gw_status status = gw_plan_parse(text, length, path, out, error);
+    free(text);
+    return status;
+}
+
+enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *model,
+                             const char *path, struct gw_error *error) {
+    if (plan->groups[0].first + 1 == model->tensor_count) {
+        return GW_OK;
+    }
+    return gw_fail(
+        error, GW_BAD_INPUT,
+        "%s: groups[0]: expected to begin with tensor %zu, the last of model %s, got %zu", path,
+        model->tensor_count - 1, model->name, plan->groups[0].first);
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static enum gw_status put_groups(const struct gw_plan *plan, cJSON *document,
+                                 struct gw_error *error) {
+    cJSON *groups = cJSON_CreateArray();
+    GW_TRY(gw_json_put(document, "groups", groups, error));
+    for (size_t g = 0; g < plan->group_count; g++) {
+        cJSON *group = cJSON_CreateArray();
+        GW_TRY(gw_json_append(groups, group, error));
+        for (size_t tensor = plan->groups[g].first + 1; tensor-- > plan->groups[g].last;) {
+            GW_TRY(gw_json_append(group, cJSON_CreateNumber((double)tensor), error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status put_document(const struct gw_plan *plan, cJSON *document,
+                                   struct gw_error *error) {
+    GW_TRY(gw_json_put_text(document, "schema", schema, error));
+    GW_TRY(gw_json_put_text(document, "model", plan->model, error));
+    GW_TRY(gw_json_put_text(document, "policy", plan->policy, error));
+    GW_TRY(gw_json_put_text(document, "compressor", plan->compressor, error));
+    GW_TRY(gw_json_put_number(document, "density", plan->density, error));
+    GW_TRY(gw_json_put_number(document, "workers", (double)plan->workers, error));
+    GW_TRY(put_groups(plan, document, error));
+    GW_TRY(gw_json_put_number(document, "iteration_s", plan->iteration_s, error));
+    GW_TRY(gw_json_put_number(document, "lower_bound_s", plan->lower_bound_s, error));
+    cJSON_DeleteItemFromObjectCaseSensitive(document, "notes");
+    return gw_json_put_texts(document, "notes", plan->notes, plan->note_count, error);
+}
+
+enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct gw_error *error) {
+    *out = plan->kept != NULL ? cJSON_Duplicate(plan->kept, 1) : cJSON_CreateObject();
+    if (*out == NULL) {
+        return gw_fail_memory(error, "writing a plan");
+    }
+    enum gw_status status = put_document(plan, *out, error);
+    if (status != GW_OK) {
+        cJSON_Delete(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+enum gw_status gw_plan_write(const struct gw_plan *plan, const char *path, struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_plan_document(plan, &document, error));
+    enum gw_status status = gw_json_write(document, path, error);
+    cJSON_Delete(document);
+    return status;
+}
+
+/* ---- arithmetic that a plan fixes ---------------------------------------------------------- */
+
+uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *model) {
+    uint64_t total = 0;
+    for (size_t tensor = group->last; tensor <= group->first; tensor++) {
+        total += model->tensors[tensor].elements;
+    }
+    return total;
+}
+
+uint64_t gw_elements_kept(uint64_t n, double density) {
+    double kept = floor(density * (double)n);
+    return kept < 1 ? 1 : (uint64_t)kept;
+}

@@ -1,0 +1,49 @@
+/* Which neighbouring tensors travel together (contract, "Plan"). */
+#ifndef GW_TRACES_PLAN_H
+#define GW_TRACES_PLAN_H
+
+#include "core/core.h"
+#include "traces/model.h"
+
+/* Tensors first, first - 1, ..., last, in the order in which they become ready; first >= last. */
+struct gw_group {
+    size_t first, last;
+};
+
+struct gw_plan {
+    char *model, *policy, *compressor; /* compressor "none": dense exchange */
+    double density;                    /* (0, 1]; 1 for dense exchange */
+    size_t workers;
+    size_t group_count;
+    struct gw_group *groups; /* in exchange order; together they cover every tensor once */
+    double iteration_s, lower_bound_s;
+    char **notes; /* what a reader should know, such as curves that were derived */
+    size_t note_count;
+    cJSON *kept;
+};
+
+/* An empty plan for `model`; the caller fills groups and times. */
+enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char *policy,
+                              const char *compressor, double density, size_t workers,
+                              struct gw_error *error);
+enum gw_status gw_plan_note(struct gw_plan *plan, const char *note, struct gw_error *error);
+enum gw_status gw_plan_read(const char *path, struct gw_plan *out, struct gw_error *error);
+enum gw_status gw_plan_parse(const char *text, size_t length, const char *path, struct gw_plan *out,
+                             struct gw_error *error);
+void gw_plan_free(struct gw_plan *plan);
+
+/* The plan as a document (the caller's), and into a file. */
+enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct gw_error *error);
+enum gw_status gw_plan_write(const struct gw_plan *plan, const char *path, struct gw_error *error);
+
+/* Fails unless the plan covers exactly the tensors of `model`; `path` names the plan in the
+ * message. */
+enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *model,
+                             const char *path, struct gw_error *error);
+
+uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *model);
+
+/* Elements kept of n: max(1, floor(density * n)) (contract, "Arithmetic"). */
+uint64_t gw_elements_kept(uint64_t n, double density);
+
+#endif

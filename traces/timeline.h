@@ -1,0 +1,102 @@
+/*
+ * What happened when: spans on the streams of workers, in virtual time (sim) or real time (exec).
+ * Both write the same timeline, so breakdowns and traces of a prediction and of its measurement
+ * compare.
+ */
+#ifndef GW_TRACES_TIMELINE_H
+#define GW_TRACES_TIMELINE_H
+
+#include "core/core.h"
+
+/* A worker's streams: each runs one operation at a time, in order. */
+enum gw_stream { GW_STREAM_COMPUTE, GW_STREAM_COMMUNICATION, GW_STREAM_COUNT };
+
+enum gw_activity {
+    GW_FORWARD,
+    GW_BACKWARD,
+    GW_COMPRESS,
+    GW_WAIT, /* in a collective, for the last worker to arrive */
+    GW_EXCHANGE,
+    GW_UPDATE,
+    GW_ACTIVITY_COUNT
+};
+
+const char *gw_stream_name(enum gw_stream stream);
+const char *gw_activity_name(enum gw_activity activity);
+
+enum { GW_NO_GROUP = UINT32_MAX };
+
+struct gw_span {
+    size_t lane;
+    enum gw_stream stream;
+    enum gw_activity activity;
+    uint32_t group;    /* GW_NO_GROUP: serves no group */
+    const char *label; /* the tensor, compressor or collective; lives longer than the timeline */
+    uint64_t elements, bytes;
+    double start_s, end_s;
+};
+
+/* A worker, or several that behave alike and are shown once. */
+struct gw_lane {
+    size_t worker;  /* the first one */
+    size_t workers; /* how many */
+};
+
+struct gw_iteration {
+    double start_s, end_s;
+};
+
+struct gw_timeline {
+    size_t lane_count;
+    struct gw_lane *lanes;
+    size_t span_count, span_capacity;
+    struct gw_span *spans; /* of one lane and stream: in order, without overlap */
+    size_t iteration_count, iteration_capacity;
+    struct gw_iteration *iterations;
+    char **labels; /* owned labels of a timeline that was read */
+    size_t label_count;
+};
+
+enum gw_status gw_timeline_create(struct gw_timeline *out, size_t lane_count,
+                                  struct gw_error *error);
+enum gw_status gw_timeline_add(struct gw_timeline *timeline, struct gw_span span,
+                               struct gw_error *error);
+enum gw_status gw_timeline_add_iteration(struct gw_timeline *timeline, double start_s, double end_s,
+                                         struct gw_error *error);
+/* Appends the spans and iterations of `more`, which has the same lanes, in its own times. */
+enum gw_status gw_timeline_append(struct gw_timeline *timeline, const struct gw_timeline *more,
+                                  struct gw_error *error);
+/* Forgets spans and iterations, keeps lanes and memory. */
+void gw_timeline_clear(struct gw_timeline *timeline);
+void gw_timeline_free(struct gw_timeline *timeline);
+
+/* Fails if a span ends before it starts, or overlaps another of its lane and stream. */
+enum gw_status gw_timeline_check(const struct gw_timeline *timeline, struct gw_error *error);
+
+/*
+ * Chrome trace format, as ui.perfetto.dev opens it: one process per worker, one thread per stream,
+ * "schema": "gradweave/timeline@1" in otherData. Reading takes back what writing wrote.
+ */
+enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
+                                 struct gw_error *error);
+enum gw_status gw_timeline_read(const char *path, struct gw_timeline *out, struct gw_error *error);
+
+/* Where an iteration's time went; the parts add up to its length. Means over workers, in seconds.
+ */
+struct gw_breakdown {
+    double forward_s, backward_s, compress_s;
+    double exposed_comm_s; /* communication stream busy or waiting while the compute stream idles */
+    double other_s;        /* the update, and what is none of these */
+};
+
+struct gw_measure {
+    double iteration_s;
+    struct gw_breakdown breakdown;
+    double comm_s; /* exchanges, without waiting where waiting is known */
+};
+
+/* Measures the timeline's only iteration; O(spans). */
+enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw_measure *out,
+                                   struct gw_error *error);
+
+#endif

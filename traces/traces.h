@@ -1,0 +1,12 @@
+/* The data that flows: model and cluster in, plan between, timeline and result out. */
+#ifndef GW_TRACES_TRACES_H
+#define GW_TRACES_TRACES_H
+
+#include "traces/cluster.h"
+#include "traces/data.h"
+#include "traces/model.h"
+#include "traces/plan.h"
+#include "traces/result.h"
+#include "traces/timeline.h"
+
+#endif
