@@ -1,0 +1,112 @@
+#include "planner/planner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/policies.h"
+
+const struct gw_policy *const gw_policies[] = {
+    &gw_policy_per_tensor, &gw_policy_single,  &gw_policy_threshold, &gw_policy_bucket,
+    &gw_policy_ddp,        &gw_policy_mg_wfbp, &gw_policy_omgs,      NULL,
+};
+
+static enum gw_status unknown_policy(const char *text, struct gw_error *error) {
+    char names[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; gw_policies[i] != NULL && used < sizeof names; i++) {
+        const struct gw_policy *policy = gw_policies[i];
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s%s", i == 0 ? "" : ", ",
+                                 policy->name, policy->argument == NULL ? "" : ":",
+                                 policy->argument == NULL ? "" : policy->argument);
+    }
+    return gw_fail(error, GW_BAD_INPUT, "policy: expected one of %s; got \"%s\"", names, text);
+}
+
+enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy,
+                               uint64_t *argument, struct gw_error *error) {
+    size_t length = strcspn(text, ":");
+    size_t i = 0;
+    while (gw_policies[i] != NULL && (strncmp(gw_policies[i]->name, text, length) != 0 ||
+                                      gw_policies[i]->name[length] != '\0')) {
+        i++;
+    }
+    *policy = gw_policies[i];
+    if (*policy == NULL) {
+        return unknown_policy(text, error);
+    }
+    bool given = text[length] == ':';
+    const char *digits = text + length + given;
+    if ((*policy)->argument == NULL) {
+        return given ? gw_fail(error, GW_BAD_INPUT,
+                               "policy: expected %s without a number; got \"%s\"", (*policy)->name,
+                               text)
+                     : GW_OK;
+    }
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(digits, &end, 10);
+    if (!given || digits[0] < '0' || digits[0] > '9' || *end != '\0' || errno != 0 || number == 0 ||
+        number > 1ULL << 53) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "policy: expected %s:N with N a positive number of %s; got \"%s\"",
+                       (*policy)->name, (*policy)->argument, text);
+    }
+    *argument = number;
+    return GW_OK;
+}
+
+/* Groups from the marks; the caller's plan owns them. */
+static enum gw_status collect_groups(const bool *ends, size_t tensor_count, struct gw_plan *plan,
+                                     struct gw_error *error) {
+    for (size_t tensor = 0; tensor < tensor_count; tensor++) {
+        plan->group_count += ends[tensor];
+    }
+    plan->groups = calloc(plan->group_count, sizeof *plan->groups);
+    if (plan->groups == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    size_t group = 0;
+    size_t first = tensor_count - 1;
+    for (size_t tensor = tensor_count; tensor-- > 0;) {
+        if (ends[tensor]) {
+            plan->groups[group++] = (struct gw_group){.first = first, .last = tensor};
+            first = tensor - 1;
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status fill(const struct gw_planning *planning, const struct gw_policy *policy,
+                           uint64_t argument, struct gw_plan *plan, struct gw_error *error) {
+    size_t tensor_count = planning->model->tensor_count;
+    bool *ends = calloc(tensor_count, sizeof *ends);
+    if (ends == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    enum gw_status status = policy->mark(planning, argument, ends, error);
+    ends[0] = true;
+    if (status == GW_OK) {
+        status = collect_groups(ends, tensor_count, plan, error);
+    }
+    free(ends);
+    GW_TRY(status);
+    plan->iteration_s = gw_planning_iteration_s(planning, plan->groups, plan->group_count);
+    return gw_planning_lower_bound_s(planning, &plan->lower_bound_s, error);
+}
+
+enum gw_status gw_planner_plan(const struct gw_planning *planning, const char *text,
+                               struct gw_plan *out, struct gw_error *error) {
+    const struct gw_policy *policy = NULL;
+    uint64_t argument = 0;
+    GW_TRY(gw_policy_parse(text, &policy, &argument, error));
+    double density = planning->compress == NULL ? 1 : planning->density;
+    GW_TRY(gw_plan_create(out, planning->model->name, text, planning->compressor, density,
+                          planning->workers, error));
+    enum gw_status status = fill(planning, policy, argument, out, error);
+    if (status != GW_OK) {
+        gw_plan_free(out);
+    }
+    return status;
+}
