@@ -1,0 +1,12 @@
+#include "algorithms/presets.h"
+
+const struct gw_algorithm gw_algorithm_dense = {
+    .name = "dense",
+    .title = "S-SGD: allreduce of all gradients after the backward pass",
+    .paper = "baseline of all five papers",
+    .policy = "single",
+    .compressor = "none",
+    .exchange = "allreduce",
+    .overlap = false,
+    .build = gw_build_exchange_per_group,
+};

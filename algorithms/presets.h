@@ -1,0 +1,24 @@
+/* The descriptors, one file each, and the builders they share; private to this room. */
+#ifndef GW_ALGORITHMS_PRESETS_H
+#define GW_ALGORITHMS_PRESETS_H
+
+#include "algorithms/algorithms.h"
+
+extern const struct gw_algorithm gw_algorithm_dense;
+extern const struct gw_algorithm gw_algorithm_p_sgd;
+extern const struct gw_algorithm gw_algorithm_mg_wfbp;
+extern const struct gw_algorithm gw_algorithm_topk;
+extern const struct gw_algorithm gw_algorithm_lags;
+extern const struct gw_algorithm gw_algorithm_mgs;
+extern const struct gw_algorithm gw_algorithm_omgs;
+
+/*
+ * Forward; then for each group of the plan its tensors' backward, its compression (sparse only) and
+ * one exchange on the communication stream; the update when the last exchange has ended. It is the
+ * OMGS paper's Fig. 1 (a) to (d), depending on the plan and the compressor.
+ */
+enum gw_status gw_build_exchange_per_group(const struct gw_algorithm *algorithm,
+                                           const struct gw_model *model, const struct gw_plan *plan,
+                                           struct gw_schedule *out, struct gw_error *error);
+
+#endif

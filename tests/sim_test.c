@@ -1,0 +1,382 @@
+/*
+ * The simulator against an evaluation of the contract's arithmetic that is written here, on random
+ * models. The seed is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/algorithms.h"
+#include "sim/event_queue.h"
+#include "sim/sim.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+
+enum { MOST_TENSORS = 40, MOST_WORKERS = 9, MOST_POINTS = 6 };
+
+/* ---- random cases -------------------------------------------------------------------------- */
+
+struct scene {
+    struct gw_model model;
+    struct gw_tensor tensors[MOST_TENSORS];
+    char tensor_name[8];
+    struct gw_cluster cluster;
+    struct gw_plan plan;
+    size_t workers;
+    double slowdown[MOST_WORKERS];
+};
+
+static double random_time(struct gw_random *random) {
+    return gw_random_below(random, 5) == 0 ? 0 : pow(10, -6 + 5 * gw_random_uniform(random));
+}
+
+static struct gw_curve random_curve(struct gw_random *random, double typical_size) {
+    struct gw_curve curve = {0};
+    if (gw_random_below(random, 2) == 0) {
+        curve.fixed_s = random_time(random);
+        curve.per_unit_s = random_time(random) / typical_size;
+        curve.per_nlog2n_s =
+            gw_random_below(random, 2) == 0 ? 0 : random_time(random) / typical_size / 10;
+        return curve;
+    }
+    curve.point_count = 2 + (size_t)gw_random_below(random, MOST_POINTS - 1);
+    curve.points = calloc(curve.point_count, sizeof *curve.points);
+    double size = 1;
+    for (size_t i = 0; i < curve.point_count; i++) {
+        size += typical_size * gw_random_uniform(random) + 1;
+        curve.points[i] = (struct gw_curve_point){.size = size, .time_s = random_time(random)};
+    }
+    return curve;
+}
+
+static void random_groups(struct gw_random *random, const struct gw_algorithm *algorithm,
+                          struct scene *scene) {
+    size_t count = scene->model.tensor_count;
+    scene->plan.groups = calloc(count, sizeof *scene->plan.groups);
+    size_t first = count - 1;
+    for (size_t tensor = count; tensor-- > 0;) {
+        if (tensor == 0 || (algorithm->overlap && gw_random_below(random, 3) == 0)) {
+            scene->plan.groups[scene->plan.group_count++] =
+                (struct gw_group){.first = first, .last = tensor};
+            first = tensor - 1;
+        }
+    }
+}
+
+static void open_scene(struct scene *scene, struct gw_random *random,
+                       const struct gw_algorithm *algorithm) {
+    *scene = (struct scene){.tensor_name = "tensor"};
+    size_t count = 1 + (size_t)gw_random_below(random, MOST_TENSORS);
+    for (size_t i = 0; i < count; i++) {
+        scene->tensors[i] = (struct gw_tensor){
+            .name = scene->tensor_name,
+            .elements = 1 + gw_random_below(random, 1 << gw_random_below(random, 24)),
+            .backward_s = random_time(random)};
+    }
+    scene->model = (struct gw_model){.name = scene->tensor_name,
+                                     .bytes_per_element = 4,
+                                     .forward_s = random_time(random),
+                                     .update_s = random_time(random),
+                                     .tensor_count = count,
+                                     .tensors = scene->tensors};
+    scene->workers = 2 + (size_t)gw_random_below(random, MOST_WORKERS - 1);
+    for (size_t w = 0; w < scene->workers; w++) {
+        scene->slowdown[w] = gw_random_below(random, 2) == 0 ? 1 : 0.5 + gw_random_uniform(random);
+    }
+    assert_int_equal(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, NULL), GW_OK);
+    assert_int_equal(gw_cluster_add_collective(&scene->cluster, algorithm->exchange, scene->workers,
+                                               random_curve(random, 1e5), NULL, NULL),
+                     GW_OK);
+    if (gw_algorithm_is_sparse(algorithm)) {
+        assert_int_equal(gw_cluster_add_compressor(&scene->cluster, algorithm->compressor,
+                                                   random_curve(random, 1e6), NULL, NULL),
+                         GW_OK);
+    }
+    double density =
+        gw_algorithm_is_sparse(algorithm) ? pow(10, -4 * gw_random_uniform(random)) : 1;
+    assert_int_equal(gw_plan_create(&scene->plan, "random", "random", algorithm->compressor,
+                                    density, scene->workers, NULL),
+                     GW_OK);
+    random_groups(random, algorithm, scene);
+}
+
+static void close_scene(struct scene *scene) {
+    gw_cluster_free(&scene->cluster);
+    gw_plan_free(&scene->plan);
+}
+
+/* ---- the arithmetic, once more ------------------------------------------------------------- */
+
+/* A curve's value without core/curve.c: a scan for the segment instead of a bisection. */
+static double value(const struct gw_curve *curve, double n) {
+    if (n <= 0) {
+        return 0;
+    }
+    if (curve->point_count == 0) {
+        return curve->fixed_s + curve->per_unit_s * n + curve->per_nlog2n_s * n * log2(n);
+    }
+    size_t i = 1;
+    while (i + 1 < curve->point_count && curve->points[i].size <= n) {
+        i++;
+    }
+    const struct gw_curve_point *a = &curve->points[i - 1];
+    const struct gw_curve_point *b = &curve->points[i];
+    return fmax(0, a->time_s + (n - a->size) * (b->time_s - a->time_s) / (b->size - a->size));
+}
+
+/* Compute clocks C of all workers, a communication clock T that waits for the last of them. */
+static double arithmetic(const struct scene *scene, bool sparse, const double *slowdown) {
+    double compute[MOST_WORKERS];
+    double communication = 0;
+    for (size_t w = 0; w < scene->workers; w++) {
+        compute[w] = slowdown[w] * scene->model.forward_s;
+    }
+    for (size_t g = 0; g < scene->plan.group_count; g++) {
+        double elements = 0;
+        double backward = 0;
+        for (size_t t = scene->plan.groups[g].last; t <= scene->plan.groups[g].first; t++) {
+            elements += (double)scene->tensors[t].elements;
+            backward += scene->tensors[t].backward_s;
+        }
+        double compress = sparse ? value(&scene->cluster.compressors[0].curve, elements) : 0;
+        double bytes = sparse ? 8 * fmax(1, floor(scene->plan.density * elements)) : 4 * elements;
+        for (size_t w = 0; w < scene->workers; w++) {
+            compute[w] += slowdown[w] * (backward + compress);
+            communication = fmax(communication, compute[w]);
+        }
+        communication += value(&scene->cluster.collectives[0].curve, bytes);
+    }
+    double end = 0;
+    for (size_t w = 0; w < scene->workers; w++) {
+        end = fmax(end, fmax(compute[w], communication) + slowdown[w] * scene->model.update_s);
+    }
+    return end;
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static struct gw_measure simulate(const struct gw_schedule *schedule, const struct scene *scene,
+                                  const struct gw_simulation *simulation, double start_s) {
+    struct gw_simulator *simulator = NULL;
+    struct gw_timeline timeline;
+    struct gw_measure measure;
+    struct gw_error error = {0};
+    assert_int_equal(
+        gw_simulator_open(&simulator, schedule, &scene->cluster, simulation, NULL, &error), GW_OK);
+    assert_int_equal(gw_simulator_timeline(simulator, &timeline, &error), GW_OK);
+    assert_int_equal(gw_simulator_iterate(simulator, start_s, &timeline, &error), GW_OK);
+    assert_int_equal(gw_timeline_check(&timeline, &error), GW_OK);
+    assert_int_equal(gw_timeline_measure(&timeline, &measure, &error), GW_OK);
+    gw_timeline_free(&timeline);
+    gw_simulator_close(simulator);
+    return measure;
+}
+
+static void assert_close(double a, double b) {
+    if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)))) {
+        fail_msg("expected %.17g, got %.17g", b, a);
+    }
+}
+
+static double sum(const struct gw_breakdown *parts) {
+    return parts->forward_s + parts->backward_s + parts->compress_s + parts->exposed_comm_s +
+           parts->other_s;
+}
+
+static void check_scene(const struct gw_algorithm *algorithm, const struct scene *scene) {
+    static const double alike[MOST_WORKERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    bool sparse = gw_algorithm_is_sparse(algorithm);
+    struct gw_schedule schedule;
+    assert_int_equal(gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &schedule, NULL),
+                     GW_OK);
+    struct gw_simulation simulation = {.workers = scene->workers};
+    struct gw_measure one = simulate(&schedule, scene, &simulation, 0);
+    assert_close(one.iteration_s, arithmetic(scene, sparse, alike));
+    assert_close(sum(&one.breakdown), one.iteration_s);
+    simulation.every_worker = true;
+    struct gw_measure all = simulate(&schedule, scene, &simulation, 0);
+    assert_true(all.iteration_s == one.iteration_s);
+    assert_close(all.breakdown.exposed_comm_s, one.breakdown.exposed_comm_s);
+    for (int every_worker = 0; every_worker < 2; every_worker++) {
+        simulation.every_worker = every_worker;
+        simulation.slowdown = scene->slowdown;
+        struct gw_measure unequal = simulate(&schedule, scene, &simulation, 0);
+        assert_close(unequal.iteration_s, arithmetic(scene, sparse, scene->slowdown));
+        assert_close(sum(&unequal.breakdown), unequal.iteration_s);
+    }
+    gw_schedule_free(&schedule);
+}
+
+static void equals_the_arithmetic(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    for (size_t a = 0; gw_algorithms[a] != NULL; a++) {
+        for (int repeat = 0; repeat < 1000; repeat++) {
+            struct scene scene;
+            open_scene(&scene, random, gw_algorithms[a]);
+            check_scene(gw_algorithms[a], &scene);
+            close_scene(&scene);
+        }
+    }
+    gw_random_close(random);
+}
+
+/* ---- reproducibility ----------------------------------------------------------------------- */
+
+static void noise_follows_from_the_seed(void **state) {
+    (void)state;
+    const struct gw_algorithm *algorithm = NULL;
+    struct gw_random *random = NULL;
+    struct scene scene;
+    struct gw_schedule schedule;
+    assert_int_equal(gw_algorithm_find("omgs", &algorithm, NULL), GW_OK);
+    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    open_scene(&scene, random, algorithm);
+    scene.model.forward_s = 1;
+    assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
+                     GW_OK);
+    struct gw_simulation simulation = {.workers = scene.workers, .compute_noise = 0.1, .seed = 7};
+    struct gw_measure a = simulate(&schedule, &scene, &simulation, 0);
+    struct gw_measure b = simulate(&schedule, &scene, &simulation, 0);
+    simulation.seed = 8;
+    struct gw_measure c = simulate(&schedule, &scene, &simulation, 0);
+    assert_memory_equal(&a, &b, sizeof a);
+    assert_true(a.iteration_s != c.iteration_s);
+    gw_schedule_free(&schedule);
+    close_scene(&scene);
+    gw_random_close(random);
+}
+
+static void noise_has_mean_one(void **state) {
+    (void)state;
+    struct scene scene;
+    struct gw_random *random = NULL;
+    struct gw_schedule schedule;
+    struct gw_simulator *simulator = NULL;
+    struct gw_timeline timeline;
+    const struct gw_algorithm *algorithm = NULL;
+    enum { iterations = 4000 };
+    double total = 0;
+    assert_int_equal(gw_algorithm_find("dense", &algorithm, NULL), GW_OK);
+    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    open_scene(&scene, random, algorithm);
+    scene.model.forward_s = 1;
+    assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
+                     GW_OK);
+    struct gw_simulation simulation = {
+        .workers = scene.workers, .compute_noise = 0.2, .seed = seed};
+    assert_int_equal(
+        gw_simulator_open(&simulator, &schedule, &scene.cluster, &simulation, NULL, NULL), GW_OK);
+    assert_int_equal(gw_simulator_timeline(simulator, &timeline, NULL), GW_OK);
+    for (int i = 0; i < iterations; i++) {
+        struct gw_measure measure;
+        gw_timeline_clear(&timeline);
+        assert_int_equal(gw_simulator_iterate(simulator, 0, &timeline, NULL), GW_OK);
+        assert_int_equal(gw_timeline_measure(&timeline, &measure, NULL), GW_OK);
+        total += measure.breakdown.forward_s;
+    }
+    /* The mean of at least 2 x 4,000 draws: five standard errors are 0.011. */
+    assert_true(fabs(total / iterations - 1) < 5 * 0.2 / sqrt(2.0 * iterations));
+    gw_timeline_free(&timeline);
+    gw_simulator_close(simulator);
+    gw_schedule_free(&schedule);
+    close_scene(&scene);
+    gw_random_close(random);
+}
+
+/* ---- the engine ---------------------------------------------------------------------------- */
+
+static void a_schedule_that_waits_for_itself_is_reported(void **state) {
+    (void)state;
+    struct gw_schedule schedule = {0};
+    struct gw_cluster cluster;
+    struct gw_simulator *simulator = NULL;
+    struct gw_timeline timeline;
+    struct gw_error error = {0};
+    size_t later = 1;
+    struct gw_operation operation = {.kind = GW_BACKWARD, .stream = GW_STREAM_COMPUTE};
+    assert_int_equal(gw_schedule_add(&schedule, operation, &later, 1, NULL, NULL), GW_OK);
+    assert_int_equal(gw_schedule_add(&schedule, operation, NULL, 0, NULL, NULL), GW_OK);
+    assert_int_equal(gw_cluster_create(&cluster, "empty", 1, 1, NULL), GW_OK);
+    struct gw_simulation simulation = {.workers = 1};
+    assert_int_equal(gw_simulator_open(&simulator, &schedule, &cluster, &simulation, NULL, NULL),
+                     GW_OK);
+    assert_int_equal(gw_simulator_timeline(simulator, &timeline, NULL), GW_OK);
+    assert_int_equal(gw_simulator_iterate(simulator, 0, &timeline, &error), GW_FAILED);
+    assert_non_null(strstr(error.message, "2 operations never start"));
+    gw_timeline_free(&timeline);
+    gw_simulator_close(simulator);
+    gw_cluster_free(&cluster);
+    gw_schedule_free(&schedule);
+}
+
+static void events_come_in_order_of_time_then_of_scheduling(void **state) {
+    (void)state;
+    struct gw_event_queue queue = {0};
+    struct gw_random *random = NULL;
+    struct gw_event event;
+    struct gw_event previous = {.time_s = -1};
+    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    for (size_t i = 0; i < 5000; i++) {
+        event = (struct gw_event){.time_s = (double)gw_random_below(random, 50), .operation = i};
+        assert_int_equal(gw_event_push(&queue, event, NULL), GW_OK);
+    }
+    for (size_t i = 0; i < 5000; i++) {
+        assert_true(gw_event_pop(&queue, &event));
+        assert_true(event.time_s > previous.time_s ||
+                    (event.time_s == previous.time_s && event.operation > previous.operation));
+        previous = event;
+    }
+    assert_false(gw_event_pop(&queue, &event));
+    gw_event_queue_free(&queue);
+    gw_random_close(random);
+}
+
+static void a_million_workers_cost_what_one_does(void **state) {
+    (void)state;
+    struct scene scene;
+    struct gw_random *random = NULL;
+    struct gw_schedule schedule;
+    const struct gw_algorithm *algorithm = NULL;
+    assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
+    assert_int_equal(gw_random_open(&random, seed, 5, NULL), GW_OK);
+    open_scene(&scene, random, algorithm);
+    assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
+                     GW_OK);
+    struct gw_simulation simulation = {.workers = 1 << 20};
+    struct gw_simulator *simulator = NULL;
+    struct gw_timeline timeline;
+    assert_int_equal(
+        gw_simulator_open(&simulator, &schedule, &scene.cluster, &simulation, NULL, NULL), GW_OK);
+    assert_int_equal(gw_simulator_timeline(simulator, &timeline, NULL), GW_OK);
+    assert_int_equal(timeline.lane_count, 1);
+    assert_int_equal(timeline.lanes[0].workers, 1 << 20);
+    gw_timeline_free(&timeline);
+    gw_simulator_close(simulator);
+    gw_schedule_free(&schedule);
+    close_scene(&scene);
+    gw_random_close(random);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_the_arithmetic),
+        cmocka_unit_test(noise_follows_from_the_seed),
+        cmocka_unit_test(noise_has_mean_one),
+        cmocka_unit_test(a_schedule_that_waits_for_itself_is_reported),
+        cmocka_unit_test(events_come_in_order_of_time_then_of_scheduling),
+        cmocka_unit_test(a_million_workers_cost_what_one_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
