@@ -1,0 +1,119 @@
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+
+#include "transport/transport.h"
+
+static MPI_Comm comm(const struct gw_communicator *communicator) {
+    return *(const MPI_Comm *)communicator->state;
+}
+
+static enum gw_status check(int result, const char *call, struct gw_error *error) {
+    if (result == MPI_SUCCESS) {
+        return GW_OK;
+    }
+    char text[MPI_MAX_ERROR_STRING];
+    int length = 0;
+    MPI_Error_string(result, text, &length);
+    return gw_fail(error, GW_FAILED, "%s: %.*s", call, length, text);
+}
+
+/* MPI counts in int. */
+static enum gw_status check_count(size_t count, const char *call, struct gw_error *error) {
+    return count <= INT_MAX
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d items in a message, got %zu",
+                         call, INT_MAX, count);
+}
+
+static enum gw_status mpi_allgather(struct gw_communicator *communicator, const void *send,
+                                    size_t bytes, void *receive, struct gw_error *error) {
+    GW_TRY(check_count(bytes, "MPI_Allgather", error));
+    return check(MPI_Allgather(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE,
+                               comm(communicator)),
+                 "MPI_Allgather", error);
+}
+
+/*
+ * In pieces: MPI libraries allocate scratch of the message's size in each call, and beyond malloc's
+ * mmap threshold every page of it is faulted in anew. On two ranks of one host, Open MPI 4.1.4 took
+ * 0.29 ns a byte up to 16 MiB and 0.45 above (`calibrate --nodes 2 --max-bytes 134217728`); pieces
+ * keep the rate.
+ */
+static enum gw_status mpi_allreduce(struct gw_communicator *communicator, const float *send,
+                                    float *receive, size_t count, struct gw_error *error) {
+    const size_t piece = (16 << 20) / sizeof(float);
+    for (size_t done = 0; done < count; done += piece) {
+        size_t length = count - done < piece ? count - done : piece;
+        GW_TRY(check(MPI_Allreduce(send + done, receive + done, (int)length, MPI_FLOAT, MPI_SUM,
+                                   comm(communicator)),
+                     "MPI_Allreduce", error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status mpi_barrier(struct gw_communicator *communicator, struct gw_error *error) {
+    return check(MPI_Barrier(comm(communicator)), "MPI_Barrier", error);
+}
+
+static void mpi_abort(struct gw_communicator *communicator, int status) {
+    MPI_Abort(comm(communicator), gw_mpi_exit_status(status));
+}
+
+static void mpi_close(struct gw_communicator *communicator) {
+    MPI_Comm_free(communicator->state);
+    free(communicator->state);
+    MPI_Finalize();
+}
+
+static const struct gw_transport mpi_transport = {
+    .name = "mpi",
+    .allgather = mpi_allgather,
+    .allreduce = mpi_allreduce,
+    .barrier = mpi_barrier,
+    .abort = mpi_abort,
+    .close = mpi_close,
+};
+
+enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error) {
+    int provided = MPI_THREAD_SINGLE;
+    GW_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread",
+                 error));
+    if (provided < MPI_THREAD_SERIALIZED) {
+        return gw_fail(error, GW_FAILED,
+                       "MPI_Init_thread: expected MPI_THREAD_SERIALIZED or better, got level %d",
+                       provided);
+    }
+    MPI_Comm *world = malloc(sizeof *world);
+    if (world == NULL) {
+        return gw_fail_memory(error, "opening a communicator");
+    }
+    enum gw_status status = check(MPI_Comm_dup(MPI_COMM_WORLD, world), "MPI_Comm_dup", error);
+    if (status != GW_OK) {
+        free(world);
+        return status;
+    }
+    MPI_Comm_set_errhandler(*world, MPI_ERRORS_RETURN);
+    *out = (struct gw_communicator){.transport = &mpi_transport, .state = world};
+    MPI_Comm_rank(*world, &out->rank);
+    MPI_Comm_size(*world, &out->size);
+    return GW_OK;
+}
+
+bool gw_mpi_is_inside_job(void) {
+    /* Open MPI and PMIx, then MPICH and Slurm's PMI-2. */
+    return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMIX_RANK") != NULL ||
+           getenv("PMI_RANK") != NULL;
+}
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+const char *gw_mpi_version(void) {
+#ifdef OMPI_MAJOR_VERSION
+    return "Open MPI " TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(
+        OMPI_RELEASE_VERSION);
+#else
+    return "MPI " TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION);
+#endif
+}

@@ -1,0 +1,90 @@
+/*
+ * The communicator: collectives among the workers of a job. One interface, several transports: MPI
+ * between processes, `local` between threads of one process. calibrate times exactly these
+ * functions, and exec calls them.
+ */
+#ifndef GW_TRANSPORT_TRANSPORT_H
+#define GW_TRANSPORT_TRANSPORT_H
+
+#include "core/core.h"
+
+struct gw_communicator;
+
+struct gw_transport {
+    const char *name;
+
+    /* Collectives of the data path. All ranks call them, in the same order, from one thread at a
+     * time. */
+
+    /* receive[r * bytes ..] = rank r's `bytes` bytes, on every rank. */
+    enum gw_status (*allgather)(struct gw_communicator *communicator, const void *send,
+                                size_t bytes, void *receive, struct gw_error *error);
+    /* receive[i] = sum over ranks of send[i], the same bits on every rank. */
+    enum gw_status (*allreduce)(struct gw_communicator *communicator, const float *send,
+                                float *receive, size_t count, struct gw_error *error);
+    enum gw_status (*barrier)(struct gw_communicator *communicator, struct gw_error *error);
+
+    /* Ends the whole job at once, with this exit status: for a rank that cannot go on. */
+    void (*abort)(struct gw_communicator *communicator, int status);
+    void (*close)(struct gw_communicator *communicator);
+};
+
+struct gw_communicator {
+    const struct gw_transport *transport;
+    int rank, size;
+    void *state;
+};
+
+/* The maximum over ranks of each value, in place, on every rank: for agreeing on measurements. */
+enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
+                                struct gw_error *error);
+
+/*
+ * All ranks say how they fared. If one failed, all return that failure; the lowest failing rank
+ * keeps its own message in `error`, the others get "rank R: ..." with that rank's message.
+ */
+enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status status,
+                        struct gw_error *error);
+
+/* ---- MPI (transport/mpi.c; without MPI: GW_BAD_INPUT) ---------------------------------------- */
+
+/* Joins the MPI job that this process was started in. */
+enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error);
+
+/* Whether this process was started by an MPI launcher. */
+bool gw_mpi_is_inside_job(void);
+
+/*
+ * What a rank exits with to say `status`: the same, unless gw_launch_mpi started it. mpirun's own
+ * failures are 1 as well, so those ranks say theirs otherwise, and gw_launch_mpi translates.
+ */
+int gw_mpi_exit_status(int status);
+
+/* "Open MPI 4.1.4", or NULL in a build without MPI. */
+const char *gw_mpi_version(void);
+
+/* NCCL's version, "2.27.7", or NULL in a build without it. */
+const char *gw_nccl_version(void);
+
+/* How to start an MPI job of this very program. */
+struct gw_launch {
+    int ranks;
+    const char *hostfile;   /* NULL: all on this host */
+    char *const *arguments; /* the program's, without its name, ended by NULL */
+};
+
+/*
+ * Starts the job under mpirun, waits for it and returns the exit status it ended with: 0 to 3 if
+ * its ranks agreed on one. Fails if it could not be started, if a rank died or if it was
+ * interrupted.
+ */
+enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
+                             struct gw_error *error);
+
+/* ---- local: ranks are threads of one process (transport/local.c) ----------------------------- */
+
+/* Makes the communicators of `size` ranks; each is used by one thread. Close all of them. */
+enum gw_status gw_communicators_open_local(int size, struct gw_communicator *out,
+                                           struct gw_error *error);
+
+#endif
