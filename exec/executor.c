@@ -1,0 +1,297 @@
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec.h"
+#include "exec/operations.h"
+#include "exec/stream.h"
+
+/* When an operation ran, counted from the iteration's start. */
+struct interval {
+    double start_s, end_s;
+};
+
+struct gw_executor {
+    const struct gw_schedule *schedule;
+    struct gw_worker worker;
+    struct gw_stream_thread streams[GW_STREAM_COUNT];
+    size_t iteration;
+
+    /*
+     * The emulated accelerator's clock, per stream. Timed operations end at absolute deadlines on
+     * it, so that waking up late once is made good by the next one and does not add up over
+     * hundreds of tensors.
+     */
+    double clock_s[GW_STREAM_COUNT];
+    double ended_s[GW_STREAM_COUNT]; /* the stream's last operation, as recorded */
+    double start_s;
+    struct interval *intervals; /* per operation */
+    struct interval *gathered;  /* the same of all ranks */
+    uint64_t *checksums;        /* of all ranks, then this rank's own; per operation */
+
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t ended;
+    bool *done; /* per operation */
+    size_t left;
+    struct gw_error failure; /* of the first operation that failed; status GW_OK: none */
+};
+
+/* ---- one operation, on its stream's thread -------------------------------------------------- */
+
+static bool dependencies_done(const struct gw_executor *executor,
+                              const struct gw_operation *operation) {
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        if (!executor->done[executor->schedule->dependencies[operation->first_dependency + d]]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns whether the operation is to run: after a failure the rest of the iteration is skipped. */
+static bool wait_for_dependencies(struct gw_executor *executor,
+                                  const struct gw_operation *operation) {
+    pthread_mutex_lock(&executor->mutex);
+    while (!dependencies_done(executor, operation)) {
+        pthread_cond_wait(&executor->ended, &executor->mutex);
+    }
+    bool healthy = executor->failure.status == GW_OK;
+    pthread_mutex_unlock(&executor->mutex);
+    return healthy;
+}
+
+static void mark_done(struct gw_executor *executor, size_t index, enum gw_status status,
+                      const struct gw_error *error) {
+    pthread_mutex_lock(&executor->mutex);
+    if (status != GW_OK && executor->failure.status == GW_OK) {
+        executor->failure = *error;
+        executor->failure.status = status;
+    }
+    executor->done[index] = true;
+    executor->left--;
+    pthread_cond_broadcast(&executor->ended);
+    pthread_mutex_unlock(&executor->mutex);
+}
+
+static bool is_timed(const struct gw_operation *operation) {
+    return operation->kind != GW_COMPRESS && operation->kind != GW_EXCHANGE;
+}
+
+static enum gw_status run(struct gw_executor *executor, const struct gw_operation *operation,
+                          double started_s, struct gw_error *error) {
+    double *clock_s = &executor->clock_s[operation->stream];
+    if (operation->dependency_count > 0 && *clock_s < started_s) {
+        *clock_s = started_s;
+    }
+    if (is_timed(operation)) {
+        *clock_s += operation->duration_s;
+        gw_clock_sleep_until_s(*clock_s);
+        return GW_OK;
+    }
+    enum gw_status status = operation->kind == GW_COMPRESS
+                                ? gw_operation_compress(&executor->worker, operation, error)
+                                : gw_operation_exchange(&executor->worker, operation, error);
+    *clock_s += gw_clock_now_s() - started_s;
+    return status;
+}
+
+static void run_operation(void *context, size_t index) {
+    struct gw_executor *executor = context;
+    const struct gw_operation *operation = &executor->schedule->operations[index];
+    struct gw_error error = {0};
+    enum gw_status status = GW_OK;
+    bool healthy = wait_for_dependencies(executor, operation);
+    double started_s = gw_clock_now_s();
+    if (is_timed(operation) && operation->dependency_count == 0) {
+        /* An accelerator goes from one kernel to the next; the gap between is this thread's own. */
+        started_s = executor->ended_s[operation->stream];
+    }
+    if (healthy) {
+        status = run(executor, operation, started_s, &error);
+    }
+    double ended_s = gw_clock_now_s();
+    executor->ended_s[operation->stream] = ended_s;
+    executor->intervals[index] = (struct interval){.start_s = started_s - executor->start_s,
+                                                   .end_s = ended_s - executor->start_s};
+    mark_done(executor, index, status, &error);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static enum gw_status open_parts(struct gw_executor *executor, uint64_t seed,
+                                 struct gw_error *error) {
+    const struct gw_schedule *schedule = executor->schedule;
+    const struct gw_communicator *communicator = executor->worker.communicator;
+    size_t count = schedule->operation_count;
+    size_t ranks = (size_t)communicator->size;
+    executor->intervals = calloc(count, sizeof *executor->intervals);
+    executor->gathered = calloc(ranks * count, sizeof *executor->gathered);
+    executor->checksums = calloc((ranks + 1) * count, sizeof *executor->checksums);
+    executor->done = calloc(count, sizeof *executor->done);
+    if (executor->intervals == NULL || executor->gathered == NULL || executor->checksums == NULL ||
+        executor->done == NULL) {
+        return gw_fail_memory(error, "opening an executor");
+    }
+    GW_TRY(gw_operations_check(schedule, error));
+    GW_TRY(gw_buffers_open(&executor->worker.buffers, schedule, ranks, (size_t)communicator->rank,
+                           seed, error));
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        GW_TRY(gw_stream_open(&executor->streams[stream], count, run_operation, executor, error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedule *schedule,
+                                struct gw_communicator *communicator, uint64_t seed,
+                                struct gw_error *error) {
+    struct gw_executor *executor = calloc(1, sizeof *executor);
+    if (executor == NULL) {
+        return gw_fail_memory(error, "opening an executor");
+    }
+    executor->schedule = schedule;
+    executor->worker.schedule = schedule;
+    executor->worker.communicator = communicator;
+    pthread_mutex_init(&executor->mutex, NULL);
+    pthread_cond_init(&executor->ended, NULL);
+    enum gw_status status = open_parts(executor, seed, error);
+    if (status != GW_OK) {
+        gw_executor_close(executor);
+        return status;
+    }
+    *out = executor;
+    return GW_OK;
+}
+
+void gw_executor_close(struct gw_executor *executor) {
+    if (executor == NULL) {
+        return;
+    }
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        gw_stream_close(&executor->streams[stream]);
+    }
+    gw_buffers_close(&executor->worker.buffers);
+    gw_workspace_free(&executor->worker.workspace);
+    pthread_cond_destroy(&executor->ended);
+    pthread_mutex_destroy(&executor->mutex);
+    free(executor->intervals);
+    free(executor->gathered);
+    free(executor->checksums);
+    free(executor->done);
+    free(executor);
+}
+
+/* ---- an iteration -------------------------------------------------------------------------- */
+
+static void prepare(struct gw_executor *executor) {
+    for (size_t i = 0; i < executor->schedule->operation_count; i++) {
+        const struct gw_operation *operation = &executor->schedule->operations[i];
+        if (operation->kind == GW_EXCHANGE && executor->iteration > 0) {
+            gw_operation_clear(&executor->worker, operation);
+        }
+    }
+    gw_buffers_next_gradient(&executor->worker.buffers, executor->iteration++);
+    memset(executor->done, 0, executor->schedule->operation_count * sizeof *executor->done);
+    executor->left = executor->schedule->operation_count;
+}
+
+/* From the barrier to the end of the last operation. */
+static enum gw_status run_streams(struct gw_executor *executor, struct gw_error *error) {
+    struct gw_communicator *communicator = executor->worker.communicator;
+    GW_TRY(communicator->transport->barrier(communicator, error));
+    executor->start_s = gw_clock_now_s();
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        executor->clock_s[stream] = executor->start_s;
+        executor->ended_s[stream] = executor->start_s;
+    }
+    for (size_t i = 0; i < executor->schedule->operation_count; i++) {
+        gw_stream_push(&executor->streams[executor->schedule->operations[i].stream], i);
+    }
+    pthread_mutex_lock(&executor->mutex);
+    while (executor->left > 0) {
+        pthread_cond_wait(&executor->ended, &executor->mutex);
+    }
+    pthread_mutex_unlock(&executor->mutex);
+    *error = executor->failure;
+    return executor->failure.status;
+}
+
+static enum gw_status record(struct gw_executor *executor, double start_s,
+                             struct gw_timeline *timeline, struct gw_error *error) {
+    struct gw_communicator *communicator = executor->worker.communicator;
+    const struct gw_schedule *schedule = executor->schedule;
+    size_t count = schedule->operation_count;
+    GW_TRY(communicator->transport->allgather(communicator, executor->intervals,
+                                              count * sizeof *executor->intervals,
+                                              executor->gathered, error));
+    double end_s = 0;
+    for (size_t i = 0; i < (size_t)communicator->size * count; i++) {
+        const struct gw_operation *operation = &schedule->operations[i % count];
+        const struct interval *interval = &executor->gathered[i];
+        struct gw_span span = {.lane = i / count,
+                               .stream = operation->stream,
+                               .activity = operation->kind,
+                               .group = operation->group,
+                               .label = operation->label,
+                               .elements = operation->elements,
+                               .bytes = operation->bytes,
+                               .start_s = start_s + interval->start_s,
+                               .end_s = start_s + interval->end_s};
+        GW_TRY(gw_timeline_add(timeline, span, error));
+        end_s = interval->end_s > end_s ? interval->end_s : end_s;
+    }
+    return gw_timeline_add_iteration(timeline, start_s, start_s + end_s, error);
+}
+
+static enum gw_status compare_aggregates(struct gw_executor *executor, struct gw_error *error) {
+    struct gw_communicator *communicator = executor->worker.communicator;
+    size_t count = executor->schedule->operation_count;
+    size_t ranks = (size_t)communicator->size;
+    uint64_t *own = executor->checksums + ranks * count;
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_operation *operation = &executor->schedule->operations[i];
+        own[i] = operation->kind == GW_EXCHANGE
+                     ? gw_operation_checksum(&executor->worker, operation)
+                     : 0;
+    }
+    GW_TRY(communicator->transport->allgather(communicator, own, count * sizeof *own,
+                                              executor->checksums, error));
+    for (size_t i = 0; i < ranks * count; i++) {
+        if (executor->checksums[i] != executor->checksums[i % count]) {
+            const struct gw_operation *operation = &executor->schedule->operations[i % count];
+            return gw_fail(error, GW_FAILED,
+                           "execution: %s of group %u: expected the same aggregate on every rank, "
+                           "but rank %zu differs from rank 0",
+                           operation->method, operation->group, i / count);
+        }
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
+                                   struct gw_timeline *timeline, struct gw_error *error) {
+    prepare(executor);
+    GW_TRY(run_streams(executor, error));
+    GW_TRY(record(executor, start_s, timeline, error));
+    return compare_aggregates(executor, error);
+}
+
+enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct gw_timeline *out,
+                                    struct gw_error *error) {
+    return gw_timeline_create(out, (size_t)executor->worker.communicator->size, error);
+}
+
+size_t gw_executor_elements(const struct gw_executor *executor) {
+    return executor->worker.buffers.elements;
+}
+
+const float *gw_executor_gradient(const struct gw_executor *executor) {
+    return executor->worker.buffers.gradient;
+}
+
+const float *gw_executor_residual(const struct gw_executor *executor) {
+    return executor->worker.buffers.residual;
+}
+
+const float *gw_executor_aggregate(const struct gw_executor *executor) {
+    return executor->worker.buffers.aggregate;
+}
