@@ -1,0 +1,54 @@
+#include "calibrate/calibrate.h"
+
+#include "calibrate/subjects.h"
+
+struct gw_calibration gw_calibration_defaults(void) {
+    return (struct gw_calibration){.name = "calibrated",
+                                   .command = "",
+                                   .version = "",
+                                   .max_bytes = 16 << 20,
+                                   .max_elements = 1 << 24,
+                                   .density = 0.001,
+                                   .precision = 0.02,
+                                   .max_s_per_point = 0.5};
+}
+
+/* One bar over both subjects: collectives are the first half. */
+struct bar {
+    struct gw_progress progress;
+    double offset;
+};
+
+static void draw(void *context, double share, const char *what) {
+    struct bar *bar = context;
+    gw_progress_update(&bar->progress, bar->offset + 0.5 * share, what);
+}
+
+static enum gw_status measure_all(struct gw_communicator *communicator,
+                                  const struct gw_calibration *calibration,
+                                  struct gw_cluster *cluster, struct gw_error *error) {
+    struct bar bar = {.progress = gw_progress_begin("calibrate", communicator->rank == 0)};
+    struct gw_report report = {.tell = draw, .context = &bar};
+    enum gw_status status =
+        gw_calibrate_collectives(communicator, calibration, &report, cluster, error);
+    bar.offset = 0.5;
+    if (status == GW_OK) {
+        status = gw_calibrate_compressors(communicator, calibration, &report, cluster, error);
+    }
+    gw_progress_end(&bar.progress);
+    return status;
+}
+
+enum gw_status gw_calibrate(struct gw_communicator *communicator,
+                            const struct gw_calibration *calibration, struct gw_cluster *out,
+                            struct gw_error *error) {
+    GW_TRY(gw_cluster_create(out, calibration->name, (size_t)communicator->size, 1, error));
+    enum gw_status status = gw_put_provenance(communicator, calibration, out, error);
+    if (status == GW_OK) {
+        status = measure_all(communicator, calibration, out, error);
+    }
+    if (status != GW_OK) {
+        gw_cluster_free(out);
+    }
+    return status;
+}

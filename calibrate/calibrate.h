@@ -1,0 +1,32 @@
+/*
+ * Calibration: what the cluster's collectives and this machine's compressors cost, measured through
+ * the very functions that exec calls, and fitted with curves that the planner and the simulator
+ * use.
+ */
+#ifndef GW_CALIBRATE_CALIBRATE_H
+#define GW_CALIBRATE_CALIBRATE_H
+
+#include "core/core.h"
+#include "traces/traces.h"
+#include "transport/transport.h"
+
+struct gw_calibration {
+    const char *name;       /* of the cluster */
+    const char *command;    /* for the provenance */
+    const char *version;    /* of gradweave */
+    size_t max_bytes;       /* collectives: 1 KiB, 2 KiB, ... up to this */
+    size_t max_elements;    /* compressors: 2^10, 2^11, ... up to this */
+    double density;         /* of compression */
+    double precision;       /* repeat until the median is known to this, relative ... */
+    double max_s_per_point; /* ... or this much time has been measured, in seconds */
+};
+
+/* Values that take about half a minute on two ranks of one machine. */
+struct gw_calibration gw_calibration_defaults(void);
+
+/* All ranks call it with the same settings and get the same cluster. */
+enum gw_status gw_calibrate(struct gw_communicator *communicator,
+                            const struct gw_calibration *calibration, struct gw_cluster *out,
+                            struct gw_error *error);
+
+#endif

@@ -1,0 +1,116 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/curves.h"
+#include "calibrate/subjects.h"
+
+static const size_t smallest_bytes = 1024;
+static const size_t pool_bytes = 128 << 20; /* more than caches hold, as a model's gradients are */
+
+/*
+ * One collective at one size. Each repeat sends another part of a large pool, because a pipeline
+ * never sends the same bytes twice in a row either: caches must not flatter the measurement.
+ */
+struct exchange {
+    struct gw_communicator *communicator;
+    char *pool, *receive;
+    size_t receive_bytes;
+    size_t bytes, position, receive_position;
+};
+
+/* The next part of `length` bytes of a buffer that is used round and round. */
+static size_t advance(size_t *position, size_t length, size_t capacity) {
+    if (*position + length > capacity) {
+        *position = 0;
+    }
+    size_t part = *position;
+    *position += length;
+    return part;
+}
+
+static enum gw_status run_allgather(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    size_t gathered = exchange->bytes * (size_t)exchange->communicator->size;
+    const char *send = exchange->pool + advance(&exchange->position, exchange->bytes, pool_bytes);
+    char *receive =
+        exchange->receive + advance(&exchange->receive_position, gathered, exchange->receive_bytes);
+    return exchange->communicator->transport->allgather(exchange->communicator, send,
+                                                        exchange->bytes, receive, error);
+}
+
+static enum gw_status run_allreduce(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    const char *send = exchange->pool + advance(&exchange->position, exchange->bytes, pool_bytes);
+    char *receive = exchange->receive +
+                    advance(&exchange->receive_position, exchange->bytes, exchange->receive_bytes);
+    return exchange->communicator->transport->allreduce(
+        exchange->communicator, (const float *)(const void *)send, (float *)(void *)receive,
+        exchange->bytes / sizeof(float), error);
+}
+
+static const struct {
+    const char *name;
+    gw_action *run;
+} collectives[] = {{"allgather", run_allgather}, {"allreduce", run_allreduce}};
+
+enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives, MOST_SIZES = 40 };
+
+static enum gw_status calibrate_one(size_t which, struct exchange *exchange,
+                                    const struct gw_calibration *calibration,
+                                    const struct gw_report *report, struct gw_cluster *cluster,
+                                    struct gw_error *error) {
+    static const enum gw_curve_shape shapes[] = {GW_STRAIGHT};
+    struct gw_measurement measurements[MOST_SIZES];
+    size_t count = 0;
+    size_t sizes = 0;
+    for (size_t bytes = smallest_bytes; bytes <= calibration->max_bytes; bytes *= 2) {
+        sizes++;
+    }
+    for (size_t bytes = smallest_bytes; bytes <= calibration->max_bytes && count < MOST_SIZES;
+         bytes *= 2) {
+        char what[64];
+        char size[GW_UNITS_SIZE];
+        snprintf(what, sizeof what, "%s, %s", collectives[which].name,
+                 gw_format_bytes((double)bytes, size));
+        report->tell(report->context,
+                     ((double)which + (double)count / (double)sizes) / COLLECTIVE_COUNT, what);
+        exchange->bytes = bytes;
+        exchange->position = 0;
+        exchange->receive_position = 0;
+        struct gw_measurement *measurement = &measurements[count++];
+        measurement->size = (double)bytes;
+        GW_TRY(gw_measure(exchange->communicator, calibration, collectives[which].run, exchange,
+                          measurement, error));
+    }
+    struct gw_curve curve;
+    cJSON *details = NULL;
+    GW_TRY(gw_choose_curve(measurements, count, shapes, 1, "bytes", &curve, &details, error));
+    return gw_cluster_add_collective(cluster, collectives[which].name,
+                                     (size_t)exchange->communicator->size, curve, details, error);
+}
+
+enum gw_status gw_calibrate_collectives(struct gw_communicator *communicator,
+                                        const struct gw_calibration *calibration,
+                                        const struct gw_report *report, struct gw_cluster *cluster,
+                                        struct gw_error *error) {
+    size_t largest_receive = calibration->max_bytes * (size_t)communicator->size;
+    struct exchange exchange = {.communicator = communicator,
+                                .receive_bytes =
+                                    largest_receive > pool_bytes ? largest_receive : pool_bytes};
+    exchange.pool = malloc(pool_bytes);
+    exchange.receive = malloc(exchange.receive_bytes);
+    enum gw_status status = GW_OK;
+    if (exchange.pool == NULL || exchange.receive == NULL) {
+        status = gw_fail_memory(error, "calibrating collectives");
+    } else {
+        memset(exchange.pool, 0, pool_bytes);
+        memset(exchange.receive, 0, exchange.receive_bytes);
+    }
+    for (size_t which = 0; which < COLLECTIVE_COUNT && status == GW_OK; which++) {
+        status = calibrate_one(which, &exchange, calibration, report, cluster, error);
+    }
+    free(exchange.pool);
+    free(exchange.receive);
+    return status;
+}

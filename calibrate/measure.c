@@ -1,0 +1,50 @@
+#include "calibrate/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WARM_UPS = 3,
+    SMALLEST_BATCH = 8,
+    LARGEST_BATCH = 64,
+    FEWEST_REPEATS = 15,
+    MOST_REPEATS = 2000
+};
+
+static enum gw_status time_batch(struct gw_communicator *communicator, gw_action *action,
+                                 void *context, double *seconds, size_t count,
+                                 struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(communicator->transport->barrier(communicator, error));
+        double started_s = gw_clock_now_s();
+        GW_TRY(action(context, error));
+        seconds[i] = gw_clock_now_s() - started_s;
+    }
+    return gw_agree_maximum(communicator, seconds, count, error);
+}
+
+enum gw_status gw_measure(struct gw_communicator *communicator,
+                          const struct gw_calibration *calibration, gw_action *action,
+                          void *context, struct gw_measurement *out, struct gw_error *error) {
+    double seconds[MOST_REPEATS];
+    double sorted[MOST_REPEATS];
+    GW_TRY(time_batch(communicator, action, context, seconds, WARM_UPS, error));
+    size_t count = 0;
+    size_t batch = SMALLEST_BATCH;
+    double spent_s = 0;
+    out->precise = false;
+    while (count + batch <= MOST_REPEATS && !out->precise &&
+           (count < FEWEST_REPEATS || spent_s < calibration->max_s_per_point)) {
+        GW_TRY(time_batch(communicator, action, context, seconds + count, batch, error));
+        for (size_t i = 0; i < batch; i++) {
+            spent_s += seconds[count + i];
+        }
+        count += batch;
+        batch = 2 * batch < LARGEST_BATCH ? 2 * batch : LARGEST_BATCH;
+        memcpy(sorted, seconds, count * sizeof *sorted);
+        gw_summarise(sorted, count, &out->summary);
+        out->precise = count >= FEWEST_REPEATS &&
+                       gw_summary_relative_error(&out->summary) <= calibration->precision;
+    }
+    return GW_OK;
+}

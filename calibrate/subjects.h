@@ -1,0 +1,31 @@
+/* What calibration measures: the transport's collectives and the compressors; private to this room.
+ */
+#ifndef GW_CALIBRATE_SUBJECTS_H
+#define GW_CALIBRATE_SUBJECTS_H
+
+#include "calibrate/measure.h"
+
+/* Told before each point how much of the subject is done. */
+typedef void gw_calibration_progress(void *context, double share, const char *what);
+
+struct gw_report {
+    gw_calibration_progress *tell;
+    void *context;
+};
+
+enum gw_status gw_calibrate_collectives(struct gw_communicator *communicator,
+                                        const struct gw_calibration *calibration,
+                                        const struct gw_report *report, struct gw_cluster *cluster,
+                                        struct gw_error *error);
+
+enum gw_status gw_calibrate_compressors(struct gw_communicator *communicator,
+                                        const struct gw_calibration *calibration,
+                                        const struct gw_report *report, struct gw_cluster *cluster,
+                                        struct gw_error *error);
+
+/* "source" of the cluster: hosts, CPU, GPUs, MPI, date, command; sets its workers_per_node. */
+enum gw_status gw_put_provenance(struct gw_communicator *communicator,
+                                 const struct gw_calibration *calibration,
+                                 struct gw_cluster *cluster, struct gw_error *error);
+
+#endif
