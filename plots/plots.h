@@ -1,0 +1,27 @@
+/* Pictures through gnuplot: the data goes into a table that gnuplot's script reads, and can be kept
+ * as CSV. */
+#ifndef GW_PLOTS_PLOTS_H
+#define GW_PLOTS_PLOTS_H
+
+#include "core/core.h"
+#include "traces/traces.h"
+
+/* One stacked bar. Bars of one label stand side by side: a prediction and its measurement. */
+struct gw_bar {
+    const char *label;
+    bool measured;
+    double iteration_s;
+    struct gw_breakdown breakdown;
+};
+
+/* Refuses a path that does not end in .png, .svg or .pdf. */
+enum gw_status gw_plot_check(const char *path, struct gw_error *error);
+
+/*
+ * Iteration times, stacked as forward, backward, compression, exposed communication and the rest.
+ * `data_path` (or NULL) keeps the table.
+ */
+enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const char *title,
+                                 const char *path, const char *data_path, struct gw_error *error);
+
+#endif
