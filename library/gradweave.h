@@ -1,0 +1,109 @@
+/*
+ * libgradweave: plan merges and compress gradients from your own trainer.
+ *
+ *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
+ *
+ * Sections: errors, planning (simple to complete), compression. Nothing here starts threads, prints
+ * or exits; calls that share no arguments may run at the same time. Times are seconds, sizes are
+ * elements or bytes as the name says.
+ */
+#ifndef GRADWEAVE_H
+#define GRADWEAVE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GRADWEAVE_API __attribute__((visibility("default")))
+
+/* "0.1.0" */
+GRADWEAVE_API const char *gradweave_version(void);
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+/* Every call returns one of these, and on failure leaves a message that says what would be right.
+ */
+enum gradweave_status {
+    GRADWEAVE_OK = 0,
+    GRADWEAVE_BAD_INPUT = 2,
+    GRADWEAVE_FAILED = 3, /* out of memory */
+};
+
+struct gradweave_error {
+    char message[512];
+};
+
+/* ---- planning ------------------------------------------------------------------------------ */
+
+/*
+ * What something costs at size n: startup_s + per_unit_s * n + per_nlog2n_s * n * log2(n), and
+ * nothing at n = 0. For an exchange n is the bytes that one worker contributes, startup_s is alpha
+ * and per_unit_s beta (OMGS paper, equation (11)); for a compressor n is the elements of a group
+ * (equation (10), without its rho).
+ */
+struct gradweave_curve {
+    double startup_s, per_unit_s, per_nlog2n_s;
+};
+
+/* A network's gradients, tensor 0 first in the forward pass; the backward pass visits them from the
+ * last. */
+struct gradweave_network {
+    size_t tensor_count;
+    const uint64_t *elements; /* [tensor_count], each >= 1 */
+    const double
+        *backward_s; /* [tensor_count], from the gradient before it being ready to this one's */
+    double forward_s, update_s;
+    unsigned bytes_per_element; /* of a dense exchange; 4 for float */
+};
+
+struct gradweave_costs {
+    double density;                  /* share of elements kept, (0, 1); 1: dense exchange */
+    struct gradweave_curve exchange; /* allgather of 8 bytes a kept element; allreduce if dense */
+    struct gradweave_curve compress; /* not used for dense exchange */
+};
+
+struct gradweave_plan {
+    size_t group_count;
+    double iteration_s;   /* predicted: OMGS paper, equations (2)-(9) and (17) */
+    double lower_bound_s; /* no plan can be faster than this */
+};
+
+/*
+ * Which neighbouring tensors to exchange together. `policy` is as on the command line: "omgs",
+ * "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400". last_tensor[g]
+ * gets the tensor after whose gradient group g is exchanged; it needs room for tensor_count
+ * entries. Groups are in exchange order: group 0 begins with the last tensor, each next one with
+ * last_tensor[g - 1] - 1, and the last ends at 0.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_plan(const struct gradweave_network *network,
+                                                   const struct gradweave_costs *costs,
+                                                   const char *policy, size_t *last_tensor,
+                                                   struct gradweave_plan *plan,
+                                                   struct gradweave_error *error);
+
+/* ---- compression --------------------------------------------------------------------------- */
+
+/* One element that travels. */
+struct gradweave_entry {
+    float value;
+    uint32_t index;
+};
+
+/*
+ * One step of error feedback: residual += gradient, both [n]; the k elements of largest magnitude
+ * (ties: the lower index) go to `entries` [k] in ascending index order and are cleared in the
+ * residual. What is sent plus what stays is bit for bit what was accumulated. `compressor` is
+ * "topk". 1 <= k <= n < 2^32; a NaN is bad input.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_compress(const char *compressor, const float *gradient, float *residual, size_t n,
+                   size_t k, struct gradweave_entry *entries, struct gradweave_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
