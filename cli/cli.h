@@ -1,0 +1,133 @@
+/* What the verbs share: options, inputs, the way from a question to a prediction, tables. */
+#ifndef GW_CLI_CLI_H
+#define GW_CLI_CLI_H
+
+#include <argp.h>
+
+#include "algorithms/algorithms.h"
+#include "core/core.h"
+#include "planner/planner.h"
+#include "sim/sim.h"
+#include "traces/traces.h"
+
+/* ---- verbs --------------------------------------------------------------------------------- */
+
+/* Each verb is one file; run() returns the exit status. */
+struct gw_verb {
+    const char *name;
+    const char *title;
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct gw_verb gw_verb_calibrate;
+extern const struct gw_verb gw_verb_plan;
+extern const struct gw_verb gw_verb_simulate;
+extern const struct gw_verb gw_verb_compare;
+extern const struct gw_verb gw_verb_validate;
+extern const struct gw_verb gw_verb_list;
+extern const struct gw_verb gw_verb_plot;
+
+/* Prints the message on stderr and returns the exit status that it stands for. */
+int gw_cli_fail(const struct gw_error *error);
+
+/* Parses with `argp` under the name "gradweave VERB"; wrong usage ends the program with status 2.
+ */
+void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **argv, void *input);
+
+/* ---- options that several verbs have ------------------------------------------------------- */
+
+/* --json, --quiet, --verbose: for every verb. */
+struct gw_output_options {
+    bool json;
+};
+extern const struct argp gw_output_argp; /* its input: struct gw_output_options */
+
+/* MODEL, --cluster, --density, --workers: for the verbs that ask about a model on a cluster. */
+struct gw_question_options {
+    const char *model, *cluster;
+    double density; /* 0.001 if not given */
+    size_t workers; /* 0: as many as the cluster has */
+};
+extern const struct argp gw_question_argp; /* its input: struct gw_question_options */
+
+/* The value of an option, or the end of the program with a message that says what is expected. */
+double gw_parse_positive(const char *text, const char *option, double maximum,
+                         struct argp_state *state);
+double gw_parse_not_negative(const char *text, const char *option, struct argp_state *state);
+size_t gw_parse_count(const char *text, const char *option, struct argp_state *state);
+
+/* ---- from a question to an answer ---------------------------------------------------------- */
+
+/* What a user asks about. */
+struct gw_question {
+    struct gw_model model;
+    struct gw_cluster cluster;
+    size_t workers;
+    double density;
+};
+
+enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+                                struct gw_error *error);
+void gw_question_close(struct gw_question *question);
+
+/* The plan of a policy for a compressor ("none": dense exchange), with notes on derived curves. */
+enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
+                                const char *compressor, struct gw_plan *out,
+                                struct gw_error *error);
+
+/* An algorithm with its plan and its schedule. */
+struct gw_pipeline {
+    const struct gw_algorithm *algorithm;
+    struct gw_plan plan;
+    struct gw_schedule schedule;
+};
+
+/* With the plan in the file `plan_path`, or NULL for the one that the algorithm's policy makes. */
+enum gw_status gw_pipeline_open(const struct gw_question *question,
+                                const struct gw_algorithm *algorithm, const char *plan_path,
+                                struct gw_pipeline *out, struct gw_error *error);
+void gw_pipeline_close(struct gw_pipeline *pipeline);
+
+/* A result for the pipeline, without any iteration yet. */
+struct gw_result gw_pipeline_result(const struct gw_question *question,
+                                    const struct gw_pipeline *pipeline);
+
+/* Simulates `iterations`; `trace` (or NULL) gets their timeline, and is the caller's. */
+enum gw_status gw_pipeline_predict(const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline,
+                                   const struct gw_simulation *simulation, size_t iterations,
+                                   struct gw_timeline *trace, struct gw_result *out,
+                                   struct gw_error *error);
+
+/* The result of an algorithm with its own plan, one iteration, all workers alike. */
+enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                          struct gw_result *out, struct gw_error *error);
+
+/* The algorithms in `text`: "all", or names with commas between. `out` (ended by NULL) is the
+ * caller's. */
+enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
+                                   size_t *count, struct gw_error *error);
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+/* Prints a document on stdout and frees it. */
+enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
+
+/* A table with aligned columns: cells are copied row by row; a column is right-aligned if it says
+ * so. */
+struct gw_table;
+struct gw_table *gw_table_open(const char *const *headings, const char *alignment);
+void gw_table_cell(struct gw_table *table, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void gw_table_print_and_close(struct gw_table *table);
+
+/* "resnet50, 16 workers, density 0.001, cluster p102-1gbe-16" */
+void gw_print_heading(const struct gw_question *question);
+
+void gw_print_notes(const char *const *notes, size_t count);
+void gw_print_result_notes(const struct gw_result *result);
+
+/* Adds a result's notes to those of `all`, each once. */
+void gw_collect_notes(struct gw_result *all, const struct gw_result *result);
+
+#endif

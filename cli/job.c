@@ -1,0 +1,87 @@
+#include "cli/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_NODES = 3000, KEY_HOSTFILE };
+
+static const struct argp_option option_table[] = {
+    {"nodes", KEY_NODES, "N", 0, "Start an MPI job of N ranks (not needed inside one)", 0},
+    {"hostfile", KEY_HOSTFILE, "FILE", 0,
+     "Hosts for --nodes, passed to mpirun (default: this host)", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct gw_job_options *options = state->input;
+    switch (key) {
+    case KEY_NODES:
+        options->nodes = gw_parse_count(argument, "--nodes", state);
+        if (options->nodes > 65536) {
+            argp_error(state, "--nodes: expected at most 65536, got \"%s\"", argument);
+        }
+        return 0;
+    case KEY_HOSTFILE:
+        options->hostfile = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->nodes == 0 && !gw_mpi_is_inside_job()) {
+            argp_error(state, "expected --nodes N, or to be started inside an MPI job");
+        }
+        if (options->hostfile != NULL && options->nodes == 0) {
+            argp_error(state, "--hostfile: expected --nodes N with it");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp gw_job_argp = {.options = option_table, .parser = parse};
+
+void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
+                    const struct gw_error *error) {
+    if (status != GW_OK) {
+        (void)fprintf(stderr, "gradweave: rank %d: %s\n", communicator->rank, error->message);
+        (void)fflush(stderr);
+        communicator->transport->abort(communicator, status);
+    }
+}
+
+static int run_rank(const struct gw_job_options *options, gw_job_body *body, void *context) {
+    struct gw_error error = {0};
+    struct gw_communicator communicator;
+    int verdict = GW_OK;
+    if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
+        return gw_cli_fail(&error);
+    }
+    enum gw_status status = GW_OK;
+    if (options->nodes > 0 && options->nodes != (size_t)communicator.size) {
+        status = gw_fail(&error, GW_BAD_INPUT,
+                         "--nodes: expected %d, the size of the MPI job it was started in, got %zu",
+                         communicator.size, options->nodes);
+    }
+    if (status == GW_OK) {
+        status = body(&communicator, context, &verdict, &error);
+    }
+    if (status != GW_OK) {
+        verdict = communicator.rank == 0 ? gw_cli_fail(&error) : (int)status;
+    }
+    communicator.transport->close(&communicator);
+    return gw_mpi_exit_status(verdict);
+}
+
+int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *body,
+               void *context) {
+    if (gw_mpi_is_inside_job()) {
+        return run_rank(options, body, context);
+    }
+    struct gw_error error = {0};
+    struct gw_launch launch = {
+        .ranks = (int)options->nodes, .hostfile = options->hostfile, .arguments = argv};
+    int exit_status = GW_OK;
+    if (gw_launch_mpi(&launch, &exit_status, &error) != GW_OK) {
+        return gw_cli_fail(&error);
+    }
+    return exit_status;
+}

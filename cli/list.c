@@ -1,0 +1,220 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "kernels/kernels.h"
+
+struct options {
+    struct gw_output_options output;
+    const char *what;
+};
+
+/* ---- what there is ------------------------------------------------------------------------- */
+
+/* Each list prints a table, or fills an array of JSON objects if there is one. */
+static enum gw_status put_row(cJSON *array, const char *const *keys, const char *const *values,
+                              size_t count, struct gw_error *error) {
+    cJSON *row = cJSON_CreateObject();
+    GW_TRY(gw_json_append(array, row, error));
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(gw_json_put_text(row, keys[i], values[i], error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status add_row(struct gw_table *table, cJSON *array, const char *const *keys,
+                              const char *const *values, size_t count, struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        gw_table_cell(table, "%s", values[i]);
+    }
+    return array == NULL ? GW_OK : put_row(array, keys, values, count, error);
+}
+
+static enum gw_status list_algorithms(cJSON *array, struct gw_error *error) {
+    static const char *const keys[] = {"name",    "policy", "compressor", "exchange",
+                                       "overlap", "title",  "paper"};
+    struct gw_table *table = array == NULL ? gw_table_open(keys, "lllllll") : NULL;
+    for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
+        const struct gw_algorithm *a = gw_algorithms[i];
+        const char *values[] = {
+            a->name,  a->policy, a->compressor, a->exchange, a->overlap ? "yes" : "no",
+            a->title, a->paper};
+        GW_TRY(add_row(table, array, keys, values, 7, error));
+    }
+    gw_table_print_and_close(table);
+    return GW_OK;
+}
+
+static enum gw_status list_compressors(cJSON *array, struct gw_error *error) {
+    static const char *const keys[] = {"name", "title", "paper"};
+    struct gw_table *table = array == NULL ? gw_table_open(keys, "lll") : NULL;
+    for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+        const char *values[] = {gw_compressors[i]->name, gw_compressors[i]->title,
+                                gw_compressors[i]->paper};
+        GW_TRY(add_row(table, array, keys, values, 3, error));
+    }
+    gw_table_print_and_close(table);
+    return GW_OK;
+}
+
+static enum gw_status list_policies(cJSON *array, struct gw_error *error) {
+    static const char *const keys[] = {"name", "title", "paper"};
+    struct gw_table *table = array == NULL ? gw_table_open(keys, "lll") : NULL;
+    for (size_t i = 0; gw_policies[i] != NULL; i++) {
+        const struct gw_policy *policy = gw_policies[i];
+        char name[64];
+        snprintf(name, sizeof name, "%s%s%s", policy->name, policy->argument == NULL ? "" : ":",
+                 policy->argument == NULL ? "" : policy->argument);
+        const char *values[] = {name, policy->title, policy->paper};
+        GW_TRY(add_row(table, array, keys, values, 3, error));
+    }
+    gw_table_print_and_close(table);
+    return GW_OK;
+}
+
+static enum gw_status describe_model(const char *name, char *out, size_t size,
+                                     struct gw_error *error) {
+    char *path = NULL;
+    struct gw_model model;
+    char elements[GW_UNITS_SIZE];
+    char compute[GW_UNITS_SIZE];
+    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
+    enum gw_status status = gw_model_read(path, &model, error);
+    free(path);
+    GW_TRY(status);
+    snprintf(out, size, "%zu tensors, %s elements, compute %s", model.tensor_count,
+             gw_format_count((double)gw_model_elements(&model), elements),
+             gw_format_seconds(model.forward_s + gw_model_backward_s(&model), compute));
+    gw_model_free(&model);
+    return GW_OK;
+}
+
+static enum gw_status describe_cluster(const char *name, char *out, size_t size,
+                                       struct gw_error *error) {
+    char *path = NULL;
+    struct gw_cluster cluster;
+    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
+    enum gw_status status = gw_cluster_read(path, &cluster, error);
+    free(path);
+    GW_TRY(status);
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster.kept, "source");
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(source, "kind");
+    snprintf(out, size, "%zu workers, %zu per node, %s", cluster.workers, cluster.workers_per_node,
+             cJSON_IsString(kind) ? kind->valuestring : "of unknown origin");
+    gw_cluster_free(&cluster);
+    return GW_OK;
+}
+
+typedef enum gw_status describe(const char *name, char *out, size_t size, struct gw_error *error);
+
+static enum gw_status list_data(enum gw_data_kind kind, describe *describe_one, cJSON *array,
+                                struct gw_error *error) {
+    static const char *const keys[] = {"name", "title"};
+    char **names = NULL;
+    size_t count = 0;
+    GW_TRY(gw_data_list(kind, &names, &count, error));
+    struct gw_table *table = array == NULL ? gw_table_open(keys, "ll") : NULL;
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < count; i++) {
+        char title[96];
+        const char *values[] = {names[i], title};
+        if (status == GW_OK) {
+            status = describe_one(names[i], title, sizeof title, error);
+        }
+        if (status == GW_OK) {
+            status = add_row(table, array, keys, values, 2, error);
+        }
+        free(names[i]);
+    }
+    free(names);
+    gw_table_print_and_close(table);
+    return status;
+}
+
+static enum gw_status list_models(cJSON *array, struct gw_error *error) {
+    return list_data(GW_DATA_MODELS, describe_model, array, error);
+}
+
+static enum gw_status list_clusters(cJSON *array, struct gw_error *error) {
+    return list_data(GW_DATA_CLUSTERS, describe_cluster, array, error);
+}
+
+static const struct {
+    const char *name;
+    enum gw_status (*list)(cJSON *array, struct gw_error *error);
+} lists[] = {{"algorithms", list_algorithms},
+             {"compressors", list_compressors},
+             {"policies", list_policies},
+             {"models", list_models},
+             {"clusters", list_clusters}};
+
+enum { LIST_COUNT = sizeof lists / sizeof *lists };
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->output;
+        return 0;
+    case ARGP_KEY_ARG:
+        for (size_t i = 0; i < LIST_COUNT; i++) {
+            if (options->what == NULL && strcmp(lists[i].name, argument) == 0) {
+                options->what = argument;
+                return 0;
+            }
+        }
+        argp_error(
+            state,
+            "expected one of algorithms, compressors, policies, models, clusters; got \"%s\"",
+            argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .parser = parse,
+    .args_doc = "[algorithms|compressors|policies|models|clusters]",
+    .doc = "Lists what there is.",
+    .children = children,
+};
+
+static enum gw_status print_json(const char *what, struct gw_error *error) {
+    cJSON *document = cJSON_CreateObject();
+    enum gw_status status = gw_json_put_text(document, "schema", "gradweave/list@1", error);
+    for (size_t i = 0; i < LIST_COUNT && status == GW_OK; i++) {
+        if (what == NULL || strcmp(what, lists[i].name) == 0) {
+            cJSON *array = cJSON_CreateArray();
+            status = gw_json_put(document, lists[i].name, array, error);
+            status = status == GW_OK ? lists[i].list(array, error) : status;
+        }
+    }
+    if (status != GW_OK) {
+        cJSON_Delete(document);
+        return status;
+    }
+    return gw_print_document(document, error);
+}
+
+static int run(int argc, char **argv) {
+    struct options options = {0};
+    struct gw_error error = {0};
+    gw_cli_parse(&argp, "list", argc, argv, &options);
+    enum gw_status status = options.output.json ? print_json(options.what, &error) : GW_OK;
+    for (size_t i = 0; i < LIST_COUNT && status == GW_OK && !options.output.json; i++) {
+        if (options.what == NULL) {
+            printf("%s%s:\n", i == 0 ? "" : "\n", lists[i].name);
+        }
+        if (options.what == NULL || strcmp(options.what, lists[i].name) == 0) {
+            status = lists[i].list(NULL, &error);
+        }
+    }
+    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+}
+
+const struct gw_verb gw_verb_list = {
+    .name = "list", .title = "algorithms, compressors, policies, models, clusters", .run = run};

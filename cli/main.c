@@ -1,0 +1,64 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "kernels/kernels.h"
+#include "transport/transport.h"
+
+static const struct gw_verb *const verbs[] = {
+    &gw_verb_calibrate, &gw_verb_plan, &gw_verb_simulate, &gw_verb_compare,
+    &gw_verb_validate,  &gw_verb_list, &gw_verb_plot,     NULL,
+};
+
+static void print_version(FILE *stream, struct argp_state *state) {
+    (void)state;
+    const char *mpi = gw_mpi_version();
+    const char *cuda = gw_cuda_version();
+    const char *nccl = gw_nccl_version();
+    (void)fprintf(stream, "gradweave %s\n", GW_VERSION);
+    (void)fprintf(stream, "MPI:  %s\n", mpi == NULL ? "not in this build" : mpi);
+    (void)fprintf(stream, "CUDA: %s\n", cuda == NULL ? "not in this build" : cuda);
+    (void)fprintf(stream, "NCCL: %s\n", nccl == NULL ? "not in this build" : nccl);
+}
+
+static void print_help(void) {
+    printf(
+        "Usage: gradweave VERB [ARGUMENTS] [--option VALUE]\n\n"
+        "Calibrates a cluster, plans which gradients to merge, predicts how long an iteration of\n"
+        "data-parallel training takes, and runs it for real to show how far the prediction is "
+        "off.\n\n");
+    for (size_t i = 0; verbs[i] != NULL; i++) {
+        printf("  %-10s %s\n", verbs[i]->name, verbs[i]->title);
+    }
+    printf("\ngradweave VERB --help explains a verb; man gradweave-VERB says more.\n");
+}
+
+/* What was printed may still be in stdout's buffer: a full disk shows here. */
+static int finish(int exit_status) {
+    if (exit_status > 1 || (fflush(stdout) == 0 && !ferror(stdout))) {
+        return exit_status;
+    }
+    (void)fprintf(stderr, "gradweave: stdout: cannot be written\n");
+    return GW_FAILED;
+}
+
+int main(int argc, char **argv) {
+    argp_program_version_hook = print_version;
+    const char *verb = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; verbs[i] != NULL; i++) {
+        if (strcmp(verbs[i]->name, verb) == 0) {
+            return finish(verbs[i]->run(argc - 1, argv + 1));
+        }
+    }
+    if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
+        print_version(stdout, NULL);
+        return finish(GW_OK);
+    }
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "-?") == 0) {
+        print_help();
+        return finish(GW_OK);
+    }
+    (void)fprintf(stderr, "gradweave: expected a verb (gradweave --help lists them), got %s%s%s\n",
+                  argc > 1 ? "\"" : "", argc > 1 ? verb : "nothing", argc > 1 ? "\"" : "");
+    return GW_BAD_INPUT;
+}

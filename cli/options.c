@@ -1,0 +1,135 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+
+void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **argv, void *input) {
+    char name[64];
+    char *verb_argument = argv[0];
+    snprintf(name, sizeof name, "gradweave %s", verb);
+    argv[0] = name;
+    argp_err_exit_status = GW_BAD_INPUT;
+    argp_parse(argp, argc, argv, 0, NULL, input);
+    argv[0] = verb_argument;
+}
+
+int gw_cli_fail(const struct gw_error *error) {
+    (void)fprintf(stderr, "gradweave: %s\n", error->message);
+    return error->status;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, double *out) {
+    char *end = NULL;
+    errno = 0;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && errno == 0 && isfinite(*out);
+}
+
+double gw_parse_positive(const char *text, const char *option, double maximum,
+                         struct argp_state *state) {
+    double value = 0;
+    if (!parse_number(text, &value) || !(value > 0) || value > maximum) {
+        if (isfinite(maximum)) {
+            argp_error(state, "%s: expected a number above 0 and at most %g, got \"%s\"", option,
+                       maximum, text);
+        } else {
+            argp_error(state, "%s: expected a number above 0, got \"%s\"", option, text);
+        }
+    }
+    return value;
+}
+
+double gw_parse_not_negative(const char *text, const char *option, struct argp_state *state) {
+    double value = 0;
+    if (!parse_number(text, &value) || value < 0) {
+        argp_error(state, "%s: expected a number >= 0, got \"%s\"", option, text);
+    }
+    return value;
+}
+
+size_t gw_parse_count(const char *text, const char *option, struct argp_state *state) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0 ||
+        value > 1ULL << 53) {
+        argp_error(state, "%s: expected a positive integer, got \"%s\"", option, text);
+    }
+    return (size_t)value;
+}
+
+/* ---- output options ------------------------------------------------------------------------ */
+
+enum { KEY_JSON = 1000, KEY_CLUSTER, KEY_DENSITY, KEY_WORKERS };
+
+static const struct argp_option output_options[] = {
+    {"json", KEY_JSON, NULL, 0, "Print one JSON document instead of text", 0},
+    {"quiet", 'q', NULL, 0, "Print no progress and no remarks", 0},
+    {"verbose", 'v', NULL, 0, "Print what is being done", 0},
+    {0},
+};
+
+static error_t parse_output(int key, char *argument, struct argp_state *state) {
+    struct gw_output_options *options = state->input;
+    (void)argument;
+    if (key == KEY_JSON) {
+        options->json = true;
+    } else if (key == 'q') {
+        gw_log_set_level(GW_LOG_QUIET);
+    } else if (key == 'v') {
+        gw_log_set_level(GW_LOG_VERBOSE);
+    } else {
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const struct argp gw_output_argp = {.options = output_options, .parser = parse_output};
+
+/* ---- question options ---------------------------------------------------------------------- */
+
+static const struct argp_option question_options[] = {
+    {"cluster", KEY_CLUSTER, "CLUSTER", 0, "Cluster file, or the name of one that ships", 0},
+    {"density", KEY_DENSITY, "R", 0, "Share of elements that compressors keep (default 0.001)", 0},
+    {"workers", KEY_WORKERS, "P", 0, "Number of workers (default: the cluster's)", 0},
+    {0},
+};
+
+static error_t parse_question(int key, char *argument, struct argp_state *state) {
+    struct gw_question_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        options->density = 0.001;
+        return 0;
+    case KEY_CLUSTER:
+        options->cluster = argument;
+        return 0;
+    case KEY_DENSITY:
+        options->density = gw_parse_positive(argument, "--density", 1, state);
+        return 0;
+    case KEY_WORKERS:
+        options->workers = gw_parse_count(argument, "--workers", state);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->model != NULL) {
+            argp_error(state, "expected one MODEL, got also \"%s\"", argument);
+        }
+        options->model = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->model == NULL) {
+            argp_error(state, "expected a MODEL: a file, or the name of one that ships");
+        }
+        if (options->cluster == NULL) {
+            argp_error(state, "expected --cluster CLUSTER: a file, or the name of one that ships");
+        }
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp gw_question_argp = {.options = question_options, .parser = parse_question};

@@ -1,0 +1,215 @@
+/* From a question to an answer: model and cluster, then plan, schedule, simulation, result. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- question ------------------------------------------------------------------------------ */
+
+static enum gw_status read_model(const char *name, struct gw_model *out, struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
+    enum gw_status status = gw_model_read(path, out, error);
+    free(path);
+    return status;
+}
+
+static enum gw_status read_cluster(const char *name, struct gw_cluster *out,
+                                   struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
+    enum gw_status status = gw_cluster_read(path, out, error);
+    free(path);
+    return status;
+}
+
+enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+                                struct gw_error *error) {
+    *out = (struct gw_question){.density = options->density};
+    GW_TRY(read_model(options->model, &out->model, error));
+    enum gw_status status = read_cluster(options->cluster, &out->cluster, error);
+    if (status != GW_OK) {
+        gw_model_free(&out->model);
+        return status;
+    }
+    out->workers = options->workers > 0 ? options->workers : out->cluster.workers;
+    return GW_OK;
+}
+
+void gw_question_close(struct gw_question *question) {
+    gw_model_free(&question->model);
+    gw_cluster_free(&question->cluster);
+}
+
+/* ---- plan ---------------------------------------------------------------------------------- */
+
+static enum gw_status plan_with_curve(const struct gw_question *question, const char *policy,
+                                      const char *compressor, const struct gw_curve *exchange,
+                                      const char *derivation, struct gw_plan *out,
+                                      struct gw_error *error) {
+    struct gw_planning planning = {.model = &question->model,
+                                   .workers = question->workers,
+                                   .compressor = compressor,
+                                   .density = question->density,
+                                   .exchange = exchange};
+    if (strcmp(compressor, "none") != 0) {
+        GW_TRY(gw_cluster_compressor(&question->cluster, compressor, &planning.compress, error));
+    }
+    GW_TRY(gw_planner_plan(&planning, policy, out, error));
+    enum gw_status status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
+    if (status != GW_OK) {
+        gw_plan_free(out);
+    }
+    return status;
+}
+
+enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
+                                const char *compressor, struct gw_plan *out,
+                                struct gw_error *error) {
+    struct gw_curve exchange = {0};
+    char derivation[GW_DERIVATION_SIZE];
+    const char *collective = strcmp(compressor, "none") == 0 ? "allreduce" : "allgather";
+    GW_TRY(gw_cluster_collective(&question->cluster, collective, question->workers, &exchange,
+                                 derivation, error));
+    enum gw_status status =
+        plan_with_curve(question, policy, compressor, &exchange, derivation, out, error);
+    gw_curve_free(&exchange);
+    return status;
+}
+
+/* ---- pipeline ------------------------------------------------------------------------------ */
+
+static enum gw_status read_plan(const struct gw_question *question, const char *path,
+                                struct gw_plan *out, struct gw_error *error) {
+    GW_TRY(gw_plan_read(path, out, error));
+    enum gw_status status = gw_plan_check(out, &question->model, path, error);
+    if (status != GW_OK) {
+        gw_plan_free(out);
+        return status;
+    }
+    if (strcmp(out->compressor, "none") != 0) {
+        out->density = question->density;
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_pipeline_open(const struct gw_question *question,
+                                const struct gw_algorithm *algorithm, const char *plan_path,
+                                struct gw_pipeline *out, struct gw_error *error) {
+    *out = (struct gw_pipeline){.algorithm = algorithm};
+    if (plan_path != NULL) {
+        GW_TRY(read_plan(question, plan_path, &out->plan, error));
+    } else {
+        GW_TRY(gw_question_plan(question, algorithm->policy, algorithm->compressor, &out->plan,
+                                error));
+    }
+    enum gw_status status =
+        gw_algorithm_schedule(algorithm, &question->model, &out->plan, &out->schedule, error);
+    if (status != GW_OK) {
+        gw_plan_free(&out->plan);
+    }
+    return status;
+}
+
+void gw_pipeline_close(struct gw_pipeline *pipeline) {
+    gw_schedule_free(&pipeline->schedule);
+    gw_plan_free(&pipeline->plan);
+}
+
+struct gw_result gw_pipeline_result(const struct gw_question *question,
+                                    const struct gw_pipeline *pipeline) {
+    return (struct gw_result){
+        .model = question->model.name,
+        .algorithm = pipeline->algorithm->name,
+        .workers = question->workers,
+        .groups = pipeline->schedule.group_count,
+        .density = pipeline->plan.density,
+        .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
+    };
+}
+
+static enum gw_status simulate(struct gw_simulator *simulator, size_t iterations,
+                               struct gw_timeline *timeline, struct gw_timeline *trace,
+                               struct gw_result *out, struct gw_error *error) {
+    double start_s = 0;
+    for (size_t i = 0; i < iterations; i++) {
+        struct gw_measure measure;
+        gw_timeline_clear(timeline);
+        GW_TRY(gw_simulator_iterate(simulator, start_s, timeline, error));
+        GW_TRY(gw_timeline_measure(timeline, &measure, error));
+        gw_result_add(out, &measure);
+        start_s = timeline->iterations[0].end_s;
+        if (trace != NULL) {
+            GW_TRY(gw_timeline_append(trace, timeline, error));
+        }
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_pipeline_predict(const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline,
+                                   const struct gw_simulation *simulation, size_t iterations,
+                                   struct gw_timeline *trace, struct gw_result *out,
+                                   struct gw_error *error) {
+    *out = gw_pipeline_result(question, pipeline);
+    struct gw_simulator *simulator = NULL;
+    struct gw_timeline timeline = {0};
+    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &question->cluster, simulation, out,
+                             error));
+    enum gw_status status = gw_simulator_timeline(simulator, &timeline, error);
+    if (status == GW_OK && trace != NULL) {
+        status = gw_simulator_timeline(simulator, trace, error);
+    }
+    if (status == GW_OK) {
+        status = simulate(simulator, iterations, &timeline, trace, out, error);
+    }
+    gw_timeline_free(&timeline);
+    gw_simulator_close(simulator);
+    return status;
+}
+
+enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                          struct gw_result *out, struct gw_error *error) {
+    struct gw_pipeline pipeline;
+    struct gw_simulation simulation = {.workers = question->workers};
+    GW_TRY(gw_pipeline_open(question, algorithm, NULL, &pipeline, error));
+    enum gw_status status =
+        gw_pipeline_predict(question, &pipeline, &simulation, 1, NULL, out, error);
+    gw_pipeline_close(&pipeline);
+    return status;
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
+                                   size_t *count, struct gw_error *error) {
+    size_t capacity = 1;
+    while (gw_algorithms[capacity - 1] != NULL) {
+        capacity++;
+    }
+    capacity += strlen(text);
+    const struct gw_algorithm **found = calloc(capacity, sizeof *found);
+    char *names = strdup(text);
+    enum gw_status status =
+        found == NULL || names == NULL ? gw_fail_memory(error, "reading names") : GW_OK;
+    *count = 0;
+    if (status == GW_OK && strcmp(text, "all") == 0) {
+        while (gw_algorithms[*count] != NULL) {
+            found[*count] = gw_algorithms[*count];
+            (*count)++;
+        }
+    } else if (status == GW_OK) {
+        char *rest = names;
+        for (char *name = strsep(&rest, ","); name != NULL && status == GW_OK;
+             name = strsep(&rest, ",")) {
+            status = gw_algorithm_find(name, &found[(*count)++], error);
+        }
+    }
+    free(names);
+    if (status != GW_OK) {
+        free(found);
+        return status;
+    }
+    *out = found;
+    return GW_OK;
+}

@@ -1,0 +1,168 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+struct options {
+    struct gw_output_options output;
+    struct gw_question_options question;
+    const char *policy, *compressor, *out;
+};
+
+static const struct argp_option option_table[] = {
+    {"policy", 'p', "POLICY", 0,
+     "Merge policy, or all to rank them (default; see gradweave list policies)", 0},
+    {"compressor", 'c', "C", 0, "Compressor, or none for dense exchange (default topk)", 0},
+    {"out", 'o', "PLAN.json", 0, "Write the (best) plan to a file", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->question;
+        state->child_inputs[1] = &options->output;
+        return 0;
+    case 'p':
+        options->policy = argument;
+        return 0;
+    case 'c':
+        options->compressor = argument;
+        return 0;
+    case 'o':
+        options->out = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {
+    {&gw_question_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "MODEL --cluster CLUSTER",
+    .doc = "Says which neighbouring tensors of a model should be exchanged together on a cluster, "
+           "what an "
+           "iteration then takes, and a bound below which no plan can go.",
+    .children = children,
+};
+
+/* ---- answering ----------------------------------------------------------------------------- */
+
+static int faster(const void *a, const void *b) {
+    const struct gw_plan *x = a;
+    const struct gw_plan *y = b;
+    if (x->iteration_s != y->iteration_s) {
+        return x->iteration_s < y->iteration_s ? -1 : 1;
+    }
+    return (x->group_count > y->group_count) - (x->group_count < y->group_count);
+}
+
+static enum gw_status plan_all(const struct gw_question *question, const char *compressor,
+                               struct gw_plan *plans, size_t *count, struct gw_error *error) {
+    for (*count = 0; gw_policies[*count] != NULL; (*count)++) {
+        const struct gw_policy *policy = gw_policies[*count];
+        char text[64];
+        if (policy->argument == NULL) {
+            snprintf(text, sizeof text, "%s", policy->name);
+        } else {
+            snprintf(text, sizeof text, "%s:%llu", policy->name,
+                     (unsigned long long)policy->default_argument);
+        }
+        GW_TRY(gw_question_plan(question, text, compressor, &plans[*count], error));
+    }
+    qsort(plans, *count, sizeof *plans, faster);
+    return GW_OK;
+}
+
+static enum gw_status print_json(const struct gw_plan *plans, size_t count, bool ranking,
+                                 struct gw_error *error) {
+    cJSON *document = NULL;
+    if (!ranking) {
+        GW_TRY(gw_plan_document(&plans[0], &document, error));
+        return gw_print_document(document, error);
+    }
+    document = cJSON_CreateObject();
+    cJSON *list = cJSON_CreateArray();
+    enum gw_status status = gw_json_put_text(document, "schema", "gradweave/plans@1", error);
+    if (gw_json_put(document, "plans", list, error) != GW_OK) {
+        status = GW_FAILED;
+    }
+    for (size_t i = 0; i < count && status == GW_OK; i++) {
+        cJSON *plan = NULL;
+        status = gw_plan_document(&plans[i], &plan, error);
+        if (status == GW_OK) {
+            status = gw_json_append(list, plan, error);
+        }
+    }
+    if (status != GW_OK) {
+        cJSON_Delete(document);
+        return status;
+    }
+    return gw_print_document(document, error);
+}
+
+static void print_text(const struct gw_question *question, const struct gw_plan *plans,
+                       size_t count) {
+    static const char *const headings[] = {"policy", "groups", "iteration", "above bound"};
+    gw_print_heading(question);
+    struct gw_table *table = gw_table_open(headings, "lrrr");
+    for (size_t i = 0; i < count; i++) {
+        char time[GW_UNITS_SIZE];
+        char gap[GW_UNITS_SIZE];
+        const struct gw_plan *plan = &plans[i];
+        gw_table_cell(table, "%s", plan->policy);
+        gw_table_cell(table, "%zu", plan->group_count);
+        gw_table_cell(table, "%s", gw_format_seconds(plan->iteration_s, time));
+        gw_table_cell(table, "%s",
+                      gw_format_percent(plan->iteration_s / plan->lower_bound_s - 1, gap));
+    }
+    gw_table_print_and_close(table);
+    char bound[GW_UNITS_SIZE];
+    printf("\n%s exchange; no plan takes less than %s\n",
+           strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
+           gw_format_seconds(plans[0].lower_bound_s, bound));
+    gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
+}
+
+static enum gw_status answer(const struct options *options, const struct gw_question *question,
+                             struct gw_plan *plans, struct gw_error *error) {
+    bool ranking = strcmp(options->policy, "all") == 0;
+    size_t count = 1;
+    if (ranking) {
+        GW_TRY(plan_all(question, options->compressor, plans, &count, error));
+    } else {
+        GW_TRY(gw_question_plan(question, options->policy, options->compressor, &plans[0], error));
+    }
+    if (options->out != NULL) {
+        GW_TRY(gw_plan_write(&plans[0], options->out, error));
+    }
+    if (options->output.json) {
+        return print_json(plans, count, ranking, error);
+    }
+    print_text(question, plans, count);
+    return GW_OK;
+}
+
+static int run(int argc, char **argv) {
+    struct options options = {.policy = "all", .compressor = "topk"};
+    struct gw_error error = {0};
+    struct gw_question question;
+    struct gw_plan plans[32] = {0};
+    gw_cli_parse(&argp, "plan", argc, argv, &options);
+    enum gw_status status = gw_question_open(&options.question, &question, &error);
+    if (status == GW_OK) {
+        status = answer(&options, &question, plans, &error);
+        for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+            gw_plan_free(&plans[i]);
+        }
+        gw_question_close(&question);
+    }
+    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+}
+
+const struct gw_verb gw_verb_plan = {
+    .name = "plan", .title = "which neighbouring tensors to exchange together", .run = run};

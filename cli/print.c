@@ -1,0 +1,117 @@
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+enum gw_status gw_print_document(cJSON *document, struct gw_error *error) {
+    char *text = NULL;
+    enum gw_status status = gw_json_print(document, &text, error);
+    cJSON_Delete(document);
+    if (status == GW_OK && (fputs(text, stdout) == EOF || fflush(stdout) != 0)) {
+        status = gw_fail(error, GW_FAILED, "stdout: cannot be written");
+    }
+    free(text);
+    return status;
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+enum { MOST_COLUMNS = 16, CELL_SIZE = 96 };
+
+struct gw_table {
+    size_t columns, cells, capacity;
+    const char *alignment; /* one character a column: 'l' or 'r' */
+    char (*texts)[CELL_SIZE];
+};
+
+struct gw_table *gw_table_open(const char *const *headings, const char *alignment) {
+    struct gw_table *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        return NULL;
+    }
+    table->columns = strlen(alignment);
+    table->alignment = alignment;
+    for (size_t i = 0; i < table->columns; i++) {
+        gw_table_cell(table, "%s", headings[i]);
+    }
+    return table;
+}
+
+void gw_table_cell(struct gw_table *table, const char *format, ...) {
+    if (table == NULL) {
+        return;
+    }
+    if (table->cells == table->capacity) {
+        size_t capacity = 2 * table->capacity + 64;
+        char(*texts)[CELL_SIZE] = realloc(table->texts, capacity * sizeof *texts);
+        if (texts == NULL) {
+            return;
+        }
+        table->texts = texts;
+        table->capacity = capacity;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(table->texts[table->cells++], CELL_SIZE, format, arguments);
+    va_end(arguments);
+}
+
+void gw_table_print_and_close(struct gw_table *table) {
+    if (table == NULL) {
+        return;
+    }
+    size_t widths[MOST_COLUMNS] = {0};
+    for (size_t i = 0; i < table->cells; i++) {
+        size_t width = strlen(table->texts[i]);
+        size_t *widest = &widths[i % table->columns];
+        *widest = width > *widest ? width : *widest;
+    }
+    for (size_t i = 0; i < table->cells; i++) {
+        size_t column = i % table->columns;
+        bool last = column + 1 == table->columns;
+        int width = (int)widths[column];
+        if (table->alignment[column] == 'r') {
+            printf("%s%*s", column == 0 ? "" : "  ", width, table->texts[i]);
+        } else if (last) {
+            printf("%s%s", column == 0 ? "" : "  ", table->texts[i]);
+        } else {
+            printf("%s%-*s", column == 0 ? "" : "  ", width, table->texts[i]);
+        }
+        if (last) {
+            printf("\n");
+        }
+    }
+    free(table->texts);
+    free(table);
+}
+
+/* ---- headings and notes -------------------------------------------------------------------- */
+
+void gw_print_heading(const struct gw_question *question) {
+    char elements[GW_UNITS_SIZE];
+    printf("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, density %g\n\n",
+           question->model.name, question->model.tensor_count,
+           gw_format_count((double)gw_model_elements(&question->model), elements),
+           question->workers, question->workers == 1 ? "" : "s", question->cluster.name,
+           question->density);
+}
+
+void gw_print_notes(const char *const *notes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        printf("\nnote: %s\n", notes[i]);
+    }
+}
+
+void gw_print_result_notes(const struct gw_result *result) {
+    for (size_t i = 0; i < result->note_count; i++) {
+        const char *note = result->notes[i];
+        gw_print_notes(&note, 1);
+    }
+}
+
+void gw_collect_notes(struct gw_result *all, const struct gw_result *result) {
+    for (size_t i = 0; i < result->note_count; i++) {
+        gw_result_note(all, result->notes[i]);
+    }
+}
