@@ -6,9 +6,10 @@
 #include "algorithms/presets.h"
 
 const struct gw_algorithm *const gw_algorithms[] = {
-    &gw_algorithm_dense, &gw_algorithm_p_sgd, &gw_algorithm_mg_wfbp, &gw_algorithm_topk,
-    &gw_algorithm_lags,  &gw_algorithm_mgs,   &gw_algorithm_omgs,    NULL,
-};
+#define ALGORITHM(name) &gw_algorithm_##name,
+#include "algorithms/list.inc"
+#undef ALGORITHM
+    NULL};
 
 enum gw_status gw_algorithm_find(const char *name, const struct gw_algorithm **out,
                                  struct gw_error *error) {
@@ -33,7 +34,7 @@ bool gw_algorithm_is_sparse(const struct gw_algorithm *algorithm) {
 
 static enum gw_status check_fit(const struct gw_algorithm *algorithm, const struct gw_plan *plan,
                                 struct gw_error *error) {
-    if (gw_algorithm_is_sparse(algorithm) != (strcmp(plan->compressor, "none") != 0)) {
+    if (strcmp(algorithm->compressor, plan->compressor) != 0) {
         return gw_fail(error, GW_BAD_INPUT,
                        "algorithm %s: expected a plan for compressor %s, got one for %s",
                        algorithm->name, algorithm->compressor, plan->compressor);

@@ -4,13 +4,9 @@
 
 #include "algorithms/algorithms.h"
 
-extern const struct gw_algorithm gw_algorithm_dense;
-extern const struct gw_algorithm gw_algorithm_p_sgd;
-extern const struct gw_algorithm gw_algorithm_mg_wfbp;
-extern const struct gw_algorithm gw_algorithm_topk;
-extern const struct gw_algorithm gw_algorithm_lags;
-extern const struct gw_algorithm gw_algorithm_mgs;
-extern const struct gw_algorithm gw_algorithm_omgs;
+#define ALGORITHM(name) extern const struct gw_algorithm gw_algorithm_##name;
+#include "algorithms/list.inc"
+#undef ALGORITHM
 
 /*
  * Forward; then for each group of the plan its tensors' backward, its compression (sparse only) and

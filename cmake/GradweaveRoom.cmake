@@ -29,3 +29,11 @@ function(gradweave_room name)
   target_link_libraries(${name} PUBLIC gradweave_options ${room_USES})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME gradweave_${name})
 endfunction()
+
+# gradweave_list(VARIABLE FILE): the sources that a list such as algorithms/list.inc names, one WORD(x) a line for x.c.
+function(gradweave_list variable file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} lines REGEX "^[A-Z]+\\([a-z0-9_]+\\)$")
+  list(TRANSFORM lines REPLACE "^[A-Z]+\\(([a-z0-9_]+)\\)$" "\\1.c")
+  set(${variable} ${lines} PARENT_SCOPE)
+endfunction()

@@ -1,12 +1,16 @@
-#include "kernels/kernels.h"
-#include "kernels/topk.h"
-
 #include <string.h>
 
+#include "kernels/kernels.h"
+
+#define COMPRESSOR(name) extern const struct gw_compressor gw_compressor_##name;
+#include "kernels/list.inc"
+#undef COMPRESSOR
+
 const struct gw_compressor *const gw_compressors[] = {
-    &gw_compressor_topk,
-    NULL,
-};
+#define COMPRESSOR(name) &gw_compressor_##name,
+#include "kernels/list.inc"
+#undef COMPRESSOR
+    NULL};
 
 const struct gw_compressor *gw_compressor_find(const char *name) {
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {

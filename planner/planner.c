@@ -8,9 +8,10 @@
 #include "planner/policies.h"
 
 const struct gw_policy *const gw_policies[] = {
-    &gw_policy_per_tensor, &gw_policy_single,  &gw_policy_threshold, &gw_policy_bucket,
-    &gw_policy_ddp,        &gw_policy_mg_wfbp, &gw_policy_omgs,      NULL,
-};
+#define POLICY(name) &gw_policy_##name,
+#include "planner/list.inc"
+#undef POLICY
+    NULL};
 
 static enum gw_status unknown_policy(const char *text, struct gw_error *error) {
     char names[256] = "";

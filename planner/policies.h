@@ -4,13 +4,9 @@
 
 #include "planner/planner.h"
 
-extern const struct gw_policy gw_policy_per_tensor;
-extern const struct gw_policy gw_policy_single;
-extern const struct gw_policy gw_policy_threshold;
-extern const struct gw_policy gw_policy_bucket;
-extern const struct gw_policy gw_policy_ddp;
-extern const struct gw_policy gw_policy_mg_wfbp;
-extern const struct gw_policy gw_policy_omgs;
+#define POLICY(name) extern const struct gw_policy gw_policy_##name;
+#include "planner/list.inc"
+#undef POLICY
 
 /*
  * Walks the tensors in ready order and closes a group as soon as it holds at least the limit:
