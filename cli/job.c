@@ -44,7 +44,7 @@ void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
     if (status != GW_OK) {
         (void)fprintf(stderr, "gradweave: rank %d: %s\n", communicator->rank, error->message);
         (void)fflush(stderr);
-        communicator->transport->abort(communicator, status);
+        communicator->transport->abort(communicator, (int)status);
     }
 }
 
@@ -64,11 +64,13 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
     if (status == GW_OK) {
         status = body(&communicator, context, &verdict, &error);
     }
-    if (status != GW_OK) {
-        verdict = communicator.rank == 0 ? gw_cli_fail(&error) : (int)status;
+    /* Rank 0 speaks for all: launchers kill the other ranks as soon as one says anything but 0. */
+    bool speaks = communicator.rank == 0;
+    if (status != GW_OK && speaks) {
+        verdict = gw_cli_fail(&error);
     }
     communicator.transport->close(&communicator);
-    return gw_mpi_exit_status(verdict);
+    return speaks ? gw_mpi_exit_status(verdict) : GW_OK;
 }
 
 int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *body,

@@ -16,7 +16,7 @@ void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **ar
 
 int gw_cli_fail(const struct gw_error *error) {
     (void)fprintf(stderr, "gradweave: %s\n", error->message);
-    return error->status;
+    return (int)error->status;
 }
 
 /* ---- values -------------------------------------------------------------------------------- */

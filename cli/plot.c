@@ -156,6 +156,9 @@ static enum gw_status draw_validation(const struct options *options, const cJSON
     GW_TRY(gw_json_root(document, options->subject, "gradweave/validation@1", &root, error));
     struct gw_json results = gw_json_member(&root, "results");
     GW_TRY(gw_json_array(&results, error));
+    if (cJSON_GetArraySize(results.node) == 0) {
+        return gw_json_expected(&results, "at least one result", error);
+    }
     struct gw_bar *bars = calloc(2 * (size_t)cJSON_GetArraySize(results.node) + 1, sizeof *bars);
     if (bars == NULL) {
         return gw_fail_memory(error, "plotting");

@@ -237,9 +237,13 @@ static bool make_exact(cJSON *node) {
     return true;
 }
 
-enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error) {
+static enum gw_status print(const cJSON *document, bool compact, char **text,
+                            struct gw_error *error) {
     cJSON *copy = cJSON_Duplicate(document, 1);
-    char *printed = copy != NULL && make_exact(copy) ? cJSON_Print(copy) : NULL;
+    char *printed = NULL;
+    if (copy != NULL && make_exact(copy)) {
+        printed = compact ? cJSON_PrintUnformatted(copy) : cJSON_Print(copy);
+    }
     cJSON_Delete(copy);
     size_t length = printed == NULL ? 0 : strlen(printed);
     *text = printed == NULL ? NULL : malloc(length + 2);
@@ -253,10 +257,24 @@ enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error
     return GW_OK;
 }
 
-enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error) {
+static enum gw_status write_printed(const cJSON *document, bool compact, const char *path,
+                                    struct gw_error *error) {
     char *text = NULL;
-    GW_TRY(gw_json_print(document, &text, error));
+    GW_TRY(print(document, compact, &text, error));
     enum gw_status status = gw_file_write(path, text, strlen(text), error);
     free(text);
     return status;
+}
+
+enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error) {
+    return print(document, false, text, error);
+}
+
+enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error) {
+    return write_printed(document, false, path, error);
+}
+
+enum gw_status gw_json_write_compact(const cJSON *document, const char *path,
+                                     struct gw_error *error) {
+    return write_printed(document, true, path, error);
 }

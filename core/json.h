@@ -63,5 +63,8 @@ enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error
  */
 enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error);
 enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error);
+/* The same on one line, for documents that only programs read. */
+enum gw_status gw_json_write_compact(const cJSON *document, const char *path,
+                                     struct gw_error *error);
 
 #endif

@@ -24,7 +24,7 @@ static const double row_scale = 1e6;
  */
 static int solve(enum gw_curve_shape shape, const struct gw_curve_point *points, size_t count,
                  const int use[2], double coefficients[2]) {
-    size_t columns = (size_t)(use[0] + use[1]);
+    size_t columns = (size_t)use[0] + (size_t)use[1];
     gsl_matrix *design = gsl_matrix_alloc(count, columns);
     gsl_vector *ones = gsl_vector_alloc(count);
     gsl_vector *solution = gsl_vector_alloc(columns);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum gw_status gw_fail(struct gw_error *error, enum gw_status status, const char *format, ...) {
+void gw_error_set(struct gw_error *error, enum gw_status status, const char *format, ...) {
     if (error != NULL) {
         error->status = status;
         va_list arguments;
@@ -12,11 +12,6 @@ enum gw_status gw_fail(struct gw_error *error, enum gw_status status, const char
         vsnprintf(error->message, sizeof error->message, format, arguments);
         va_end(arguments);
     }
-    return status;
-}
-
-enum gw_status gw_fail_memory(struct gw_error *error, const char *what) {
-    return gw_fail(error, GW_FAILED, "out of memory while %s", what);
 }
 
 void gw_error_prefix(struct gw_error *error, const char *prefix) {

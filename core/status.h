@@ -15,12 +15,24 @@ struct gw_error {
     char message[512];
 };
 
-/* Fills `error` (may be NULL) and returns `status`, so that callers write `return gw_fail(...)`. */
-enum gw_status gw_fail(struct gw_error *error, enum gw_status status, const char *format, ...)
+/* Fills `error`, which may be NULL. */
+void gw_error_set(struct gw_error *error, enum gw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A constant as what it is, since C gives enumeration constants the type int. */
+static inline enum gw_status gw_status_of(enum gw_status status) {
+    return status;
+}
+
+/*
+ * Fills `error` and is `status`, so that callers write `return gw_fail(...)`. A macro, so that
+ * readers of the code, people and analyzers, see which status comes back.
+ */
+#define gw_fail(error, status, ...)                                                                \
+    (gw_error_set((error), (status), __VA_ARGS__), gw_status_of(status))
+
 /* GW_FAILED, "out of memory while <what>". */
-enum gw_status gw_fail_memory(struct gw_error *error, const char *what);
+#define gw_fail_memory(error, what) gw_fail((error), GW_FAILED, "out of memory while %s", (what))
 
 /* Puts "<prefix>: " before the message that is there. */
 void gw_error_prefix(struct gw_error *error, const char *prefix);

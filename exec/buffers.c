@@ -40,7 +40,7 @@ enum gw_status gw_buffers_open(struct gw_buffers *out, const struct gw_schedule 
     for (size_t g = 0; g < schedule->group_count; g++) {
         out->elements += schedule->groups[g].elements;
     }
-    out->first_entry = calloc(schedule->group_count, sizeof *out->first_entry);
+    out->first_entry = calloc(schedule->group_count + 1, sizeof *out->first_entry);
     out->noise = allocate((out->elements + MARGIN) * sizeof(float));
     out->residual = allocate(out->elements * sizeof(float));
     out->aggregate = allocate(out->elements * sizeof(float));
@@ -65,7 +65,7 @@ enum gw_status gw_buffers_open(struct gw_buffers *out, const struct gw_schedule 
 
 void gw_buffers_next_gradient(struct gw_buffers *buffers, size_t iteration) {
     /* Steps of an odd number of cache lines visit every aligned window before one comes again. */
-    size_t step = 1237 * ALIGNMENT / sizeof(float);
+    size_t step = 1237 * (ALIGNMENT / sizeof(float));
     buffers->gradient = buffers->noise + iteration * step % MARGIN;
 }
 

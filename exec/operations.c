@@ -86,6 +86,14 @@ enum gw_status gw_operations_check(const struct gw_schedule *schedule, struct gw
                            "execution: expected gradients of 4 bytes an element, got %g",
                            (double)operation->bytes / (double)operation->elements);
         }
+        if (operation->kind == GW_EXCHANGE && operation->payload == GW_SPARSE &&
+            operation->bytes != sizeof(struct gw_entry) * schedule->groups[operation->group].kept) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "execution: expected a sparse exchange of %zu bytes a kept element, got "
+                           "%llu bytes for %llu elements",
+                           sizeof(struct gw_entry), (unsigned long long)operation->bytes,
+                           (unsigned long long)schedule->groups[operation->group].kept);
+        }
         if (operation->elements > UINT32_MAX && operation->kind == GW_COMPRESS) {
             return gw_fail(error, GW_BAD_INPUT,
                            "execution: expected groups of less than 2^32 elements, got one of %llu",

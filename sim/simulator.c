@@ -109,7 +109,7 @@ static enum gw_status turn_over(struct gw_simulator *simulator, struct gw_error 
 }
 
 static enum gw_status open_state(struct gw_simulator *simulator, struct gw_error *error) {
-    size_t cells = simulator->lane_count * simulator->schedule->operation_count;
+    size_t cells = simulator->lane_count * simulator->schedule->operation_count + 1;
     simulator->streams =
         calloc(simulator->lane_count * GW_STREAM_COUNT, sizeof *simulator->streams);
     simulator->missing = calloc(cells, sizeof *simulator->missing);

@@ -288,6 +288,11 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     if (cost->workers == workers) {
         return gw_curve_copy(&cost->curve, curve, error);
     }
+    *curve = (struct gw_curve){0};
+    if (workers == 1) {
+        snprintf(derivation, GW_DERIVATION_SIZE, "%s: one worker exchanges nothing", name);
+        return GW_OK;
+    }
     snprintf(derivation, GW_DERIVATION_SIZE,
              "%s: %zu workers not measured; derived from %zu by the ring algorithm's growth law",
              name, workers, cost->workers);

@@ -114,7 +114,7 @@ enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char 
     }
     enum gw_status status = put_document(document, timeline, error);
     if (status == GW_OK) {
-        status = gw_json_write(document, path, error);
+        status = gw_json_write_compact(document, path, error);
     }
     cJSON_Delete(document);
     return status;
@@ -147,7 +147,7 @@ static enum gw_status read_lanes(const struct gw_json *other, struct gw_timeline
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, lanes.node) {
         struct gw_json place = gw_json_item(&lanes, node, index);
-        double pair[2];
+        double pair[2] = {0};
         uint64_t worker = 0;
         uint64_t workers = 0;
         GW_TRY(read_pair(&place, pair, error));
@@ -169,7 +169,7 @@ static enum gw_status read_iterations(const struct gw_json *other, struct gw_tim
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, iterations.node) {
         struct gw_json place = gw_json_item(&iterations, node, index++);
-        double pair[2];
+        double pair[2] = {0};
         GW_TRY(read_pair(&place, pair, error));
         GW_TRY(gw_timeline_add_iteration(timeline, pair[0], pair[1], error));
     }

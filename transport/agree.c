@@ -36,7 +36,7 @@ enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status sta
         if (all[rank].status != GW_OK) {
             agreed = all[rank].status;
             if (rank != communicator->rank) {
-                gw_fail(error, agreed, "rank %d: %.480s", rank, all[rank].message);
+                gw_error_set(error, agreed, "rank %d: %.480s", rank, all[rank].message);
             }
         }
     }

@@ -121,6 +121,24 @@ static enum gw_status wait_for(pid_t child, int *exit_status, struct gw_error *e
 
 /* ---- its beginning ------------------------------------------------------------------------- */
 
+/*
+ * Ctrl-C goes to the whole process group: mpirun ends the job, and this process reports it. If this
+ * process is killed, mpirun is told to end the job.
+ */
+static pid_t start(const char *const *command, struct sigaction *before) {
+    struct sigaction note = {.sa_handler = note_interrupt};
+    interrupted = 0;
+    sigaction(SIGINT, &note, before);
+    pid_t child = fork();
+    if (child == 0) {
+        sigaction(SIGINT, before, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        execvp(command[0], (char *const *)command);
+        _exit(127);
+    }
+    return child;
+}
+
 enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
                              struct gw_error *error) {
     char program[4096];
@@ -149,21 +167,8 @@ enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
     memcpy(command, options, option_count * sizeof *command);
     command[option_count] = program;
     memcpy(command + option_count + 1, launch->arguments, argument_count * sizeof *command);
-    /*
-     * Ctrl-C goes to the whole process group: mpirun ends the job, and this process reports it. If
-     * this process is killed, mpirun is told to end the job.
-     */
-    struct sigaction note = {.sa_handler = note_interrupt};
     struct sigaction before;
-    interrupted = 0;
-    sigaction(SIGINT, &note, &before);
-    pid_t child = fork();
-    if (child == 0) {
-        sigaction(SIGINT, &before, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        execvp("mpirun", (char *const *)command);
-        _exit(127);
-    }
+    pid_t child = start(command, &before);
     free(command);
     enum gw_status status =
         child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))

@@ -4,8 +4,12 @@
 
 #include "transport/transport.h"
 
+struct world {
+    MPI_Comm comm;
+};
+
 static MPI_Comm comm(const struct gw_communicator *communicator) {
-    return *(const MPI_Comm *)communicator->state;
+    return ((const struct world *)communicator->state)->comm;
 }
 
 static enum gw_status check(int result, const char *call, struct gw_error *error) {
@@ -61,8 +65,9 @@ static void mpi_abort(struct gw_communicator *communicator, int status) {
 }
 
 static void mpi_close(struct gw_communicator *communicator) {
-    MPI_Comm_free(communicator->state);
-    free(communicator->state);
+    struct world *world = communicator->state;
+    MPI_Comm_free(&world->comm);
+    free(world);
     MPI_Finalize();
 }
 
@@ -84,19 +89,20 @@ enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_e
                        "MPI_Init_thread: expected MPI_THREAD_SERIALIZED or better, got level %d",
                        provided);
     }
-    MPI_Comm *world = malloc(sizeof *world);
+    struct world *world = malloc(sizeof *world);
     if (world == NULL) {
         return gw_fail_memory(error, "opening a communicator");
     }
-    enum gw_status status = check(MPI_Comm_dup(MPI_COMM_WORLD, world), "MPI_Comm_dup", error);
+    enum gw_status status =
+        check(MPI_Comm_dup(MPI_COMM_WORLD, &world->comm), "MPI_Comm_dup", error);
     if (status != GW_OK) {
         free(world);
         return status;
     }
-    MPI_Comm_set_errhandler(*world, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(world->comm, MPI_ERRORS_RETURN);
     *out = (struct gw_communicator){.transport = &mpi_transport, .state = world};
-    MPI_Comm_rank(*world, &out->rank);
-    MPI_Comm_size(*world, &out->size);
+    MPI_Comm_rank(world->comm, &out->rank);
+    MPI_Comm_size(world->comm, &out->size);
     return GW_OK;
 }
 
