@@ -335,6 +335,11 @@ static void what_cannot_be_run_is_refused(void **state) {
     exchange->method = "telepathy";
     refuse(&scene.schedule,
            "execution: collective telepathy: expected one that can carry this exchange");
+    exchange->method = "allgather";
+    exchange->bytes /= 2;
+    refuse(&scene.schedule, "execution: expected a sparse exchange of 8 bytes a kept element, got "
+                            "348 bytes for 87 elements");
+    exchange->bytes *= 2;
     exchange->method = "allreduce";
     exchange->payload = GW_DENSE;
     refuse(&scene.schedule, "execution: expected gradients of 4 bytes an element, got 0.0793796");

@@ -5,6 +5,8 @@
 #ifndef GW_TESTS_PLANNER_CASES_H
 #define GW_TESTS_PLANNER_CASES_H
 
+#include <math.h>
+
 #include "planner/planner.h"
 
 enum { most_tensors = 60, most_points = 12 };

@@ -95,7 +95,7 @@ static void recompute_starts(const struct planning_case *x, const uint64_t *d, d
 
 static void mg_wfbp(const struct planning_case *x, uint64_t argument, bool *ends) {
     (void)argument;
-    uint64_t d[most_tensors];
+    uint64_t d[most_tensors] = {0};
     double ready_s[most_tensors] = {0};
     double start_s[most_tensors] = {0};
     double alpha = gw_curve_startup(&x->exchange);

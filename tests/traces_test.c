@@ -172,13 +172,18 @@ static void a_cluster_is_built(void **state) {
     assert_int_equal(gw_cluster_create(&cluster, "b", 2, 1, &error), GW_OK);
     struct gw_curve measured = {.point_count = 2, .points = points};
     struct gw_curve fitted = {.fixed_s = 1, .per_unit_s = 2};
-    assert_int_equal(gw_cluster_add_collective(&cluster, "allreduce", 2, measured, NULL, &error),
+    cJSON *straight = cJSON_CreateObject();
+    assert_int_equal(gw_json_put_number(straight, "alpha_s", 99, &error), GW_OK);
+    assert_int_equal(
+        gw_cluster_add_collective(&cluster, "allreduce", 2, measured, straight, &error), GW_OK);
+    assert_int_equal(gw_cluster_add_collective(&cluster, "allgather", 2, fitted, NULL, &error),
                      GW_OK);
     assert_int_equal(gw_cluster_add_compressor(&cluster, "topk", fitted, details, &error), GW_OK);
     assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
     assert_same_document(
         path, "{'schema': 'gradweave/cluster@1', 'name': 'b', 'workers': 2, 'workers_per_node': 1, "
-              "'collectives': {'allreduce': [{'workers': 2, 'points': [[1, 2], [3, 4]]}]}, "
+              "'collectives': {'allreduce': [{'workers': 2, 'points': [[1, 2], [3, 4]]}], "
+              "'allgather': [{'workers': 2, 'alpha_s': 1, 'beta_s_per_byte': 2}]}, "
               "'compressors': {'topk': {'note': 'n', 'fixed_s': 1, 'per_element_s': 2}}}");
     gw_cluster_free(&cluster);
 }

@@ -1,0 +1,310 @@
+/*
+ * What the program refuses: wrong usage and bad input end with status 2, a failed run with 3, each
+ * with one message that helps, an empty stdout and every file as it was. PATH is empty throughout:
+ * nothing is started before the inputs have been found good.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+
+#include "program_inputs.h"
+#include "support.h"
+
+#define TINY "tiny.json --cluster small.json"
+
+struct refusal {
+    const char *command; /* without the program's name */
+    const char *message; /* a part of what stderr says */
+};
+
+/* ---- wrong usage --------------------------------------------------------------------------- */
+
+static const struct refusal wrong_usage[] = {
+    {"", "expected a verb (gradweave --help lists them), got nothing"},
+    {"foretell", "expected a verb (gradweave --help lists them), got \"foretell\""},
+    {"--jsno", "got \"--jsno\""},
+
+    {"plan", "expected a MODEL"},
+    {"plan --cluster small.json", "expected a MODEL"},
+    {"plan tiny.json", "expected --cluster CLUSTER"},
+    {"plan tiny.json tiny.json --cluster small.json", "expected one MODEL, got also \"tiny.json\""},
+    {"plan " TINY " --polcy omgs", "unrecognized option '--polcy"},
+    {"plan " TINY " --policy", "option '--policy' requires an argument"},
+    {"plan " TINY " --policy omg --out kept.json", "omgs"},
+    {"plan " TINY " --policy omg", "got \"omg\""},
+    {"plan " TINY " --policy threshold", "expected threshold:N"},
+    {"plan " TINY " --policy threshold:0", "got \"threshold:0\""},
+    {"plan " TINY " --policy threshold:many", "got \"threshold:many\""},
+    {"plan " TINY " --policy bucket:-1", "got \"bucket:-1\""},
+    {"plan " TINY " --compressor zip --out kept.json", "small.json: compressors.zip: expected"},
+    {"plan " TINY " --density 0", "--density: expected a number above 0 and at most 1, got \"0\""},
+    {"plan " TINY " --density 2", "--density: expected a number above 0 and at most 1, got \"2\""},
+    {"plan " TINY " --density -0.1", "got \"-0.1\""},
+    {"plan " TINY " --density nan", "got \"nan\""},
+    {"plan " TINY " --density abc", "got \"abc\""},
+    {"plan " TINY " --density 0.1x", "got \"0.1x\""},
+    {"plan " TINY " --workers 0", "--workers: expected a positive integer, got \"0\""},
+    {"plan " TINY " --workers -4", "--workers: expected a positive integer, got \"-4\""},
+    {"plan " TINY " --workers 4.5", "got \"4.5\""},
+    {"plan " TINY " --workers 99999999999999999999", "got \"99999999999999999999\""},
+
+    {"simulate", "expected a MODEL"},
+    {"simulate tiny.json --algo omgs", "expected --cluster CLUSTER"},
+    {"simulate " TINY, "expected --algo ALGORITHM"},
+    {"simulate " TINY " --algo sgd", "got \"sgd\""},
+    {"simulate " TINY " --algo omgs,topk", "got \"omgs,topk\""},
+    {"simulate " TINY " --algo omgs --density 0", "--density"},
+    {"simulate " TINY " --algo omgs --workers 0", "--workers"},
+    {"simulate " TINY " --algo omgs --iterations 0", "--iterations: expected a positive integer"},
+    {"simulate " TINY " --algo omgs --seed x", "--seed: expected a positive integer, got \"x\""},
+    {"simulate " TINY " --algo omgs --noise nan", "--noise: expected a number >= 0, got \"nan\""},
+    {"simulate " TINY " --algo omgs --noise -1", "--noise: expected a number >= 0, got \"-1\""},
+    {"simulate " TINY " --algo omgs --straggler 1", "expected WORKER:FACTOR such as 3:1.5"},
+    {"simulate " TINY " --algo omgs --straggler 1:0", "expected a number above 0, got \"0\""},
+    {"simulate " TINY " --algo omgs --straggler 4:2", "expected a worker from 0 to 3, got 4"},
+    {"simulate " TINY " --algo omgs --sed 1", "unrecognized option '--sed"},
+
+    {"compare", "expected a MODEL"},
+    {"compare tiny.json", "expected --cluster CLUSTER"},
+    {"compare " TINY " --algo omgs,", "got \"\""},
+    {"compare " TINY " --algo omgs,sgd", "got \"sgd\""},
+    {"compare " TINY " --density 0", "--density"},
+    {"compare " TINY " --workers many", "--workers"},
+    {"compare " TINY " --policy omgs", "unrecognized option '--policy"},
+
+    {"list everything", "got \"everything\""},
+    {"list algorithms policies", "got \"policies\""},
+    {"list --all", "unrecognized option '--all"},
+
+    {"plot", "expected KIND"},
+    {"plot breakdown", "expected KIND, then MODEL or FILE, and --out PICTURE"},
+    {"plot breakdown " TINY, "and --out PICTURE"},
+    {"plot breakdown tiny.json --out new.png", "plot breakdown: expected --cluster CLUSTER"},
+    {"plot breakdown tiny.json small.json --out new.png", "got also \"small.json\""},
+    {"plot roofline " TINY " --out new.png", "expected breakdown or validation, got \"roofline\""},
+    {"plot breakdown " TINY " --out new.gif", "new.gif: expected the name of a picture that ends"},
+    {"plot breakdown " TINY " --out png", "png: expected the name of a picture that ends"},
+    {"plot breakdown " TINY " --algo sgd --out new.png --data new.csv", "got \"sgd\""},
+    {"plot breakdown " TINY " --density 0 --out new.png", "--density"},
+
+    {"validate --nodes 2", "expected a MODEL"},
+    {"validate tiny.json --nodes 2", "expected --cluster CLUSTER"},
+    {"validate " TINY, "expected --nodes N, or to be started inside an MPI job"},
+    {"validate " TINY " --nodes 0", "--nodes: expected a positive integer, got \"0\""},
+    {"validate " TINY " --nodes 100000", "--nodes: expected at most 65536, got \"100000\""},
+    {"validate " TINY " --hostfile hosts", "expected --nodes N"},
+    {"validate " TINY " --nodes 2 --workers 4", "--workers: expected 2, the size of the MPI job"},
+    {"validate " TINY " --nodes 2 --algo sgd", "got \"sgd\""},
+    {"validate " TINY " --nodes 2 --tolerance close", "--tolerance: expected a number >= 0"},
+    {"validate " TINY " --nodes 2 --tolerance -0.1", "got \"-0.1\""},
+    {"validate " TINY " --nodes 2 --iterations 0", "--iterations: expected a positive integer"},
+    {"validate " TINY " --nodes 2 --warm-up few", "--warm-up"},
+    {"validate " TINY " --nodes 2 --algo omgs,topk --trace new.json",
+     "expected a single algorithm"},
+    {"validate " TINY " --nodes 2 --trace new.json", "--trace: expected a single algorithm"},
+
+    {"calibrate --nodes 2", "expected --out CLUSTER.json"},
+    {"calibrate --out new.json", "expected --nodes N, or to be started inside an MPI job"},
+    {"calibrate tiny.json --nodes 2 --out new.json", "expected options only, got \"tiny.json\""},
+    {"calibrate --nodes two --out new.json", "--nodes: expected a positive integer, got \"two\""},
+    {"calibrate --nodes 2 --out kept.json --density 0", "--density"},
+    {"calibrate --nodes 2 --out kept.json --precision 2", "--precision: expected a number above 0"},
+    {"calibrate --nodes 2 --out kept.json --max-time 0", "--max-time: expected a number above 0"},
+    {"calibrate --nodes 2 --out kept.json --max-bytes 1", "--max-bytes: expected 4096 to"},
+    {"calibrate --nodes 2 --out kept.json --max-elements 1", "--max-elements: expected 4096 to"},
+};
+
+/* ---- bad input ----------------------------------------------------------------------------- */
+
+#define PLAN_OF(groups)                                                                            \
+    "{'schema': 'gradweave/plan@1', 'model': 'tiny', 'policy': 'omgs', 'compressor': 'topk', "     \
+    "'density': 0.001, 'workers': 4, 'groups': " groups ", 'iteration_s': 1, 'lower_bound_s': 1}"
+
+static const struct {
+    const char *name, *text;
+} bad_files[] = {
+    {"kept.json", "what was there before"},
+    {"empty.json", ""},
+    {"half.json", "{'schema': 'gradweave/model@1', 'name': "},
+    {"negative.json",
+     "{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': 1, 'tensors': [{'name': 'a', "
+     "'elements': 1, 'backward_s': 1}, {'name': 'b', 'elements': 1, 'backward_s': -0.5}]}"},
+    {"unmeasured.json",
+     "{'schema': 'gradweave/cluster@1', 'name': 'unmeasured', 'workers': 4, 'collectives': "
+     "{'allreduce': [{'workers': 4, 'alpha_s': 0, 'beta_s_per_byte': 1e-9}]}, 'compressors': {}}"},
+    {"hollow.json", "{'schema': 'gradweave/validation@1', 'workers': 2, 'results': []}"},
+    {"gap.json", PLAN_OF("[[3, 2], [0]]")},
+    {"short.json", PLAN_OF("[[2, 1], [0]]")},
+    {"dense.json", "{'schema': 'gradweave/plan@1', 'model': 'tiny', 'policy': 'single', "
+                   "'compressor': 'none', 'density': 1, 'workers': 4, 'groups': [[3, 2, 1, 0]], "
+                   "'iteration_s': 1, 'lower_bound_s': 1}"},
+};
+
+static const struct refusal bad_input[] = {
+    {"plan resnet5 --cluster small.json", "resnet5: expected a file, or a model that ships"},
+    {"plan tiny.json --cluster p102", "p102: expected a file, or a cluster that ships"},
+    {"plan absent.json --cluster small.json --out kept.json", "absent.json: cannot be read"},
+    {"plan tiny.json --cluster absent.json --out new.json", "absent.json: cannot be read"},
+    {"plan folder.json --cluster small.json", "folder.json: cannot be read: Is a directory"},
+    {"plan empty.json --cluster small.json", "empty.json: "},
+    {"plan half.json --cluster small.json --out kept.json", "half.json: "},
+    {"plan small.json --cluster small.json",
+     "small.json: schema: expected \"gradweave/model@1\", got \"gradweave/cluster@1\""},
+    {"plan tiny.json --cluster tiny.json --out new.json",
+     "tiny.json: schema: expected \"gradweave/cluster@1\", got \"gradweave/model@1\""},
+    {"plan negative.json --cluster small.json --out kept.json",
+     "negative.json: tensors[1].backward_s: expected a finite number >= 0, got -0.5"},
+    {"plan tiny.json --cluster unmeasured.json --out kept.json",
+     "unmeasured.json: collectives.allgather: expected a measured curve"},
+
+    {"simulate negative.json --cluster small.json --algo omgs", "negative.json: tensors[1]"},
+    {"simulate tiny.json --cluster unmeasured.json --algo topk --trace kept.json",
+     "unmeasured.json: collectives.allgather: expected a measured curve"},
+    {"simulate " TINY " --algo omgs --plan absent.json", "absent.json: cannot be read"},
+    {"simulate " TINY " --algo omgs --plan tiny.json", "tiny.json: schema: expected"},
+    {"simulate " TINY " --algo omgs --plan gap.json --trace kept.json",
+     "gap.json: groups[1]: expected groups that descend without gaps"},
+    {"simulate " TINY " --algo omgs --plan short.json",
+     "short.json: groups[0]: expected to begin with tensor 3, the last of model tiny, got 2"},
+    {"simulate " TINY " --algo omgs --plan dense.json", "expected a plan for compressor topk"},
+
+    {"compare absent.json --cluster small.json", "absent.json: cannot be read"},
+    {"compare tiny.json --cluster unmeasured.json", "unmeasured.json: collectives.allgather"},
+
+    {"plot breakdown absent.json --cluster small.json --out new.png", "absent.json: cannot be"},
+    {"plot breakdown tiny.json --cluster unmeasured.json --out new.png --data new.csv",
+     "unmeasured.json: collectives.allgather"},
+    {"plot validation hollow.json --out new.png", "hollow.json: results: expected at least one"},
+    {"plot validation tiny.json --out new.png",
+     "tiny.json: schema: expected \"gradweave/validation@1\""},
+
+    {"validate absent.json --cluster small.json --nodes 2", "absent.json: cannot be read"},
+    {"validate tiny.json --cluster tiny.json --nodes 2", "tiny.json: schema: expected"},
+    {"validate tiny.json --cluster unmeasured.json --nodes 2",
+     "unmeasured.json: collectives.allgather: expected a measured curve"},
+};
+
+/* ---- a run that fails ---------------------------------------------------------------------- */
+
+static const struct refusal failed_run[] = {
+    {"plan " TINY " --out absent/new.json", "absent/new.json: cannot be written: No such file"},
+    {"plan " TINY " --out folder.json", "folder.json: cannot be written: Is a directory"},
+    {"plan " TINY " --json --policy omgs --out absent/new.json", "absent/new.json: cannot be"},
+    {"simulate " TINY " --algo omgs --trace absent/new.json", "absent/new.json: cannot be written"},
+    {"plot breakdown " TINY " --out absent/new.png --data new.csv",
+     "absent/new.png: cannot be written"},
+    {"plot breakdown " TINY " --out new.png --data absent/new.csv",
+     "absent/new.csv: cannot be written"},
+    {"plot breakdown " TINY " --out new.png --data new.csv", "expected it in PATH"},
+    {"validate " TINY " --nodes 2 --algo omgs --trace absent/new.json", "absent/new.json: cannot"},
+    {"validate " TINY " --nodes 2 --out absent/new.json", "absent/new.json: cannot be written"},
+    {"calibrate --nodes 2 --out absent/new.json", "absent/new.json: cannot be written"},
+    {"calibrate --nodes 2 --out folder.json", "folder.json: cannot be written: Is a directory"},
+};
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+/* Lines that begin as the program's messages do; what argp adds about --help does not. */
+static size_t count_messages(const char *text) {
+    static const char beginning[] = "gradweave";
+    size_t count = 0;
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        count += strncmp(line, beginning, sizeof beginning - 1) == 0;
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return count;
+}
+
+/* Whether the command is refused as it should be; says what differs. */
+static bool is_refused(const char *folder, const struct refusal *refusal, int status) {
+    char command[256];
+    (void)snprintf(command, sizeof command, "gradweave %s", refusal->command);
+    char *before = list_files(folder);
+    struct answer answer = ask(folder, command);
+    char *after = list_files(folder);
+    bool same_files = strcmp(before, after) == 0;
+    bool as_expected = answer.status == status && answer.out[0] == '\0' && same_files &&
+                       strstr(answer.err, refusal->message) != NULL &&
+                       count_messages(answer.err) == 1;
+    if (!as_expected) {
+        print_error("%s\n  expected status %d and \"%s\"\n  got status %d and \"%s\"%s%s\n",
+                    command, status, refusal->message, answer.status, answer.err,
+                    answer.out[0] == '\0' ? "" : ", something on stdout",
+                    same_files ? "" : ", files changed");
+    }
+    free(before);
+    free(after);
+    forget(&answer);
+    return as_expected;
+}
+
+static void check_refusals(const char *folder, const struct refusal *refusals, size_t count,
+                           int status) {
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        wrong += !is_refused(folder, &refusals[i], status);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void refuses_wrong_usage(void **state) {
+    check_refusals(*state, wrong_usage, sizeof wrong_usage / sizeof *wrong_usage, 2);
+}
+
+static void refuses_bad_input(void **state) {
+    check_refusals(*state, bad_input, sizeof bad_input / sizeof *bad_input, 2);
+}
+
+static void reports_a_failed_run(void **state) {
+    check_refusals(*state, failed_run, sizeof failed_run / sizeof *failed_run, 3);
+}
+
+static void reports_a_full_disk(void **state) {
+    static const char *const commands[] = {
+        "gradweave --version",
+        "gradweave --help",
+        "gradweave list",
+        "gradweave list --json",
+        "gradweave plan " TINY,
+        "gradweave plan " TINY " --json",
+        "gradweave simulate " TINY " --algo omgs",
+        "gradweave compare " TINY " --json",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct answer answer = ask_into(*state, commands[i], "/dev/full");
+        if (answer.status != 3 ||
+            strcmp(answer.err, "gradweave: stdout: cannot be written\n") != 0) {
+            print_error("%s: status %d, stderr: %s\n", commands[i], answer.status, answer.err);
+            fail();
+        }
+        forget(&answer);
+    }
+}
+
+static int make_inputs(void **state) {
+    if (make_folder(state) != 0 || setenv("PATH", "", 1) != 0) {
+        return -1;
+    }
+    write_inputs(*state);
+    for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
+        write_text(*state, bad_files[i].name, bad_files[i].text);
+    }
+    return mkdir(path_in(*state, "folder.json"), 0777);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_wrong_usage),
+        cmocka_unit_test(refuses_bad_input),
+        cmocka_unit_test(reports_a_failed_run),
+        cmocka_unit_test(reports_a_full_disk),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

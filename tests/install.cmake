@@ -1,0 +1,44 @@
+# What `cmake --install` leaves: a program that finds its data, and a library that pkg-config finds. Called with
+# BUILD (folder), COMPILER, VERSION, WORK (a folder of its own).
+file(REMOVE_RECURSE ${WORK})
+set(prefix ${WORK}/prefix)
+
+# run(OUT command...): the command's output; an error if it fails.
+function(run out)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE output ERROR_VARIABLE error RESULT_VARIABLE result
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${ARGN}: ${result}\n${output}${error}")
+  endif()
+  set(${out} "${output}" PARENT_SCOPE)
+endfunction()
+
+run(output ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+
+# The program reads the installed data: a model that is only there is listed and found.
+file(COPY_FILE ${prefix}/share/gradweave/models/resnet50.json ${prefix}/share/gradweave/models/only-here.json)
+run(output ${prefix}/bin/gradweave list models)
+if(NOT output MATCHES "only-here")
+  message(FATAL_ERROR "the installed program does not list the installed models:\n${output}")
+endif()
+run(output ${prefix}/bin/gradweave simulate only-here --cluster p102-1gbe-16 --algo omgs)
+foreach(file share/gradweave/plots/breakdown.gp share/man/man1/gradweave.1 include/gradweave.h)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "not installed: ${file}")
+  endif()
+endforeach()
+
+# A program of someone else's.
+file(GLOB_RECURSE description ${prefix}/lib*/gradweave.pc)
+cmake_path(GET description PARENT_PATH folder)
+cmake_path(GET folder PARENT_PATH library_folder)
+set(ENV{PKG_CONFIG_PATH} ${folder})
+file(WRITE ${WORK}/trainer.c
+  "#include <gradweave.h>\n#include <stdio.h>\nint main(void) { return puts(gradweave_version()) < 0; }\n")
+run(flags pkg-config --cflags --libs gradweave)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+run(output ${COMPILER} ${WORK}/trainer.c -o ${WORK}/trainer ${flags} -Wl,-rpath,${library_folder})
+run(output ${WORK}/trainer)
+if(NOT output STREQUAL VERSION)
+  message(FATAL_ERROR "expected version ${VERSION} from the installed library, got ${output}")
+endif()

@@ -1,0 +1,312 @@
+/*
+ * The verbs that run as MPI jobs: calibrate and validate, as a user starts them, and what is left
+ * when they are refused, interrupted or lose a rank. Skipped without MPI.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+
+#include "program_inputs.h"
+#include "support.h"
+
+#define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02"
+#define ENDLESS "--max-time 100000 --precision 1e-9"
+#define TINY "tiny.json --cluster small.json"
+
+static bool have_mpi;
+
+static void need_mpi(void) {
+    if (!have_mpi) {
+        print_message("skipped: this build has no MPI, or there is no mpirun in PATH\n");
+        skip();
+    }
+}
+
+/* ---- calibrate ----------------------------------------------------------------------------- */
+
+/* Raw medians, and the fit that was chosen from them. */
+static void check_measured(const cJSON *curve, const char *size) {
+    double last = 0;
+    const cJSON *raw = NULL;
+    cJSON_ArrayForEach(raw, item_at(curve, "raw")) {
+        assert_true(number_at(raw, size) > last);
+        last = number_at(raw, size);
+        assert_true(number_at(raw, "median_low_s") <= number_at(raw, "median_s"));
+        assert_true(number_at(raw, "median_s") <= number_at(raw, "median_high_s"));
+        assert_true(number_at(raw, "repeats") >= 1);
+    }
+    assert_true(last > 0);
+    assert_true(strlen(text_at(curve, "fit.chosen")) > 0);
+}
+
+static void check_calibrated(const cJSON *cluster) {
+    assert_string_equal(text_at(cluster, "schema"), "gradweave/cluster@1");
+    assert_string_equal(text_at(cluster, "name"), "mine");
+    assert_true(number_at(cluster, "workers") == 2);
+    assert_string_equal(text_at(cluster, "source.kind"), "measured");
+    assert_true(strlen(text_at(cluster, "source.date")) >= strlen("2020-01-01"));
+    assert_non_null(
+        strstr(text_at(cluster, "source.command"), "calibrate --nodes 2 --out mine.json"));
+    assert_true(cJSON_GetArraySize(item_at(cluster, "source.hosts")) == 1);
+    const cJSON *measured = NULL;
+    cJSON_ArrayForEach(measured, item_at(cluster, "collectives")) {
+        assert_int_equal(cJSON_GetArraySize(measured), 1);
+        check_measured(cJSON_GetArrayItem(measured, 0), "bytes");
+    }
+    cJSON_ArrayForEach(measured, item_at(cluster, "compressors")) {
+        check_measured(measured, "elements");
+    }
+    (void)item_at(cluster, "collectives.allgather");
+    (void)item_at(cluster, "collectives.allreduce");
+    (void)item_at(cluster, "compressors.topk");
+}
+
+static void calibrates_what_plan_and_simulate_read(void **state) {
+    need_mpi();
+    cJSON *cluster =
+        ask_document(*state, "gradweave calibrate --nodes 2 --out mine.json --json " QUICK,
+                     "gradweave/cluster@1");
+    check_calibrated(cluster);
+    char *text = read_text(*state, "mine.json");
+    cJSON *written = parse_document(text, "gradweave/cluster@1");
+    assert_true(cJSON_Compare(cluster, written, 1));
+    cJSON_Delete(ask_document(*state, "gradweave plan tiny.json --cluster mine.json --json",
+                              "gradweave/plans@1"));
+    cJSON_Delete(ask_document(*state, "gradweave compare tiny.json --cluster mine.json --json",
+                              "gradweave/comparison@1"));
+    cJSON_Delete(cluster);
+    cJSON_Delete(written);
+    free(text);
+}
+
+/* Ctrl-C goes to the process group: what was there stays, and nothing else is left. */
+static void leaves_files_alone_when_interrupted(void **state) {
+    need_mpi();
+    pid_t ranks[2];
+    write_text(*state, "kept.json", "what was there before");
+    char *before = list_files(*state);
+    struct running calibration =
+        start(*state, "gradweave calibrate --nodes 2 --out kept.json " ENDLESS);
+    find_ranks(calibration.process, 2, ranks);
+    (void)usleep(500000);
+    assert_int_equal(kill(-calibration.process, SIGINT), 0);
+    struct answer answer = finish(&calibration, 10);
+    char *after = list_files(*state);
+    assert_int_equal(answer.status, 3);
+    assert_string_equal(answer.out, "");
+    assert_non_null(strstr(answer.err, "interrupted"));
+    assert_string_equal(before, after);
+    forget(&answer);
+    free(before);
+    free(after);
+}
+
+/* ---- validate ------------------------------------------------------------------------------ */
+
+/* All algorithms, each predicted, measured and compared. */
+static void check_validation(const char *folder, const cJSON *validation, double workers) {
+    cJSON *list = ask_document(folder, "gradweave list algorithms --json", "gradweave/list@1");
+    const cJSON *algorithms = item_at(list, "algorithms");
+    const cJSON *results = item_at(validation, "results");
+    assert_true(number_at(validation, "workers") == workers);
+    assert_true(cJSON_IsTrue(item_at(validation, "complete")));
+    assert_int_equal(cJSON_GetArraySize(results), cJSON_GetArraySize(algorithms));
+    for (int i = 0; i < cJSON_GetArraySize(results); i++) {
+        const cJSON *result = cJSON_GetArrayItem(results, i);
+        assert_string_equal(text_at(result, "algorithm"),
+                            text_at(cJSON_GetArrayItem(algorithms, i), "name"));
+        check_times(item_at(result, "predicted"));
+        check_times(item_at(result, "measured"));
+        assert_true(number_at(result, "measured.iteration_sd_s") >= 0);
+        double predicted_s = number_at(result, "predicted.iteration_s");
+        double measured_s = number_at(result, "measured.iteration_s");
+        /* The compute is timed waiting, of 5.6 ms at least. */
+        assert_true(measured_s > 0.0055);
+        assert_true(fabs((predicted_s - measured_s) / measured_s - number_at(result, "error")) <
+                    1e-9);
+    }
+    cJSON_Delete(list);
+}
+
+static void check_run(const char *folder, const char *command, int status, double workers) {
+    struct answer answer = ask(folder, command);
+    if (answer.status != status || answer.err[0] != '\0') {
+        print_error("%s: exit status %d, stderr: %s\n", command, answer.status, answer.err);
+        fail();
+    }
+    cJSON *validation = parse_document(answer.out, "gradweave/validation@1");
+    check_validation(folder, validation, workers);
+    /* small.json was measured with four. */
+    assert_true((cJSON_GetObjectItem(validation, "notes") != NULL) == (workers != 4));
+    cJSON_Delete(validation);
+    forget(&answer);
+}
+
+static void validates_all_algorithms(void **state) {
+    need_mpi();
+    check_run(*state, "gradweave validate " TINY " --nodes 2 --iterations 5 --json", 0, 2);
+    check_run(*state, "gradweave validate " TINY " --nodes 4 --iterations 5 --json", 0, 4);
+}
+
+static void says_no_beyond_the_tolerance(void **state) {
+    need_mpi();
+    check_run(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 0 --json",
+              1, 2);
+    struct answer text =
+        ask(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 1000");
+    assert_int_equal(text.status, 0);
+    assert_non_null(strstr(text.out, "measured: means of 2 iterations; mean error"));
+    assert_non_null(strstr(text.out, "allgather: 2 workers not measured"));
+    assert_non_null(strstr(text.out, "allreduce: 2 workers not measured"));
+    forget(&text);
+}
+
+static void writes_a_trace_and_a_report(void **state) {
+    need_mpi();
+    cJSON *printed =
+        ask_document(*state,
+                     "gradweave validate " TINY " --nodes 2 --iterations 3 --algo omgs "
+                     "--trace trace.json --out report.json --json",
+                     "gradweave/validation@1");
+    check_trace(*state, "trace.json", 2);
+    char *text = read_text(*state, "report.json");
+    cJSON *written = parse_document(text, "gradweave/validation@1");
+    assert_true(cJSON_Compare(printed, written, 1));
+    cJSON_Delete(printed);
+    cJSON_Delete(written);
+    free(text);
+}
+
+/* ---- what goes wrong ----------------------------------------------------------------------- */
+
+/* Started inside a job, every rank sees the bad input, and one of them says so. */
+static void refuses_bad_input_inside_a_job(void **state) {
+    need_mpi();
+    static const struct {
+        const char *arguments, *message;
+        int status;
+    } cases[] = {
+        {"validate absent.json --cluster small.json",
+         "gradweave: absent.json: cannot be read: No such file or directory\n", 2},
+        {"validate " TINY " --workers 3",
+         "gradweave: --workers: expected 2, the size of the MPI job, got 3\n", 2},
+        {"validate " TINY " --nodes 3",
+         "gradweave: --nodes: expected 2, the size of the MPI job it was started in, got 3\n", 2},
+        {"validate " TINY " --algo omgs --trace absent/trace.json",
+         "gradweave: absent/trace.json: cannot be written: No such file or directory\n", 3},
+        {"calibrate --out absent/mine.json",
+         "gradweave: absent/mine.json: cannot be written: No such file or directory\n", 3},
+    };
+    char *before = list_files(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "mpirun %s -q --oversubscribe -n 2 gradweave %s",
+                       geteuid() == 0 ? "--allow-run-as-root" : "", cases[i].arguments);
+        struct answer answer = ask(*state, command);
+        assert_string_equal(answer.err, cases[i].message);
+        assert_string_equal(answer.out, "");
+        assert_int_equal(answer.status, cases[i].status);
+        forget(&answer);
+    }
+    char *after = list_files(*state);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void tells_that_mpirun_failed(void **state) {
+    need_mpi();
+    write_text(*state, "hosts", "localhost slots=1\n");
+    struct answer full = ask(*state, "gradweave validate " TINY " --nodes 2 --hostfile hosts");
+    assert_int_equal(full.status, 3);
+    assert_non_null(strstr(full.err, "mpirun: expected to start the job's ranks"));
+    assert_string_equal(full.out, "");
+    struct answer absent = ask(*state, "gradweave validate " TINY " --nodes 2 --hostfile absent");
+    assert_int_equal(absent.status, 2);
+    assert_string_equal(absent.err,
+                        "gradweave: absent: cannot be read: No such file or directory\n");
+    forget(&full);
+    forget(&absent);
+}
+
+/* Whether all of them end within some seconds; ends those that do not. */
+static bool end_soon(const pid_t *processes, size_t count) {
+    size_t left = count;
+    for (int tries = 0; left > 0 && tries < 500; tries++) {
+        left = 0;
+        for (size_t i = 0; i < count; i++) {
+            left += kill(processes[i], 0) == 0 || errno != ESRCH;
+        }
+        (void)usleep(10000);
+    }
+    for (size_t i = 0; i < count && left > 0; i++) {
+        (void)kill(processes[i], SIGKILL);
+    }
+    return left == 0;
+}
+
+static const char endless_validation[] =
+    "gradweave validate " TINY " --nodes 2 --algo omgs --iterations 1000000";
+
+static void ends_when_a_rank_dies(void **state) {
+    need_mpi();
+    pid_t ranks[2];
+    struct running validation = start(*state, endless_validation);
+    find_ranks(validation.process, 2, ranks);
+    (void)usleep(500000);
+    assert_int_equal(kill(ranks[1], SIGKILL), 0);
+    struct answer answer = finish(&validation, 10);
+    assert_int_equal(answer.status, 3);
+    assert_string_equal(answer.out, "");
+    assert_non_null(strstr(answer.err, "gradweave: the MPI job failed"));
+    assert_true(end_soon(ranks, 2));
+    forget(&answer);
+}
+
+/* The job is not left behind by a program that is killed. */
+static void ends_with_the_program(void **state) {
+    need_mpi();
+    pid_t ranks[2];
+    struct running validation = start(*state, endless_validation);
+    find_ranks(validation.process, 2, ranks);
+    assert_int_equal(kill(validation.process, SIGTERM), 0);
+    struct answer answer = finish(&validation, 10);
+    assert_int_equal(answer.status, 128 + SIGTERM);
+    assert_true(end_soon(ranks, 2));
+    forget(&answer);
+}
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+static int make_inputs(void **state) {
+    if (make_folder(state) != 0) {
+        return -1;
+    }
+    write_inputs(*state);
+    struct answer version = ask(*state, "gradweave --version");
+    have_mpi = strstr(version.out, "MPI:  not in this build") == NULL && have_program("mpirun");
+    forget(&version);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calibrates_what_plan_and_simulate_read),
+        cmocka_unit_test(leaves_files_alone_when_interrupted),
+        cmocka_unit_test(validates_all_algorithms),
+        cmocka_unit_test(says_no_beyond_the_tolerance),
+        cmocka_unit_test(writes_a_trace_and_a_report),
+        cmocka_unit_test(refuses_bad_input_inside_a_job),
+        cmocka_unit_test(tells_that_mpirun_failed),
+        cmocka_unit_test(ends_when_a_rank_dies),
+        cmocka_unit_test(ends_with_the_program),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

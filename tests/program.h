@@ -1,0 +1,76 @@
+/* Runs the program as a user does, in a folder of its own, and looks at what it answers. */
+#ifndef GW_TESTS_PROGRAM_H
+#define GW_TESTS_PROGRAM_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+/* What a command did: its exit status (128 + N if signal N ended it) and all that it wrote. */
+struct answer {
+    int status;
+    char *out, *err;
+};
+
+/* A command on its way, leader of its own process group. */
+struct running {
+    pid_t process;
+    FILE *out, *err;
+};
+
+/*
+ * Starts a command in the folder. It is split at spaces; the word gradweave becomes the program
+ * under test. It is told to end if the test ends first.
+ */
+struct running start(const char *folder, const char *command);
+
+/* Waits for its end; the test fails if that takes longer. */
+struct answer finish(const struct running *running, double seconds);
+
+/* Both; ask_into gives the command the file `out`, such as /dev/full, for its stdout. */
+struct answer ask(const char *folder, const char *command);
+struct answer ask_into(const char *folder, const char *command, const char *out);
+void forget(const struct answer *answer);
+
+/* Whether such a program is in PATH. */
+bool have_program(const char *name);
+
+/* Waits until the program's descendants that run the program under test are `count`; their ids. */
+void find_ranks(pid_t program, size_t count, pid_t *ranks);
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* Writes a file in the folder, with double quotes for the text's single ones. */
+void write_text(const char *folder, const char *name, const char *text);
+
+/* All of a file in the folder; the caller's. */
+char *read_text(const char *folder, const char *name);
+
+/* A line for each file in the folder - name, inode, size, time of change; the caller's. */
+char *list_files(const char *folder);
+
+/* ---- documents ----------------------------------------------------------------------------- */
+
+/* The one document in the text, which must have this schema (NULL: any); the caller's. */
+cJSON *parse_document(const char *text, const char *schema);
+
+/* The same for what a command prints, having done well and without a word on stderr. */
+cJSON *ask_document(const char *folder, const char *command, const char *schema);
+
+/* What stands at a path such as "breakdown.forward_s", which must be there. */
+const cJSON *item_at(const cJSON *document, const char *path);
+double number_at(const cJSON *document, const char *path);
+const char *text_at(const cJSON *document, const char *path);
+
+/* An iteration_s, and a breakdown that adds up to it. */
+void check_times(const cJSON *result);
+
+/* A Chrome trace in the folder, with a named process and spans of time for each worker, no others.
+ */
+void check_trace(const char *folder, const char *name, size_t workers);
+
+#endif

@@ -1,0 +1,118 @@
+# Holds the rooms to what they may use: cmake -DSOURCE=<repository> -P rooms.cmake
+# Every #include of a room's header must be of the room itself or of a room that it may use, and there of a public
+# header; sim and planner must build without MPI and CUDA; sim and exec must know no algorithm by name.
+
+cmake_minimum_required(VERSION 3.25)
+
+set(rooms core traces planner kernels transport algorithms sim exec calibrate plots library cli)
+
+set(core_may_use)
+set(traces_may_use core)
+set(planner_may_use core traces)
+set(kernels_may_use core)
+set(transport_may_use core)
+set(algorithms_may_use core traces)
+set(sim_may_use core traces algorithms)
+set(exec_may_use core traces algorithms kernels transport)
+set(calibrate_may_use core traces kernels transport)
+set(plots_may_use core traces)
+set(library_may_use core traces planner kernels)
+set(cli_may_use core traces planner kernels transport algorithms sim exec calibrate plots)
+
+# Public headers; without a list, the one that is named after the room. All of core's are public.
+set(traces_public traces.h cluster.h data.h model.h plan.h result.h timeline.h)
+set(algorithms_public algorithms.h schedule.h)
+
+set(without_mpi_and_cuda core traces planner algorithms sim plots library)
+set(without_algorithm_names sim exec)
+
+# Of the line `number` of `file`, which the caller has.
+function(violation what)
+  set_property(GLOBAL APPEND_STRING PROPERTY violations "\n  ${file}:${number}: ${what}")
+endfunction()
+
+# The file's lines, with what would upset a list of CMake's replaced.
+function(read_lines path out)
+  file(READ ${path} text)
+  string(REGEX REPLACE "[][;\\]" "?" text "${text}")
+  string(REPLACE "\n" ";" text "${text}")
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(find_algorithm_names out)
+  file(GLOB files ${SOURCE}/algorithms/*.c)
+  set(names "")
+  foreach(path IN LISTS files)
+    file(STRINGS ${path} found REGEX "\\.name = \"")
+    string(REGEX MATCHALL "\\.name = \"[^\"]+\"" found "${found}")
+    string(REGEX REPLACE "\\.name = \"([^\"]+)\"" "\\1" found "${found}")
+    list(APPEND names ${found})
+  endforeach()
+  set(${out} "${names}" PARENT_SCOPE)
+endfunction()
+
+# `header` is what a file of `room` includes in quotes.
+function(check_include room header)
+  if(NOT "${header}" MATCHES "^([a-z]+)/([a-z0-9_]+\\.(h|inc))$")
+    violation("#include \"${header}\": expected \"room/header.h\"")
+  else()
+    set(used ${CMAKE_MATCH_1})
+    set(name ${CMAKE_MATCH_2})
+    set(public ${${used}_public})
+    if(NOT public)
+      set(public ${used}.h)
+    endif()
+    if(used STREQUAL "${room}")
+      # its own
+    elseif(NOT used IN_LIST ${room}_may_use)
+      string(REPLACE ";" ", " allowed "${${room}_may_use}")
+      violation("#include \"${header}\": ${room} may use: ${allowed}")
+    elseif(NOT used STREQUAL core AND NOT name IN_LIST public)
+      string(REPLACE ";" ", " allowed "${public}")
+      violation("#include \"${header}\": private to ${used}, whose public headers are: ${allowed}")
+    endif()
+  endif()
+endfunction()
+
+function(check_line room line)
+  if("${line}" MATCHES "^[ \t]*#[ \t]*include[ \t]*\"([^\"]+)\"")
+    check_include(${room} "${CMAKE_MATCH_1}")
+  endif()
+  if(${room} IN_LIST without_mpi_and_cuda AND
+      "${line}" MATCHES "^[ \t]*#[ \t]*include[ \t]*[<\"](mpi|cuda[a-z_]*|nccl)\\.h")
+    violation("#include of ${CMAKE_MATCH_1}.h: ${room} must build without MPI and CUDA")
+  endif()
+  if(${room} IN_LIST without_algorithm_names AND "${line}" MATCHES "${quoted_names}")
+    violation("${CMAKE_MATCH_0}: ${room} must know no algorithm by name")
+  endif()
+endfunction()
+
+find_algorithm_names(algorithm_names)
+list(LENGTH algorithm_names algorithm_count)
+if(algorithm_count LESS 2)
+  message(FATAL_ERROR "${SOURCE}/algorithms: expected descriptors with .name = \"...\", found ${algorithm_count}")
+endif()
+string(REPLACE ";" "|" quoted_names "\"(${algorithm_names})\"")
+
+set(file_count 0)
+foreach(room IN LISTS rooms)
+  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${room}/*.c ${SOURCE}/${room}/*.h ${SOURCE}/${room}/*.cu)
+  if(NOT files)
+    message(FATAL_ERROR "${SOURCE}/${room}: expected a room with sources, found none")
+  endif()
+  foreach(file IN LISTS files)
+    math(EXPR file_count "${file_count} + 1")
+    set(number 0)
+    read_lines(${SOURCE}/${file} lines)
+    foreach(line IN LISTS lines)
+      math(EXPR number "${number} + 1")
+      check_line(${room} "${line}")
+    endforeach()
+  endforeach()
+endforeach()
+
+get_property(violations GLOBAL PROPERTY violations)
+if(violations)
+  message(FATAL_ERROR "Rooms use what they may not (tests/rooms.cmake has the rules):${violations}")
+endif()
+message(STATUS "${file_count} files in their rooms; algorithms: ${algorithm_names}")

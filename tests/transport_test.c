@@ -1,0 +1,186 @@
+/*
+ * The communicator's promises, held against sums and concatenations computed here: between threads
+ * when this program is started by itself, over MPI when it is started in an MPI job.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "tests/support.h"
+#include "transport/transport.h"
+
+enum { MOST_RANKS = 5 };
+
+/* Every check returns what is wrong, or NULL; cmocka cannot fail in a thread. */
+typedef const char *check(struct gw_communicator *communicator);
+
+/* Small integers: their sums are exact in any order. */
+static float contribution(int rank, size_t i) {
+    return (float)((size_t)(rank + 1) * (i % 1000 + 1));
+}
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+static const char *allgather_concatenates(struct gw_communicator *communicator) {
+    static const size_t sizes[] = {0, 1, 8, 1000, 1 << 20};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t bytes = sizes[s];
+        unsigned char *send = malloc(bytes + 1);
+        unsigned char *receive = malloc((size_t)communicator->size * bytes + 1);
+        for (size_t i = 0; i < bytes; i++) {
+            send[i] = (unsigned char)(31 * communicator->rank + (int)(i % 97));
+        }
+        bool right =
+            communicator->transport->allgather(communicator, send, bytes, receive, NULL) == GW_OK;
+        for (size_t i = 0; i < (size_t)communicator->size * bytes; i++) {
+            int rank = (int)(i / bytes);
+            right = right && receive[i] == (unsigned char)(31 * rank + (int)(i % bytes % 97));
+        }
+        free(send);
+        free(receive);
+        if (!right) {
+            return "allgather: not the concatenation of what the ranks sent";
+        }
+    }
+    return NULL;
+}
+
+/* The largest takes more than one piece of 16 MiB. */
+static const char *allreduce_sums(struct gw_communicator *communicator) {
+    static const size_t counts[] = {1, 7, 4096, 9 << 20};
+    float ranks = (float)(communicator->size * (communicator->size + 1) / 2);
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        size_t count = counts[c];
+        float *send = malloc(count * sizeof *send);
+        float *receive = malloc(count * sizeof *receive);
+        for (size_t i = 0; i < count; i++) {
+            send[i] = contribution(communicator->rank, i);
+        }
+        bool right =
+            communicator->transport->allreduce(communicator, send, receive, count, NULL) == GW_OK;
+        for (size_t i = 0; i < count; i++) {
+            right = right && receive[i] == ranks * (float)(i % 1000 + 1) &&
+                    send[i] == contribution(communicator->rank, i);
+        }
+        free(send);
+        free(receive);
+        if (!right) {
+            return "allreduce: not the sum of what the ranks sent";
+        }
+    }
+    return NULL;
+}
+
+static const char *a_barrier_holds_until_the_last(struct gw_communicator *communicator) {
+    double entered_s[MOST_RANKS];
+    if (communicator->rank == communicator->size - 1) {
+        gw_clock_sleep_until_s(gw_clock_now_s() + 0.05);
+    }
+    double now_s = gw_clock_now_s();
+    (void)communicator->transport->barrier(communicator, NULL);
+    double left_s = gw_clock_now_s();
+    (void)communicator->transport->allgather(communicator, &now_s, sizeof now_s, entered_s, NULL);
+    for (int rank = 0; rank < communicator->size; rank++) {
+        if (left_s < entered_s[rank]) {
+            return "barrier: left before the last rank had come (on one host, with one clock)";
+        }
+    }
+    return NULL;
+}
+
+static const char *maxima_are_agreed_on(struct gw_communicator *communicator) {
+    double values[] = {communicator->rank, -communicator->rank, 5};
+    if (gw_agree_maximum(communicator, values, 3, NULL) != GW_OK ||
+        values[0] != communicator->size - 1 || values[1] != 0 || values[2] != 5) {
+        return "agree_maximum: not the largest value of each";
+    }
+    return NULL;
+}
+
+static const char *failures_are_agreed_on(struct gw_communicator *communicator) {
+    struct gw_error error = {0};
+    if (gw_agree(communicator, GW_OK, &error) != GW_OK) {
+        return "agree: failed though every rank did well";
+    }
+    int last = communicator->size - 1;
+    enum gw_status status =
+        communicator->rank == last ? gw_fail(&error, GW_BAD_INPUT, "no such file") : GW_OK;
+    char expected[64];
+    snprintf(expected, sizeof expected,
+             communicator->rank == last ? "no such file" : "rank %d: no such file", last);
+    if (gw_agree(communicator, status, &error) != GW_BAD_INPUT ||
+        strcmp(error.message, expected) != 0) {
+        return "agree: not the failing rank's status and message";
+    }
+    return NULL;
+}
+
+static check *const checks[] = {allgather_concatenates, allreduce_sums,
+                                a_barrier_holds_until_the_last, maxima_are_agreed_on,
+                                failures_are_agreed_on};
+
+static const char *run_checks(struct gw_communicator *communicator) {
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        const char *complaint = checks[i](communicator);
+        if (complaint != NULL) {
+            return complaint;
+        }
+    }
+    return NULL;
+}
+
+/* ---- between threads, and over MPI --------------------------------------------------------- */
+
+static void *run_thread(void *argument) {
+    return (void *)(uintptr_t)run_checks(argument);
+}
+
+static void threads_keep_the_promises(void **state) {
+    (void)state;
+    for (int size = 1; size <= MOST_RANKS; size++) {
+        struct gw_communicator communicators[MOST_RANKS];
+        pthread_t threads[MOST_RANKS];
+        assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
+        for (int rank = 0; rank < size; rank++) {
+            assert_int_equal(pthread_create(&threads[rank], NULL, run_thread, &communicators[rank]),
+                             0);
+        }
+        for (int rank = 0; rank < size; rank++) {
+            void *complaint = NULL;
+            pthread_join(threads[rank], &complaint);
+            communicators[rank].transport->close(&communicators[rank]);
+            if (complaint != NULL) {
+                fail_msg("%d threads: %s", size, (const char *)complaint);
+            }
+        }
+    }
+}
+
+static void mpi_keeps_the_promises(void **state) {
+    (void)state;
+    struct gw_communicator communicator;
+    struct gw_error error = {0};
+    if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
+        fail_msg("%s", error.message);
+    }
+    assert_true(communicator.size <= MOST_RANKS);
+    const char *complaint = run_checks(&communicator);
+    if (complaint != NULL) {
+        print_error("rank %d: %s\n", communicator.rank, complaint);
+        communicator.transport->abort(&communicator, 1);
+    }
+    communicator.transport->close(&communicator);
+}
+
+int main(void) {
+    const struct CMUnitTest local[] = {cmocka_unit_test(threads_keep_the_promises)};
+    const struct CMUnitTest mpi[] = {cmocka_unit_test(mpi_keeps_the_promises)};
+    return gw_mpi_is_inside_job() ? cmocka_run_group_tests(mpi, NULL, NULL)
+                                  : cmocka_run_group_tests(local, NULL, NULL);
+}
