@@ -17,17 +17,22 @@ struct gw_calibration gw_calibration_defaults(void) {
 struct bar {
     struct gw_progress progress;
     double offset;
+    bool speaks; /* rank 0 */
 };
 
 static void draw(void *context, double share, const char *what) {
     struct bar *bar = context;
     gw_progress_update(&bar->progress, bar->offset + 0.5 * share, what);
+    if (bar->speaks) {
+        gw_log(GW_LOG_VERBOSE, "measuring %s", what);
+    }
 }
 
 static enum gw_status measure_all(struct gw_communicator *communicator,
                                   const struct gw_calibration *calibration,
                                   struct gw_cluster *cluster, struct gw_error *error) {
-    struct bar bar = {.progress = gw_progress_begin("calibrate", communicator->rank == 0)};
+    bool speaks = communicator->rank == 0;
+    struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
     struct gw_report report = {.tell = draw, .context = &bar};
     enum gw_status status =
         gw_calibrate_collectives(communicator, calibration, &report, cluster, error);

@@ -91,33 +91,56 @@ static const struct argp argp = {
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
+/* How many points there are, and how many of their medians are not known to the precision asked
+ * for. */
+struct precision {
+    size_t points, imprecise;
+};
+
+static struct precision judge(const cJSON *kept) {
+    struct precision precision = {0};
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(kept, "raw")) {
+        precision.points++;
+        precision.imprecise +=
+            cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(entry, "precise")) != 0;
+    }
+    return precision;
+}
+
 static void print_row(struct gw_table *table, const char *name, const struct gw_curve *curve,
-                      double small, double large, const cJSON *kept) {
+                      double largest, const cJSON *kept, struct precision *total) {
     char text[GW_UNITS_SIZE];
     const cJSON *fit = cJSON_GetObjectItemCaseSensitive(kept, "fit");
     const cJSON *chosen = cJSON_GetObjectItemCaseSensitive(fit, "chosen");
+    struct precision precision = judge(kept);
+    total->points += precision.points;
+    total->imprecise += precision.imprecise;
     gw_table_cell(table, "%s", name);
     gw_table_cell(table, "%s", cJSON_IsString(chosen) ? chosen->valuestring : "");
     gw_table_cell(table, "%s", gw_format_seconds(gw_curve_startup(curve), text));
-    gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, small), text));
-    gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, large), text));
+    gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, 1024), text));
+    gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, largest), text));
+    gw_table_cell(table, "%zu of %zu", precision.points - precision.imprecise, precision.points);
 }
 
 static void print_text(const struct gw_cluster *cluster, const struct options *options) {
-    static const char *const headings[] = {"measured", "curve", "startup", "smallest", "largest"};
+    static const char *const headings[] = {"measured", "curve",   "startup",
+                                           "smallest", "largest", "precise"};
     const struct gw_calibration *calibration = &options->calibration;
+    struct precision total = {0};
     printf("%s: %zu workers, %zu per node\n\n", cluster->name, cluster->workers,
            cluster->workers_per_node);
-    struct gw_table *table = gw_table_open(headings, "llrrr");
+    struct gw_table *table = gw_table_open(headings, "llrrrr");
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
-        print_row(table, cost->name, &cost->curve, 1024, (double)calibration->max_bytes,
-                  cost->kept);
+        print_row(table, cost->name, &cost->curve, (double)calibration->max_bytes, cost->kept,
+                  &total);
     }
     for (size_t i = 0; i < cluster->compressor_count; i++) {
         const struct gw_compressor_cost *cost = &cluster->compressors[i];
-        print_row(table, cost->name, &cost->curve, 1024, (double)calibration->max_elements,
-                  cost->kept);
+        print_row(table, cost->name, &cost->curve, (double)calibration->max_elements, cost->kept,
+                  &total);
     }
     gw_table_print_and_close(table);
     char bytes[GW_UNITS_SIZE];
@@ -125,6 +148,14 @@ static void print_text(const struct gw_cluster *cluster, const struct options *o
     printf("\ncollectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to %s\n",
            gw_format_bytes((double)calibration->max_bytes, bytes),
            gw_format_count((double)calibration->max_elements, elements), options->out);
+    if (total.imprecise > 0) {
+        char note[160];
+        snprintf(note, sizeof note,
+                 "%zu of %zu medians are not known to %g%% after %g s each; is the machine busy?",
+                 total.imprecise, total.points, 100 * calibration->precision,
+                 calibration->max_s_per_point);
+        gw_print_notes((const char *const[]){note}, 1);
+    }
 }
 
 static enum gw_status write_and_print(const struct gw_cluster *cluster,

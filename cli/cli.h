@@ -45,8 +45,8 @@ extern const struct argp gw_output_argp; /* its input: struct gw_output_options 
 /* MODEL, --cluster, --density, --workers: for the verbs that ask about a model on a cluster. */
 struct gw_question_options {
     const char *model, *cluster;
-    double density; /* 0.001 if not given */
-    size_t workers; /* 0: as many as the cluster has */
+    double density; /* 0: not given, 0.001 */
+    size_t workers; /* 0: not given, as many as the cluster has */
 };
 extern const struct argp gw_question_argp; /* its input: struct gw_question_options */
 
@@ -55,6 +55,7 @@ double gw_parse_positive(const char *text, const char *option, double maximum,
                          struct argp_state *state);
 double gw_parse_not_negative(const char *text, const char *option, struct argp_state *state);
 size_t gw_parse_count(const char *text, const char *option, struct argp_state *state);
+uint64_t gw_parse_seed(const char *text, struct argp_state *state);
 
 /* ---- from a question to an answer ---------------------------------------------------------- */
 
@@ -70,21 +71,26 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
                                 struct gw_error *error);
 void gw_question_close(struct gw_question *question);
 
-/* The plan of a policy for a compressor ("none": dense exchange), with notes on derived curves. */
+/*
+ * The plan of a policy for a compressor ("none": dense exchange) and a collective, with notes on
+ * derived curves.
+ */
 enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
-                                const char *compressor, struct gw_plan *out,
+                                const char *compressor, const char *exchange, struct gw_plan *out,
                                 struct gw_error *error);
 
 /* An algorithm with its plan and its schedule. */
 struct gw_pipeline {
     const struct gw_algorithm *algorithm;
-    struct gw_plan plan;
+    const struct gw_plan *plan; /* the given one, or its own */
+    struct gw_plan own;
     struct gw_schedule schedule;
 };
 
-/* With the plan in the file `plan_path`, or NULL for the one that the algorithm's policy makes. */
+/* With the plan `given`, which lives longer, or NULL for the one that the algorithm's policy makes.
+ */
 enum gw_status gw_pipeline_open(const struct gw_question *question,
-                                const struct gw_algorithm *algorithm, const char *plan_path,
+                                const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error);
 void gw_pipeline_close(struct gw_pipeline *pipeline);
 

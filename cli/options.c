@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -61,13 +62,17 @@ size_t gw_parse_count(const char *text, const char *option, struct argp_state *s
     return (size_t)value;
 }
 
+uint64_t gw_parse_seed(const char *text, struct argp_state *state) {
+    return strcmp(text, "0") == 0 ? 0 : gw_parse_count(text, "--seed", state);
+}
+
 /* ---- output options ------------------------------------------------------------------------ */
 
 enum { KEY_JSON = 1000, KEY_CLUSTER, KEY_DENSITY, KEY_WORKERS };
 
 static const struct argp_option output_options[] = {
     {"json", KEY_JSON, NULL, 0, "Print one JSON document instead of text", 0},
-    {"quiet", 'q', NULL, 0, "Print no progress and no remarks", 0},
+    {"quiet", 'q', NULL, 0, "Print no progress", 0},
     {"verbose", 'v', NULL, 0, "Print what is being done", 0},
     {0},
 };
@@ -101,9 +106,6 @@ static const struct argp_option question_options[] = {
 static error_t parse_question(int key, char *argument, struct argp_state *state) {
     struct gw_question_options *options = state->input;
     switch (key) {
-    case ARGP_KEY_INIT:
-        options->density = 0.001;
-        return 0;
     case KEY_CLUSTER:
         options->cluster = argument;
         return 0;

@@ -9,6 +9,7 @@
 static enum gw_status read_model(const char *name, struct gw_model *out, struct gw_error *error) {
     char *path = NULL;
     GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
+    gw_log(GW_LOG_VERBOSE, "reading model %s", path);
     enum gw_status status = gw_model_read(path, out, error);
     free(path);
     return status;
@@ -18,6 +19,7 @@ static enum gw_status read_cluster(const char *name, struct gw_cluster *out,
                                    struct gw_error *error) {
     char *path = NULL;
     GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
+    gw_log(GW_LOG_VERBOSE, "reading cluster %s", path);
     enum gw_status status = gw_cluster_read(path, out, error);
     free(path);
     return status;
@@ -25,7 +27,7 @@ static enum gw_status read_cluster(const char *name, struct gw_cluster *out,
 
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error) {
-    *out = (struct gw_question){.density = options->density};
+    *out = (struct gw_question){.density = options->density > 0 ? options->density : 0.001};
     GW_TRY(read_model(options->model, &out->model, error));
     enum gw_status status = read_cluster(options->cluster, &out->cluster, error);
     if (status != GW_OK) {
@@ -64,56 +66,43 @@ static enum gw_status plan_with_curve(const struct gw_question *question, const 
 }
 
 enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
-                                const char *compressor, struct gw_plan *out,
+                                const char *compressor, const char *exchange, struct gw_plan *out,
                                 struct gw_error *error) {
-    struct gw_curve exchange = {0};
+    struct gw_curve curve = {0};
     char derivation[GW_DERIVATION_SIZE];
-    const char *collective = strcmp(compressor, "none") == 0 ? "allreduce" : "allgather";
-    GW_TRY(gw_cluster_collective(&question->cluster, collective, question->workers, &exchange,
+    GW_TRY(gw_cluster_collective(&question->cluster, exchange, question->workers, &curve,
                                  derivation, error));
     enum gw_status status =
-        plan_with_curve(question, policy, compressor, &exchange, derivation, out, error);
-    gw_curve_free(&exchange);
+        plan_with_curve(question, policy, compressor, &curve, derivation, out, error);
+    gw_curve_free(&curve);
     return status;
 }
 
 /* ---- pipeline ------------------------------------------------------------------------------ */
 
-static enum gw_status read_plan(const struct gw_question *question, const char *path,
-                                struct gw_plan *out, struct gw_error *error) {
-    GW_TRY(gw_plan_read(path, out, error));
-    enum gw_status status = gw_plan_check(out, &question->model, path, error);
-    if (status != GW_OK) {
-        gw_plan_free(out);
-        return status;
-    }
-    if (strcmp(out->compressor, "none") != 0) {
-        out->density = question->density;
-    }
-    return GW_OK;
-}
-
 enum gw_status gw_pipeline_open(const struct gw_question *question,
-                                const struct gw_algorithm *algorithm, const char *plan_path,
+                                const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error) {
-    *out = (struct gw_pipeline){.algorithm = algorithm};
-    if (plan_path != NULL) {
-        GW_TRY(read_plan(question, plan_path, &out->plan, error));
-    } else {
-        GW_TRY(gw_question_plan(question, algorithm->policy, algorithm->compressor, &out->plan,
-                                error));
+    *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
+    if (given == NULL) {
+        GW_TRY(gw_question_plan(question, algorithm->policy, algorithm->compressor,
+                                algorithm->exchange, &out->own, error));
+        out->plan = &out->own;
     }
     enum gw_status status =
-        gw_algorithm_schedule(algorithm, &question->model, &out->plan, &out->schedule, error);
+        gw_algorithm_schedule(algorithm, &question->model, out->plan, &out->schedule, error);
     if (status != GW_OK) {
-        gw_plan_free(&out->plan);
+        gw_plan_free(&out->own);
+        return status;
     }
-    return status;
+    gw_log(GW_LOG_VERBOSE, "%s: %zu groups by policy %s, %zu operations", algorithm->name,
+           out->plan->group_count, out->plan->policy, out->schedule.operation_count);
+    return GW_OK;
 }
 
 void gw_pipeline_close(struct gw_pipeline *pipeline) {
     gw_schedule_free(&pipeline->schedule);
-    gw_plan_free(&pipeline->plan);
+    gw_plan_free(&pipeline->own);
 }
 
 struct gw_result gw_pipeline_result(const struct gw_question *question,
@@ -123,7 +112,7 @@ struct gw_result gw_pipeline_result(const struct gw_question *question,
         .algorithm = pipeline->algorithm->name,
         .workers = question->workers,
         .groups = pipeline->schedule.group_count,
-        .density = pipeline->plan.density,
+        .density = pipeline->plan->density,
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
     };
 }

@@ -61,6 +61,18 @@ static int faster(const void *a, const void *b) {
     return (x->group_count > y->group_count) - (x->group_count < y->group_count);
 }
 
+static const char *collective_for(const char *compressor) {
+    return strcmp(compressor, "none") == 0 ? "allreduce" : "allgather";
+}
+
+static size_t count_policies(void) {
+    size_t count = 0;
+    while (gw_policies[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
 static enum gw_status plan_all(const struct gw_question *question, const char *compressor,
                                struct gw_plan *plans, size_t *count, struct gw_error *error) {
     for (*count = 0; gw_policies[*count] != NULL; (*count)++) {
@@ -72,7 +84,8 @@ static enum gw_status plan_all(const struct gw_question *question, const char *c
             snprintf(text, sizeof text, "%s:%llu", policy->name,
                      (unsigned long long)policy->default_argument);
         }
-        GW_TRY(gw_question_plan(question, text, compressor, &plans[*count], error));
+        GW_TRY(gw_question_plan(question, text, compressor, collective_for(compressor),
+                                &plans[*count], error));
     }
     qsort(plans, *count, sizeof *plans, faster);
     return GW_OK;
@@ -135,7 +148,8 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     if (ranking) {
         GW_TRY(plan_all(question, options->compressor, plans, &count, error));
     } else {
-        GW_TRY(gw_question_plan(question, options->policy, options->compressor, &plans[0], error));
+        GW_TRY(gw_question_plan(question, options->policy, options->compressor,
+                                collective_for(options->compressor), &plans[0], error));
     }
     if (options->out != NULL) {
         GW_TRY(gw_plan_write(&plans[0], options->out, error));
@@ -147,18 +161,29 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     return GW_OK;
 }
 
+static enum gw_status answer_and_free(const struct options *options,
+                                      const struct gw_question *question, struct gw_error *error) {
+    size_t capacity = count_policies();
+    struct gw_plan *plans = calloc(capacity, sizeof *plans);
+    if (plans == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    enum gw_status status = answer(options, question, plans, error);
+    for (size_t i = 0; i < capacity; i++) {
+        gw_plan_free(&plans[i]);
+    }
+    free(plans);
+    return status;
+}
+
 static int run(int argc, char **argv) {
     struct options options = {.policy = "all", .compressor = "topk"};
     struct gw_error error = {0};
     struct gw_question question;
-    struct gw_plan plans[32] = {0};
     gw_cli_parse(&argp, "plan", argc, argv, &options);
     enum gw_status status = gw_question_open(&options.question, &question, &error);
     if (status == GW_OK) {
-        status = answer(&options, &question, plans, &error);
-        for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-            gw_plan_free(&plans[i]);
-        }
+        status = answer_and_free(&options, &question, &error);
         gw_question_close(&question);
     }
     return status == GW_OK ? GW_OK : gw_cli_fail(&error);

@@ -233,7 +233,7 @@ static enum gw_status print_json(const struct options *options, struct gw_error 
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.algorithms = "all", .question = {.density = 0.001}};
+    struct options options = {.algorithms = "all", .question = {0}};
     struct gw_error error = {0};
     gw_cli_parse(&argp, "plot", argc, argv, &options);
     enum gw_status status = plot(&options, &error);

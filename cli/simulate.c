@@ -74,7 +74,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         add_straggler(options, argument, state);
         return 0;
     case 's':
-        options->seed = gw_parse_count(argument, "--seed", state);
+        options->seed = gw_parse_seed(argument, state);
         return 0;
     case KEY_TRACE:
         options->trace = argument;
@@ -182,12 +182,12 @@ static enum gw_status predict(const struct options *options, const struct gw_que
 }
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
-                             struct gw_error *error) {
+                             const struct gw_plan *plan, struct gw_error *error) {
     const struct gw_algorithm *algorithm = NULL;
     struct gw_pipeline pipeline;
     struct gw_result result;
     GW_TRY(gw_algorithm_find(options->algorithm, &algorithm, error));
-    GW_TRY(gw_pipeline_open(question, algorithm, options->plan, &pipeline, error));
+    GW_TRY(gw_pipeline_open(question, algorithm, plan, &pipeline, error));
     enum gw_status status = predict(options, question, &pipeline, &result, error);
     if (status == GW_OK && options->output.json) {
         cJSON *document = NULL;
@@ -200,20 +200,47 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     return status;
 }
 
+/* A plan brings its own density and workers; options that were given overrule them. */
+static enum gw_status read_plan(struct options *options, struct gw_plan *plan,
+                                struct gw_error *error) {
+    struct gw_question_options *asked = &options->question;
+    GW_TRY(gw_plan_read(options->plan, plan, error));
+    bool sparse = strcmp(plan->compressor, "none") != 0;
+    asked->workers = asked->workers > 0 ? asked->workers : plan->workers;
+    if (asked->density > 0 && sparse) {
+        plan->density = asked->density;
+    } else if (sparse) {
+        asked->density = plan->density;
+    }
+    return GW_OK;
+}
+
+static enum gw_status open_and_answer(struct options *options, struct gw_plan *plan,
+                                      struct gw_error *error) {
+    struct gw_question question;
+    bool planned = options->plan != NULL;
+    if (planned) {
+        GW_TRY(read_plan(options, plan, error));
+    }
+    GW_TRY(gw_question_open(&options->question, &question, error));
+    enum gw_status status =
+        planned ? gw_plan_check(plan, &question.model, options->plan, error) : GW_OK;
+    if (status == GW_OK) {
+        status = answer(options, &question, planned ? plan : NULL, error);
+    }
+    gw_question_close(&question);
+    return status;
+}
+
 static int run(int argc, char **argv) {
     struct options options = {.iterations = 1, .seed = 1};
     struct gw_error error = {0};
-    struct gw_question question;
+    struct gw_plan plan = {0};
     gw_cli_parse(&argp, "simulate", argc, argv, &options);
-    enum gw_status status = gw_question_open(&options.question, &question, &error);
-    if (status == GW_OK) {
-        status = answer(&options, &question, &error);
-        gw_question_close(&question);
-    }
+    enum gw_status status = open_and_answer(&options, &plan, &error);
+    gw_plan_free(&plan);
     return status == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
-const struct gw_verb gw_verb_simulate = {.name = "simulate",
-                                         .title =
-                                             "how long an iteration takes, and where the time goes",
-                                         .run = run};
+const struct gw_verb gw_verb_simulate = {
+    .name = "simulate", .title = "how long an iteration takes, and where it goes", .run = run};

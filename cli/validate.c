@@ -51,7 +51,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         options->tolerance = gw_parse_not_negative(argument, "--tolerance", state);
         return 0;
     case 's':
-        options->seed = gw_parse_count(argument, "--seed", state);
+        options->seed = gw_parse_seed(argument, state);
         return 0;
     case 'o':
         options->out = argument;
@@ -232,7 +232,8 @@ static enum gw_status put_side(cJSON *entry, const char *key, const struct gw_re
                                struct gw_error *error) {
     cJSON *side = cJSON_CreateObject();
     GW_TRY(gw_json_put(entry, key, side, error));
-    return gw_result_put_times(result, side, error);
+    GW_TRY(gw_result_put_times(result, side, error));
+    return gw_json_put_number(side, "iteration_sd_s", result->iteration_sd_s, error);
 }
 
 static enum gw_status put_notes(const struct validation *validation, cJSON *document,

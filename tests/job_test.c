@@ -125,6 +125,7 @@ static void check_validation(const char *folder, const cJSON *validation, double
         check_times(item_at(result, "predicted"));
         check_times(item_at(result, "measured"));
         assert_true(number_at(result, "measured.iteration_sd_s") >= 0);
+        assert_true(number_at(result, "predicted.iteration_sd_s") == 0);
         double predicted_s = number_at(result, "predicted.iteration_s");
         double measured_s = number_at(result, "measured.iteration_s");
         /* The compute is timed waiting, of 5.6 ms at least. */

@@ -220,19 +220,24 @@ static void a_plan_belongs_to_its_model(void **state) {
     (void)state;
     struct gw_plan plan;
     struct gw_tensor tensors[6] = {{.elements = 1}, {.elements = 20}, {.elements = 300}};
-    struct gw_model model = {.name = "m", .tensor_count = 5, .tensors = tensors};
+    struct gw_model model = {.name = "tiny", .tensor_count = 5, .tensors = tensors};
     parse_plan(plan_text, &plan);
     assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_OK);
     for (size_t count = 4; count <= 6; count += 2) {
         char message[128];
-        (void)snprintf(message, sizeof message,
-                       "p.json: groups[0]: expected to begin with tensor %zu, the last of model m, "
-                       "got 4",
-                       count - 1);
+        (void)snprintf(
+            message, sizeof message,
+            "p.json: groups[0]: expected to begin with tensor %zu, the last of model tiny, "
+            "got 4",
+            count - 1);
         model.tensor_count = count;
         assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_BAD_INPUT);
         assert_string_equal(error.message, message);
     }
+    model.tensor_count = 5;
+    model.name = "other";
+    assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "p.json: model: expected \"other\", got \"tiny\"");
     assert_int_equal(gw_group_elements(&plan.groups[2], &model), 21);
     assert_int_equal(gw_group_elements(&plan.groups[1], &model), 300);
     gw_plan_free(&plan);

@@ -177,6 +177,10 @@ enum gw_status gw_plan_read(const char *path, struct gw_plan *out, struct gw_err
 
 enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *model,
                              const char *path, struct gw_error *error) {
+    if (strcmp(plan->model, model->name) != 0) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: model: expected \"%s\", got \"%s\"", path,
+                       model->name, plan->model);
+    }
     if (plan->groups[0].first + 1 == model->tensor_count) {
         return GW_OK;
     }
