@@ -4,13 +4,15 @@
 
 #include "calibrate/curves.h"
 #include "calibrate/subjects.h"
+#include "kernels/kernels.h"
 
 static const size_t smallest_bytes = 1024;
 static const size_t pool_bytes = 128 << 20; /* more than caches hold, as a model's gradients are */
 
 /*
  * One collective at one size. Each repeat sends another part of a large pool, because a pipeline
- * never sends the same bytes twice in a row either: caches must not flatter the measurement.
+ * never sends the same bytes twice in a row either: caches must not flatter the measurement. The
+ * pool holds what gradients hold: some processors write zeros over zeros for less.
  */
 struct exchange {
     struct gw_communicator *communicator;
@@ -104,8 +106,9 @@ enum gw_status gw_calibrate_collectives(struct gw_communicator *communicator,
     if (exchange.pool == NULL || exchange.receive == NULL) {
         status = gw_fail_memory(error, "calibrating collectives");
     } else {
-        memset(exchange.pool, 0, pool_bytes);
         memset(exchange.receive, 0, exchange.receive_bytes);
+        status = gw_gradient_fill((float *)(void *)exchange.pool, pool_bytes / sizeof(float), 1e-3,
+                                  1, (uint64_t)communicator->rank, error);
     }
     for (size_t which = 0; which < COLLECTIVE_COUNT && status == GW_OK; which++) {
         status = calibrate_one(which, &exchange, calibration, report, cluster, error);

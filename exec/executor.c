@@ -6,6 +6,8 @@
 #include "exec/operations.h"
 #include "exec/stream.h"
 
+static const size_t NOTHING = SIZE_MAX;
+
 /* When an operation ran, counted from the iteration's start. */
 struct interval {
     double start_s, end_s;
@@ -30,36 +32,36 @@ struct gw_executor {
     uint64_t *checksums;        /* of all ranks, then this rank's own; per operation */
 
     pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t ended;
-    bool *done; /* per operation */
+    bool *done;            /* per operation */
     size_t left;
+    size_t awaited[GW_STREAM_COUNT]; /* the operation that the stream waits for, or NOTHING */
+    pthread_cond_t awaited_done[GW_STREAM_COUNT];
+    pthread_cond_t all_done;
     struct gw_error failure; /* of the first operation that failed; status GW_OK: none */
 };
 
 /* ---- one operation, on its stream's thread -------------------------------------------------- */
 
-static bool dependencies_done(const struct gw_executor *executor,
-                              const struct gw_operation *operation) {
-    for (size_t d = 0; d < operation->dependency_count; d++) {
-        if (!executor->done[executor->schedule->dependencies[operation->first_dependency + d]]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Returns whether the operation is to run: after a failure the rest of the iteration is skipped. */
 static bool wait_for_dependencies(struct gw_executor *executor,
                                   const struct gw_operation *operation) {
+    const size_t *dependencies = executor->schedule->dependencies + operation->first_dependency;
+    size_t *awaited = &executor->awaited[operation->stream];
     pthread_mutex_lock(&executor->mutex);
-    while (!dependencies_done(executor, operation)) {
-        pthread_cond_wait(&executor->ended, &executor->mutex);
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        while (!executor->done[dependencies[d]]) {
+            *awaited = dependencies[d];
+            pthread_cond_wait(&executor->awaited_done[operation->stream], &executor->mutex);
+        }
     }
+    *awaited = NOTHING;
     bool healthy = executor->failure.status == GW_OK;
     pthread_mutex_unlock(&executor->mutex);
     return healthy;
 }
 
+/* Wakes only whom it concerns: a stream that is woken for nothing takes the core from one that
+ * works. */
 static void mark_done(struct gw_executor *executor, size_t index, enum gw_status status,
                       const struct gw_error *error) {
     pthread_mutex_lock(&executor->mutex);
@@ -68,8 +70,14 @@ static void mark_done(struct gw_executor *executor, size_t index, enum gw_status
         executor->failure.status = status;
     }
     executor->done[index] = true;
-    executor->left--;
-    pthread_cond_broadcast(&executor->ended);
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        if (executor->awaited[stream] == index) {
+            pthread_cond_signal(&executor->awaited_done[stream]);
+        }
+    }
+    if (--executor->left == 0) {
+        pthread_cond_signal(&executor->all_done);
+    }
     pthread_mutex_unlock(&executor->mutex);
 }
 
@@ -152,7 +160,11 @@ enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedu
     executor->worker.schedule = schedule;
     executor->worker.communicator = communicator;
     pthread_mutex_init(&executor->mutex, NULL);
-    pthread_cond_init(&executor->ended, NULL);
+    pthread_cond_init(&executor->all_done, NULL);
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        pthread_cond_init(&executor->awaited_done[stream], NULL);
+        executor->awaited[stream] = NOTHING;
+    }
     enum gw_status status = open_parts(executor, seed, error);
     if (status != GW_OK) {
         gw_executor_close(executor);
@@ -168,10 +180,11 @@ void gw_executor_close(struct gw_executor *executor) {
     }
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         gw_stream_close(&executor->streams[stream]);
+        pthread_cond_destroy(&executor->awaited_done[stream]);
     }
     gw_buffers_close(&executor->worker.buffers);
     gw_workspace_free(&executor->worker.workspace);
-    pthread_cond_destroy(&executor->ended);
+    pthread_cond_destroy(&executor->all_done);
     pthread_mutex_destroy(&executor->mutex);
     free(executor->intervals);
     free(executor->gathered);
@@ -208,7 +221,7 @@ static enum gw_status run_streams(struct gw_executor *executor, struct gw_error 
     }
     pthread_mutex_lock(&executor->mutex);
     while (executor->left > 0) {
-        pthread_cond_wait(&executor->ended, &executor->mutex);
+        pthread_cond_wait(&executor->all_done, &executor->mutex);
     }
     pthread_mutex_unlock(&executor->mutex);
     *error = executor->failure;
