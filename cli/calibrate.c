@@ -151,7 +151,7 @@ static void print_text(const struct gw_cluster *cluster, const struct options *o
     if (total.imprecise > 0) {
         char note[160];
         snprintf(note, sizeof note,
-                 "%zu of %zu medians are not known to %g%% after %g s each; is the machine busy?",
+                 "%zu of %zu medians not known to %g%% after %g s of repeats; is the machine busy?",
                  total.imprecise, total.points, 100 * calibration->precision,
                  calibration->max_s_per_point);
         gw_print_notes((const char *const[]){note}, 1);

@@ -25,7 +25,7 @@ plot data using 1:(ms($4+$5+$6+$7+$8)) with boxes lc rgb "#bbbbbb" title "other"
      data using 1:(ms($4+$5+$6)) with boxes lc rgb "#e8a33d" title "compression", \
      data using 1:(ms($4+$5)) with boxes lc rgb "#4c86b8" title "backward", \
      data using 1:(ms($4)) with boxes lc rgb "#9cc3e0" title "forward", \
-     data using 1:(ms($4+$5+$6+$7+$8)):(sprintf("%s%.0f", stringcolumn(3), ms($4+$5+$6+$7+$8))) \
+     data using 1:(ms($4+$5+$6+$7+$8)):(sprintf(pairs ? "%s %.0f" : "%s%.0f", stringcolumn(3), ms($4+$5+$6+$7+$8))) \
        with labels offset 0,0.7 font ",11" notitle, \
      data using (int($0) % (pairs ? 2 : 1) == 0 ? $1 + (pairs ? 0.2 : 0) : NaN):(0):(stringcolumn(2)) \
        with labels offset 0,-1.2 noenhanced notitle
