@@ -1,7 +1,6 @@
 /*
  * The published pipelines: each is one file that exports one constant descriptor, a preset of four
- * choices
- * - merge policy, compressor, exchange, overlap - and a function that writes its schedule.
+ * choices (merge policy, compressor, exchange, overlap) with a function that writes its schedule.
  */
 #ifndef GW_ALGORITHMS_ALGORITHMS_H
 #define GW_ALGORITHMS_ALGORITHMS_H
@@ -18,7 +17,9 @@ struct gw_algorithm {
     const char *compressor; /* "none": dense exchange */
     const char *exchange;   /* the collective */
     bool overlap;           /* whether exchanges run beside the backward pass */
-    /* Writes one iteration; fails if the pipeline cannot run the plan. Borrows the model's names.
+    /*
+     * Writes one iteration; fails if the pipeline cannot run
+     * the plan. Borrows the model's names.
      */
     enum gw_status (*build)(const struct gw_algorithm *algorithm, const struct gw_model *model,
                             const struct gw_plan *plan, struct gw_schedule *out,

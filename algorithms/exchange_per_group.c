@@ -37,18 +37,19 @@ static enum gw_status add_compute(const struct gw_algorithm *algorithm,
 }
 
 static enum gw_status add_exchange(const struct gw_algorithm *algorithm,
-                                   const struct gw_model *model, uint32_t number, size_t ready,
-                                   struct gw_schedule *out, size_t *last, struct gw_error *error) {
+                                   const struct gw_model *model, double density, uint32_t number,
+                                   size_t ready, struct gw_schedule *out, size_t *last,
+                                   struct gw_error *error) {
     const struct gw_slice *slice = &out->groups[number];
     bool sparse = gw_algorithm_is_sparse(algorithm);
-    struct gw_operation exchange = {.kind = GW_EXCHANGE,
-                                    .stream = GW_STREAM_COMMUNICATION,
-                                    .group = number,
-                                    .method = algorithm->exchange,
-                                    .payload = sparse ? GW_SPARSE : GW_DENSE,
-                                    .elements = slice->elements,
-                                    .bytes = sparse ? 8 * slice->kept
-                                                    : model->bytes_per_element * slice->elements};
+    struct gw_operation exchange = {
+        .kind = GW_EXCHANGE,
+        .stream = GW_STREAM_COMMUNICATION,
+        .group = number,
+        .method = algorithm->exchange,
+        .payload = sparse ? GW_SPARSE : GW_DENSE,
+        .elements = slice->elements,
+        .bytes = gw_exchange_bytes(sparse, model->bytes_per_element, slice->elements, density)};
     return gw_schedule_add(out, exchange, &ready, 1, last, error);
 }
 
@@ -60,7 +61,7 @@ enum gw_status gw_build_exchange_per_group(const struct gw_algorithm *algorithm,
     for (uint32_t number = 0; number < plan->group_count; number++) {
         size_t ready = 0;
         GW_TRY(add_compute(algorithm, model, &plan->groups[number], number, out, &ready, error));
-        GW_TRY(add_exchange(algorithm, model, number, ready, out, &last, error));
+        GW_TRY(add_exchange(algorithm, model, plan->density, number, ready, out, &last, error));
     }
     struct gw_operation update = {.kind = GW_UPDATE,
                                   .stream = GW_STREAM_COMPUTE,

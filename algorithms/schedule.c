@@ -21,30 +21,27 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
     return GW_OK;
 }
 
-static void *grow(void *items, size_t needed, size_t *capacity, size_t size) {
-    if (needed <= *capacity) {
-        return items;
-    }
-    size_t larger = 2 * needed + 64;
-    void *moved = realloc(items, larger * size);
-    if (moved != NULL) {
-        *capacity = larger;
-    }
-    return moved;
-}
-
 enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation operation,
                                const size_t *after, size_t count, size_t *index,
                                struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        if (after[i] >= schedule->operation_count) {
+            return gw_fail(
+                error, GW_FAILED,
+                "schedule: operation %zu: expected it to depend on operations before it, "
+                "got %zu",
+                schedule->operation_count, after[i]);
+        }
+    }
     struct gw_operation *operations =
-        grow(schedule->operations, schedule->operation_count + 1, &schedule->operation_capacity,
-             sizeof *schedule->operations);
+        gw_grow(schedule->operations, schedule->operation_count + 1, &schedule->operation_capacity,
+                sizeof *schedule->operations);
     if (operations == NULL) {
         return gw_fail_memory(error, "building a schedule");
     }
     schedule->operations = operations;
-    size_t *dependencies = grow(schedule->dependencies, schedule->dependency_count + count + 1,
-                                &schedule->dependency_capacity, sizeof *schedule->dependencies);
+    size_t *dependencies = gw_grow(schedule->dependencies, schedule->dependency_count + count + 1,
+                                   &schedule->dependency_capacity, sizeof *schedule->dependencies);
     if (dependencies == NULL) {
         return gw_fail_memory(error, "building a schedule");
     }

@@ -27,7 +27,9 @@ struct gw_operation {
     size_t first_dependency, dependency_count; /* in the schedule's list */
 };
 
-/* A group as the workers' flat gradient holds it: groups lie one after another, in exchange order.
+/*
+ * A group as the workers' flat gradient holds it: groups lie
+ * one after another, in exchange order.
  */
 struct gw_slice {
     uint64_t first, elements;
@@ -47,8 +49,8 @@ struct gw_schedule {
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
                                   const struct gw_plan *plan, struct gw_error *error);
 
-/* Appends an operation that depends on the `count` operations in `after`; *index (or NULL) is its
- * number. */
+/* Appends an operation that depends on the `count` earlier ones in `after`; *index is its number.
+ */
 enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation operation,
                                const size_t *after, size_t count, size_t *index,
                                struct gw_error *error);

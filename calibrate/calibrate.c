@@ -13,16 +13,14 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .max_s_per_point = 0.5};
 }
 
-/* One bar over both subjects: collectives are the first half. */
 struct bar {
     struct gw_progress progress;
-    double offset;
     bool speaks; /* rank 0 */
 };
 
 static void draw(void *context, double share, const char *what) {
     struct bar *bar = context;
-    gw_progress_update(&bar->progress, bar->offset + 0.5 * share, what);
+    gw_progress_update(&bar->progress, share, what);
     if (bar->speaks) {
         gw_log(GW_LOG_VERBOSE, "measuring %s", what);
     }
@@ -33,10 +31,10 @@ static enum gw_status measure_all(struct gw_communicator *communicator,
                                   struct gw_cluster *cluster, struct gw_error *error) {
     bool speaks = communicator->rank == 0;
     struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
-    struct gw_report report = {.tell = draw, .context = &bar};
+    struct gw_report report = {.tell = draw, .context = &bar, .scale = 0.5};
     enum gw_status status =
         gw_calibrate_collectives(communicator, calibration, &report, cluster, error);
-    bar.offset = 0.5;
+    report.offset = 0.5;
     if (status == GW_OK) {
         status = gw_calibrate_compressors(communicator, calibration, &report, cluster, error);
     }

@@ -21,10 +21,13 @@ struct gw_calibration {
     double max_s_per_point; /* ... or this much time has been measured, in seconds */
 };
 
-/* Values that take about half a minute on two ranks of one machine. */
+/* All but names and command. */
 struct gw_calibration gw_calibration_defaults(void);
 
-/* All ranks call it with the same settings and get the same cluster. */
+/*
+ * All ranks call it with the same settings and get the same
+ * curves; rank 0 knows its own provenance.
+ */
 enum gw_status gw_calibrate(struct gw_communicator *communicator,
                             const struct gw_calibration *calibration, struct gw_cluster *out,
                             struct gw_error *error);

@@ -1,17 +1,15 @@
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/curves.h"
 #include "calibrate/subjects.h"
 #include "kernels/kernels.h"
 
 static const size_t smallest_bytes = 1024;
-static const size_t pool_bytes = 128 << 20; /* more than caches hold, as a model's gradients are */
+static const size_t pool_bytes = 128 << 20; /* about what a model's gradients take */
 
 /*
  * One collective at one size. Each repeat sends another part of a large pool, because a pipeline
- * never sends the same bytes twice in a row either: caches must not flatter the measurement. The
+ * does not send the same bytes twice in a row either: caches must not flatter the measurement. The
  * pool holds what gradients hold: some processors write zeros over zeros for less.
  */
 struct exchange {
@@ -56,40 +54,36 @@ static const struct {
     gw_action *run;
 } collectives[] = {{"allgather", run_allgather}, {"allreduce", run_allreduce}};
 
-enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives, MOST_SIZES = 40 };
+enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
+
+static void prepare(void *context, size_t bytes) {
+    struct exchange *exchange = context;
+    exchange->bytes = bytes;
+}
 
 static enum gw_status calibrate_one(size_t which, struct exchange *exchange,
                                     const struct gw_calibration *calibration,
                                     const struct gw_report *report, struct gw_cluster *cluster,
                                     struct gw_error *error) {
     static const enum gw_curve_shape shapes[] = {GW_STRAIGHT};
-    struct gw_measurement measurements[MOST_SIZES];
-    size_t count = 0;
-    size_t sizes = 0;
-    for (size_t bytes = smallest_bytes; bytes <= calibration->max_bytes; bytes *= 2) {
-        sizes++;
-    }
-    for (size_t bytes = smallest_bytes; bytes <= calibration->max_bytes && count < MOST_SIZES;
-         bytes *= 2) {
-        char what[64];
-        char size[GW_UNITS_SIZE];
-        snprintf(what, sizeof what, "%s, %s", collectives[which].name,
-                 gw_format_bytes((double)bytes, size));
-        report->tell(report->context,
-                     ((double)which + (double)count / (double)sizes) / COLLECTIVE_COUNT, what);
-        exchange->bytes = bytes;
-        exchange->position = 0;
-        exchange->receive_position = 0;
-        struct gw_measurement *measurement = &measurements[count++];
-        measurement->size = (double)bytes;
-        GW_TRY(gw_measure(exchange->communicator, calibration, collectives[which].run, exchange,
-                          measurement, error));
-    }
+    struct gw_subject subject = {.name = collectives[which].name,
+                                 .size_key = "bytes",
+                                 .smallest = smallest_bytes,
+                                 .largest = calibration->max_bytes,
+                                 .prepare = prepare,
+                                 .run = collectives[which].run,
+                                 .context = exchange,
+                                 .shapes = shapes,
+                                 .shape_count = 1};
+    struct gw_report part = *report;
+    part.scale = report->scale / COLLECTIVE_COUNT;
+    part.offset = report->offset + part.scale * (double)which;
     struct gw_curve curve;
     cJSON *details = NULL;
-    GW_TRY(gw_choose_curve(measurements, count, shapes, 1, "bytes", &curve, &details, error));
-    return gw_cluster_add_collective(cluster, collectives[which].name,
-                                     (size_t)exchange->communicator->size, curve, details, error);
+    GW_TRY(gw_measure_curve(exchange->communicator, calibration, &subject, &part, &curve, &details,
+                            error));
+    return gw_cluster_add_collective(cluster, subject.name, (size_t)exchange->communicator->size,
+                                     curve, details, error);
 }
 
 enum gw_status gw_calibrate_collectives(struct gw_communicator *communicator,

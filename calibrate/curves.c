@@ -1,5 +1,7 @@
 #include "calibrate/curves.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const double acceptable_error = 0.05;
@@ -52,11 +54,10 @@ static enum gw_status fit_shapes(const struct gw_curve_point *points, size_t cou
     return GW_OK;
 }
 
-static enum gw_status choose(const struct gw_measurement *measurements, size_t count,
-                             const enum gw_curve_shape *shapes, size_t shape_count,
-                             const char *size_key, struct gw_curve *curve, cJSON *details,
-                             struct gw_error *error) {
-    GW_TRY(put_raw(measurements, count, size_key, details, error));
+static enum gw_status choose(const struct gw_subject *subject,
+                             const struct gw_measurement *measurements, size_t count,
+                             struct gw_curve *curve, cJSON *details, struct gw_error *error) {
+    GW_TRY(put_raw(measurements, count, subject->size_key, details, error));
     cJSON *fits = cJSON_CreateObject();
     GW_TRY(gw_json_put(details, "fit", fits, error));
     struct gw_curve_point *points = calloc(count, sizeof *points);
@@ -69,32 +70,57 @@ static enum gw_status choose(const struct gw_measurement *measurements, size_t c
     }
     struct gw_fit best = {0};
     size_t shape = 0;
-    enum gw_status status =
-        fit_shapes(points, count, shapes, shape_count, fits, &best, &shape, error);
+    enum gw_status status = fit_shapes(points, count, subject->shapes, subject->shape_count, fits,
+                                       &best, &shape, error);
     bool fitted = status == GW_OK && best.max_error <= acceptable_error;
     *curve = fitted ? best.curve : (struct gw_curve){.point_count = count, .points = points};
     if (fitted || status != GW_OK) {
         free(points);
     }
     GW_TRY(status);
-    const char *chosen = !fitted ? "points" : shapes[shape] == GW_STRAIGHT ? "straight" : "nlog2n";
+    const char *chosen = !fitted                                 ? "points"
+                         : subject->shapes[shape] == GW_STRAIGHT ? "straight"
+                                                                 : "nlog2n";
     return gw_json_put_text(fits, "chosen", chosen, error);
 }
 
-enum gw_status gw_choose_curve(const struct gw_measurement *measurements, size_t count,
-                               const enum gw_curve_shape *shapes, size_t shape_count,
-                               const char *size_key, struct gw_curve *curve, cJSON **details,
-                               struct gw_error *error) {
+enum gw_status gw_choose_curve(const struct gw_subject *subject,
+                               const struct gw_measurement *measurements, size_t count,
+                               struct gw_curve *curve, cJSON **details, struct gw_error *error) {
     *curve = (struct gw_curve){0};
     *details = cJSON_CreateObject();
     if (*details == NULL) {
         return gw_fail_memory(error, "fitting curves");
     }
-    enum gw_status status =
-        choose(measurements, count, shapes, shape_count, size_key, curve, *details, error);
+    enum gw_status status = choose(subject, measurements, count, curve, *details, error);
     if (status != GW_OK) {
         cJSON_Delete(*details);
         *details = NULL;
     }
     return status;
+}
+
+enum gw_status gw_measure_curve(struct gw_communicator *communicator,
+                                const struct gw_calibration *calibration,
+                                const struct gw_subject *subject, const struct gw_report *report,
+                                struct gw_curve *curve, cJSON **details, struct gw_error *error) {
+    enum { MOST_SIZES = 48 };
+    struct gw_measurement measurements[MOST_SIZES];
+    double sizes = 1 + floor(log2((double)subject->largest / (double)subject->smallest));
+    size_t count = 0;
+    for (size_t size = subject->smallest; size <= subject->largest && count < MOST_SIZES;
+         size *= 2) {
+        char number[GW_UNITS_SIZE];
+        char what[64];
+        snprintf(what, sizeof what, "%s, %s %s", subject->name,
+                 gw_format_count((double)size, number), subject->size_key);
+        report->tell(report->context, report->offset + report->scale * (double)count / sizes, what);
+        if (subject->prepare != NULL) {
+            subject->prepare(subject->context, size);
+        }
+        struct gw_measurement *measurement = &measurements[count++];
+        measurement->size = (double)size;
+        GW_TRY(gw_measure(communicator, calibration, subject, measurement, error));
+    }
+    return gw_choose_curve(subject, measurements, count, curve, details, error);
 }

@@ -1,4 +1,6 @@
-/* From measurements to cost curves, with what a reader needs to judge them; private to this room.
+/*
+ * From measurements to cost curves, with what a reader needs
+ * to judge them; private to this room.
  */
 #ifndef GW_CALIBRATE_CURVES_H
 #define GW_CALIBRATE_CURVES_H
@@ -6,13 +8,25 @@
 #include "calibrate/measure.h"
 
 /*
- * A fitted curve of one of the shapes if it meets every point within 5%, otherwise the points
- * themselves. `details` gets the medians with their spread ("raw") and the quality of the fits
- * ("fit"); `size_key` names the size there. Both become the caller's.
+ * A fitted curve of one of the subject's shapes if it meets every point within 5%, otherwise the
+ * points themselves. `details` gets the medians with their spread ("raw") and the quality of the
+ * fits ("fit"). Both become the caller's.
  */
-enum gw_status gw_choose_curve(const struct gw_measurement *measurements, size_t count,
-                               const enum gw_curve_shape *shapes, size_t shape_count,
-                               const char *size_key, struct gw_curve *curve, cJSON **details,
-                               struct gw_error *error);
+enum gw_status gw_choose_curve(const struct gw_subject *subject,
+                               const struct gw_measurement *measurements, size_t count,
+                               struct gw_curve *curve, cJSON **details, struct gw_error *error);
+
+/* Told before each point how much of a subject is done. */
+struct gw_report {
+    void (*tell)(void *context, double share, const char *what);
+    void *context;
+    double offset, scale; /* a subject's share of the whole: from offset to offset + scale */
+};
+
+/* Measures the subject at all its sizes and chooses its curve. */
+enum gw_status gw_measure_curve(struct gw_communicator *communicator,
+                                const struct gw_calibration *calibration,
+                                const struct gw_subject *subject, const struct gw_report *report,
+                                struct gw_curve *curve, cJSON **details, struct gw_error *error);
 
 #endif

@@ -11,33 +11,37 @@ enum {
     MOST_REPEATS = 2000
 };
 
-static enum gw_status time_batch(struct gw_communicator *communicator, gw_action *action,
-                                 void *context, double *seconds, size_t count,
+static enum gw_status time_batch(struct gw_communicator *communicator,
+                                 const struct gw_subject *subject, double *seconds, size_t count,
                                  struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         GW_TRY(communicator->transport->barrier(communicator, error));
+        if (subject->idle_s > 0) {
+            gw_clock_sleep_until_s(gw_clock_now_s() + subject->idle_s);
+        }
         double started_s = gw_clock_now_s();
-        GW_TRY(action(context, error));
+        GW_TRY(subject->run(subject->context, error));
         seconds[i] = gw_clock_now_s() - started_s;
     }
     return gw_agree_maximum(communicator, seconds, count, error);
 }
 
 enum gw_status gw_measure(struct gw_communicator *communicator,
-                          const struct gw_calibration *calibration, gw_action *action,
-                          void *context, struct gw_measurement *out, struct gw_error *error) {
+                          const struct gw_calibration *calibration,
+                          const struct gw_subject *subject, struct gw_measurement *out,
+                          struct gw_error *error) {
     double seconds[MOST_REPEATS];
     double sorted[MOST_REPEATS];
-    GW_TRY(time_batch(communicator, action, context, seconds, WARM_UPS, error));
+    GW_TRY(time_batch(communicator, subject, seconds, WARM_UPS, error));
     size_t count = 0;
     size_t batch = SMALLEST_BATCH;
     double spent_s = 0;
     out->precise = false;
     while (count + batch <= MOST_REPEATS && !out->precise &&
            (count < FEWEST_REPEATS || spent_s < calibration->max_s_per_point)) {
-        GW_TRY(time_batch(communicator, action, context, seconds + count, batch, error));
+        GW_TRY(time_batch(communicator, subject, seconds + count, batch, error));
         for (size_t i = 0; i < batch; i++) {
-            spent_s += seconds[count + i];
+            spent_s += seconds[count + i] + subject->idle_s;
         }
         count += batch;
         batch = 2 * batch < LARGEST_BATCH ? 2 * batch : LARGEST_BATCH;

@@ -6,6 +6,19 @@
 
 typedef enum gw_status gw_action(void *context, struct gw_error *error);
 
+/* What is measured, at sizes smallest, 2 smallest, 4 smallest, ... up to largest. */
+struct gw_subject {
+    const char *name;     /* of the collective or compressor */
+    const char *size_key; /* what sizes are in the cluster file: "bytes", "elements" */
+    size_t smallest, largest;
+    void (*prepare)(void *context, size_t size); /* told the size before its repeats; or NULL */
+    gw_action *run;
+    void *context;
+    double idle_s; /* slept before each repeat, by a thread that in execution comes from waiting */
+    const enum gw_curve_shape *shapes; /* that the curve may have */
+    size_t shape_count;
+};
+
 struct gw_measurement {
     double size; /* bytes or elements */
     struct gw_summary summary;
@@ -13,11 +26,12 @@ struct gw_measurement {
 };
 
 /*
- * Warms up, then repeats the action: a barrier before each repeat, and the longest time of any rank
- * as the repeat's time. Every rank comes to the same measurement.
+ * Warms up, then repeats the subject's action at its present size: a barrier before each repeat,
+ * and the longest time of any rank as the repeat's time. Every rank comes to the same measurement.
  */
 enum gw_status gw_measure(struct gw_communicator *communicator,
-                          const struct gw_calibration *calibration, gw_action *action,
-                          void *context, struct gw_measurement *out, struct gw_error *error);
+                          const struct gw_calibration *calibration,
+                          const struct gw_subject *subject, struct gw_measurement *out,
+                          struct gw_error *error);
 
 #endif

@@ -1,18 +1,10 @@
-/* What calibration measures: the transport's collectives and the compressors; private to this room.
- */
+/* What calibration measures: the transport's collectives, and compressors; private to this room. */
 #ifndef GW_CALIBRATE_SUBJECTS_H
 #define GW_CALIBRATE_SUBJECTS_H
 
-#include "calibrate/measure.h"
+#include "calibrate/curves.h"
 
-/* Told before each point how much of the subject is done. */
-typedef void gw_calibration_progress(void *context, double share, const char *what);
-
-struct gw_report {
-    gw_calibration_progress *tell;
-    void *context;
-};
-
+/* Each adds its curves to the cluster; `report` is for all of them together. */
 enum gw_status gw_calibrate_collectives(struct gw_communicator *communicator,
                                         const struct gw_calibration *calibration,
                                         const struct gw_report *report, struct gw_cluster *cluster,

@@ -28,8 +28,19 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+/* The largest size of a kind: sizes begin at 1,024, and two or more make a curve. */
+static size_t parse_largest(const char *text, const char *option, size_t maximum,
+                            struct argp_state *state) {
+    size_t size = gw_parse_count(text, option, state);
+    if (size < 4096 || size > maximum) {
+        argp_error(state, "%s: expected 4096 to %zu, got \"%s\"", option, maximum, text);
+    }
+    return size;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
+    struct gw_calibration *asked = &options->calibration;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->job;
@@ -39,30 +50,22 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         options->out = argument;
         return 0;
     case KEY_NAME:
-        options->calibration.name = argument;
+        asked->name = argument;
         return 0;
     case KEY_DENSITY:
-        options->calibration.density = gw_parse_positive(argument, "--density", 1, state);
+        asked->density = gw_parse_positive(argument, "--density", 1, state);
         return 0;
     case KEY_PRECISION:
-        options->calibration.precision = gw_parse_positive(argument, "--precision", 1, state);
+        asked->precision = gw_parse_positive(argument, "--precision", 1, state);
         return 0;
     case KEY_MAX_TIME:
-        options->calibration.max_s_per_point =
-            gw_parse_positive(argument, "--max-time", INFINITY, state);
+        asked->max_s_per_point = gw_parse_positive(argument, "--max-time", INFINITY, state);
         return 0;
     case KEY_MAX_BYTES:
-        options->calibration.max_bytes = gw_parse_count(argument, "--max-bytes", state);
-        if (options->calibration.max_bytes < 4096 || options->calibration.max_bytes > 1 << 27) {
-            argp_error(state, "--max-bytes: expected 4096 to 134217728, got \"%s\"", argument);
-        }
+        asked->max_bytes = parse_largest(argument, "--max-bytes", 1 << 27, state);
         return 0;
     case KEY_MAX_ELEMENTS:
-        options->calibration.max_elements = gw_parse_count(argument, "--max-elements", state);
-        if (options->calibration.max_elements < 4096 ||
-            options->calibration.max_elements > 1 << 28) {
-            argp_error(state, "--max-elements: expected 4096 to 268435456, got \"%s\"", argument);
-        }
+        asked->max_elements = parse_largest(argument, "--max-elements", 1 << 28, state);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "expected options only, got \"%s\"", argument);
@@ -84,15 +87,13 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "--out CLUSTER.json [--nodes N]",
     .doc = "Measures what collectives and compressors cost on this cluster, through the same "
-           "functions that "
-           "validate runs, and writes their cost curves.",
+           "functions that validate runs, and writes their cost curves.",
     .children = children,
 };
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-/* How many points there are, and how many of their medians are not known to the precision asked
- * for. */
+/* How many medians there are, and how many of them are not known to the precision asked for. */
 struct precision {
     size_t points, imprecise;
 };
@@ -160,14 +161,17 @@ static void print_text(const struct gw_cluster *cluster, const struct options *o
 
 static enum gw_status write_and_print(const struct gw_cluster *cluster,
                                       const struct options *options, struct gw_error *error) {
-    GW_TRY(gw_cluster_write(cluster, options->out, error));
-    if (!options->output.json) {
-        print_text(cluster, options);
-        return GW_OK;
-    }
     cJSON *document = NULL;
-    GW_TRY(gw_json_read(options->out, &document, error));
-    return gw_print_document(document, error);
+    GW_TRY(gw_cluster_document(cluster, &document, error));
+    enum gw_status status = gw_json_write(document, options->out, error);
+    if (status == GW_OK && options->output.json) {
+        return gw_print_document(document, error);
+    }
+    if (status == GW_OK) {
+        print_text(cluster, options);
+    }
+    cJSON_Delete(document);
+    return status;
 }
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
@@ -226,6 +230,7 @@ static int run(int argc, char **argv) {
     struct gw_error error = {0};
     options.calibration.name = NULL;
     options.calibration.version = GW_VERSION;
+    /* Before parsing: argp moves the options to the front of argv. */
     char *command = join_command(argc, argv);
     gw_cli_parse(&argp, "calibrate", argc, argv, &options);
     char *name = name_after(options.out);

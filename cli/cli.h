@@ -30,8 +30,7 @@ extern const struct gw_verb gw_verb_plot;
 /* Prints the message on stderr and returns the exit status that it stands for. */
 int gw_cli_fail(const struct gw_error *error);
 
-/* Parses with `argp` under the name "gradweave VERB"; wrong usage ends the program with status 2.
- */
+/* Parses as "gradweave VERB"; wrong usage ends the program with status 2. */
 void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **argv, void *input);
 
 /* ---- options that several verbs have ------------------------------------------------------- */
@@ -47,6 +46,7 @@ struct gw_question_options {
     const char *model, *cluster;
     double density; /* 0: not given, 0.001 */
     size_t workers; /* 0: not given, as many as the cluster has */
+    bool partial;   /* set by a verb that looks itself whether MODEL and --cluster are there */
 };
 extern const struct argp gw_question_argp; /* its input: struct gw_question_options */
 
@@ -71,10 +71,7 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
                                 struct gw_error *error);
 void gw_question_close(struct gw_question *question);
 
-/*
- * The plan of a policy for a compressor ("none": dense exchange) and a collective, with notes on
- * derived curves.
- */
+/* A policy's plan for a compressor ("none": dense exchange); its notes say what was derived. */
 enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
                                 const char *compressor, const char *exchange, struct gw_plan *out,
                                 struct gw_error *error);
@@ -87,8 +84,7 @@ struct gw_pipeline {
     struct gw_schedule schedule;
 };
 
-/* With the plan `given`, which lives longer, or NULL for the one that the algorithm's policy makes.
- */
+/* With the plan `given`, which lives longer, or (NULL) one by the algorithm's policy. */
 enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error);
@@ -109,8 +105,7 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question,
 enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
                           struct gw_result *out, struct gw_error *error);
 
-/* The algorithms in `text`: "all", or names with commas between. `out` (ended by NULL) is the
- * caller's. */
+/* The algorithms in `text`, "all" or names with commas between, then NULL; the caller's. */
 enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
                                    size_t *count, struct gw_error *error);
 
@@ -119,8 +114,10 @@ enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm *
 /* Prints a document on stdout and frees it. */
 enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
 
-/* A table with aligned columns: cells are copied row by row; a column is right-aligned if it says
- * so. */
+/*
+ * A table with aligned columns, whose cells are added row by row. `alignment`, which lives longer,
+ * has a character for each column: 'l' or 'r'.
+ */
 struct gw_table;
 struct gw_table *gw_table_open(const char *const *headings, const char *alignment);
 void gw_table_cell(struct gw_table *table, const char *format, ...)

@@ -40,19 +40,23 @@ static const struct argp argp = {
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-static int faster(const void *a, const void *b) {
-    const struct gw_result *x = a;
-    const struct gw_result *y = b;
-    return (x->iteration_s > y->iteration_s) - (x->iteration_s < y->iteration_s);
+/* Inserts a result behind those that are as fast or faster, which keeps equals in their order. */
+static void insert(const struct gw_result *result, struct gw_result *results, size_t count) {
+    size_t place = count;
+    for (; place > 0 && result->iteration_s < results[place - 1].iteration_s; place--) {
+        results[place] = results[place - 1];
+    }
+    results[place] = *result;
 }
 
 static enum gw_status predict_all(const struct gw_question *question,
                                   const struct gw_algorithm *const *algorithms, size_t count,
                                   struct gw_result *results, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
-        GW_TRY(gw_predict(question, algorithms[i], &results[i], error));
+        struct gw_result result;
+        GW_TRY(gw_predict(question, algorithms[i], &result, error));
+        insert(&result, results, i);
     }
-    qsort(results, count, sizeof *results, faster);
     return GW_OK;
 }
 
@@ -67,6 +71,11 @@ static enum gw_status put_results(cJSON *document, const struct gw_result *resul
         GW_TRY(gw_json_append(list, result, error));
     }
     return GW_OK;
+}
+
+/* The share of an iteration that is compute: all of it, if it takes no time. */
+static double efficiency(double compute_s, double iteration_s) {
+    return iteration_s > 0 ? compute_s / iteration_s : 1;
 }
 
 static void print_text(const struct gw_question *question, const struct gw_result *results,
@@ -88,7 +97,7 @@ static void print_text(const struct gw_question *question, const struct gw_resul
         gw_table_cell(table, "%s", gw_format_seconds(parts->exposed_comm_s, text));
         gw_table_cell(table, "%zu", result->groups);
         gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
-        gw_table_cell(table, "%.1f%%", 100 * compute_s / result->iteration_s);
+        gw_table_cell(table, "%.1f%%", 100 * efficiency(compute_s, result->iteration_s));
     }
     gw_table_print_and_close(table);
     struct gw_result all = {0};

@@ -53,7 +53,7 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
     struct gw_communicator communicator;
     int verdict = GW_OK;
     if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
-        return gw_cli_fail(&error);
+        return gw_mpi_exit_status(gw_cli_fail(&error));
     }
     enum gw_status status = GW_OK;
     if (options->nodes > 0 && options->nodes != (size_t)communicator.size) {

@@ -25,8 +25,7 @@ typedef enum gw_status gw_job_body(struct gw_communicator *communicator, void *c
  */
 int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *body, void *context);
 
-/* For a rank that has failed by itself: says so, and ends the whole job. Does not return if it
- * failed. */
+/* For a rank that may have failed alone: if so, says it, ends the whole job and does not return. */
 void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
                     const struct gw_error *error);
 

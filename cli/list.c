@@ -11,64 +11,51 @@ struct options {
 
 /* ---- what there is ------------------------------------------------------------------------- */
 
-/* Each list prints a table, or fills an array of JSON objects if there is one. */
-static enum gw_status put_row(cJSON *array, const char *const *keys, const char *const *values,
-                              size_t count, struct gw_error *error) {
+/* Appends an object; the keys are ended by NULL, and each has its value. */
+static enum gw_status add_row(cJSON *array, const char *const *keys, const char *const *values,
+                              struct gw_error *error) {
     cJSON *row = cJSON_CreateObject();
     GW_TRY(gw_json_append(array, row, error));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; keys[i] != NULL; i++) {
         GW_TRY(gw_json_put_text(row, keys[i], values[i], error));
     }
     return GW_OK;
 }
 
-static enum gw_status add_row(struct gw_table *table, cJSON *array, const char *const *keys,
-                              const char *const *values, size_t count, struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        gw_table_cell(table, "%s", values[i]);
-    }
-    return array == NULL ? GW_OK : put_row(array, keys, values, count, error);
-}
+static const char *const algorithm_keys[] = {"name",    "policy", "compressor", "exchange",
+                                             "overlap", "title",  "paper",      NULL};
+static const char *const method_keys[] = {"name", "title", "paper", NULL};
+static const char *const data_keys[] = {"name", "title", NULL};
 
 static enum gw_status list_algorithms(cJSON *array, struct gw_error *error) {
-    static const char *const keys[] = {"name",    "policy", "compressor", "exchange",
-                                       "overlap", "title",  "paper"};
-    struct gw_table *table = array == NULL ? gw_table_open(keys, "lllllll") : NULL;
     for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
         const struct gw_algorithm *a = gw_algorithms[i];
         const char *values[] = {
             a->name,  a->policy, a->compressor, a->exchange, a->overlap ? "yes" : "no",
             a->title, a->paper};
-        GW_TRY(add_row(table, array, keys, values, 7, error));
+        GW_TRY(add_row(array, algorithm_keys, values, error));
     }
-    gw_table_print_and_close(table);
     return GW_OK;
 }
 
 static enum gw_status list_compressors(cJSON *array, struct gw_error *error) {
-    static const char *const keys[] = {"name", "title", "paper"};
-    struct gw_table *table = array == NULL ? gw_table_open(keys, "lll") : NULL;
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
         const char *values[] = {gw_compressors[i]->name, gw_compressors[i]->title,
                                 gw_compressors[i]->paper};
-        GW_TRY(add_row(table, array, keys, values, 3, error));
+        GW_TRY(add_row(array, method_keys, values, error));
     }
-    gw_table_print_and_close(table);
     return GW_OK;
 }
 
 static enum gw_status list_policies(cJSON *array, struct gw_error *error) {
-    static const char *const keys[] = {"name", "title", "paper"};
-    struct gw_table *table = array == NULL ? gw_table_open(keys, "lll") : NULL;
     for (size_t i = 0; gw_policies[i] != NULL; i++) {
         const struct gw_policy *policy = gw_policies[i];
         char name[64];
         snprintf(name, sizeof name, "%s%s%s", policy->name, policy->argument == NULL ? "" : ":",
                  policy->argument == NULL ? "" : policy->argument);
         const char *values[] = {name, policy->title, policy->paper};
-        GW_TRY(add_row(table, array, keys, values, 3, error));
+        GW_TRY(add_row(array, method_keys, values, error));
     }
-    gw_table_print_and_close(table);
     return GW_OK;
 }
 
@@ -109,11 +96,9 @@ typedef enum gw_status describe(const char *name, char *out, size_t size, struct
 
 static enum gw_status list_data(enum gw_data_kind kind, describe *describe_one, cJSON *array,
                                 struct gw_error *error) {
-    static const char *const keys[] = {"name", "title"};
     char **names = NULL;
     size_t count = 0;
     GW_TRY(gw_data_list(kind, &names, &count, error));
-    struct gw_table *table = array == NULL ? gw_table_open(keys, "ll") : NULL;
     enum gw_status status = GW_OK;
     for (size_t i = 0; i < count; i++) {
         char title[96];
@@ -122,12 +107,11 @@ static enum gw_status list_data(enum gw_data_kind kind, describe *describe_one, 
             status = describe_one(names[i], title, sizeof title, error);
         }
         if (status == GW_OK) {
-            status = add_row(table, array, keys, values, 2, error);
+            status = add_row(array, data_keys, values, error);
         }
         free(names[i]);
     }
     free(names);
-    gw_table_print_and_close(table);
     return status;
 }
 
@@ -139,16 +123,45 @@ static enum gw_status list_clusters(cJSON *array, struct gw_error *error) {
     return list_data(GW_DATA_CLUSTERS, describe_cluster, array, error);
 }
 
-static const struct {
+static const struct list {
     const char *name;
-    enum gw_status (*list)(cJSON *array, struct gw_error *error);
-} lists[] = {{"algorithms", list_algorithms},
-             {"compressors", list_compressors},
-             {"policies", list_policies},
-             {"models", list_models},
-             {"clusters", list_clusters}};
+    const char *const *keys; /* the columns of its table, ended by NULL ... */
+    const char *alignment;   /* ... and one character for each */
+    enum gw_status (*fill)(cJSON *array, struct gw_error *error);
+} lists[] = {{"algorithms", algorithm_keys, "lllllll", list_algorithms},
+             {"compressors", method_keys, "lll", list_compressors},
+             {"policies", method_keys, "lll", list_policies},
+             {"models", data_keys, "ll", list_models},
+             {"clusters", data_keys, "ll", list_clusters}};
 
 enum { LIST_COUNT = sizeof lists / sizeof *lists };
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+static void print_table(const struct list *list, const cJSON *array) {
+    struct gw_table *table = gw_table_open(list->keys, list->alignment);
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, array) {
+        for (size_t i = 0; list->keys[i] != NULL; i++) {
+            const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, list->keys[i]);
+            gw_table_cell(table, "%s", cJSON_GetStringValue(value));
+        }
+    }
+    gw_table_print_and_close(table);
+}
+
+/* The lists that the document has, under their names if that is all of them. */
+static void print_text(const cJSON *document, bool all) {
+    for (size_t i = 0; i < LIST_COUNT; i++) {
+        const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, lists[i].name);
+        if (all) {
+            printf("%s%s:\n", i == 0 ? "" : "\n", lists[i].name);
+        }
+        if (array != NULL) {
+            print_table(&lists[i], array);
+        }
+    }
+}
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
@@ -183,37 +196,38 @@ static const struct argp argp = {
     .children = children,
 };
 
-static enum gw_status print_json(const char *what, struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    enum gw_status status = gw_json_put_text(document, "schema", "gradweave/list@1", error);
-    for (size_t i = 0; i < LIST_COUNT && status == GW_OK; i++) {
+/* Fills the document with the list called `what`, or all of them if it is NULL. */
+static enum gw_status fill(const char *what, cJSON *document, struct gw_error *error) {
+    GW_TRY(gw_json_put_text(document, "schema", "gradweave/list@1", error));
+    for (size_t i = 0; i < LIST_COUNT; i++) {
         if (what == NULL || strcmp(what, lists[i].name) == 0) {
             cJSON *array = cJSON_CreateArray();
-            status = gw_json_put(document, lists[i].name, array, error);
-            status = status == GW_OK ? lists[i].list(array, error) : status;
+            GW_TRY(gw_json_put(document, lists[i].name, array, error));
+            GW_TRY(lists[i].fill(array, error));
         }
     }
-    if (status != GW_OK) {
-        cJSON_Delete(document);
-        return status;
+    return GW_OK;
+}
+
+/* Nothing is printed before the whole document is there. */
+static enum gw_status answer(const struct options *options, struct gw_error *error) {
+    cJSON *document = cJSON_CreateObject();
+    enum gw_status status = fill(options->what, document, error);
+    if (status == GW_OK && options->output.json) {
+        return gw_print_document(document, error);
     }
-    return gw_print_document(document, error);
+    if (status == GW_OK) {
+        print_text(document, options->what == NULL);
+    }
+    cJSON_Delete(document);
+    return status;
 }
 
 static int run(int argc, char **argv) {
     struct options options = {0};
     struct gw_error error = {0};
     gw_cli_parse(&argp, "list", argc, argv, &options);
-    enum gw_status status = options.output.json ? print_json(options.what, &error) : GW_OK;
-    for (size_t i = 0; i < LIST_COUNT && status == GW_OK && !options.output.json; i++) {
-        if (options.what == NULL) {
-            printf("%s%s:\n", i == 0 ? "" : "\n", lists[i].name);
-        }
-        if (options.what == NULL || strcmp(options.what, lists[i].name) == 0) {
-            status = lists[i].list(NULL, &error);
-        }
-    }
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+    return answer(&options, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
 const struct gw_verb gw_verb_list = {

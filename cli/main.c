@@ -25,21 +25,24 @@ static void print_help(void) {
     printf(
         "Usage: gradweave VERB [ARGUMENTS] [--option VALUE]\n\n"
         "Calibrates a cluster, plans which gradients to merge, predicts how long an iteration of\n"
-        "data-parallel training takes, and runs it for real to show how far the prediction is "
-        "off.\n\n");
+        "data-parallel training takes, and runs it for real to show how far off that is.\n\n");
     for (size_t i = 0; verbs[i] != NULL; i++) {
         printf("  %-10s %s\n", verbs[i]->name, verbs[i]->title);
     }
     printf("\ngradweave VERB --help explains a verb; man gradweave-VERB says more.\n");
 }
 
-/* What was printed may still be in stdout's buffer: a full disk shows here. */
+/*
+ * What was printed may still be in stdout's buffer: a full disk shows here. Who has failed has said
+ * so already, and printed nothing.
+ */
 static int finish(int exit_status) {
-    if (exit_status > 1 || (fflush(stdout) == 0 && !ferror(stdout))) {
+    bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
+    if (!answered || (fflush(stdout) == 0 && !ferror(stdout))) {
         return exit_status;
     }
     (void)fprintf(stderr, "gradweave: stdout: cannot be written\n");
-    return GW_FAILED;
+    return gw_mpi_exit_status(GW_FAILED);
 }
 
 int main(int argc, char **argv) {

@@ -122,6 +122,9 @@ static error_t parse_question(int key, char *argument, struct argp_state *state)
         options->model = argument;
         return 0;
     case ARGP_KEY_END:
+        if (options->partial) {
+            return 0;
+        }
         if (options->model == NULL) {
             argp_error(state, "expected a MODEL: a file, or the name of one that ships");
         }

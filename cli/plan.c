@@ -45,29 +45,35 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "MODEL --cluster CLUSTER",
     .doc = "Says which neighbouring tensors of a model should be exchanged together on a cluster, "
-           "what an "
-           "iteration then takes, and a bound below which no plan can go.",
+           "what an iteration then takes, and a bound below which no plan can go.",
     .children = children,
 };
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-static int faster(const void *a, const void *b) {
-    const struct gw_plan *x = a;
-    const struct gw_plan *y = b;
-    if (x->iteration_s != y->iteration_s) {
-        return x->iteration_s < y->iteration_s ? -1 : 1;
+/* Of two plans that take as long, the one with fewer groups is better. */
+static bool is_better(const struct gw_plan *a, const struct gw_plan *b) {
+    return a->iteration_s != b->iteration_s ? a->iteration_s < b->iteration_s
+                                            : a->group_count < b->group_count;
+}
+
+/* Inserts a plan behind those that are better or as good, which keeps equals in their order. */
+static void insert(struct gw_plan plan, struct gw_plan *plans, size_t count) {
+    size_t place = count;
+    for (; place > 0 && is_better(&plan, &plans[place - 1]); place--) {
+        plans[place] = plans[place - 1];
     }
-    return (x->group_count > y->group_count) - (x->group_count < y->group_count);
+    plans[place] = plan;
 }
 
 static const char *collective_for(const char *compressor) {
     return strcmp(compressor, "none") == 0 ? "allreduce" : "allgather";
 }
 
-static size_t count_policies(void) {
-    size_t count = 0;
-    while (gw_policies[count] != NULL) {
+/* Room for a plan by every policy, and for one in any case. */
+static size_t count_plans(void) {
+    size_t count = 1;
+    while (gw_policies[count - 1] != NULL) {
         count++;
     }
     return count;
@@ -77,6 +83,7 @@ static enum gw_status plan_all(const struct gw_question *question, const char *c
                                struct gw_plan *plans, size_t *count, struct gw_error *error) {
     for (*count = 0; gw_policies[*count] != NULL; (*count)++) {
         const struct gw_policy *policy = gw_policies[*count];
+        struct gw_plan plan;
         char text[64];
         if (policy->argument == NULL) {
             snprintf(text, sizeof text, "%s", policy->name);
@@ -84,10 +91,10 @@ static enum gw_status plan_all(const struct gw_question *question, const char *c
             snprintf(text, sizeof text, "%s:%llu", policy->name,
                      (unsigned long long)policy->default_argument);
         }
-        GW_TRY(gw_question_plan(question, text, compressor, collective_for(compressor),
-                                &plans[*count], error));
+        GW_TRY(
+            gw_question_plan(question, text, compressor, collective_for(compressor), &plan, error));
+        insert(plan, plans, *count);
     }
-    qsort(plans, *count, sizeof *plans, faster);
     return GW_OK;
 }
 
@@ -118,25 +125,30 @@ static enum gw_status print_json(const struct gw_plan *plans, size_t count, bool
     return gw_print_document(document, error);
 }
 
-static void print_text(const struct gw_question *question, const struct gw_plan *plans,
-                       size_t count) {
+/* How far a plan is above its bound, also if both are nothing. */
+static double gap(const struct gw_plan *plan) {
+    return plan->iteration_s > plan->lower_bound_s ? plan->iteration_s / plan->lower_bound_s - 1
+                                                   : 0;
+}
+
+static void print_text(const struct gw_question *question, const char *compressor,
+                       const struct gw_plan *plans, size_t count) {
     static const char *const headings[] = {"policy", "groups", "iteration", "above bound"};
     gw_print_heading(question);
     struct gw_table *table = gw_table_open(headings, "lrrr");
     for (size_t i = 0; i < count; i++) {
         char time[GW_UNITS_SIZE];
-        char gap[GW_UNITS_SIZE];
+        char above[GW_UNITS_SIZE];
         const struct gw_plan *plan = &plans[i];
         gw_table_cell(table, "%s", plan->policy);
         gw_table_cell(table, "%zu", plan->group_count);
         gw_table_cell(table, "%s", gw_format_seconds(plan->iteration_s, time));
-        gw_table_cell(table, "%s",
-                      gw_format_percent(plan->iteration_s / plan->lower_bound_s - 1, gap));
+        gw_table_cell(table, "%s", gw_format_percent(gap(plan), above));
     }
     gw_table_print_and_close(table);
     char bound[GW_UNITS_SIZE];
     printf("\n%s exchange; no plan takes less than %s\n",
-           strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
+           strcmp(compressor, "none") == 0 ? "dense" : compressor,
            gw_format_seconds(plans[0].lower_bound_s, bound));
     gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
 }
@@ -157,13 +169,13 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     if (options->output.json) {
         return print_json(plans, count, ranking, error);
     }
-    print_text(question, plans, count);
+    print_text(question, options->compressor, plans, count);
     return GW_OK;
 }
 
 static enum gw_status answer_and_free(const struct options *options,
                                       const struct gw_question *question, struct gw_error *error) {
-    size_t capacity = count_policies();
+    size_t capacity = count_plans();
     struct gw_plan *plans = calloc(capacity, sizeof *plans);
     if (plans == NULL) {
         return gw_fail_memory(error, "planning");

@@ -10,16 +10,12 @@ struct options {
     const char *kind, *subject, *algorithms, *out, *data;
 };
 
-enum { KEY_DATA = 2000, KEY_CLUSTER, KEY_DENSITY, KEY_WORKERS };
+enum { KEY_DATA = 2000 };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "FILE", 0, "The picture: .png, .svg or .pdf (required)", 0},
     {"data", KEY_DATA, "FILE.csv", 0, "Keep the plotted numbers", 0},
     {"algo", 'a', "A[,B..]|all", 0, "breakdown: the pipelines (default all)", 0},
-    {"cluster", KEY_CLUSTER, "CLUSTER", 0, "breakdown: cluster file, or the name of one that ships",
-     0},
-    {"density", KEY_DENSITY, "R", 0, "breakdown: share of elements that compressors keep", 0},
-    {"workers", KEY_WORKERS, "P", 0, "breakdown: number of workers", 0},
     {0},
 };
 
@@ -27,7 +23,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->output;
+        state->child_inputs[0] = &options->question;
+        state->child_inputs[1] = &options->output;
         return 0;
     case 'o':
         options->out = argument;
@@ -37,15 +34,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 'a':
         options->algorithms = argument;
-        return 0;
-    case KEY_CLUSTER:
-        options->question.cluster = argument;
-        return 0;
-    case KEY_DENSITY:
-        options->question.density = gw_parse_positive(argument, "--density", 1, state);
-        return 0;
-    case KEY_WORKERS:
-        options->question.workers = gw_parse_count(argument, "--workers", state);
         return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1) {
@@ -63,7 +51,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&gw_question_argp, 0, "For breakdown:", 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,
@@ -72,8 +61,7 @@ static const struct argp argp = {
     .doc = "Draws a picture with gnuplot.\v"
            "breakdown: the predicted iteration time of each pipeline, stacked by where it goes. "
            "validation: the same from a document of `gradweave validate --json`, with the measured "
-           "time "
-           "beside the predicted one.",
+           "time beside the predicted one.",
     .children = children,
 };
 
@@ -85,9 +73,7 @@ static enum gw_status predict_bars(const struct gw_question *question,
     for (size_t i = 0; i < count; i++) {
         struct gw_result result;
         GW_TRY(gw_predict(question, algorithms[i], &result, error));
-        bars[i] = (struct gw_bar){.label = algorithms[i]->name,
-                                  .iteration_s = result.iteration_s,
-                                  .breakdown = result.breakdown};
+        bars[i] = (struct gw_bar){.label = algorithms[i]->name, .breakdown = result.breakdown};
     }
     return GW_OK;
 }
@@ -136,11 +122,10 @@ static enum gw_status read_bar(const struct gw_json *result, bool measured, stru
     struct gw_json breakdown = gw_json_member(&side, "breakdown");
     double *const parts[] = {&bar->breakdown.forward_s, &bar->breakdown.backward_s,
                              &bar->breakdown.compress_s, &bar->breakdown.exposed_comm_s};
+    double rest = 0;
     bar->measured = measured;
-    bar->breakdown.other_s = 0;
     GW_TRY(gw_json_text(&name, &bar->label, error));
-    GW_TRY(gw_json_positive(&iteration, &bar->iteration_s, error));
-    double rest = bar->iteration_s;
+    GW_TRY(gw_json_not_negative(&iteration, &rest, error));
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         struct gw_json part = gw_json_member(&breakdown, keys[i]);
         GW_TRY(gw_json_not_negative(&part, parts[i], error));
@@ -233,7 +218,7 @@ static enum gw_status print_json(const struct options *options, struct gw_error 
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.algorithms = "all", .question = {0}};
+    struct options options = {.algorithms = "all", .question = {.partial = true}};
     struct gw_error error = {0};
     gw_cli_parse(&argp, "plot", argc, argv, &options);
     enum gw_status status = plot(&options, &error);

@@ -187,8 +187,12 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     struct gw_pipeline pipeline;
     struct gw_result result;
     GW_TRY(gw_algorithm_find(options->algorithm, &algorithm, error));
-    GW_TRY(gw_pipeline_open(question, algorithm, plan, &pipeline, error));
-    enum gw_status status = predict(options, question, &pipeline, &result, error);
+    enum gw_status status = gw_pipeline_open(question, algorithm, plan, &pipeline, error);
+    if (status == GW_BAD_INPUT && plan != NULL) {
+        gw_error_prefix(error, options->plan);
+    }
+    GW_TRY(status);
+    status = predict(options, question, &pipeline, &result, error);
     if (status == GW_OK && options->output.json) {
         cJSON *document = NULL;
         status = gw_result_document(&result, &document, error);

@@ -73,14 +73,15 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "MODEL --cluster CLUSTER [--nodes N]",
     .doc = "Runs pipelines for real - compute as timed waiting, compression and exchanges as they "
-           "are - and "
-           "compares them with their simulation on the cluster file. It calibrates nothing.",
+           "are - and compares them with their simulation on the cluster file. It calibrates "
+           "nothing.",
     .children = children,
 };
 
 /* ---- running ------------------------------------------------------------------------------- */
 
 struct comparison {
+    struct gw_pipeline pipeline;
     struct gw_result predicted, measured;
     double error; /* (predicted - measured) / measured */
 };
@@ -91,6 +92,7 @@ struct validation {
     const struct gw_algorithm **algorithms;
     size_t count;
     struct comparison *comparisons; /* one an algorithm */
+    size_t opened;                  /* of their pipelines */
     struct gw_progress progress;
     size_t done; /* iterations of all algorithms */
 };
@@ -125,22 +127,21 @@ static enum gw_status iterate(struct validation *validation, struct gw_executor 
     return GW_OK;
 }
 
-static enum gw_status execute(struct validation *validation, const struct gw_question *question,
-                              const struct gw_pipeline *pipeline,
-                              struct gw_communicator *communicator, struct gw_result *measured,
-                              struct gw_error *error) {
+static enum gw_status execute(struct validation *validation, struct comparison *comparison,
+                              struct gw_communicator *communicator, struct gw_error *error) {
     const struct options *options = validation->options;
+    const struct gw_pipeline *pipeline = &comparison->pipeline;
     struct gw_executor *executor = NULL;
     struct gw_timeline timeline = {0};
     struct gw_timeline trace = {0};
-    *measured = gw_pipeline_result(question, pipeline);
+    comparison->measured = gw_pipeline_result(&validation->question, pipeline);
     GW_TRY(gw_executor_open(&executor, &pipeline->schedule, communicator, options->seed, error));
     enum gw_status status = gw_executor_timeline(executor, &timeline, error);
     if (status == GW_OK) {
         status = gw_executor_timeline(executor, &trace, error);
     }
     if (status == GW_OK) {
-        status = iterate(validation, executor, &timeline, &trace, measured, error);
+        status = iterate(validation, executor, &timeline, &trace, &comparison->measured, error);
     }
     if (status == GW_OK && options->trace != NULL && communicator->rank == 0) {
         status = gw_timeline_write(&trace, options->trace, error);
@@ -149,22 +150,6 @@ static enum gw_status execute(struct validation *validation, const struct gw_que
     gw_timeline_free(&trace);
     gw_executor_close(executor);
     return status;
-}
-
-/* Failures while all ranks run are a rank's own: they abort the job. What comes before fails alike
- * on all. */
-static enum gw_status measure_one(struct validation *validation, size_t index,
-                                  struct gw_communicator *communicator, struct gw_error *error) {
-    struct gw_pipeline pipeline;
-    const struct gw_question *question = &validation->question;
-    struct comparison *out = &validation->comparisons[index];
-    GW_TRY(gw_pipeline_open(question, validation->algorithms[index], NULL, &pipeline, error));
-    gw_job_require(communicator,
-                   execute(validation, question, &pipeline, communicator, &out->measured, error),
-                   error);
-    out->error = out->predicted.iteration_s / out->measured.iteration_s - 1;
-    gw_pipeline_close(&pipeline);
-    return GW_OK;
 }
 
 /* ---- printing ------------------------------------------------------------------------------ */
@@ -295,19 +280,39 @@ static enum gw_status present(const struct validation *validation, struct gw_err
 /* ---- what can be told without running anything --------------------------------------------- */
 
 static void close_validation(struct validation *validation) {
+    for (size_t i = 0; i < validation->opened; i++) {
+        gw_pipeline_close(&validation->comparisons[i].pipeline);
+    }
     gw_question_close(&validation->question);
     free(validation->comparisons);
     free(validation->algorithms);
 }
 
+static enum gw_status predict_one(const struct gw_question *question, const char *model,
+                                  struct comparison *comparison, struct gw_error *error) {
+    struct gw_simulation simulation = {.workers = question->workers};
+    enum gw_status status = gw_executor_check(&comparison->pipeline.schedule, error);
+    if (status != GW_OK) {
+        gw_error_prefix(error, model);
+        return status;
+    }
+    return gw_pipeline_predict(question, &comparison->pipeline, &simulation, 1, NULL,
+                               &comparison->predicted, error);
+}
+
+/* Opens the pipelines, which are then executed, and refuses what cannot be. */
 static enum gw_status predict_all(struct validation *validation, struct gw_error *error) {
+    const struct gw_question *question = &validation->question;
     validation->comparisons = calloc(validation->count, sizeof *validation->comparisons);
     if (validation->comparisons == NULL) {
         return gw_fail_memory(error, "validating");
     }
     for (size_t i = 0; i < validation->count; i++) {
-        GW_TRY(gw_predict(&validation->question, validation->algorithms[i],
-                          &validation->comparisons[i].predicted, error));
+        struct comparison *comparison = &validation->comparisons[i];
+        GW_TRY(gw_pipeline_open(question, validation->algorithms[i], NULL, &comparison->pipeline,
+                                error));
+        validation->opened++;
+        GW_TRY(predict_one(question, validation->options->question.model, comparison, error));
     }
     return GW_OK;
 }
@@ -358,20 +363,23 @@ static enum gw_status check_targets(const struct options *options, struct gw_err
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-static enum gw_status measure_all(struct validation *validation,
-                                  struct gw_communicator *communicator, struct gw_error *error) {
+/* From here on ranks wait for each other, so one that fails ends the job. */
+static void measure_all(struct validation *validation, struct gw_communicator *communicator,
+                        struct gw_error *error) {
     validation->progress = gw_progress_begin("validate", communicator->rank == 0);
-    enum gw_status status = GW_OK;
-    for (size_t i = 0; i < validation->count && status == GW_OK; i++) {
-        status = measure_one(validation, i, communicator, error);
+    for (size_t i = 0; i < validation->count; i++) {
+        struct comparison *comparison = &validation->comparisons[i];
+        gw_job_require(communicator, execute(validation, comparison, communicator, error), error);
+        comparison->error =
+            comparison->predicted.iteration_s / comparison->measured.iteration_s - 1;
     }
     gw_progress_end(&validation->progress);
-    return status;
 }
 
+/* What rank 0 presents, the others wait for: they agree on it afterwards. */
 static enum gw_status validate(struct validation *validation, struct gw_communicator *communicator,
                                int *verdict, struct gw_error *error) {
-    GW_TRY(measure_all(validation, communicator, error));
+    measure_all(validation, communicator, error);
     *verdict = largest_error(validation) > validation->options->tolerance;
     return communicator->rank == 0 ? present(validation, error) : GW_OK;
 }

@@ -2,6 +2,7 @@
 #ifndef GW_CORE_CORE_H
 #define GW_CORE_CORE_H
 
+#include "core/array.h"
 #include "core/clock.h"
 #include "core/curve.h"
 #include "core/file.h"

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The line through the points of the segment that serves size n: an inner one, or the nearest
- * end's. */
+/* On the line through the two points around n, or through the two at the nearest end. */
 static double points_time(const struct gw_curve *curve, double n) {
     const struct gw_curve_point *points = curve->points;
     size_t low = 0;

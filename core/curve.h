@@ -1,7 +1,7 @@
 /*
  * Cost curves: how long a collective takes for the bytes that one worker contributes, and how long
- * a compressor takes for the elements of a group. Straight, n log n, or measured points (contract,
- * "Cluster").
+ * a compressor takes for the elements of a group. Straight, n log n, or measured points
+ * (contract, "Cluster").
  */
 #ifndef GW_CORE_CURVE_H
 #define GW_CORE_CURVE_H
@@ -16,9 +16,8 @@ struct gw_curve_point {
 };
 
 /*
- * With `points` the coefficients are ignored; without, the curve is
- * fixed_s + per_unit_s * n + per_nlog2n_s * n * log2(n). For a collective, fixed_s is alpha,
- * per_unit_s beta.
+ * Without points the curve is fixed_s + per_unit_s * n + per_nlog2n_s * n * log2(n); of a
+ * collective, fixed_s is alpha and per_unit_s beta. With points the coefficients are ignored.
  */
 struct gw_curve {
     double fixed_s;

@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- reading ------------------------------------------------------------------------------- */
 
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error) {
     FILE *stream = fopen(path, "rb");
@@ -43,13 +46,103 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     return GW_OK;
 }
 
-/* `name` is what messages call the file. */
-static enum gw_status write_all(const char *path, const char *name, const char *text, size_t length,
-                                struct gw_error *error) {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (descriptor < 0) {
-        return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", name, strerror(errno));
+/* ---- what is written ----------------------------------------------------------------------- */
+
+static enum gw_status fail_to_write(const char *path, int cause, struct gw_error *error) {
+    return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
+}
+
+/* A device or a pipe must stay what it is; so must a folder, which cannot be written. */
+static bool is_replaceable(const char *path) {
+    struct stat status;
+    return stat(path, &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+}
+
+/* How much of `path` names its folder, with the slash. */
+static int folder_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? 0 : (int)(slash - path + 1);
+}
+
+/* The next name on the way along links, the caller's to free; NULL if `path` is no link. */
+static enum gw_status follow_link(const char *path, char **next, struct gw_error *error) {
+    char link[4096];
+    ssize_t length = readlink(path, link, sizeof link);
+    *next = NULL;
+    if (length < 0) {
+        return GW_OK;
     }
+    if (length == (ssize_t)sizeof link) {
+        return fail_to_write(path, ENAMETOOLONG, error);
+    }
+    int folder = link[0] == '/' ? 0 : folder_length(path);
+    if (asprintf(next, "%.*s%.*s", folder, path, (int)length, link) < 0) {
+        *next = NULL;
+        return gw_fail_memory(error, "naming a file");
+    }
+    return GW_OK;
+}
+
+/* The name of what is to be replaced (the caller's to free), which may not be there yet. */
+static enum gw_status resolve(const char *path, char **out, struct gw_error *error) {
+    enum { most_links = 40 }; /* as many as the kernel follows */
+    char *name = strdup(path);
+    if (name == NULL) {
+        return gw_fail_memory(error, "naming a file");
+    }
+    for (int links = 0; links <= most_links; links++) {
+        char *next = NULL;
+        enum gw_status status = follow_link(name, &next, error);
+        if (status == GW_OK && next == NULL) {
+            *out = name;
+            return GW_OK;
+        }
+        free(name);
+        GW_TRY(status);
+        name = next;
+    }
+    free(name);
+    return fail_to_write(path, ELOOP, error);
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* Creates an empty file beside the target of `path`, which is replaceable. */
+static enum gw_status create_temporary(const char *path, char **temporary, int *descriptor,
+                                       struct gw_error *error) {
+    enum { most_tries = 1000, longest_ending = 16 };
+    char *target = NULL;
+    GW_TRY(resolve(path, &target, error));
+    int folder = folder_length(target);
+    const char *ending = strrchr(target + folder, '.');
+    if (ending == NULL || strlen(ending) > longest_ending) {
+        ending = "";
+    }
+    size_t capacity = (size_t)folder + 80;
+    *temporary = malloc(capacity);
+    *descriptor = -1;
+    int cause = EEXIST;
+    for (int i = 0; *temporary != NULL && cause == EEXIST && i < most_tries; i++) {
+        snprintf(*temporary, capacity, "%.*s.gradweave-%ld-%d%s", folder, target, (long)getpid(), i,
+                 ending);
+        *descriptor = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        cause = *descriptor < 0 ? errno : 0;
+    }
+    free(target);
+    if (*temporary == NULL) {
+        return gw_fail_memory(error, "naming a temporary file");
+    }
+    if (cause != 0) {
+        free(*temporary);
+        *temporary = NULL;
+        return fail_to_write(path, cause, error);
+    }
+    return GW_OK;
+}
+
+/* Closes the file; `path` is what messages call it. */
+static enum gw_status write_all(int descriptor, const char *path, const char *text, size_t length,
+                                struct gw_error *error) {
     size_t written = 0;
     int failure = 0;
     while (written < length && failure == 0) {
@@ -66,26 +159,25 @@ static enum gw_status write_all(const char *path, const char *name, const char *
     if (close(descriptor) != 0 && failure == 0) {
         failure = errno;
     }
-    if (failure != 0) {
-        return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", name, strerror(failure));
-    }
-    return GW_OK;
+    return failure == 0 ? GW_OK : fail_to_write(path, failure, error);
 }
 
-/* A link, a device or a pipe must stay what it is: it is written through, never replaced. */
-static int is_replaceable(const char *path) {
-    struct stat status;
-    return lstat(path, &status) != 0 || S_ISREG(status.st_mode);
+static enum gw_status write_through(const char *path, const char *text, size_t length,
+                                    struct gw_error *error) {
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+    return descriptor < 0 ? fail_to_write(path, errno, error)
+                          : write_all(descriptor, path, text, length, error);
 }
 
 enum gw_status gw_file_write(const char *path, const char *text, size_t length,
                              struct gw_error *error) {
     if (!is_replaceable(path)) {
-        return write_all(path, path, text, length, error);
+        return write_through(path, text, length, error);
     }
     char *temporary = NULL;
-    GW_TRY(gw_file_temporary(path, &temporary, error));
-    enum gw_status status = write_all(temporary, path, text, length, error);
+    int descriptor = -1;
+    GW_TRY(create_temporary(path, &temporary, &descriptor, error));
+    enum gw_status status = write_all(descriptor, path, text, length, error);
     if (status == GW_OK) {
         status = gw_file_replace(temporary, path, error);
     } else {
@@ -96,48 +188,59 @@ enum gw_status gw_file_write(const char *path, const char *text, size_t length,
 }
 
 enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_error *error) {
-    const char *slash = strrchr(path, '/');
-    int folder = slash == NULL ? 0 : (int)(slash - path + 1);
-    size_t capacity = strlen(path) + 40;
-    *temporary = malloc(capacity);
-    if (*temporary == NULL) {
-        return gw_fail_memory(error, "naming a temporary file");
+    if (!is_replaceable(path)) {
+        *temporary = strdup(path);
+        return *temporary == NULL ? gw_fail_memory(error, "naming a temporary file") : GW_OK;
     }
-    snprintf(*temporary, capacity, "%.*s.gradweave-%ld-%s", folder, path, (long)getpid(),
-             path + folder);
+    int descriptor = -1;
+    GW_TRY(create_temporary(path, temporary, &descriptor, error));
+    (void)close(descriptor);
     return GW_OK;
 }
 
 enum gw_status gw_file_replace(const char *temporary, const char *path, struct gw_error *error) {
-    if (rename(temporary, path) != 0) {
-        enum gw_status status =
-            gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(errno));
-        gw_file_discard(temporary);
-        return status;
+    if (strcmp(temporary, path) == 0) {
+        return GW_OK;
     }
-    return GW_OK;
+    char *target = NULL;
+    enum gw_status status = resolve(path, &target, error);
+    if (status == GW_OK && rename(temporary, target) != 0) {
+        status = fail_to_write(path, errno, error);
+    }
+    if (status != GW_OK) {
+        gw_file_discard(temporary);
+    }
+    free(target);
+    return status;
 }
 
 void gw_file_discard(const char *temporary) {
-    (void)unlink(temporary);
+    struct stat status;
+    if (lstat(temporary, &status) == 0 && S_ISREG(status.st_mode)) {
+        (void)unlink(temporary);
+    }
+}
+
+/* Whether a file of that name can be made and put in place of what is there. */
+static enum gw_status check_folder(const char *path, struct gw_error *error) {
+    char *target = NULL;
+    GW_TRY(resolve(path, &target, error));
+    target[folder_length(target)] = '\0';
+    bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
+    int cause = errno;
+    free(target);
+    return good ? GW_OK : fail_to_write(path, cause, error);
 }
 
 enum gw_status gw_file_check_target(const char *path, struct gw_error *error) {
     struct stat status;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(EISDIR));
+        return fail_to_write(path, EISDIR, error);
     }
-    const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path + 1));
-    if (folder == NULL) {
-        return gw_fail_memory(error, "checking a file name");
+    if (is_replaceable(path)) {
+        return check_folder(path, error);
     }
-    enum gw_status result = GW_OK;
-    if (is_replaceable(path) && access(folder, W_OK) != 0) {
-        result = gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(errno));
-    }
-    free(folder);
-    return result;
+    return access(path, W_OK) == 0 ? GW_OK : fail_to_write(path, errno, error);
 }
 
 int gw_file_exists(const char *path) {

@@ -1,5 +1,10 @@
-/* Files read whole and written whole: a reader never sees, and a failed run never leaves, half a
- * file. */
+/*
+ * Files read whole and written whole: no reader sees half a file, and no failed run leaves one.
+ *
+ * What `path` means to a writer: a regular file, or none yet, is replaced in one step by a whole
+ * new one. Of a link, the file it points to is replaced, and the link stays. A device or a pipe is
+ * written through: there is nothing to replace.
+ */
 #ifndef GW_CORE_FILE_H
 #define GW_CORE_FILE_H
 
@@ -7,17 +12,17 @@
 
 #include "core/status.h"
 
-/* Reads all of `path`; *text is zero-terminated and the caller's to free. GW_BAD_INPUT if
- * unreadable. */
+/* Reads all of `path`, or fails with GW_BAD_INPUT. *text ends in a zero; the caller frees it. */
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error);
 
-/* Writes beside `path` and renames, so that `path` is either the old file or the whole new one. */
 enum gw_status gw_file_write(const char *path, const char *text, size_t length,
                              struct gw_error *error);
 
 /*
- * The same for files that another program writes: a name beside `path` that keeps its ending (the
- * caller's to free), then the rename; gw_file_discard removes what was written if it is not wanted.
+ * The same for files that another program writes. gw_file_temporary makes an empty file beside the
+ * one to be replaced; its name (the caller's to free) is short and keeps the ending. Once written,
+ * gw_file_replace puts it in place, or gw_file_discard removes it. For a device or a pipe the name
+ * is `path` itself, and there is nothing to put in place or to remove.
  */
 enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_error *error);
 enum gw_status gw_file_replace(const char *temporary, const char *path, struct gw_error *error);

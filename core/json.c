@@ -211,8 +211,7 @@ enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error
     return GW_OK;
 }
 
-/* cJSON is content with 15 digits that miss the number by one rounding; those it must print as
- * given. */
+/* cJSON is content with 15 digits that miss a number by one rounding: those are given as text. */
 static bool make_exact(cJSON *node) {
     if (cJSON_IsNumber(node) && isfinite(node->valuedouble)) {
         char shortest[32];

@@ -59,11 +59,11 @@ enum gw_status gw_json_put_texts(cJSON *object, const char *key, char *const *te
                                  struct gw_error *error);
 enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error);
 
-/* The document as text, ending in a newline (caller frees), and the same into a file, atomically.
- */
+/* The document as text that ends in a newline; the caller frees it. */
 enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error);
+/* The same into a file, as gw_file_write does. */
 enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error);
-/* The same on one line, for documents that only programs read. */
+/* On one line, for documents that only programs read. */
 enum gw_status gw_json_write_compact(const cJSON *document, const char *path,
                                      struct gw_error *error);
 

@@ -26,7 +26,8 @@ void gw_log(enum gw_log_level level, const char *format, ...) {
     (void)fprintf(stderr, "%s\n", line);
 }
 
-int gw_log_on_terminal(void) {
+/* Whether progress may be drawn in this process. */
+static int on_terminal(void) {
     return isatty(STDERR_FILENO) || getenv("GRADWEAVE_TERMINAL") != NULL;
 }
 
@@ -34,7 +35,7 @@ struct gw_progress gw_progress_begin(const char *title, int wanted) {
     return (struct gw_progress){
         .title = title,
         .started_s = gw_clock_now_s(),
-        .visible = wanted && current_level != GW_LOG_QUIET && gw_log_on_terminal(),
+        .visible = wanted && current_level != GW_LOG_QUIET && on_terminal(),
     };
 }
 

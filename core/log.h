@@ -23,7 +23,4 @@ struct gw_progress gw_progress_begin(const char *title, int wanted);
 void gw_progress_update(struct gw_progress *progress, double share, const char *what);
 void gw_progress_end(struct gw_progress *progress);
 
-/* Whether progress may be drawn in this process. */
-int gw_log_on_terminal(void);
-
 #endif

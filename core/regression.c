@@ -12,9 +12,8 @@ static double basis(enum gw_curve_shape shape, double size) {
 }
 
 /*
- * Both sides of every row: GSL takes the scatter of the residuals for no smaller than 1 when all
- * targets are equal, as they are here, and would never find an outlier among residuals of a few
- * percent.
+ * Both sides of every row: when all targets are equal, as they are here, GSL takes the scatter of
+ * the residuals for no smaller than 1, and would never find an outlier among a few percent.
  */
 static const double row_scale = 1e6;
 

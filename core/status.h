@@ -2,8 +2,7 @@
 #ifndef GW_CORE_STATUS_H
 #define GW_CORE_STATUS_H
 
-/* The values are the exit statuses of the command line (contract: 2 = bad input, 3 = run failed).
- */
+/* The values are the program's exit statuses. */
 enum gw_status {
     GW_OK = 0,
     GW_BAD_INPUT = 2,

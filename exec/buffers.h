@@ -6,8 +6,10 @@
 #include "core/core.h"
 #include "kernels/kernels.h"
 
-/* Flat vectors of `elements` floats hold the groups one after another, as the schedule's slices
- * say. */
+/*
+ * Flat vectors of `elements` floats hold the groups one after
+ * another, as the schedule's slices say.
+ */
 struct gw_buffers {
     size_t elements;
     float *noise;    /* elements + a margin: bell-shaped values that gradients are windows of */

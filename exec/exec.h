@@ -15,9 +15,12 @@
 struct gw_executor;
 
 /*
- * All ranks open the same schedule. Fails if it names a collective or a compressor that cannot be
- * run here, or gradients that are not 4-byte floats.
+ * Fails if the schedule cannot be run here: an unknown collective or compressor, gradients that are
+ * not 4-byte floats, groups of 2^32 elements or more. Can be asked before there is a job.
  */
+enum gw_status gw_executor_check(const struct gw_schedule *schedule, struct gw_error *error);
+
+/* All ranks open the same schedule, which lives longer. */
 enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedule *schedule,
                                 struct gw_communicator *communicator, uint64_t seed,
                                 struct gw_error *error);

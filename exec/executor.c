@@ -60,8 +60,10 @@ static bool wait_for_dependencies(struct gw_executor *executor,
     return healthy;
 }
 
-/* Wakes only whom it concerns: a stream that is woken for nothing takes the core from one that
- * works. */
+/*
+ * Wakes only whom it concerns: a stream that is woken for
+ * nothing takes the core from one that works.
+ */
 static void mark_done(struct gw_executor *executor, size_t index, enum gw_status status,
                       const struct gw_error *error) {
     pthread_mutex_lock(&executor->mutex);
@@ -140,7 +142,7 @@ static enum gw_status open_parts(struct gw_executor *executor, uint64_t seed,
         executor->done == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
-    GW_TRY(gw_operations_check(schedule, error));
+    GW_TRY(gw_executor_check(schedule, error));
     GW_TRY(gw_buffers_open(&executor->worker.buffers, schedule, ranks, (size_t)communicator->rank,
                            seed, error));
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "exec/exec.h"
+
 /* ---- exchanges, by the collective's name --------------------------------------------------- */
 
 static enum gw_status exchange_entries(struct gw_worker *worker,
@@ -66,7 +68,7 @@ enum gw_status gw_operation_compress(struct gw_worker *worker, const struct gw_o
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-enum gw_status gw_operations_check(const struct gw_schedule *schedule, struct gw_error *error) {
+enum gw_status gw_executor_check(const struct gw_schedule *schedule, struct gw_error *error) {
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         if (operation->kind == GW_COMPRESS && gw_compressor_find(operation->method) == NULL) {

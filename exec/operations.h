@@ -5,8 +5,7 @@
 #include "exec/buffers.h"
 #include "transport/transport.h"
 
-/* What operations work with. Compression and exchange each belong to one stream, as does its
- * scratch. */
+/* What operations work with. Only compression uses the scratch, so that streams do not share it. */
 struct gw_worker {
     const struct gw_schedule *schedule;
     struct gw_communicator *communicator;
@@ -14,19 +13,15 @@ struct gw_worker {
     struct gw_workspace workspace;
 };
 
-/* Fails, naming it, if an operation's method cannot be run here. */
-enum gw_status gw_operations_check(const struct gw_schedule *schedule, struct gw_error *error);
-
 enum gw_status gw_operation_compress(struct gw_worker *worker, const struct gw_operation *operation,
                                      struct gw_error *error);
 
-/* The exchange and the aggregation of what came: into the aggregate's slice, or its touched
- * elements. */
+/* The exchange, and the aggregation of what came: the whole slice, or the elements that were sent.
+ */
 enum gw_status gw_operation_exchange(struct gw_worker *worker, const struct gw_operation *operation,
                                      struct gw_error *error);
 
-/* A checksum of what the exchange left in the aggregate: equal on all ranks, whatever the order of
- * ranks. */
+/* Of what the exchange left in the aggregate: the same on all ranks, as all add in rank order. */
 uint64_t gw_operation_checksum(const struct gw_worker *worker,
                                const struct gw_operation *operation);
 

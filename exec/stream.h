@@ -1,5 +1,4 @@
-/* A stream: a thread that takes operations from a queue and runs them in order; private to this
- * room. */
+/* A stream: a thread that runs operations from its queue in order; private to this room. */
 #ifndef GW_EXEC_STREAM_H
 #define GW_EXEC_STREAM_H
 

@@ -63,8 +63,7 @@ enum gw_status gw_compress(const struct gw_compressor *compressor, const float *
 
 /* ---- gradients to work on ------------------------------------------------------------------ */
 
-/* Fills values[0..n) with draws from a normal distribution of mean 0: bell-shaped, as gradients
- * are. */
+/* Fills values[0..n) with normal draws of mean 0: bell-shaped, as gradients are. */
 enum gw_status gw_gradient_fill(float *values, size_t n, double sigma, uint64_t seed,
                                 uint64_t stream, struct gw_error *error);
 
@@ -75,8 +74,7 @@ enum { GW_GPU_NAME_SIZE = 64 };
 /* The CUDA Toolkit that this build has in it ("13.0"), or NULL. */
 const char *gw_cuda_version(void);
 
-/* The names of this machine's GPUs, at most `capacity`; their number is returned, 0 without CUDA.
- */
+/* Names this machine's GPUs, at most `capacity`, and returns their number; 0 without CUDA. */
 size_t gw_cuda_devices(char (*names)[GW_GPU_NAME_SIZE], size_t capacity);
 
 #endif

@@ -30,18 +30,12 @@ static bool is_curve(const struct gradweave_curve *curve) {
     return is_time(curve->startup_s) && is_time(curve->per_unit_s) && is_time(curve->per_nlog2n_s);
 }
 
-static enum gw_status check_input(const struct gradweave_network *network,
-                                  const struct gradweave_costs *costs, struct gw_error *error) {
-    if (network->tensor_count == 0) {
-        return gw_fail(error, GW_BAD_INPUT, "tensor_count: expected at least one tensor, got 0");
-    }
-    if (!is_time(network->forward_s) || !is_time(network->update_s)) {
-        return gw_fail(error, GW_BAD_INPUT, "forward_s, update_s: expected finite numbers >= 0");
-    }
-    double total = 0;
+static enum gw_status check_tensors(const struct gradweave_network *network,
+                                    struct gw_error *error) {
+    const uint64_t most = UINT64_C(1) << 53; /* what a double holds exactly */
+    uint64_t total = 0;
     for (size_t i = 0; i < network->tensor_count; i++) {
-        total += (double)network->elements[i];
-        if (network->elements[i] == 0 || total > 0x1p53) {
+        if (network->elements[i] == 0 || network->elements[i] > most - total) {
             return gw_fail(error, GW_BAD_INPUT,
                            "elements[%zu]: expected a positive integer, and at most 2^53 in all",
                            i);
@@ -50,17 +44,36 @@ static enum gw_status check_input(const struct gradweave_network *network,
             return gw_fail(error, GW_BAD_INPUT, "backward_s[%zu]: expected a finite number >= 0",
                            i);
         }
+        total += network->elements[i];
     }
+    if (network->bytes_per_element == 0) {
+        return gw_fail(error, GW_BAD_INPUT, "bytes_per_element: expected at least 1, got 0");
+    }
+    if (total > UINT64_MAX / network->bytes_per_element) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "bytes_per_element: expected less than 2^64 bytes in all, got %u for each "
+                       "of %llu elements",
+                       network->bytes_per_element, (unsigned long long)total);
+    }
+    return GW_OK;
+}
+
+static enum gw_status check_input(const struct gradweave_network *network,
+                                  const struct gradweave_costs *costs, struct gw_error *error) {
+    if (network->tensor_count == 0) {
+        return gw_fail(error, GW_BAD_INPUT, "tensor_count: expected at least one tensor, got 0");
+    }
+    if (!is_time(network->forward_s) || !is_time(network->update_s)) {
+        return gw_fail(error, GW_BAD_INPUT, "forward_s, update_s: expected finite numbers >= 0");
+    }
+    GW_TRY(check_tensors(network, error));
     if (!(costs->density > 0) || costs->density > 1) {
         return gw_fail(error, GW_BAD_INPUT, "density: expected a number in (0, 1], got %g",
                        costs->density);
     }
-    if (!is_curve(&costs->exchange) || (costs->density < 1 && !is_curve(&costs->compress))) {
-        return gw_fail(error, GW_BAD_INPUT, "curves: expected finite coefficients >= 0");
-    }
-    return network->bytes_per_element > 0
+    return is_curve(&costs->exchange) && (costs->density == 1 || is_curve(&costs->compress))
                ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "bytes_per_element: expected at least 1, got 0");
+               : gw_fail(error, GW_BAD_INPUT, "curves: expected finite coefficients >= 0");
 }
 
 static struct gw_curve to_curve(const struct gradweave_curve *curve) {
@@ -141,6 +154,16 @@ static enum gw_status compress(const struct gw_compressor *compressor, const flo
     return status;
 }
 
+/* The message lists the compressors that there are. */
+static enum gw_status refuse_compressor(const char *name, struct gw_error *error) {
+    char names[256] = "";
+    for (size_t i = 0, used = 0; gw_compressors[i] != NULL && used < sizeof names; i++) {
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
+                                 i == 0 ? "" : " or ", gw_compressors[i]->name);
+    }
+    return gw_fail(error, GW_BAD_INPUT, "compressor: expected %s, got \"%s\"", names, name);
+}
+
 enum gradweave_status gradweave_compress(const char *compressor, const float *gradient,
                                          float *residual, size_t n, size_t k,
                                          struct gradweave_entry *entries,
@@ -149,8 +172,7 @@ enum gradweave_status gradweave_compress(const char *compressor, const float *gr
     const struct gw_compressor *found = gw_compressor_find(compressor);
     enum gw_status status = GW_OK;
     if (found == NULL) {
-        status = gw_fail(&failure, GW_BAD_INPUT, "compressor: expected \"topk\", got \"%s\"",
-                         compressor);
+        status = refuse_compressor(compressor, &failure);
     } else if (n == 0 || n > UINT32_MAX || k == 0 || k > n) {
         status = gw_fail(&failure, GW_BAD_INPUT,
                          "n, k: expected 1 <= k <= n < 2^32, got n = %zu, k = %zu", n, k);

@@ -24,8 +24,7 @@ GRADWEAVE_API const char *gradweave_version(void);
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* Every call returns one of these, and on failure leaves a message that says what would be right.
- */
+/* What every call returns; on failure it also leaves a message that says what would be right. */
 enum gradweave_status {
     GRADWEAVE_OK = 0,
     GRADWEAVE_BAD_INPUT = 2,
@@ -48,13 +47,14 @@ struct gradweave_curve {
     double startup_s, per_unit_s, per_nlog2n_s;
 };
 
-/* A network's gradients, tensor 0 first in the forward pass; the backward pass visits them from the
- * last. */
+/*
+ * A network's gradients, in forward order: the backward pass visits them from the last to the
+ * first. backward_s is the time from the gradient before it being ready to this one being ready.
+ */
 struct gradweave_network {
     size_t tensor_count;
-    const uint64_t *elements; /* [tensor_count], each >= 1 */
-    const double
-        *backward_s; /* [tensor_count], from the gradient before it being ready to this one's */
+    const uint64_t *elements; /* [tensor_count], each >= 1, together at most 2^53 */
+    const double *backward_s; /* [tensor_count] */
     double forward_s, update_s;
     unsigned bytes_per_element; /* of a dense exchange; 4 for float */
 };
@@ -96,7 +96,8 @@ struct gradweave_entry {
  * One step of error feedback: residual += gradient, both [n]; the k elements of largest magnitude
  * (ties: the lower index) go to `entries` [k] in ascending index order and are cleared in the
  * residual. What is sent plus what stays is bit for bit what was accumulated. `compressor` is
- * "topk". 1 <= k <= n < 2^32; a NaN is bad input.
+ * "topk". 1 <= k <= n < 2^32; a NaN is bad input, but one that shows only in the sum: when it is
+ * refused, the residual has already been changed.
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_compress(const char *compressor, const float *gradient, float *residual, size_t n,

@@ -1,14 +1,9 @@
-/* The contract's arithmetic: OMGS paper, equations (2)-(9) and (17), with the slips of (9) mended.
- */
+/* The contract's arithmetic: OMGS paper, (2)-(9) and (17), with the slips of (9) mended. */
 #include "planner/planner.h"
 
-static const uint64_t sparse_entry_bytes = 8; /* a 4-byte value and a 4-byte index */
-
 uint64_t gw_planning_bytes(const struct gw_planning *planning, uint64_t n) {
-    if (planning->compress == NULL) {
-        return planning->model->bytes_per_element * n;
-    }
-    return sparse_entry_bytes * gw_elements_kept(n, planning->density);
+    return gw_exchange_bytes(planning->compress != NULL, planning->model->bytes_per_element, n,
+                             planning->density);
 }
 
 double gw_planning_compress_s(const struct gw_planning *planning, uint64_t n) {

@@ -1,8 +1,8 @@
 /*
  * A lower bound on the iteration time over all 2^(L-1) plans, from two relaxations. Write a plan's
  * groups as g = 1..m, with compression c_g, exchange e_g, and R_g the time at which backward has
- * come to the end of group g if nothing were compressed. The communication clock ends no
- * earlier than
+ * come to the end of group g if nothing were compressed. The communication clock ends no earlier
+ * than the later of two times:
  *
  *     A:  R_m + (c_1 + ... + c_m) + e_m   the last exchange follows all compute and compression;
  *     B:  R_1 + c_1 + (e_1 + ... + e_m)   the stream is serial, and waits for the first group.

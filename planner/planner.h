@@ -1,7 +1,6 @@
 /*
- * The planner: which neighbouring tensors should travel together. A policy turns (model, cost
- * curves) into a plan; the plan carries its predicted iteration time and a lower bound that no plan
- * can beat.
+ * The planner: which neighbouring tensors should travel together. A policy turns a model and cost
+ * curves into a plan, with its predicted iteration time and a bound that no plan can beat.
  */
 #ifndef GW_PLANNER_PLANNER_H
 #define GW_PLANNER_PLANNER_H
@@ -19,8 +18,10 @@ struct gw_planning {
     const struct gw_curve *exchange; /* allgather for sparse, allreduce for dense; of bytes */
 };
 
-/* Costs of a group of n elements, in seconds: contract, "Arithmetic". */
+/* What one worker contributes to the exchange of a group of n elements: gw_exchange_bytes. */
 uint64_t gw_planning_bytes(const struct gw_planning *planning, uint64_t n);
+
+/* Costs of a group of n elements, in seconds (contract, "Arithmetic"). */
 double gw_planning_compress_s(const struct gw_planning *planning, uint64_t n);
 double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n);
 

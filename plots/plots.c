@@ -32,11 +32,10 @@ static bool has_pairs(const struct gw_bar *bars, size_t count) {
     return false;
 }
 
-static enum gw_status write_table(const struct gw_bar *bars, size_t count, const char *path,
-                                  struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
+/* The table as text, the caller's to free. */
+static enum gw_status print_table(const struct gw_bar *bars, size_t count, char **text,
+                                  size_t *length, struct gw_error *error) {
+    FILE *stream = open_memstream(text, length);
     if (stream == NULL) {
         return gw_fail_memory(error, "writing a table");
     }
@@ -56,11 +55,12 @@ static enum gw_status write_table(const struct gw_bar *bars, size_t count, const
                       parts->forward_s, parts->backward_s, parts->compress_s, parts->exposed_comm_s,
                       parts->other_s > 0 ? parts->other_s : 0);
     }
-    bool written = fclose(stream) == 0;
-    enum gw_status status = written ? gw_file_write(path, text, length, error)
-                                    : gw_fail_memory(error, "writing a table");
-    free(text);
-    return status;
+    if (fclose(stream) != 0) {
+        free(*text);
+        *text = NULL;
+        return gw_fail_memory(error, "writing a table");
+    }
+    return GW_OK;
 }
 
 static size_t count_labels(const struct gw_bar *bars, size_t count) {
@@ -85,10 +85,12 @@ static void put_text(FILE *stream, const char *name, const char *value) {
     (void)fprintf(stream, "'; ");
 }
 
+/* Our stdout belongs to results: what gnuplot has to say goes to stderr. */
 static enum gw_status run_gnuplot(char *settings, char *script, struct gw_error *error) {
     char *const command[] = {(char *)"gnuplot", (char *)"-e", settings, script, NULL};
     pid_t child = fork();
     if (child == 0) {
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
         execvp(command[0], command);
         _exit(127);
     }
@@ -104,8 +106,16 @@ static enum gw_status run_gnuplot(char *settings, char *script, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status draw(const char *data, const char *title, size_t labels, bool pairs,
-                           const char *picture, char *script, struct gw_error *error) {
+/* Whatever gnuplot is asked to draw. */
+struct drawing {
+    const char *title;
+    size_t labels;
+    bool pairs;
+    char *script;
+};
+
+static enum gw_status draw(const struct drawing *drawing, const char *data, const char *kind,
+                           const char *picture, struct gw_error *error) {
     char *settings = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&settings, &length);
@@ -114,13 +124,46 @@ static enum gw_status draw(const char *data, const char *title, size_t labels, b
     }
     put_text(stream, "data", data);
     put_text(stream, "output", picture);
-    put_text(stream, "kind", ending(picture));
-    put_text(stream, "heading", title);
-    (void)fprintf(stream, "labels=%zu; pairs=%d", labels, pairs);
+    put_text(stream, "kind", kind);
+    put_text(stream, "heading", drawing->title);
+    (void)fprintf(stream, "labels=%zu; pairs=%d", drawing->labels, drawing->pairs);
     bool complete = fclose(stream) == 0;
-    enum gw_status status =
-        complete ? run_gnuplot(settings, script, error) : gw_fail_memory(error, "plotting");
+    enum gw_status status = complete ? run_gnuplot(settings, drawing->script, error)
+                                     : gw_fail_memory(error, "plotting");
     free(settings);
+    return status;
+}
+
+/* The table goes through a file that has no name: nothing of it can be left behind. */
+static enum gw_status draw_table(const struct drawing *drawing, const char *text, size_t length,
+                                 const char *kind, const char *picture, struct gw_error *error) {
+    FILE *table = tmpfile();
+    if (table == NULL || fwrite(text, 1, length, table) != length || fflush(table) != 0) {
+        enum gw_status status =
+            gw_fail(error, GW_FAILED, "a temporary file: cannot be written: %s", strerror(errno));
+        if (table != NULL) {
+            (void)fclose(table);
+        }
+        return status;
+    }
+    char data[32];
+    snprintf(data, sizeof data, "/dev/fd/%d", fileno(table));
+    enum gw_status status = draw(drawing, data, kind, picture, error);
+    (void)fclose(table);
+    return status;
+}
+
+static enum gw_status draw_file(const struct drawing *drawing, const char *text, size_t length,
+                                const char *path, struct gw_error *error) {
+    char *picture = NULL;
+    GW_TRY(gw_file_temporary(path, &picture, error));
+    enum gw_status status = draw_table(drawing, text, length, ending(path), picture, error);
+    if (status == GW_OK) {
+        status = gw_file_replace(picture, path, error);
+    } else {
+        gw_file_discard(picture);
+    }
+    free(picture);
     return status;
 }
 
@@ -128,39 +171,21 @@ enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const 
                                  const char *path, const char *data_path, struct gw_error *error) {
     GW_TRY(gw_plot_check(path, error));
     char *folder = NULL;
-    char *picture = NULL;
-    char *table = NULL;
+    GW_TRY(gw_data_folder(GW_DATA_PLOTS, &folder, error));
     char script[4096];
-    enum gw_status status = gw_data_folder(GW_DATA_PLOTS, &folder, error);
-    if (status == GW_OK) {
-        snprintf(script, sizeof script, "%s/breakdown.gp", folder);
-        status = gw_file_temporary(path, &picture, error);
-    }
-    if (status == GW_OK && asprintf(&table, "%s.csv", picture) < 0) {
-        table = NULL;
-        status = gw_fail_memory(error, "plotting");
-    }
-    if (status == GW_OK) {
-        status = write_table(bars, count, table, error);
-    }
-    if (status == GW_OK) {
-        status = draw(table, title, count_labels(bars, count), has_pairs(bars, count), picture,
-                      script, error);
-    }
-    if (status == GW_OK && data_path != NULL) {
-        status = write_table(bars, count, data_path, error);
-    }
-    if (status == GW_OK) {
-        status = gw_file_replace(picture, path, error);
-    }
-    if (status != GW_OK && picture != NULL) {
-        gw_file_discard(picture);
-    }
-    if (table != NULL) {
-        gw_file_discard(table);
-    }
+    snprintf(script, sizeof script, "%s/breakdown.gp", folder);
     free(folder);
-    free(picture);
-    free(table);
+    struct drawing drawing = {.title = title,
+                              .labels = count_labels(bars, count),
+                              .pairs = has_pairs(bars, count),
+                              .script = script};
+    char *text = NULL;
+    size_t length = 0;
+    GW_TRY(print_table(bars, count, &text, &length, error));
+    enum gw_status status = draw_file(&drawing, text, length, path, error);
+    if (status == GW_OK && data_path != NULL) {
+        status = gw_file_write(data_path, text, length, error);
+    }
+    free(text);
     return status;
 }

@@ -1,5 +1,4 @@
-/* Pictures through gnuplot: the data goes into a table that gnuplot's script reads, and can be kept
- * as CSV. */
+/* Pictures through gnuplot, whose script reads a table that can be kept as CSV. */
 #ifndef GW_PLOTS_PLOTS_H
 #define GW_PLOTS_PLOTS_H
 
@@ -10,7 +9,6 @@
 struct gw_bar {
     const char *label;
     bool measured;
-    double iteration_s;
     struct gw_breakdown breakdown;
 };
 
@@ -19,7 +17,7 @@ enum gw_status gw_plot_check(const char *path, struct gw_error *error);
 
 /*
  * Iteration times, stacked as forward, backward, compression, exposed communication and the rest.
- * `data_path` (or NULL) keeps the table.
+ * `data_path` (or NULL) keeps the table; it is written only once the picture is there.
  */
 enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const char *title,
                                  const char *path, const char *data_path, struct gw_error *error);

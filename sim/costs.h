@@ -4,8 +4,7 @@
 
 #include "algorithms/schedule.h"
 
-/* Fills seconds[operation] for `workers` workers; notes derived curves in `result` (may be NULL).
- */
+/* Fills seconds[operation] for `workers` workers; notes derived curves in `result`, if not NULL. */
 enum gw_status gw_operation_costs(const struct gw_schedule *schedule,
                                   const struct gw_cluster *cluster, size_t workers, double *seconds,
                                   struct gw_result *result, struct gw_error *error);

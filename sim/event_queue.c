@@ -8,15 +8,12 @@ static bool before(const struct gw_event *a, const struct gw_event *b) {
 
 enum gw_status gw_event_push(struct gw_event_queue *queue, struct gw_event event,
                              struct gw_error *error) {
-    if (queue->count == queue->capacity) {
-        size_t capacity = 2 * queue->capacity + 64;
-        struct gw_event *heap = realloc(queue->heap, capacity * sizeof *heap);
-        if (heap == NULL) {
-            return gw_fail_memory(error, "simulating");
-        }
-        queue->heap = heap;
-        queue->capacity = capacity;
+    struct gw_event *heap =
+        gw_grow(queue->heap, queue->count + 1, &queue->capacity, sizeof *queue->heap);
+    if (heap == NULL) {
+        return gw_fail_memory(error, "simulating");
     }
+    queue->heap = heap;
     event.sequence = queue->next_sequence++;
     size_t hole = queue->count++;
     while (hole > 0 && before(&event, &queue->heap[(hole - 1) / 2])) {

@@ -1,5 +1,4 @@
-/* What happens next: a binary heap of events, those of equal time in the order of their scheduling.
- */
+/* What happens next: a binary heap of events; those of equal time come as they were scheduled. */
 #ifndef GW_SIM_EVENT_QUEUE_H
 #define GW_SIM_EVENT_QUEUE_H
 

@@ -1,5 +1,4 @@
-/* The simulator: runs a schedule for P workers in virtual time, event by event, and yields a
- * timeline. */
+/* The simulator: runs a schedule for P workers in virtual time and yields a timeline. */
 #ifndef GW_SIM_SIM_H
 #define GW_SIM_SIM_H
 
@@ -9,9 +8,8 @@
 
 struct gw_simulation {
     size_t workers;
-    const double
-        *slowdown;        /* per worker, factors on compute time (2 = half as fast); NULL: all 1 */
-    double compute_noise; /* standard deviation of the logarithm of each compute time; 0: none */
+    const double *slowdown; /* per worker: factor on compute times (2: half as fast); NULL: all 1 */
+    double compute_noise;   /* standard deviation of the logarithm of each compute time; 0: none */
     uint64_t seed;
     bool every_worker; /* a lane for every worker, even if several behave alike */
 };

@@ -23,7 +23,9 @@ struct gw_simulator {
     double *slowdown; /* per lane */
     double *seconds;  /* per operation */
 
-    /* The schedule turned over: each stream's operations in order, and who waits for an operation.
+    /*
+     * The schedule turned over: each stream's operations in
+     * order, and who waits for an operation.
      */
     size_t *stream_operations[GW_STREAM_COUNT];
     size_t stream_length[GW_STREAM_COUNT];
@@ -58,8 +60,8 @@ static enum gw_status open_lanes(struct gw_simulator *simulator,
     }
     for (size_t worker = 0; worker < simulation->workers; worker++) {
         double slowdown = simulation->slowdown == NULL ? 1 : simulation->slowdown[worker];
-        size_t lane = 0;
-        while (lane < simulator->lane_count && (apart || simulator->slowdown[lane] != slowdown)) {
+        size_t lane = apart ? simulator->lane_count : 0;
+        while (lane < simulator->lane_count && simulator->slowdown[lane] != slowdown) {
             lane++;
         }
         if (lane == simulator->lane_count) {
@@ -185,8 +187,7 @@ enum gw_status gw_simulator_timeline(const struct gw_simulator *simulator, struc
 
 /* ---- running an iteration ------------------------------------------------------------------ */
 
-/* One iteration at work: its own clock starts at 0, whatever came before, so that rounding does not
- * grow. */
+/* One iteration at work. Its clock starts at 0, so that rounding does not grow with iterations. */
 struct run {
     struct gw_simulator *simulator;
     struct gw_timeline *timeline;

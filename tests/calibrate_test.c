@@ -1,5 +1,7 @@
-/* Calibration with ranks as threads of this process: what it measures, how it fits, what it writes
- * down. */
+/*
+ * Calibration with ranks as threads of this process: what it
+ * measures, how it fits, what it writes down.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +49,9 @@ static void run_ranks(struct rank *ranks, int size, void *(*run)(void *)) {
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-/* Rank 1 needs 3 ms, the others 1 ms; and rank 2 comes to each barrier late, which is not to count.
+/*
+ * Rank 1 needs 3 ms, the others 1 ms; and rank 2 comes to each
+ * barrier late, which is not to count.
  */
 static enum gw_status sleep_by_rank(void *context, struct gw_error *error) {
     const struct rank *rank = context;
@@ -72,8 +76,9 @@ static void *measure_sleep(void *argument) {
     late.barrier = late_barrier;
     rank->communicator.transport = &late;
     rank->calibration.max_s_per_point = 0.1;
-    rank->status = gw_measure(&rank->communicator, &rank->calibration, sleep_by_rank, rank,
-                              &rank->measurement, NULL);
+    struct gw_subject subject = {.run = sleep_by_rank, .context = rank};
+    rank->status =
+        gw_measure(&rank->communicator, &rank->calibration, &subject, &rank->measurement, NULL);
     return NULL;
 }
 
@@ -96,6 +101,9 @@ static void the_slowest_rank_counts_and_a_late_one_does_not(void **state) {
 
 /* ---- fitting ------------------------------------------------------------------------------- */
 
+static const enum gw_curve_shape shapes[] = {GW_STRAIGHT, GW_NLOG2N};
+static const struct gw_subject subject = {.size_key = "bytes", .shapes = shapes, .shape_count = 2};
+
 static void make_measurements(struct gw_measurement *out, size_t count, double startup,
                               double per_unit, double kink, double noise) {
     struct gw_random *random = NULL;
@@ -112,13 +120,11 @@ static void make_measurements(struct gw_measurement *out, size_t count, double s
 
 static void a_straight_cost_becomes_a_line(void **state) {
     (void)state;
-    static const enum gw_curve_shape shapes[] = {GW_STRAIGHT, GW_NLOG2N};
     struct gw_measurement measurements[15];
     struct gw_curve curve;
     cJSON *details = NULL;
     make_measurements(measurements, 15, 1e-4, 2e-9, 0, 0.005);
-    assert_int_equal(gw_choose_curve(measurements, 15, shapes, 2, "bytes", &curve, &details, NULL),
-                     GW_OK);
+    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
     assert_int_equal(curve.point_count, 0);
     assert_true(near(curve.fixed_s, 1e-4, 0.02));
     assert_true(near(curve.per_unit_s, 2e-9, 0.02));
@@ -130,13 +136,11 @@ static void a_straight_cost_becomes_a_line(void **state) {
 
 static void a_kinked_cost_stays_points(void **state) {
     (void)state;
-    static const enum gw_curve_shape shapes[] = {GW_STRAIGHT};
     struct gw_measurement measurements[15];
     struct gw_curve curve;
     cJSON *details = NULL;
     make_measurements(measurements, 15, 1e-4, 2e-9, 5e-4, 0);
-    assert_int_equal(gw_choose_curve(measurements, 15, shapes, 1, "bytes", &curve, &details, NULL),
-                     GW_OK);
+    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
     assert_int_equal(curve.point_count, 15);
     for (size_t i = 0; i < 15; i++) {
         assert_true(near(gw_curve_time(&curve, measurements[i].size),

@@ -144,6 +144,10 @@ static const struct {
     {"dense.json", "{'schema': 'gradweave/plan@1', 'model': 'tiny', 'policy': 'single', "
                    "'compressor': 'none', 'density': 1, 'workers': 4, 'groups': [[3, 2, 1, 0]], "
                    "'iteration_s': 1, 'lower_bound_s': 1}"},
+    {"split.json", PLAN_OF("[[3, 2], [1, 0]]")},
+    {"half-floats.json",
+     "{'schema': 'gradweave/model@1', 'name': 'm', 'bytes_per_element': 2, 'forward_s': 1, "
+     "'tensors': [{'name': 'a', 'elements': 1, 'backward_s': 1}]}"},
 };
 
 static const struct refusal bad_input[] = {
@@ -172,7 +176,10 @@ static const struct refusal bad_input[] = {
      "gap.json: groups[1]: expected groups that descend without gaps"},
     {"simulate " TINY " --algo omgs --plan short.json",
      "short.json: groups[0]: expected to begin with tensor 3, the last of model tiny, got 2"},
-    {"simulate " TINY " --algo omgs --plan dense.json", "expected a plan for compressor topk"},
+    {"simulate " TINY " --algo omgs --plan dense.json",
+     "dense.json: algorithm omgs: expected a plan for compressor topk, got one for none"},
+    {"simulate " TINY " --algo topk --plan split.json --trace new.json",
+     "split.json: algorithm topk: expected a plan with one group"},
 
     {"compare absent.json --cluster small.json", "absent.json: cannot be read"},
     {"compare tiny.json --cluster unmeasured.json", "unmeasured.json: collectives.allgather"},
@@ -188,6 +195,15 @@ static const struct refusal bad_input[] = {
     {"validate tiny.json --cluster tiny.json --nodes 2", "tiny.json: schema: expected"},
     {"validate tiny.json --cluster unmeasured.json --nodes 2",
      "unmeasured.json: collectives.allgather: expected a measured curve"},
+    {"validate half-floats.json --cluster small.json --nodes 2",
+     "half-floats.json: execution: expected gradients of 4 bytes an element, got 2"},
+};
+
+static const struct refusal broken_data[] = {
+    {"list", "data/models/broken.json: tensors: expected"},
+    {"list --json", "data/models/broken.json: tensors: expected"},
+    {"list models", "data/models/broken.json: tensors: expected"},
+    {"list models --json", "data/models/broken.json: tensors: expected"},
 };
 
 /* ---- a run that fails ---------------------------------------------------------------------- */
@@ -223,9 +239,10 @@ static size_t count_messages(const char *text) {
 }
 
 /* Whether the command is refused as it should be; says what differs. */
-static bool is_refused(const char *folder, const struct refusal *refusal, int status) {
+static bool is_refused(const char *folder, const char *program, const struct refusal *refusal,
+                       int status) {
     char command[256];
-    (void)snprintf(command, sizeof command, "gradweave %s", refusal->command);
+    (void)snprintf(command, sizeof command, "%s %s", program, refusal->command);
     char *before = list_files(folder);
     struct answer answer = ask(folder, command);
     char *after = list_files(folder);
@@ -249,7 +266,7 @@ static void check_refusals(const char *folder, const struct refusal *refusals, s
                            int status) {
     size_t wrong = 0;
     for (size_t i = 0; i < count; i++) {
-        wrong += !is_refused(folder, &refusals[i], status);
+        wrong += !is_refused(folder, "gradweave", &refusals[i], status);
     }
     assert_int_equal(wrong, 0);
 }
@@ -260,6 +277,26 @@ static void refuses_wrong_usage(void **state) {
 
 static void refuses_bad_input(void **state) {
     check_refusals(*state, bad_input, sizeof bad_input / sizeof *bad_input, 2);
+}
+
+/* A list is whole or is not printed, also if the file that is broken comes late. */
+static void refuses_broken_data(void **state) {
+    const char *folder = *state;
+    size_t wrong = 0;
+    assert_int_equal(mkdir(path_in(folder, "data"), 0777), 0);
+    assert_int_equal(mkdir(path_in(folder, "data/models"), 0777), 0);
+    write_text(folder, "data/models/able.json", tiny_model);
+    write_text(folder, "data/models/broken.json",
+               "{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': 1}");
+    for (size_t i = 0; i < sizeof broken_data / sizeof *broken_data; i++) {
+        wrong +=
+            !is_refused(folder, "/usr/bin/env GRADWEAVE_DATA=data gradweave", &broken_data[i], 2);
+    }
+    (void)unlink(path_in(folder, "data/models/able.json"));
+    (void)unlink(path_in(folder, "data/models/broken.json"));
+    (void)rmdir(path_in(folder, "data/models"));
+    (void)rmdir(path_in(folder, "data"));
+    assert_int_equal(wrong, 0);
 }
 
 static void reports_a_failed_run(void **state) {
@@ -301,9 +338,8 @@ static int make_inputs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_wrong_usage),
-        cmocka_unit_test(refuses_bad_input),
-        cmocka_unit_test(reports_a_failed_run),
+        cmocka_unit_test(refuses_wrong_usage), cmocka_unit_test(refuses_bad_input),
+        cmocka_unit_test(refuses_broken_data), cmocka_unit_test(reports_a_failed_run),
         cmocka_unit_test(reports_a_full_disk),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_folder);

@@ -17,6 +17,7 @@
 #include "support.h"
 
 #define TINY "tiny.json --cluster small.json"
+#define IDLE "idle-model.json --cluster idle-cluster.json"
 #define RESNET50 "resnet50 --cluster p102-1gbe-16"
 
 /* Asks for a document with a command in printf's words. */
@@ -354,6 +355,81 @@ static void traces_every_worker(void **state) {
     free(text);
 }
 
+/* ---- what takes no time --------------------------------------------------------------------- */
+
+static void write_idle_inputs(const char *folder) {
+    write_text(folder, "idle-model.json",
+               "{'schema': 'gradweave/model@1', 'name': 'idle', 'forward_s': 0, 'tensors': ["
+               "{'name': 'a', 'elements': 10, 'backward_s': 0},"
+               "{'name': 'b', 'elements': 20, 'backward_s': 0},"
+               "{'name': 'c', 'elements': 30, 'backward_s': 0}]}");
+    write_text(folder, "idle-cluster.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'idle', 'workers': 2, 'collectives': {"
+               "'allgather': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}],"
+               "'allreduce': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]},"
+               "'compressors': {'topk': {'fixed_s': 0}}}");
+}
+
+/* The place of an entry whose `key` is this text. */
+static int place_of(const cJSON *list, const char *key, const char *text) {
+    int place = 0;
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, list) {
+        if (strncmp(text_at(entry, key), text, strcspn(text, ":")) == 0) {
+            return place;
+        }
+        place++;
+    }
+    print_error("%s: not in the list\n", text);
+    fail();
+    return -1;
+}
+
+static void says_shares_of_nothing(void **state) {
+    static const char *const commands[] = {
+        "gradweave plan " IDLE,
+        "gradweave compare " IDLE,
+        "gradweave simulate " IDLE " --algo omgs",
+    };
+    write_idle_inputs(*state);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct answer answer = ask(*state, commands[i]);
+        assert_int_equal(answer.status, 0);
+        assert_null(strstr(answer.out, "nan"));
+        assert_null(strstr(answer.out, "inf"));
+        forget(&answer);
+    }
+}
+
+/* All take as long: algorithms stay in their table's order, plans with few groups come first. */
+static void ranks_equals_in_the_tables_order(void **state) {
+    write_idle_inputs(*state);
+    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list --json");
+    cJSON *comparison =
+        ask_for(*state, "gradweave/comparison@1", "gradweave compare " IDLE " --json");
+    cJSON *plans = ask_for(*state, "gradweave/plans@1", "gradweave plan " IDLE " --json");
+    int place = 0;
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, item_at(list, "algorithms")) {
+        const cJSON *result = cJSON_GetArrayItem(item_at(comparison, "results"), place++);
+        assert_string_equal(text_at(result, "algorithm"), text_at(entry, "name"));
+        assert_true(number_at(result, "iteration_s") == 0);
+    }
+    int last_groups = 0;
+    int last_place = -1;
+    cJSON_ArrayForEach(entry, item_at(plans, "plans")) {
+        int groups = cJSON_GetArraySize(item_at(entry, "groups"));
+        place = place_of(item_at(list, "policies"), "name", text_at(entry, "policy"));
+        assert_true(groups > last_groups || (groups == last_groups && place > last_place));
+        last_groups = groups;
+        last_place = place;
+    }
+    assert_true(last_groups == 3);
+    cJSON_Delete(plans);
+    cJSON_Delete(comparison);
+    cJSON_Delete(list);
+}
+
 /* ---- plot ---------------------------------------------------------------------------------- */
 
 static void need_gnuplot(void) {
@@ -395,9 +471,8 @@ static void draws_a_validation(void **state) {
     char document[1024];
     (void)snprintf(
         document, sizeof document,
-        "{'schema': 'gradweave/validation@1', 'model': 'tiny', 'workers': 2, 'complete': "
-        "true, 'results': [{'algorithm': 'omgs', 'predicted': %s, 'measured': %s, "
-        "'error': 0}]}",
+        "{'schema': 'gradweave/validation@1', 'model': 'tiny', 'workers': 2, 'complete': true, "
+        "'results': [{'algorithm': 'omgs', 'predicted': %s, 'measured': %s, 'error': 0}]}",
         side, side);
     write_text(*state, "validation.json", document);
     const char *const nothing[] = {NULL};
@@ -427,6 +502,8 @@ int main(void) {
         cmocka_unit_test(repeats_noise_from_its_seed),
         cmocka_unit_test(waits_for_stragglers),
         cmocka_unit_test(traces_every_worker),
+        cmocka_unit_test(says_shares_of_nothing),
+        cmocka_unit_test(ranks_equals_in_the_tables_order),
         cmocka_unit_test(draws_a_prediction),
         cmocka_unit_test(draws_a_validation),
     };

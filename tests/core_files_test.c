@@ -1,4 +1,4 @@
-/* Files that are whole or absent, JSON that comes back as it was, and messages that say where. */
+/* Files that are whole or as they were: what is replaced, what is written through, what is left. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -97,9 +97,6 @@ static void a_folder_is_not_overwritten(void **state) {
     assert_int_equal(count_entries(*state), 1);
     char *temporary = NULL;
     assert_int_equal(gw_file_temporary(path, &temporary, &error), GW_OK);
-    FILE *stream = fopen(temporary, "w");
-    assert_non_null(stream);
-    assert_int_equal(fclose(stream), 0);
     assert_message(gw_file_replace(temporary, path, &error), GW_FAILED,
                    "%s: cannot be written: Is a directory", path);
     assert_int_equal(count_entries(*state), 1);
@@ -127,30 +124,142 @@ static void a_failed_write_leaves_the_old_file(void **state) {
     assert_int_equal(count_entries(*state), 1);
 }
 
-static void a_link_is_written_through(void **state) {
+static bool is_a_link(const char *path) {
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    return S_ISLNK(status.st_mode);
+}
+
+static ino_t inode_of(const char *path) {
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    return status.st_ino;
+}
+
+/* Whoever has the old file open still sees all of it. */
+static void what_a_link_points_to_is_replaced(void **state) {
     const char *target = path_in(*state, "target");
     const char *link = path_in(*state, "link");
+    const char *longer = path_in(*state, "longer");
     assert_int_equal(gw_file_write(target, "old", 3, &error), GW_OK);
     assert_int_equal(symlink("target", link), 0);
-    assert_int_equal(gw_file_write(link, "newer", 5, &error), GW_OK);
+    assert_int_equal(symlink(link, longer), 0);
+    int reader = open(target, O_RDONLY);
+    char seen[4] = "";
+    ino_t before = inode_of(target);
+    assert_int_equal(gw_file_check_target(longer, &error), GW_OK);
+    assert_int_equal(gw_file_write(longer, "newer", 5, &error), GW_OK);
     assert_holds(target, "newer", 5);
-    struct stat status;
-    assert_int_equal(lstat(link, &status), 0);
-    assert_true(S_ISLNK(status.st_mode));
+    assert_true(inode_of(target) != before);
+    assert_int_equal(read(reader, seen, sizeof seen), 3);
+    assert_string_equal(seen, "old");
+    (void)close(reader);
+    assert_true(is_a_link(link) && is_a_link(longer) && !is_a_link(target));
+    assert_int_equal(count_entries(*state), 3);
+}
+
+static void what_a_link_points_to_is_made(void **state) {
+    const char *folder = path_in(*state, "folder");
+    const char *link = path_in(*state, "link");
+    const char *target = path_in(*state, "folder/target");
+    assert_int_equal(mkdir(folder, 0777), 0);
+    assert_int_equal(symlink("folder/target", link), 0);
+    assert_int_equal(gw_file_write(link, "new", 3, &error), GW_OK);
+    assert_holds(target, "new", 3);
+    assert_true(is_a_link(link));
+    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(count_entries(*state), 2);
+    assert_int_equal(unlink(target), 0);
+}
+
+static void links_that_lead_nowhere_are_refused(void **state) {
+    const char *circle = path_in(*state, "circle");
+    const char *missing = path_in(*state, "missing");
+    assert_int_equal(symlink("circle", circle), 0);
+    assert_int_equal(symlink("folder/file", missing), 0);
+    const char *cause[] = {"Too many levels of symbolic links", "No such file or directory"};
+    for (int i = 0; i < 2; i++) {
+        const char *path = i == 0 ? circle : missing;
+        assert_message(gw_file_check_target(path, &error), GW_FAILED, "%s: cannot be written: %s",
+                       path, cause[i]);
+        assert_message(gw_file_write(path, "x", 1, &error), GW_FAILED, "%s: cannot be written: %s",
+                       path, cause[i]);
+    }
     assert_int_equal(count_entries(*state), 2);
 }
 
-static void temporary_names_lie_beside_and_keep_the_ending(void **state) {
-    (void)state;
-    char expected[64];
+static void pipes_are_written_through(void **state) {
+    const char *pipe = path_in(*state, "pipe");
+    const char *link = path_in(*state, "link");
+    assert_int_equal(mkfifo(pipe, 0666), 0);
+    assert_int_equal(symlink("pipe", link), 0);
+    int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    char seen[4] = "";
+    assert_int_equal(gw_file_check_target(link, &error), GW_OK);
+    assert_int_equal(gw_file_write(link, "all", 3, &error), GW_OK);
+    assert_int_equal(read(reader, seen, sizeof seen), 3);
+    assert_string_equal(seen, "all");
+    (void)close(reader);
     char *temporary = NULL;
-    assert_int_equal(gw_file_temporary("a/b/plot.svg", &temporary, &error), GW_OK);
-    (void)snprintf(expected, sizeof expected, "a/b/.gradweave-%ld-plot.svg", (long)getpid());
-    assert_string_equal(temporary, expected);
+    assert_int_equal(gw_file_temporary(link, &temporary, &error), GW_OK);
+    assert_string_equal(temporary, link);
+    assert_int_equal(gw_file_replace(temporary, link, &error), GW_OK);
+    gw_file_discard(temporary);
+    gw_file_discard(pipe);
     free(temporary);
-    assert_int_equal(gw_file_temporary("plot.svg", &temporary, &error), GW_OK);
-    assert_string_equal(temporary, expected + strlen("a/b/"));
-    free(temporary);
+    assert_true(is_a_link(link));
+    assert_int_equal(count_entries(*state), 2);
+    assert_int_equal(gw_file_write("/dev/null", "x", 1, &error), GW_OK);
+}
+
+static void temporary_names_lie_beside_and_keep_the_ending(void **state) {
+    const char *folder = path_in(*state, "b");
+    const char *link = path_in(*state, "link.png");
+    assert_int_equal(mkdir(folder, 0777), 0);
+    assert_int_equal(symlink("b/real.svg", link), 0);
+    const char *paths[] = {path_in(*state, "b/plot.svg"), link, path_in(*state, "b/plot")};
+    const char *endings[] = {".svg", ".svg", ""};
+    for (size_t i = 0; i < 3; i++) {
+        char expected[512];
+        char *temporary = NULL;
+        (void)snprintf(expected, sizeof expected, "%s/.gradweave-%ld-0%s", folder, (long)getpid(),
+                       endings[i]);
+        assert_int_equal(gw_file_temporary(paths[i], &temporary, &error), GW_OK);
+        assert_string_equal(temporary, expected);
+        assert_int_equal(count_entries(folder), 1);
+        gw_file_discard(temporary);
+        free(temporary);
+    }
+    assert_int_equal(count_entries(folder), 0);
+}
+
+/* What lies in a temporary file's way, such as a link that someone else put there, stays. */
+static void temporary_files_are_new(void **state) {
+    char name[64];
+    const char *bait = path_in(*state, "bait");
+    (void)snprintf(name, sizeof name, ".gradweave-%ld-0.json", (long)getpid());
+    assert_int_equal(gw_file_write(bait, "bait", 4, &error), GW_OK);
+    assert_int_equal(symlink("bait", path_in(*state, name)), 0);
+    assert_int_equal(gw_file_write(path_in(*state, "plan.json"), "x", 1, &error), GW_OK);
+    assert_holds(path_in(*state, "plan.json"), "x", 1);
+    assert_holds(bait, "bait", 4);
+    assert_true(is_a_link(path_in(*state, name)));
+    assert_int_equal(count_entries(*state), 3);
+}
+
+static void the_longest_names_are_written(void **state) {
+    const char *endings[] = {".json",
+                             ".an ending that is longer than the names of temporary files"};
+    for (size_t i = 0; i < 2; i++) {
+        char name[256] = "";
+        memset(name, 'x', 255);
+        memcpy(name + 255 - strlen(endings[i]), endings[i], strlen(endings[i]));
+        const char *path = path_in(*state, name);
+        assert_int_equal(gw_file_write(path, "whole", 5, &error), GW_OK);
+        assert_holds(path, "whole", 5);
+        assert_int_equal(count_entries(*state), i + 1);
+    }
 }
 
 static void unreadable_files_are_bad_input(void **state) {
@@ -163,188 +272,6 @@ static void unreadable_files_are_bad_input(void **state) {
                    "%s: cannot be read: Is a directory", (char *)*state);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------- */
-
-static double print_and_parse(double value) {
-    cJSON *document = cJSON_CreateArray();
-    assert_int_equal(gw_json_append(document, cJSON_CreateNumber(value), &error), GW_OK);
-    char *text = NULL;
-    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
-    assert_int_equal(text[strlen(text) - 1], '\n');
-    cJSON_Delete(document);
-    assert_int_equal(gw_json_parse(text, strlen(text), "text", &document, &error), GW_OK);
-    double result = cJSON_GetArrayItem(document, 0)->valuedouble;
-    cJSON_Delete(document);
-    free(text);
-    return result;
-}
-
-static void numbers_come_back_bit_for_bit(void **state) {
-    (void)state;
-    const double values[] = {0.1,
-                             0.1 + 0.2,
-                             1.0 / 3,
-                             2.0 / 3,
-                             1e-9,
-                             2.18896957e-10,
-                             5e-324,
-                             2.2250738585072014e-308,
-                             1.7976931348623157e308,
-                             9007199254740991,
-                             9007199254740992,
-                             4503599627370497,
-                             3000000001,
-                             2147483647,
-                             -2147483648.5,
-                             1e21,
-                             123456789.12345679};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        assert_true(near(print_and_parse(values[i]), values[i], 0));
-    }
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, 1, 1, NULL), GW_OK);
-    for (int trial = 0; trial < 5000; trial++) {
-        uint64_t bits = gw_random_below(random, UINT64_C(1) << 32) << 32 |
-                        gw_random_below(random, UINT64_C(1) << 32);
-        double value;
-        memcpy(&value, &bits, sizeof value);
-        if (isfinite(value)) {
-            assert_true(near(print_and_parse(value), value, 0));
-        }
-        value = gw_random_uniform(random) + 0.001 * gw_random_uniform(random);
-        assert_true(near(print_and_parse(value), value, 0));
-    }
-    gw_random_close(random);
-}
-
-static void printing_changes_nothing(void **state) {
-    const char *text = "{\n\t\"a\":\t[0.30000000000000004, {\n\t\t\t\"b\":\tnull\n\t\t}],\n"
-                       "\t\"c\":\t\"\xc3\xa4\\n\",\n\t\"d\":\t1e-07\n}\n";
-    cJSON *document = NULL;
-    assert_int_equal(gw_json_parse(text, strlen(text), "text", &document, &error), GW_OK);
-    const char *path = path_in(*state, "document.json");
-    for (int round = 0; round < 2; round++) {
-        assert_int_equal(gw_json_write(document, path, &error), GW_OK);
-        assert_holds(path, text, strlen(text));
-    }
-    assert_true(cJSON_IsNumber(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "a"), 0)));
-    cJSON_Delete(document);
-}
-
-static void broken_json_is_located(void **state) {
-    (void)state;
-    const struct {
-        const char *text;
-        size_t line, column;
-    } table[] = {
-        {"", 1, 1},         {"{\"a\": }", 1, 7}, {"{\n  \"a\": 1,\n  \"b\": tru\n}\n", 3, 8},
-        {"{}\n{}\n", 2, 1}, {"[1, 2", 1, 6},     {"[\n\n  1 2]", 3, 5},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        cJSON *document = NULL;
-        assert_message(gw_json_parse(table[i].text, strlen(table[i].text), "f", &document, &error),
-                       GW_BAD_INPUT, "f: line %zu, column %zu: expected valid JSON", table[i].line,
-                       table[i].column);
-        assert_null(document);
-    }
-    cJSON *document = NULL;
-    assert_message(gw_json_parse("{\0}", 3, "f", &document, &error), GW_BAD_INPUT,
-                   "f: expected JSON text, found a zero byte");
-}
-
-/* One document, and what is expected of each of its places. */
-static void places_are_named(void **state) {
-    (void)state;
-    const char *text = "{\"schema\": \"s\", \"a\": [1, {\"b\": -2.5}, true, null, [], "
-                       "\"a string of more than forty characters, which is cut\", 1e999, false]}";
-    const char *descriptions[] = {
-        "1",    "an object",      "true",
-        "null", "an empty array", "\"a string of more than forty characters, ...\"",
-        "inf",  "false"};
-    cJSON *document = NULL;
-    struct gw_json root;
-    assert_int_equal(gw_json_parse(text, strlen(text), "f", &document, &error), GW_OK);
-    assert_int_equal(gw_json_root(document, "f", "s", &root, &error), GW_OK);
-    struct gw_json array = gw_json_member(&root, "a");
-    for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
-        struct gw_json item = gw_json_item(&array, cJSON_GetArrayItem(array.node, (int)i), i);
-        assert_message(gw_json_expected(&item, "this", &error), GW_BAD_INPUT,
-                       "f: a[%zu]: expected this, got %s", i, descriptions[i]);
-    }
-    struct gw_json inner = gw_json_item(&array, cJSON_GetArrayItem(array.node, 1), 1);
-    struct gw_json b = gw_json_member(&inner, "b");
-    double number = 0;
-    assert_message(gw_json_not_negative(&b, &number, &error), GW_BAD_INPUT,
-                   "f: a[1].b: expected a finite number >= 0, got -2.5");
-    struct gw_json nowhere = gw_json_member(&b, "c");
-    assert_message(gw_json_positive(&nowhere, &number, &error), GW_BAD_INPUT,
-                   "f: a[1].b.c: expected a finite number > 0, got nothing");
-    assert_message(gw_json_root(document, "f", "t", &root, &error), GW_BAD_INPUT,
-                   "f: schema: expected \"t\", got \"s\"");
-    assert_message(gw_json_root(array.node, "f", "t", &root, &error), GW_BAD_INPUT,
-                   "f: expected an object, got an array");
-    cJSON_Delete(document);
-}
-
-static void integers_are_exact(void **state) {
-    (void)state;
-    const struct {
-        double value;
-        uint64_t minimum;
-        bool good;
-    } table[] = {{0, 0, true},           {0, 1, false},        {1, 1, true},
-                 {-1, 0, false},         {1.5, 1, false},      {0x1p53, 1, true},
-                 {0x1p53 + 2, 1, false}, {INFINITY, 1, false}, {NAN, 0, false}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        cJSON *node = cJSON_CreateNumber(table[i].value);
-        struct gw_json place = {.node = node, .file = "f"};
-        uint64_t out = 99;
-        enum gw_status status = gw_json_integer(&place, table[i].minimum, &out, &error);
-        assert_int_equal(status, table[i].good ? GW_OK : GW_BAD_INPUT);
-        assert_true(out == (table[i].good ? (uint64_t)table[i].value : 99));
-        cJSON_Delete(node);
-    }
-}
-
-static void members_are_set_and_replaced(void **state) {
-    (void)state;
-    char first[] = "x";
-    char second[] = "y";
-    char *texts[] = {first, second};
-    cJSON *document = cJSON_CreateObject();
-    assert_int_equal(gw_json_put_number(document, "n", 1, &error), GW_OK);
-    assert_int_equal(gw_json_put_text(document, "t", "one", &error), GW_OK);
-    assert_int_equal(gw_json_put_number(document, "n", 2, &error), GW_OK);
-    assert_int_equal(gw_json_put_texts(document, "none", NULL, 0, &error), GW_OK);
-    assert_int_equal(gw_json_put_texts(document, "l", texts, 2, &error), GW_OK);
-    char *text = NULL;
-    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
-    assert_string_equal(text, "{\n\t\"n\":\t2,\n\t\"t\":\t\"one\",\n\t\"l\":\t[\"x\", \"y\"]\n}\n");
-    free(text);
-    cJSON_Delete(document);
-    assert_message(gw_json_put(NULL, "n", NULL, &error), GW_FAILED,
-                   "out of memory while building JSON");
-}
-
-/* ---- errors -------------------------------------------------------------------------------- */
-
-static void errors_keep_what_fits(void **state) {
-    (void)state;
-    assert_int_equal(gw_fail(NULL, GW_FAILED, "nobody listens"), GW_FAILED);
-    gw_error_prefix(NULL, "nobody");
-    assert_message(gw_fail(&error, GW_BAD_INPUT, "%d of %s", 3, "it"), GW_BAD_INPUT, "3 of it");
-    gw_error_prefix(&error, "rank 2");
-    assert_string_equal(error.message, "rank 2: 3 of it");
-    char text[1000];
-    memset(text, 'x', sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    (void)gw_fail(&error, GW_FAILED, "%s", text);
-    assert_int_equal(strlen(error.message), sizeof error.message - 1);
-    gw_error_prefix(&error, "rank 2");
-    assert_int_equal(strlen(error.message), sizeof error.message - 1);
-    assert_memory_equal(error.message, "rank 2: xxx", 11);
-}
-
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void) {
@@ -354,16 +281,14 @@ int main(void) {
         IN_A_FOLDER(a_missing_folder_is_named),
         IN_A_FOLDER(a_folder_is_not_overwritten),
         IN_A_FOLDER(a_failed_write_leaves_the_old_file),
-        IN_A_FOLDER(a_link_is_written_through),
-        cmocka_unit_test(temporary_names_lie_beside_and_keep_the_ending),
+        IN_A_FOLDER(what_a_link_points_to_is_replaced),
+        IN_A_FOLDER(what_a_link_points_to_is_made),
+        IN_A_FOLDER(links_that_lead_nowhere_are_refused),
+        IN_A_FOLDER(pipes_are_written_through),
+        IN_A_FOLDER(temporary_files_are_new),
+        IN_A_FOLDER(the_longest_names_are_written),
+        IN_A_FOLDER(temporary_names_lie_beside_and_keep_the_ending),
         IN_A_FOLDER(unreadable_files_are_bad_input),
-        cmocka_unit_test(numbers_come_back_bit_for_bit),
-        IN_A_FOLDER(printing_changes_nothing),
-        cmocka_unit_test(broken_json_is_located),
-        cmocka_unit_test(places_are_named),
-        cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(members_are_set_and_replaced),
-        cmocka_unit_test(errors_keep_what_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -409,6 +409,34 @@ static void units_as_a_person_would_write_them(void **state) {
     }
 }
 
+/* ---- arrays -------------------------------------------------------------------------------- */
+
+static void arrays_grow(void **state) {
+    (void)state;
+    size_t capacity = 0;
+    size_t moves = 0;
+    size_t *items = NULL;
+    for (size_t i = 0; i < 10000; i++) {
+        size_t before = capacity;
+        items = gw_grow(items, i + 1, &capacity, sizeof *items);
+        assert_non_null(items);
+        assert_true(capacity > i);
+        moves += capacity != before;
+        items[i] = i;
+    }
+    assert_true(moves < 15);
+    size_t before = capacity;
+    assert_ptr_equal(gw_grow(items, capacity, &capacity, sizeof *items), items);
+    assert_null(gw_grow(items, SIZE_MAX / 4, &capacity, sizeof *items));
+    assert_int_equal(capacity, before);
+    for (size_t i = 0; i < 10000; i++) {
+        assert_int_equal(items[i], i);
+    }
+    items = gw_grow(items, 5 * before, &capacity, sizeof *items);
+    assert_true(capacity >= 5 * before);
+    free(items);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_straight_curve),
@@ -427,6 +455,7 @@ int main(void) {
         cmocka_unit_test(random_numbers_follow_from_seed_and_stream),
         cmocka_unit_test(random_numbers_keep_to_their_bounds),
         cmocka_unit_test(units_as_a_person_would_write_them),
+        cmocka_unit_test(arrays_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,19 +86,34 @@ static void calibrates_what_plan_and_simulate_read(void **state) {
     free(text);
 }
 
-/* Ctrl-C goes to the process group: what was there stays, and nothing else is left. */
-static void leaves_files_alone_when_interrupted(void **state) {
-    need_mpi();
+/* Whether the process is there and is no zombie: those have no command line. */
+static bool is_running(pid_t process) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)process);
+    FILE *stream = fopen(path, "r");
+    bool running = stream != NULL && fgetc(stream) != EOF;
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    return running;
+}
+
+/* What was there stays, nothing else is left, and no rank goes on. */
+static void interrupt(const char *folder, bool group) {
     pid_t ranks[2];
-    write_text(*state, "kept.json", "what was there before");
-    char *before = list_files(*state);
+    write_text(folder, "kept.json", "what was there before");
+    char *before = list_files(folder);
     struct running calibration =
-        start(*state, "gradweave calibrate --nodes 2 --out kept.json " ENDLESS);
+        start(folder, "gradweave calibrate --nodes 2 --out kept.json " ENDLESS);
     find_ranks(calibration.process, 2, ranks);
     (void)usleep(500000);
-    assert_int_equal(kill(-calibration.process, SIGINT), 0);
+    assert_int_equal(kill(group ? -calibration.process : calibration.process, SIGINT), 0);
     struct answer answer = finish(&calibration, 10);
-    char *after = list_files(*state);
+    (void)usleep(500000);
+    for (size_t r = 0; r < 2; r++) {
+        assert_false(is_running(ranks[r]));
+    }
+    char *after = list_files(folder);
     assert_int_equal(answer.status, 3);
     assert_string_equal(answer.out, "");
     assert_non_null(strstr(answer.err, "interrupted"));
@@ -106,6 +121,13 @@ static void leaves_files_alone_when_interrupted(void **state) {
     forget(&answer);
     free(before);
     free(after);
+}
+
+/* Ctrl-C reaches the whole process group, a job manager's signal this process alone. */
+static void leaves_files_alone_when_interrupted(void **state) {
+    need_mpi();
+    interrupt(*state, true);
+    interrupt(*state, false);
 }
 
 /* ---- validate ------------------------------------------------------------------------------ */

@@ -61,6 +61,22 @@ static void refuses_what_makes_no_sense(void **state) {
     assert_int_equal(gradweave_plan(&network, &sparse, "magic", last_tensor, &plan, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_non_null(strstr(error.message, "expected one of per-tensor"));
+    static const uint64_t most[] = {1, 1, 1, (UINT64_C(1) << 53) - 3};
+    static const uint64_t more[] = {1, 1, 1, (UINT64_C(1) << 53) - 2};
+    struct gradweave_network large = network;
+    large.elements = most;
+    large.bytes_per_element = 2047;
+    assert_int_equal(gradweave_plan(&large, &sparse, "single", last_tensor, &plan, &error),
+                     GRADWEAVE_OK);
+    large.bytes_per_element = 2048;
+    assert_int_equal(gradweave_plan(&large, &sparse, "single", last_tensor, &plan, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "bytes_per_element: expected less than 2^64 bytes"));
+    large.elements = more;
+    large.bytes_per_element = 4;
+    assert_int_equal(gradweave_plan(&large, &sparse, "single", last_tensor, &plan, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "elements[3]: expected a positive integer"));
     struct gradweave_network empty = network;
     empty.tensor_count = 0;
     assert_int_equal(gradweave_plan(&empty, &sparse, "omgs", last_tensor, &plan, NULL),
@@ -86,6 +102,11 @@ static void compresses_with_memory(void **state) {
     assert_int_equal(gradweave_compress("magic", gradient, residual, 5, 2, entries, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_string_equal(error.message, "compressor: expected \"topk\", got \"magic\"");
+    static const float broken[] = {0.5f, NAN};
+    float changed[2] = {1, 0};
+    assert_int_equal(gradweave_compress("topk", broken, changed, 2, 1, entries, NULL),
+                     GRADWEAVE_BAD_INPUT);
+    assert_true(changed[0] == 1.5f);
 }
 
 int main(void) {

@@ -27,8 +27,10 @@ static inline double power_between(struct gw_random *random, double low, double 
     return exp(between(random, log(low), log(high)));
 }
 
-/* Times at `count` sizes up to `largest`, where they are about `scale_s`: rising, bent or at
- * random. */
+/*
+ * Times at `count` sizes up to `largest`, where they are about
+ * `scale_s`: rising, bent or at random.
+ */
 static inline void make_points(struct gw_random *random, double largest, double scale_s,
                                struct gw_curve_point *points, struct gw_curve *out) {
     const double bends[] = {0.3, 1, 1.7};

@@ -76,7 +76,9 @@ static double exchange_s(const struct planning_case *x, uint64_t d) {
     return d == 0 ? 0 : gw_planning_exchange_s(&x->planning, d);
 }
 
-/* When each tensor is ready, and when the exchange of what it holds starts, for the present groups.
+/*
+ * When each tensor is ready, and when the exchange of what it
+ * holds starts, for the present groups.
  */
 static void recompute_starts(const struct planning_case *x, const uint64_t *d, double *ready_s,
                              double *start_s) {
@@ -210,7 +212,9 @@ static void assert_described(const struct gw_plan *plan, const struct planning_c
     assert_true(plan->lower_bound_s <= plan->iteration_s);
 }
 
-/* How often the policy merged some but not all of three tensors or more: without, a test is empty.
+/*
+ * How often the policy merged some but not all of three
+ * tensors or more: without, a test is empty.
  */
 static size_t compare(const char *name, definition *define, bool has_argument, uint64_t stream,
                       int trials) {
@@ -282,8 +286,10 @@ static void plans_omgs(void **state) {
 
 /* ---- published group counts ---------------------------------------------------------------- */
 
-/* OMGS paper, Table V: MGS-SGD merges below 8192 elements, LAGS-SGD not at all, TopK-SGD
- * everything. */
+/*
+ * OMGS paper, Table V: MGS-SGD merges below 8192 elements,
+ * LAGS-SGD not at all, TopK-SGD everything.
+ */
 static void group_counts_are_the_published_ones(void **state) {
     (void)state;
     const char *policies[] = {"threshold:8192", "per-tensor", "single"};

@@ -118,7 +118,9 @@ static void the_arithmetic_by_hand(void **state) {
 
 /* ---- the lower bound ----------------------------------------------------------------------- */
 
-/* The best of all 2^(L-1) plans, and what every plan must take by either of two simple arguments.
+/*
+ * The best of all 2^(L-1) plans, and what every plan must
+ * take by either of two simple arguments.
  */
 struct exhaustive {
     double optimum_s;

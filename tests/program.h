@@ -69,7 +69,9 @@ const char *text_at(const cJSON *document, const char *path);
 /* An iteration_s, and a breakdown that adds up to it. */
 void check_times(const cJSON *result);
 
-/* A Chrome trace in the folder, with a named process and spans of time for each worker, no others.
+/*
+ * A Chrome trace in the folder, with a named process and spans
+ * of time for each worker, no others.
  */
 void check_trace(const char *folder, const char *name, size_t workers);
 

@@ -303,10 +303,16 @@ static void a_schedule_that_waits_for_itself_is_reported(void **state) {
     struct gw_simulator *simulator = NULL;
     struct gw_timeline timeline;
     struct gw_error error = {0};
-    size_t later = 1;
+    size_t first = 0;
     struct gw_operation operation = {.kind = GW_BACKWARD, .stream = GW_STREAM_COMPUTE};
-    assert_int_equal(gw_schedule_add(&schedule, operation, &later, 1, NULL, NULL), GW_OK);
+    assert_int_equal(gw_schedule_add(&schedule, operation, &first, 1, NULL, &error), GW_FAILED);
+    assert_non_null(strstr(error.message, "expected it to depend on operations before it, got 0"));
     assert_int_equal(gw_schedule_add(&schedule, operation, NULL, 0, NULL, NULL), GW_OK);
+    assert_int_equal(gw_schedule_add(&schedule, operation, &first, 1, NULL, NULL), GW_OK);
+    schedule.operations[0].first_dependency = schedule.operations[1].first_dependency;
+    schedule.operations[0].dependency_count = 1;
+    schedule.operations[1].dependency_count = 0;
+    schedule.dependencies[schedule.operations[0].first_dependency] = 1;
     assert_int_equal(gw_cluster_create(&cluster, "empty", 1, 1, NULL), GW_OK);
     struct gw_simulation simulation = {.workers = 1};
     assert_int_equal(gw_simulator_open(&simulator, &schedule, &cluster, &simulation, NULL, NULL),
@@ -342,27 +348,64 @@ static void events_come_in_order_of_time_then_of_scheduling(void **state) {
     gw_random_close(random);
 }
 
-static void a_million_workers_cost_what_one_does(void **state) {
+/* The times that operations take must not depend on how many workers there are. */
+static void give_both_counts_one_curve(struct scene *scene, const struct gw_algorithm *algorithm,
+                                       size_t few, size_t many) {
+    const struct gw_curve curve = {.fixed_s = 1e-3, .per_unit_s = 1e-9};
+    const size_t workers[] = {few, many};
+    gw_cluster_free(&scene->cluster);
+    assert_int_equal(gw_cluster_create(&scene->cluster, "two sizes", many, 1, NULL), GW_OK);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(gw_cluster_add_collective(&scene->cluster, algorithm->exchange, workers[i],
+                                                   curve, NULL, NULL),
+                         GW_OK);
+    }
+    assert_int_equal(
+        gw_cluster_add_compressor(&scene->cluster, algorithm->compressor, curve, NULL, NULL),
+        GW_OK);
+}
+
+static size_t count_lanes(const struct gw_schedule *schedule, const struct scene *scene,
+                          const struct gw_simulation *simulation, size_t *workers_of_first) {
+    struct gw_simulator *simulator = NULL;
+    struct gw_timeline timeline;
+    assert_int_equal(
+        gw_simulator_open(&simulator, schedule, &scene->cluster, simulation, NULL, NULL), GW_OK);
+    assert_int_equal(gw_simulator_timeline(simulator, &timeline, NULL), GW_OK);
+    size_t count = timeline.lane_count;
+    *workers_of_first = timeline.lanes[0].workers;
+    gw_timeline_free(&timeline);
+    gw_simulator_close(simulator);
+    return count;
+}
+
+static void a_million_workers_cost_what_two_do(void **state) {
     (void)state;
+    enum { few = 2, many = 1 << 20, noisy = 1000 };
     struct scene scene;
     struct gw_random *random = NULL;
     struct gw_schedule schedule;
     const struct gw_algorithm *algorithm = NULL;
-    assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
+    size_t workers = 0;
+    assert_int_equal(gw_algorithm_find("omgs", &algorithm, NULL), GW_OK);
     assert_int_equal(gw_random_open(&random, seed, 5, NULL), GW_OK);
     open_scene(&scene, random, algorithm);
+    give_both_counts_one_curve(&scene, algorithm, few, many);
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
                      GW_OK);
-    struct gw_simulation simulation = {.workers = 1 << 20};
-    struct gw_simulator *simulator = NULL;
-    struct gw_timeline timeline;
-    assert_int_equal(
-        gw_simulator_open(&simulator, &schedule, &scene.cluster, &simulation, NULL, NULL), GW_OK);
-    assert_int_equal(gw_simulator_timeline(simulator, &timeline, NULL), GW_OK);
-    assert_int_equal(timeline.lane_count, 1);
-    assert_int_equal(timeline.lanes[0].workers, 1 << 20);
-    gw_timeline_free(&timeline);
-    gw_simulator_close(simulator);
+    struct gw_simulation simulation = {.workers = many};
+    assert_int_equal(count_lanes(&schedule, &scene, &simulation, &workers), 1);
+    assert_int_equal(workers, many);
+    struct gw_measure of_many = simulate(&schedule, &scene, &simulation, 0);
+    simulation.workers = few;
+    struct gw_measure of_few = simulate(&schedule, &scene, &simulation, 0);
+    assert_memory_equal(&of_many, &of_few, sizeof of_few);
+    assert_true(of_many.iteration_s > 0 && of_many.comm_s > 0);
+    simulation.workers = noisy;
+    simulation.compute_noise = 0.1;
+    assert_int_equal(count_lanes(&schedule, &scene, &simulation, &workers), noisy);
+    assert_int_equal(workers, 1);
+    (void)simulate(&schedule, &scene, &simulation, 0);
     gw_schedule_free(&schedule);
     close_scene(&scene);
     gw_random_close(random);
@@ -376,7 +419,7 @@ int main(void) {
         cmocka_unit_test(noise_has_mean_one),
         cmocka_unit_test(a_schedule_that_waits_for_itself_is_reported),
         cmocka_unit_test(events_come_in_order_of_time_then_of_scheduling),
-        cmocka_unit_test(a_million_workers_cost_what_one_does),
+        cmocka_unit_test(a_million_workers_cost_what_two_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

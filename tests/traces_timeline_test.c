@@ -1,5 +1,7 @@
-/* Timelines: where the time went, traces that come back, spans that cannot be, and results over
- * them. */
+/*
+ * Timelines: where the time went, traces that come back, spans
+ * that cannot be, and results over them.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,6 +71,17 @@ static void a_breakdown_by_hand(void **state) {
     assert_true(near(measure.breakdown.other_s, (1.5 + 3 * 2) / 4, 0));
     assert_true(near(measure.comm_s, (3.75 + 3 * 6) / 4, 0));
     assert_true(near(sum_of_parts(&measure.breakdown), 10, 0));
+    gw_timeline_free(&timeline);
+}
+
+static void no_iteration_cannot_be_measured(void **state) {
+    (void)state;
+    struct gw_timeline timeline;
+    struct gw_measure measure;
+    make_timeline(&timeline);
+    gw_timeline_clear(&timeline);
+    assert_int_equal(gw_timeline_measure(&timeline, &measure, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "timeline: expected an iteration to measure, got none");
     gw_timeline_free(&timeline);
 }
 
@@ -210,6 +223,23 @@ static void a_timeline_comes_back(void **state) {
     gw_timeline_free(&again);
 }
 
+static void lanes_in_any_order_come_back(void **state) {
+    enum { LANES = 500 };
+    const char *path = path_in(*state, "trace.json");
+    struct gw_timeline timeline;
+    struct gw_timeline again;
+    assert_int_equal(gw_timeline_create(&timeline, LANES, &error), GW_OK);
+    for (size_t lane = 0; lane < LANES; lane++) {
+        timeline.lanes[lane].worker = lane * 7 % LANES * 3; /* 7 is prime to 500: all different */
+        add(&timeline, lane, GW_FORWARD, 0, (double)lane);
+    }
+    assert_int_equal(gw_timeline_write(&timeline, path, &error), GW_OK);
+    assert_int_equal(gw_timeline_read(path, &again, &error), GW_OK);
+    assert_same_timeline(&timeline, &again);
+    gw_timeline_free(&timeline);
+    gw_timeline_free(&again);
+}
+
 /* What a viewer of Chrome traces needs: names of processes and threads, times in microseconds. */
 static void a_trace_is_one_that_viewers_open(void **state) {
     const char *path = path_in(*state, "trace.json");
@@ -257,6 +287,8 @@ static void bad_traces_are_refused(void **state) {
         {TRACE("[[0, 0]]", "{}"), "otherData.lanes[0][1]: expected a positive integer, got 0"},
         {TRACE("[[1e300, 1]]", "{}"),
          "otherData.lanes[0][0]: expected an integer >= 0, got 1e+300"},
+        {TRACE("[[3, 1], [0, 1], [3, 2]]", "{}"),
+         "otherData.lanes: expected every worker at most once, got an array"},
         {TRACE("[[0, 1]]", "{}"), "traceEvents[1].ph: expected a string, got nothing"},
         {TRACE("[[0, 1]]", SPAN("1", "0", "forward", "0", "")),
          "traceEvents[1].pid: expected one of the workers in otherData.lanes, got 1"},
@@ -353,9 +385,11 @@ static void results_are_means(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_breakdown_by_hand),
+        cmocka_unit_test(no_iteration_cannot_be_measured),
         cmocka_unit_test(breakdowns_of_random_timelines),
         cmocka_unit_test(impossible_spans_are_refused),
         IN_A_FOLDER(a_timeline_comes_back),
+        IN_A_FOLDER(lanes_in_any_order_come_back),
         IN_A_FOLDER(a_trace_is_one_that_viewers_open),
         IN_A_FOLDER(bad_traces_are_refused),
         cmocka_unit_test(timelines_are_appended_and_cleared),

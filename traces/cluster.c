@@ -229,16 +229,25 @@ static enum gw_status put_document(const struct gw_cluster *cluster, cJSON *docu
     return GW_OK;
 }
 
-enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *path,
-                                struct gw_error *error) {
-    cJSON *document = entry_object(cluster->kept);
-    if (document == NULL) {
+enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
+                                   struct gw_error *error) {
+    *out = entry_object(cluster->kept);
+    if (*out == NULL) {
         return gw_fail_memory(error, "writing a cluster");
     }
-    enum gw_status status = put_document(cluster, document, error);
-    if (status == GW_OK) {
-        status = gw_json_write(document, path, error);
+    enum gw_status status = put_document(cluster, *out, error);
+    if (status != GW_OK) {
+        cJSON_Delete(*out);
+        *out = NULL;
     }
+    return status;
+}
+
+enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *path,
+                                struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_cluster_document(cluster, &document, error));
+    enum gw_status status = gw_json_write(document, path, error);
     cJSON_Delete(document);
     return status;
 }

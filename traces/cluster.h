@@ -31,9 +31,13 @@ struct gw_cluster {
 enum gw_status gw_cluster_read(const char *path, struct gw_cluster *out, struct gw_error *error);
 enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,
                                 struct gw_cluster *out, struct gw_error *error);
+void gw_cluster_free(struct gw_cluster *cluster);
+
+/* The cluster as a document (the caller's), and into a file. */
+enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
+                                   struct gw_error *error);
 enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *path,
                                 struct gw_error *error);
-void gw_cluster_free(struct gw_cluster *cluster);
 
 /*
  * For those who measure. The curve and `details` (an object of further keys, or NULL) become the

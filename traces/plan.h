@@ -36,8 +36,10 @@ void gw_plan_free(struct gw_plan *plan);
 enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct gw_error *error);
 enum gw_status gw_plan_write(const struct gw_plan *plan, const char *path, struct gw_error *error);
 
-/* Fails unless the plan is for a model of that name and covers exactly its tensors; `path` names
- * the plan in the message. */
+/*
+ * Fails unless the plan is for a model of that name and covers exactly its tensors. In the message,
+ * `path` names the plan.
+ */
 enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *model,
                              const char *path, struct gw_error *error);
 

@@ -31,23 +31,10 @@ enum gw_status gw_timeline_create(struct gw_timeline *out, size_t lane_count,
     return GW_OK;
 }
 
-/* Room for one more item of `size` bytes; returns the array, or NULL. */
-static void *grow(void *items, size_t count, size_t *capacity, size_t size) {
-    if (count < *capacity) {
-        return items;
-    }
-    size_t larger = *capacity == 0 ? 64 : 2 * *capacity;
-    void *moved = realloc(items, larger * size);
-    if (moved != NULL) {
-        *capacity = larger;
-    }
-    return moved;
-}
-
 enum gw_status gw_timeline_add(struct gw_timeline *timeline, struct gw_span span,
                                struct gw_error *error) {
-    struct gw_span *spans = grow(timeline->spans, timeline->span_count, &timeline->span_capacity,
-                                 sizeof *timeline->spans);
+    struct gw_span *spans = gw_grow(timeline->spans, timeline->span_count + 1,
+                                    &timeline->span_capacity, sizeof *timeline->spans);
     if (spans == NULL) {
         return gw_fail_memory(error, "recording a timeline");
     }
@@ -59,8 +46,8 @@ enum gw_status gw_timeline_add(struct gw_timeline *timeline, struct gw_span span
 enum gw_status gw_timeline_add_iteration(struct gw_timeline *timeline, double start_s, double end_s,
                                          struct gw_error *error) {
     struct gw_iteration *iterations =
-        grow(timeline->iterations, timeline->iteration_count, &timeline->iteration_capacity,
-             sizeof *timeline->iterations);
+        gw_grow(timeline->iterations, timeline->iteration_count + 1, &timeline->iteration_capacity,
+                sizeof *timeline->iterations);
     if (iterations == NULL) {
         return gw_fail_memory(error, "recording a timeline");
     }
@@ -100,8 +87,7 @@ void gw_timeline_free(struct gw_timeline *timeline) {
 
 /* ---- checking and measuring ---------------------------------------------------------------- */
 
-/* Span indices sorted by lane and stream, otherwise in their order: row r is first[r] ..
- * first[r+1]. */
+/* Indices of spans by lane and stream, otherwise in their order: row r is first[r]..first[r+1]. */
 struct rows {
     size_t *first, *order;
 };
@@ -187,6 +173,9 @@ static double uncovered(const struct gw_timeline *timeline, const struct rows *r
 
 enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw_measure *out,
                                    struct gw_error *error) {
+    if (timeline->iteration_count == 0) {
+        return gw_fail(error, GW_BAD_INPUT, "timeline: expected an iteration to measure, got none");
+    }
     struct rows rows;
     GW_TRY(sort_rows(timeline, &rows, error));
     double total[GW_ACTIVITY_COUNT] = {0};

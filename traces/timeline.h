@@ -1,7 +1,6 @@
 /*
  * What happened when: spans on the streams of workers, in virtual time (sim) or real time (exec).
- * Both write the same timeline, so breakdowns and traces of a prediction and of its measurement
- * compare.
+ * Both write the same timeline, so that a prediction and its measurement compare.
  */
 #ifndef GW_TRACES_TIMELINE_H
 #define GW_TRACES_TIMELINE_H
@@ -75,14 +74,13 @@ enum gw_status gw_timeline_check(const struct gw_timeline *timeline, struct gw_e
 
 /*
  * Chrome trace format, as ui.perfetto.dev opens it: one process per worker, one thread per stream,
- * "schema": "gradweave/timeline@1" in otherData. Reading takes back what writing wrote.
+ * and "schema": "gradweave/timeline@1" in otherData. Reading takes back what writing wrote.
  */
 enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
                                  struct gw_error *error);
 enum gw_status gw_timeline_read(const char *path, struct gw_timeline *out, struct gw_error *error);
 
-/* Where an iteration's time went; the parts add up to its length. Means over workers, in seconds.
- */
+/* Where an iteration's time went: means over workers, which add up to its length. */
 struct gw_breakdown {
     double forward_s, backward_s, compress_s;
     double exposed_comm_s; /* communication stream busy or waiting while the compute stream idles */
@@ -95,7 +93,7 @@ struct gw_measure {
     double comm_s; /* exchanges, without waiting where waiting is known */
 };
 
-/* Measures the timeline's only iteration; O(spans). */
+/* Measures the timeline's only iteration, or fails if there is none; O(spans). */
 enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw_measure *out,
                                    struct gw_error *error);
 

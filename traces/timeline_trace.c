@@ -122,6 +122,44 @@ enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char 
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+/* Which lane shows a worker. */
+struct place {
+    uint64_t worker;
+    size_t lane;
+};
+
+struct reader {
+    struct gw_timeline *timeline;
+    struct place *places; /* of all lanes, by worker */
+};
+
+static int by_worker(const void *a, const void *b) {
+    const struct place *x = a;
+    const struct place *y = b;
+    return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+/* Each worker has one lane, so that spans can be told apart. */
+static enum gw_status sort_lanes(const struct gw_json *lanes, struct reader *reader,
+                                 struct gw_error *error) {
+    size_t count = reader->timeline->lane_count;
+    reader->places = calloc(count, sizeof *reader->places);
+    if (reader->places == NULL) {
+        return gw_fail_memory(error, "reading a timeline");
+    }
+    for (size_t lane = 0; lane < count; lane++) {
+        reader->places[lane] =
+            (struct place){.worker = reader->timeline->lanes[lane].worker, .lane = lane};
+    }
+    qsort(reader->places, count, sizeof *reader->places, by_worker);
+    for (size_t i = 1; i < count; i++) {
+        if (reader->places[i].worker == reader->places[i - 1].worker) {
+            return gw_json_expected(lanes, "every worker at most once", error);
+        }
+    }
+    return GW_OK;
+}
+
 static enum gw_status read_pair(const struct gw_json *place, double pair[2],
                                 struct gw_error *error) {
     if (!cJSON_IsArray(place->node) || cJSON_GetArraySize(place->node) != 2) {
@@ -134,8 +172,9 @@ static enum gw_status read_pair(const struct gw_json *place, double pair[2],
     return GW_OK;
 }
 
-static enum gw_status read_lanes(const struct gw_json *other, struct gw_timeline *timeline,
+static enum gw_status read_lanes(const struct gw_json *other, struct reader *reader,
                                  struct gw_error *error) {
+    struct gw_timeline *timeline = reader->timeline;
     struct gw_json lanes = gw_json_member(other, "lanes");
     GW_TRY(gw_json_array(&lanes, error));
     size_t count = (size_t)cJSON_GetArraySize(lanes.node);
@@ -158,7 +197,7 @@ static enum gw_status read_lanes(const struct gw_json *other, struct gw_timeline
         timeline->lanes[index++] =
             (struct gw_lane){.worker = (size_t)worker, .workers = (size_t)workers};
     }
-    return GW_OK;
+    return sort_lanes(&lanes, reader, error);
 }
 
 static enum gw_status read_iterations(const struct gw_json *other, struct gw_timeline *timeline,
@@ -190,17 +229,18 @@ static enum gw_status read_activity(const struct gw_json *event, enum gw_activit
     return gw_json_expected(&category, "the name of an activity", error);
 }
 
-static enum gw_status read_lane(const struct gw_json *event, const struct gw_timeline *timeline,
+static enum gw_status read_lane(const struct gw_json *event, const struct reader *reader,
                                 size_t *out, struct gw_error *error) {
     struct gw_json process = gw_json_member(event, "pid");
-    uint64_t worker = 0;
-    GW_TRY(gw_json_integer(&process, 0, &worker, error));
-    for (*out = 0; *out < timeline->lane_count; (*out)++) {
-        if (timeline->lanes[*out].worker == worker) {
-            return GW_OK;
-        }
+    struct place key = {0};
+    GW_TRY(gw_json_integer(&process, 0, &key.worker, error));
+    const struct place *found = bsearch(&key, reader->places, reader->timeline->lane_count,
+                                        sizeof *reader->places, by_worker);
+    if (found == NULL) {
+        return gw_json_expected(&process, "one of the workers in otherData.lanes", error);
     }
-    return gw_json_expected(&process, "one of the workers in otherData.lanes", error);
+    *out = found->lane;
+    return GW_OK;
 }
 
 /* The label becomes the timeline's. */
@@ -218,7 +258,7 @@ static enum gw_status read_label(const struct gw_json *arguments, struct gw_time
     return GW_OK;
 }
 
-static enum gw_status read_span(const struct gw_json *event, struct gw_timeline *timeline,
+static enum gw_status read_span(const struct gw_json *event, const struct reader *reader,
                                 struct gw_error *error) {
     struct gw_json arguments = gw_json_member(event, "args");
     struct gw_json thread = gw_json_member(event, "tid");
@@ -230,7 +270,7 @@ static enum gw_status read_span(const struct gw_json *event, struct gw_timeline 
     struct gw_span span = {.group = GW_NO_GROUP};
     uint64_t stream = 0;
     double duration_us = 0;
-    GW_TRY(read_lane(event, timeline, &span.lane, error));
+    GW_TRY(read_lane(event, reader, &span.lane, error));
     GW_TRY(read_activity(event, &span.activity, error));
     GW_TRY(gw_json_integer(&thread, 0, &stream, error));
     if (stream >= GW_STREAM_COUNT) {
@@ -251,18 +291,19 @@ static enum gw_status read_span(const struct gw_json *event, struct gw_timeline 
     }
     GW_TRY(gw_json_integer(&elements, 0, &span.elements, error));
     GW_TRY(gw_json_integer(&bytes, 0, &span.bytes, error));
-    GW_TRY(read_label(&arguments, timeline, &span.label, error));
-    return gw_timeline_add(timeline, span, error);
+    GW_TRY(read_label(&arguments, reader->timeline, &span.label, error));
+    return gw_timeline_add(reader->timeline, span, error);
 }
 
-static enum gw_status read_document(const cJSON *document, const char *path,
-                                    struct gw_timeline *timeline, struct gw_error *error) {
+static enum gw_status read_document(const cJSON *document, const char *path, struct reader *reader,
+                                    struct gw_error *error) {
+    struct gw_timeline *timeline = reader->timeline;
     struct gw_json top = {.node = document, .file = path};
     struct gw_json other = gw_json_member(&top, "otherData");
     struct gw_json events = gw_json_member(&top, "traceEvents");
     struct gw_json root;
     GW_TRY(gw_json_root(other.node, path, schema, &root, error));
-    GW_TRY(read_lanes(&other, timeline, error));
+    GW_TRY(read_lanes(&other, reader, error));
     GW_TRY(read_iterations(&other, timeline, error));
     GW_TRY(gw_json_array(&events, error));
     timeline->labels =
@@ -278,7 +319,7 @@ static enum gw_status read_document(const cJSON *document, const char *path,
         const char *kind = NULL;
         GW_TRY(gw_json_text(&phase, &kind, error));
         if (strcmp(kind, "X") == 0) {
-            GW_TRY(read_span(&event, timeline, error));
+            GW_TRY(read_span(&event, reader, error));
         }
     }
     return gw_timeline_check(timeline, error);
@@ -288,7 +329,9 @@ enum gw_status gw_timeline_read(const char *path, struct gw_timeline *out, struc
     cJSON *document = NULL;
     *out = (struct gw_timeline){0};
     GW_TRY(gw_json_read(path, &document, error));
-    enum gw_status status = read_document(document, path, out, error);
+    struct reader reader = {.timeline = out};
+    enum gw_status status = read_document(document, path, &reader, error);
+    free(reader.places);
     cJSON_Delete(document);
     if (status != GW_OK) {
         gw_timeline_free(out);

@@ -4,6 +4,7 @@
 
 #include "traces/cluster.h"
 #include "traces/data.h"
+#include "traces/exchange.h"
 #include "traces/model.h"
 #include "traces/plan.h"
 #include "traces/result.h"

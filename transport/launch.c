@@ -1,5 +1,7 @@
-/* Starting an MPI job of this program, for users who start `gradweave calibrate --nodes N` by
- * itself. */
+/*
+ * Starting an MPI job of this program, for users who start
+ * `gradweave calibrate --nodes N` alone.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -42,11 +44,12 @@ static size_t put_placement(const struct gw_launch *launch, char mapping[32], co
     }
     if (launch->hostfile == NULL && share > 0) {
         snprintf(mapping, 32, "slot:PE=%d", share);
+        out[count++] = "--use-hwthread-cpus"; /* they are what usable_cores() counts */
         out[count++] = "--map-by";
         out[count++] = mapping;
     }
     out[count++] = "--bind-to";
-    out[count++] = launch->hostfile == NULL && share > 0 ? "core" : "none";
+    out[count++] = launch->hostfile == NULL && share > 0 ? "hwthread" : "none";
     return count;
 }
 
@@ -60,6 +63,9 @@ static size_t put_options(const struct gw_launch *launch, const char *ranks, cha
     out[count++] = "--mca";
     out[count++] = "mpi_yield_when_idle";
     out[count++] = "1";
+    out[count++] = "--mca";
+    out[count++] = "odls_base_sigkill_timeout"; /* ranks that are told to end do so at once */
+    out[count++] = "0";
     out[count++] = "-x";
     out[count++] = "GRADWEAVE_LAUNCHED=1";
     if (geteuid() == 0) {
@@ -102,14 +108,27 @@ static enum gw_status translate(int status, int *exit_status, struct gw_error *e
                    status);
 }
 
-static enum gw_status wait_for(pid_t child, int *exit_status, struct gw_error *error) {
+/*
+ * mpirun is in a process group of its own and so gets one signal, from here, whether Ctrl-C or a
+ * kill interrupted this process. A second one would make it leave its ranks behind, at work.
+ */
+static enum gw_status wait_for(pid_t child, const sigset_t *unblocked, int *exit_status,
+                               struct gw_error *error) {
     int wait_status = 0;
-    while (waitpid(child, &wait_status, 0) < 0) {
-        if (errno != EINTR) {
-            return gw_fail(error, GW_FAILED, "mpirun: cannot be waited for: %s", strerror(errno));
+    pid_t ended = 0;
+    bool passed_on = false;
+    while ((ended = waitpid(child, &wait_status, WNOHANG)) == 0) {
+        if (interrupted && !passed_on) {
+            (void)kill(child, SIGTERM);
+            passed_on = true;
         }
+        (void)sigsuspend(unblocked);
     }
-    if (interrupted) {
+    if (ended < 0) {
+        return gw_fail(error, GW_FAILED, "mpirun: cannot be waited for: %s", strerror(errno));
+    }
+    bool done = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
+    if (interrupted && !done) {
         return gw_fail(error, GW_FAILED, "the MPI job was interrupted");
     }
     if (WIFEXITED(wait_status)) {
@@ -121,17 +140,42 @@ static enum gw_status wait_for(pid_t child, int *exit_status, struct gw_error *e
 
 /* ---- its beginning ------------------------------------------------------------------------- */
 
-/*
- * Ctrl-C goes to the whole process group: mpirun ends the job, and this process reports it. If this
- * process is killed, mpirun is told to end the job.
- */
-static pid_t start(const char *const *command, struct sigaction *before) {
+/* What this process does with signals while the job runs, and what it did before. */
+struct signals {
+    sigset_t mask;
+    struct sigaction interrupt, child;
+};
+
+static void note_child(int number) {
+    (void)number; /* only to wake sigsuspend */
+}
+
+/* Both are blocked except while waiting, so that none slips by between a look and the wait. */
+static void take_signals(struct signals *before) {
     struct sigaction note = {.sa_handler = note_interrupt};
+    struct sigaction wake = {.sa_handler = note_child};
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGINT);
+    sigaddset(&both, SIGCHLD);
     interrupted = 0;
-    sigaction(SIGINT, &note, before);
+    sigprocmask(SIG_BLOCK, &both, &before->mask);
+    sigaction(SIGINT, &note, &before->interrupt);
+    sigaction(SIGCHLD, &wake, &before->child);
+}
+
+static void give_back_signals(const struct signals *before) {
+    sigaction(SIGINT, &before->interrupt, NULL);
+    sigaction(SIGCHLD, &before->child, NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+}
+
+/* If this process is killed, mpirun is told to end the job. */
+static pid_t start(const char *const *command, const struct signals *before) {
     pid_t child = fork();
     if (child == 0) {
-        sigaction(SIGINT, before, NULL);
+        give_back_signals(before);
+        (void)setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         execvp(command[0], (char *const *)command);
         _exit(127);
@@ -167,12 +211,13 @@ enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
     memcpy(command, options, option_count * sizeof *command);
     command[option_count] = program;
     memcpy(command + option_count + 1, launch->arguments, argument_count * sizeof *command);
-    struct sigaction before;
+    struct signals before;
+    take_signals(&before);
     pid_t child = start(command, &before);
     free(command);
     enum gw_status status =
         child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))
-                  : wait_for(child, exit_status, error);
-    sigaction(SIGINT, &before, NULL);
+                  : wait_for(child, &before.mask, exit_status, error);
+    give_back_signals(&before);
     return status;
 }

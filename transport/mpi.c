@@ -80,10 +80,8 @@ static const struct gw_transport mpi_transport = {
     .close = mpi_close,
 };
 
-enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error) {
-    int provided = MPI_THREAD_SINGLE;
-    GW_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread",
-                 error));
+static enum gw_status make_world(struct gw_communicator *out, int provided,
+                                 struct gw_error *error) {
     if (provided < MPI_THREAD_SERIALIZED) {
         return gw_fail(error, GW_FAILED,
                        "MPI_Init_thread: expected MPI_THREAD_SERIALIZED or better, got level %d",
@@ -104,6 +102,17 @@ enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_e
     MPI_Comm_rank(world->comm, &out->rank);
     MPI_Comm_size(world->comm, &out->size);
     return GW_OK;
+}
+
+enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error) {
+    int provided = MPI_THREAD_SINGLE;
+    GW_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread",
+                 error));
+    enum gw_status status = make_world(out, provided, error);
+    if (status != GW_OK) {
+        MPI_Finalize();
+    }
+    return status;
 }
 
 bool gw_mpi_is_inside_job(void) {

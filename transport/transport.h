@@ -13,8 +13,10 @@ struct gw_communicator;
 struct gw_transport {
     const char *name;
 
-    /* Collectives of the data path. All ranks call them, in the same order, from one thread at a
-     * time. */
+    /*
+     * Collectives of the data path. All ranks call them, in the
+     * same order, from one thread at a time.
+     */
 
     /* receive[r * bytes ..] = rank r's `bytes` bytes, on every rank. */
     enum gw_status (*allgather)(struct gw_communicator *communicator, const void *send,

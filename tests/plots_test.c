@@ -1,0 +1,154 @@
+/*
+ * Pictures, with a gnuplot that the tests write: what stays as it was when it fails, and where its
+ * words go.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+
+#include "plots/plots.h"
+#include "support.h"
+
+static struct gw_error error;
+
+static const struct gw_bar bars[] = {
+    {.label = "dense", .breakdown = {1, 2, 0, 4, 0.5}},
+    {.label = "dense", .measured = true, .breakdown = {1, 2, 0, 5, 0.5}},
+    {.label = "omgs", .breakdown = {1, 2, 0.25, 0, -1e-18}},
+    {.label = "omgs", .measured = true, .breakdown = {1, 2, 0.25, 1, 0}},
+};
+enum { BARS = sizeof bars / sizeof *bars };
+
+static const char table[] =
+    "#position,label,kind,forward_s,backward_s,compress_s,exposed_comm_s,other_s\n"
+    "-0.20,dense,p,1,2,0,4,0.5\n"
+    "0.20,dense,m,1,2,0,5,0.5\n"
+    "0.80,omgs,p,1,2,0.25,0,0\n"
+    "1.20,omgs,m,1,2,0.25,1,0\n";
+
+/* Draws a picture that is its data, twice, as the real one reads them more than once. */
+static const char drawing[] = "#!/bin/sh\n"
+                              "echo words\n"
+                              "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
+                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "cat \"$data\" \"$data\" > \"$output\"\n";
+
+static const char failing[] = "#!/bin/sh\n"
+                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "echo half > \"$output\"\n"
+                              "exit 1\n";
+
+static void install_gnuplot(const char *folder, const char *script) {
+    char search[600];
+    const char *program = path_in(folder, "gnuplot");
+    assert_int_equal(gw_file_write(program, script, strlen(script), &error), GW_OK);
+    assert_int_equal(chmod(program, 0755), 0);
+    (void)snprintf(search, sizeof search, "%s:/usr/bin:/bin", folder);
+    assert_int_equal(setenv("PATH", search, 1), 0);
+}
+
+static void assert_holds(const char *path, const char *expected) {
+    char *text = NULL;
+    size_t length = 0;
+    assert_int_equal(gw_file_read(path, &text, &length, &error), GW_OK);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static size_t count_entries(const char *folder) {
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    size_t count = 0;
+    while (readdir(entries) != NULL) {
+        count++;
+    }
+    (void)closedir(entries);
+    return count - 2; /* . and .. */
+}
+
+static void put(const char *path, const char *text) {
+    assert_int_equal(gw_file_write(path, text, strlen(text), &error), GW_OK);
+}
+
+/* Draws with stdout going to the file "stdout" of the folder. */
+static enum gw_status draw(const char *folder, const char *picture, const char *data) {
+    (void)fflush(stdout);
+    int before = dup(STDOUT_FILENO);
+    int captured = open(path_in(folder, "stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    assert_true(before >= 0 && captured >= 0);
+    assert_true(dup2(captured, STDOUT_FILENO) >= 0);
+    enum gw_status status = gw_plot_breakdown(bars, BARS, "it's a title", picture, data, &error);
+    assert_true(dup2(before, STDOUT_FILENO) >= 0);
+    (void)close(captured);
+    (void)close(before);
+    return status;
+}
+
+static void a_picture_and_its_data_are_written(void **state) {
+    const char *folder = *state;
+    char twice[2 * sizeof table];
+    (void)snprintf(twice, sizeof twice, "%s%s", table, table);
+    install_gnuplot(folder, drawing);
+    assert_int_equal(draw(folder, path_in(folder, "p.svg"), path_in(folder, "p.csv")), GW_OK);
+    assert_holds(path_in(folder, "p.svg"), twice);
+    assert_holds(path_in(folder, "p.csv"), table);
+    assert_holds(path_in(folder, "stdout"), "");
+    assert_int_equal(count_entries(folder), 4);
+}
+
+static void a_link_to_a_picture_stays_a_link(void **state) {
+    const char *folder = *state;
+    struct stat status;
+    install_gnuplot(folder, drawing);
+    put(path_in(folder, "target.png"), "old");
+    assert_int_equal(symlink("target.png", path_in(folder, "link.png")), 0);
+    assert_int_equal(draw(folder, path_in(folder, "link.png"), NULL), GW_OK);
+    assert_int_equal(lstat(path_in(folder, "link.png"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(path_in(folder, "target.png"), &status), 0);
+    assert_int_equal(status.st_size, 2 * (sizeof table - 1));
+    assert_int_equal(count_entries(folder), 4);
+}
+
+static void a_failed_picture_changes_nothing(void **state) {
+    const char *folder = *state;
+    install_gnuplot(folder, failing);
+    put(path_in(folder, "p.pdf"), "old picture");
+    put(path_in(folder, "p.csv"), "old data");
+    assert_int_equal(draw(folder, path_in(folder, "p.pdf"), path_in(folder, "p.csv")), GW_FAILED);
+    assert_non_null(strstr(error.message, "gnuplot: failed on "));
+    assert_holds(path_in(folder, "p.pdf"), "old picture");
+    assert_holds(path_in(folder, "p.csv"), "old data");
+    assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
+    assert_int_equal(draw(folder, path_in(folder, "p.pdf"), path_in(folder, "p.csv")), GW_FAILED);
+    assert_string_equal(error.message, "gnuplot: cannot be started: expected it in PATH");
+    assert_holds(path_in(folder, "p.csv"), "old data");
+    assert_int_equal(count_entries(folder), 4);
+}
+
+static void only_pictures_are_drawn(void **state) {
+    (void)state;
+    const char *names[] = {"p.jpg", "png", "p.svg.gz"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(gw_plot_check(names[i], &error), GW_BAD_INPUT);
+    }
+    assert_int_equal(gw_plot_check("a/p.png", &error), GW_OK);
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(a_picture_and_its_data_are_written),
+        IN_A_FOLDER(a_link_to_a_picture_stays_a_link),
+        IN_A_FOLDER(a_failed_picture_changes_nothing),
+        cmocka_unit_test(only_pictures_are_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
