@@ -60,7 +60,7 @@ static enum gw_status choose(const struct gw_subject *subject,
     GW_TRY(put_raw(measurements, count, subject->size_key, details, error));
     cJSON *fits = cJSON_CreateObject();
     GW_TRY(gw_json_put(details, "fit", fits, error));
-    struct gw_curve_point *points = calloc(count, sizeof *points);
+    struct gw_curve_point *points = calloc(count + 1, sizeof *points);
     if (points == NULL) {
         return gw_fail_memory(error, "fitting curves");
     }

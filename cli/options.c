@@ -1,9 +1,29 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
+#include "transport/transport.h"
+
+/*
+ * All ranks of a job parse the same command line, and one complaint about it is enough. Returns
+ * what stderr was, or -1 if it stays.
+ */
+static int mute_other_ranks(void) {
+    if (gw_mpi_job_rank() == 0) {
+        return -1;
+    }
+    int kept = dup(STDERR_FILENO);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) {
+        (void)dup2(nowhere, STDERR_FILENO);
+        (void)close(nowhere);
+    }
+    return kept;
+}
 
 void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **argv, void *input) {
     char name[64];
@@ -11,7 +31,12 @@ void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **ar
     snprintf(name, sizeof name, "gradweave %s", verb);
     argv[0] = name;
     argp_err_exit_status = GW_BAD_INPUT;
+    int kept = mute_other_ranks();
     argp_parse(argp, argc, argv, 0, NULL, input);
+    if (kept >= 0) {
+        (void)dup2(kept, STDERR_FILENO);
+        (void)close(kept);
+    }
     argv[0] = verb_argument;
 }
 

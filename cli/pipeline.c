@@ -1,4 +1,5 @@
 /* From a question to an answer: model and cluster, then plan, schedule, simulation, result. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,16 @@ void gw_question_close(struct gw_question *question) {
     gw_cluster_free(&question->cluster);
 }
 
+/* Times near the largest number that there is add up to more than any. */
+static enum gw_status check_finite(const struct gw_question *question, double iteration_s,
+                                   struct gw_error *error) {
+    return isfinite(iteration_s)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s on %s: expected times that add up to a finite iteration, got %g s",
+                         question->model.name, question->cluster.name, iteration_s);
+}
+
 /* ---- plan ---------------------------------------------------------------------------------- */
 
 static enum gw_status plan_with_curve(const struct gw_question *question, const char *policy,
@@ -58,7 +69,10 @@ static enum gw_status plan_with_curve(const struct gw_question *question, const 
         GW_TRY(gw_cluster_compressor(&question->cluster, compressor, &planning.compress, error));
     }
     GW_TRY(gw_planner_plan(&planning, policy, out, error));
-    enum gw_status status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
+    enum gw_status status = check_finite(question, out->iteration_s, error);
+    if (status == GW_OK && derivation[0] != '\0') {
+        status = gw_plan_note(out, derivation, error);
+    }
     if (status != GW_OK) {
         gw_plan_free(out);
     }
@@ -151,6 +165,9 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question,
     }
     if (status == GW_OK) {
         status = simulate(simulator, iterations, &timeline, trace, out, error);
+    }
+    if (status == GW_OK) {
+        status = check_finite(question, out->iteration_s, error);
     }
     gw_timeline_free(&timeline);
     gw_simulator_close(simulator);

@@ -12,12 +12,42 @@ static const double largest_exact_integer = 9007199254740992.0; /* 2^53 */
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+/* How many bytes the UTF-8 character at `c` has; 0 if it is none (RFC 3629). */
+static size_t utf8_length(const unsigned char *c) {
+    size_t length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+    if (c[0] > 0xf4) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool too_long = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
+    bool outside = (c[0] == 0xed && c[1] > 0x9f) || (c[0] == 0xf4 && c[1] > 0x8f);
+    return too_long || outside ? 0 : length;
+}
+
+static enum gw_status check_utf8(const char *text, const char *file, struct gw_error *error) {
+    const unsigned char *start = (const unsigned char *)text;
+    for (const unsigned char *c = start; *c != '\0';) {
+        size_t length = utf8_length(c);
+        if (length == 0) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: byte %td: expected UTF-8, got 0x%02x", file,
+                           c - start, *c);
+        }
+        c += length;
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error) {
     const char *end = NULL;
     if (strlen(text) != length) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected JSON text, found a zero byte", file);
     }
+    GW_TRY(check_utf8(text, file, error));
     *document = cJSON_ParseWithOpts(text, &end, 1);
     if (*document != NULL) {
         return GW_OK;

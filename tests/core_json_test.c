@@ -125,6 +125,30 @@ static void broken_json_is_located(void **state) {
                    "f: expected JSON text, found a zero byte");
 }
 
+/* Lone, cut and over-long sequences, surrogates and what lies beyond Unicode (RFC 3629). */
+static void text_must_be_utf8(void **state) {
+    (void)state;
+    static const char *const bad[] = {"\"\xff\"",
+                                      "\"\x80\"",
+                                      "\"\xc3\"",
+                                      "\"\xc0\xaf\"",
+                                      "\"\xe0\x80\xaf\"",
+                                      "\"\xed\xa0\x80\"",
+                                      "\"\xf4\x90\x80\x80\"",
+                                      "\"\xf0\x8f\xbf\xbf\""};
+    static const char *const good[] = {"\"\xc3\xa9\"", "\"\xe2\x82\xac\"", "\"\xed\x9f\xbf\"",
+                                       "\"\xf0\x9f\x98\x80\""};
+    cJSON *document = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_message(gw_json_parse(bad[i], strlen(bad[i]), "f", &document, &error), GW_BAD_INPUT,
+                       "f: byte 1: expected UTF-8, got 0x%02x", (unsigned char)bad[i][1]);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(gw_json_parse(good[i], strlen(good[i]), "f", &document, &error), GW_OK);
+        cJSON_Delete(document);
+    }
+}
+
 /* One document, and what is expected of each of its places. */
 static void places_are_named(void **state) {
     (void)state;
@@ -225,6 +249,7 @@ int main(void) {
         cmocka_unit_test(numbers_come_back_bit_for_bit),
         IN_A_FOLDER(printing_changes_nothing),
         cmocka_unit_test(broken_json_is_located),
+        cmocka_unit_test(text_must_be_utf8),
         cmocka_unit_test(places_are_named),
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(members_are_set_and_replaced),

@@ -234,8 +234,10 @@ static enum gw_status read_lane(const struct gw_json *event, const struct reader
     struct gw_json process = gw_json_member(event, "pid");
     struct place key = {0};
     GW_TRY(gw_json_integer(&process, 0, &key.worker, error));
-    const struct place *found = bsearch(&key, reader->places, reader->timeline->lane_count,
-                                        sizeof *reader->places, by_worker);
+    const struct place *found = reader->places == NULL
+                                    ? NULL
+                                    : bsearch(&key, reader->places, reader->timeline->lane_count,
+                                              sizeof *reader->places, by_worker);
     if (found == NULL) {
         return gw_json_expected(&process, "one of the workers in otherData.lanes", error);
     }

@@ -115,6 +115,17 @@ enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_e
     return status;
 }
 
+int gw_mpi_job_rank(void) {
+    const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *rank = getenv(names[i]);
+        if (rank != NULL) {
+            return atoi(rank);
+        }
+    }
+    return 0;
+}
+
 bool gw_mpi_is_inside_job(void) {
     /* Open MPI and PMIx, then MPICH and Slurm's PMI-2. */
     return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMIX_RANK") != NULL ||

@@ -53,8 +53,9 @@ enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status sta
 /* Joins the MPI job that this process was started in. */
 enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error);
 
-/* Whether this process was started by an MPI launcher. */
+/* Whether this process was started by an MPI launcher, and as which rank (0 if that is not said). */
 bool gw_mpi_is_inside_job(void);
+int gw_mpi_job_rank(void);
 
 /*
  * What a rank exits with to say `status`: the same, unless gw_launch_mpi started it. mpirun's own
@@ -65,7 +66,7 @@ int gw_mpi_exit_status(int status);
 /* "Open MPI 4.1.4", or NULL in a build without MPI. */
 const char *gw_mpi_version(void);
 
-/* NCCL's version, "2.27.7", or NULL in a build without it. */
+/* NCCL's version, "2.27.7", and whether this machine lacks it; NULL in a build without it. */
 const char *gw_nccl_version(void);
 
 /* How to start an MPI job of this very program. */
