@@ -53,7 +53,7 @@ enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status sta
 /* Joins the MPI job that this process was started in. */
 enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error);
 
-/* Whether this process was started by an MPI launcher, and as which rank (0 if that is not said). */
+/* Whether an MPI launcher started this process, and as which rank (0 if that is not said). */
 bool gw_mpi_is_inside_job(void);
 int gw_mpi_job_rank(void);
 
