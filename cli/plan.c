@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,6 +95,14 @@ static enum gw_status plan_all(const struct gw_question *question, const char *c
         GW_TRY(
             gw_question_plan(question, text, compressor, collective_for(compressor), &plan, error));
         insert(plan, plans, *count);
+    }
+    /* What bounds all plans bounds each, whoever proved it. */
+    double proven_s = 0;
+    for (size_t i = 0; i < *count; i++) {
+        proven_s = fmax(proven_s, plans[i].lower_bound_s);
+    }
+    for (size_t i = 0; i < *count; i++) {
+        plans[i].lower_bound_s = fmin(proven_s, plans[i].iteration_s);
     }
     return GW_OK;
 }

@@ -79,22 +79,46 @@ static enum gw_status collect_groups(const bool *ends, size_t tensor_count, stru
     return GW_OK;
 }
 
+/*
+ * The better of the simple bound and what the policy has proven. A plan that meets what is proven,
+ * but for the rounding of its sums, is the optimum; one that was proven to something less says so.
+ */
+static enum gw_status bound(const struct gw_planning *planning, double proven_s,
+                            struct gw_plan *plan, struct gw_error *error) {
+    static const double rounding = 1e-11;
+    if (proven_s >= plan->iteration_s * (1 - rounding)) {
+        plan->lower_bound_s = plan->iteration_s;
+        return GW_OK;
+    }
+    GW_TRY(gw_planning_lower_bound_s(planning, &plan->lower_bound_s, error));
+    if (proven_s == 0) {
+        return GW_OK;
+    }
+    if (proven_s * (1 - rounding) > plan->lower_bound_s) {
+        plan->lower_bound_s = proven_s * (1 - rounding);
+    }
+    char note[128];
+    snprintf(note, sizeof note, "the search was cut short: at most %.3g%% above the optimum",
+             100 * (plan->iteration_s / plan->lower_bound_s - 1));
+    return gw_plan_note(plan, note, error);
+}
+
 static enum gw_status fill(const struct gw_planning *planning, const struct gw_policy *policy,
                            uint64_t argument, struct gw_plan *plan, struct gw_error *error) {
     size_t tensor_count = planning->model->tensor_count;
-    bool *ends = calloc(tensor_count, sizeof *ends);
-    if (ends == NULL) {
+    struct gw_marks marks = {.ends = calloc(tensor_count, sizeof *marks.ends)};
+    if (marks.ends == NULL) {
         return gw_fail_memory(error, "planning");
     }
-    enum gw_status status = policy->mark(planning, argument, ends, error);
-    ends[0] = true;
+    enum gw_status status = policy->mark(planning, argument, &marks, error);
+    marks.ends[0] = true;
     if (status == GW_OK) {
-        status = collect_groups(ends, tensor_count, plan, error);
+        status = collect_groups(marks.ends, tensor_count, plan, error);
     }
-    free(ends);
+    free(marks.ends);
     GW_TRY(status);
     plan->iteration_s = gw_planning_iteration_s(planning, plan->groups, plan->group_count);
-    return gw_planning_lower_bound_s(planning, &plan->lower_bound_s, error);
+    return bound(planning, marks.proven_s, plan, error);
 }
 
 enum gw_status gw_planner_plan(const struct gw_planning *planning, const char *text,

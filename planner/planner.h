@@ -35,18 +35,21 @@ enum gw_status gw_planning_lower_bound_s(const struct gw_planning *planning, dou
 
 /* ---- policies ------------------------------------------------------------------------------ */
 
+/* What a policy decides. Comes in all zero. */
+struct gw_marks {
+    bool *ends; /* [tensors]: whether a group ends with that tensor; tensor 0 always ends one */
+    double proven_s; /* a time that the policy has proven no plan to beat; 0: none */
+};
+
 struct gw_policy {
     const char *name;
     const char *title;
     const char *paper;
     const char *argument;      /* what the number in "name:number" means; NULL: takes none */
     uint64_t default_argument; /* for `--policy all` */
-    /*
-     * Sets ends[l] for every tensor l that closes a group. Tensors become ready from the last to 0;
-     * ends[] comes in all false, and tensor 0 closes the last group whatever the policy says.
-     */
-    enum gw_status (*mark)(const struct gw_planning *planning, uint64_t argument, bool *ends,
-                           struct gw_error *error);
+    /* Marks where groups end; see struct gw_marks. */
+    enum gw_status (*mark)(const struct gw_planning *planning, uint64_t argument,
+                           struct gw_marks *marks, struct gw_error *error);
 };
 
 /* All policies, ended by NULL. */

@@ -1,0 +1,155 @@
+/*
+ * The optimal plan against all plans, where there are few enough to try, and against every other
+ * policy where there are not. The seed is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "planner/planner.h"
+#include "support.h"
+
+#include "planner_cases.h"
+
+static uint64_t seed;
+
+static struct gw_random *open_stream(uint64_t stream) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    return random;
+}
+
+static double best_of_all_plans(const struct planning_case *x) {
+    double best = INFINITY;
+    size_t tensor_count = x->model.tensor_count;
+    for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
+        bool ends[most_tensors] = {false};
+        struct gw_group groups[most_tensors];
+        for (size_t l = 1; l < tensor_count; l++) {
+            ends[l] = (plan >> l & 1) != 0;
+        }
+        size_t count = groups_of(ends, tensor_count, groups);
+        best = fmin(best, gw_planning_iteration_s(&x->planning, groups, count));
+    }
+    return best;
+}
+
+static void check_optimal(const struct planning_case *x, double best_s, int trial) {
+    struct gw_plan plan;
+    struct gw_error error = {0};
+    assert_int_equal(gw_planner_plan(&x->planning, "optimal", &plan, &error), GW_OK);
+    if (!(fabs(plan.iteration_s - best_s) <= 1e-12 * best_s)) {
+        fail_msg("trial %d, %zu tensors: %.17g, but the best of all plans takes %.17g", trial,
+                 x->model.tensor_count, plan.iteration_s, best_s);
+    }
+    assert_true(plan.lower_bound_s == plan.iteration_s);
+    assert_int_equal(plan.note_count, 0);
+    assert_int_equal(gw_plan_check(&plan, &x->model, "plan", &error), GW_OK);
+    gw_plan_free(&plan);
+}
+
+static void no_plan_is_better(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(1);
+    for (int trial = 0; trial < 6000; trial++) {
+        struct planning_case x;
+        make_case(random, 1 + gw_random_below(random, trial % 100 == 0 ? 14 : 9), &x);
+        check_optimal(&x, best_of_all_plans(&x), trial);
+    }
+    gw_random_close(random);
+}
+
+static void no_policy_is_better(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(2);
+    for (int trial = 0; trial < 300; trial++) {
+        struct planning_case x;
+        struct gw_plan optimal;
+        make_case(random, 10 + gw_random_below(random, most_tensors - 9), &x);
+        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &optimal, NULL), GW_OK);
+        assert_true(optimal.lower_bound_s == optimal.iteration_s);
+        for (size_t i = 0; gw_policies[i] != NULL; i++) {
+            char text[64];
+            struct gw_plan plan;
+            (void)snprintf(text, sizeof text, gw_policies[i]->argument == NULL ? "%s" : "%s:1000",
+                           gw_policies[i]->name);
+            assert_int_equal(gw_planner_plan(&x.planning, text, &plan, NULL), GW_OK);
+            if (!(optimal.iteration_s <= plan.iteration_s * (1 + 1e-12))) {
+                fail_msg("trial %d: optimal takes %.17g, %s %.17g", trial, optimal.iteration_s,
+                         text, plan.iteration_s);
+            }
+            gw_plan_free(&plan);
+        }
+        gw_plan_free(&optimal);
+    }
+    gw_random_close(random);
+}
+
+/* OMGS paper, Theorem 1 claims the greedy plan to be the best; three tensors show that it is not.
+ */
+static void the_greedy_choice_can_miss(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(3);
+    size_t missed = 0;
+    enum { trials = 1000 };
+    for (int trial = 0; trial < trials; trial++) {
+        struct planning_case x;
+        struct gw_plan optimal;
+        struct gw_plan omgs;
+        make_case(random, 3 + gw_random_below(random, 6), &x);
+        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &optimal, NULL), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.planning, "omgs", &omgs, NULL), GW_OK);
+        missed += omgs.iteration_s > optimal.iteration_s * (1 + 1e-9);
+        gw_plan_free(&optimal);
+        gw_plan_free(&omgs);
+    }
+    print_message("Algorithm 1 misses the optimum in %zu of %d cases\n", missed, trials);
+    assert_true(missed > trials / 20);
+    gw_random_close(random);
+}
+
+static void extreme_inputs_are_planned(void **state) {
+    (void)state;
+    struct gw_tensor tensors[50];
+    struct gw_curve zero = {0};
+    struct gw_curve startup = {.fixed_s = 1e6};
+    struct gw_curve slope = {.per_unit_s = 1e-3};
+    const struct gw_curve *const exchanges[] = {&zero, &startup, &slope};
+    const struct gw_curve *const compressors[] = {NULL, &zero, &startup, &slope};
+    for (size_t i = 0; i < 50; i++) {
+        tensors[i] = (struct gw_tensor){.elements = i == 7 ? UINT64_C(1) << 50 : 1,
+                                        .backward_s = i % 3 == 0 ? 0 : 1e-3};
+    }
+    struct gw_model model = {
+        .name = "extreme", .bytes_per_element = 4, .tensor_count = 50, .tensors = tensors};
+    for (size_t c = 0; c < 4; c++) {
+        for (size_t e = 0; e < 3; e++) {
+            struct gw_planning planning = {.model = &model,
+                                           .workers = 2,
+                                           .compressor = c == 0 ? "none" : "topk",
+                                           .density = 0.001,
+                                           .compress = compressors[c],
+                                           .exchange = exchanges[e]};
+            struct gw_plan plan;
+            assert_int_equal(gw_planner_plan(&planning, "optimal", &plan, NULL), GW_OK);
+            assert_true(isfinite(plan.iteration_s));
+            assert_true(plan.lower_bound_s == plan.iteration_s);
+            gw_plan_free(&plan);
+        }
+    }
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_plan_is_better),
+        cmocka_unit_test(no_policy_is_better),
+        cmocka_unit_test(the_greedy_choice_can_miss),
+        cmocka_unit_test(extreme_inputs_are_planned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
