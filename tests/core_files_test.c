@@ -12,9 +12,8 @@
 #include <sys/stat.h>
 
 #include "core/core.h"
+#include "core_support.h"
 #include "support.h"
-
-static struct gw_error error;
 
 static size_t count_entries(const char *folder) {
     DIR *entries = opendir(folder);
@@ -25,30 +24,6 @@ static size_t count_entries(const char *folder) {
     }
     (void)closedir(entries);
     return count - 2; /* . and .. */
-}
-
-static void assert_holds(const char *path, const char *expected, size_t expected_length) {
-    char *text = NULL;
-    size_t length = 0;
-    assert_int_equal(gw_file_read(path, &text, &length, NULL), GW_OK);
-    assert_int_equal(length, expected_length);
-    assert_memory_equal(text, expected, length + 1);
-    free(text);
-}
-
-static void assert_message(enum gw_status status, enum gw_status expected, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void assert_message(enum gw_status status, enum gw_status expected, const char *format,
-                           ...) {
-    char message[sizeof error.message];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    assert_int_equal(status, expected);
-    assert_int_equal(error.status, expected);
-    assert_string_equal(error.message, message);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
