@@ -50,6 +50,9 @@ struct gw_question_options {
 };
 extern const struct argp gw_question_argp; /* its input: struct gw_question_options */
 
+/* A question's options and the output's, in this order: the children of a verb without others. */
+extern const struct argp_child gw_question_children[];
+
 /* The value of an option, or the end of the program with a message that says what is expected. */
 double gw_parse_positive(const char *text, const char *option, double maximum,
                          struct argp_state *state);

@@ -163,3 +163,6 @@ static error_t parse_question(int key, char *argument, struct argp_state *state)
 }
 
 const struct argp gw_question_argp = {.options = question_options, .parser = parse_question};
+
+const struct argp_child gw_question_children[] = {
+    {&gw_question_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};

@@ -39,15 +39,13 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {
-    {&gw_question_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "MODEL --cluster CLUSTER",
     .doc = "Says which neighbouring tensors of a model should be exchanged together on a cluster, "
            "what an iteration then takes, and a bound below which no plan can go.",
-    .children = children,
+    .children = gw_question_children,
 };
 
 /* ---- answering ----------------------------------------------------------------------------- */

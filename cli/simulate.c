@@ -89,15 +89,13 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {
-    {&gw_question_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "MODEL --cluster CLUSTER --algo ALGORITHM",
     .doc = "Predicts one iteration of a pipeline, event by event: how long it takes, and where the "
            "time goes.",
-    .children = children,
+    .children = gw_question_children,
 };
 
 /* ---- answering ----------------------------------------------------------------------------- */

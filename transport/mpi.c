@@ -40,9 +40,9 @@ static enum gw_status mpi_allgather(struct gw_communicator *communicator, const 
 
 /*
  * In pieces: MPI libraries allocate scratch of the message's size in each call, and beyond malloc's
- * mmap threshold every page of it is faulted in anew. On two ranks of one host, Open MPI 4.1.4 took
- * 0.29 ns a byte up to 16 MiB and 0.45 above (`calibrate --nodes 2 --max-bytes 134217728`); pieces
- * keep the rate.
+ * mmap threshold every page of it is faulted in anew. In one piece, zeros between two ranks of one
+ * host took Open MPI 4.1.4 0.29 ns a byte up to 16 MiB and 0.41 to 0.46 above; in pieces, 0.29 to
+ * 0.30 throughout (`calibrate --nodes 2 --max-bytes 134217728`).
  */
 static enum gw_status mpi_allreduce(struct gw_communicator *communicator, const float *send,
                                     float *receive, size_t count, struct gw_error *error) {
