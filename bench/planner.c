@@ -1,90 +1,163 @@
-/* How long the optimal plan takes to find, on random networks: planner [TENSORS...], default 161
- * and 1000. */
+/* How fast plans are found, and in how much memory, on networks of many kinds. */
+#include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "planner/planner.h"
+#include "tables.h"
 
-/* Sizes and times as real networks have them: many small tensors, a few that carry the weight. */
-static void make_network(struct gw_random *random, struct gw_model *model) {
-    double total_s = 0;
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        bool small = gw_random_below(random, 3) > 0;
-        double elements = small ? (double)(UINT64_C(64) << gw_random_below(random, 6))
-                                : 64 * pow(2.4e6 / 64, gw_random_uniform(random));
-        model->tensors[i].elements = (uint64_t)elements;
-        model->tensors[i].backward_s = gw_random_uniform(random) * (small ? 0.02 : 1);
-        total_s += model->tensors[i].backward_s;
+static const char *const usage =
+    "usage: planner [growth | optimal] [OPTION...] [TENSORS...]\n"
+    "\n"
+    "  growth    how long other policies than optimal take as networks grow\n"
+    "            (default: 1000 10000 100000 1000000)\n"
+    "  optimal   how long the optimal plan takes to find (default: 161 1000)\n"
+    "\n"
+    "Without either, both. Times are CPU time on one core, of a process for each network; wall\n"
+    "time is among the comma-separated values.\n"
+    "\n"
+    "  --csv                comma-separated values in place of tables\n"
+    "  --networks N         networks drawn for each cell (default: 5)\n"
+    "  --limit SECONDS      stop a network that takes longer (default: 10)\n"
+    "  --family NAME        only networks of that family\n"
+    "  --exchange KIND      optimal: only sparse, or only dense exchange\n"
+    "  --startup SECONDS    optimal: only that startup of an exchange\n"
+    "  --compute FACTOR     optimal: only compute times multiplied with that\n";
+
+static _Noreturn void refuse(const char *expected, const char *got) {
+    (void)fprintf(stderr, "planner: expected %s; got \"%s\"\n\n%s", expected, got, usage);
+    exit(GW_BAD_INPUT);
+}
+
+static size_t read_count(const char *text, size_t most, const char *expected) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long count = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || count == 0 ||
+        count > most) {
+        refuse(expected, text);
     }
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        model->tensors[i].backward_s *= 0.12 * (double)model->tensor_count / 161 / total_s;
+    return (size_t)count;
+}
+
+static double read_number(const char *text, const char *expected) {
+    char *end = NULL;
+    double number = strtod(text, &end);
+    if (end == text || *end != '\0' || !(number >= 0 && isfinite(number))) {
+        refuse(expected, text);
+    }
+    return number;
+}
+
+static const char *read_family(const char *text) {
+    char names[512] = "a family, one of";
+    for (const struct bench_family *family = bench_families; family->name != NULL; family++) {
+        if (strcmp(family->name, text) == 0) {
+            return family->name;
+        }
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, " %s", family->name);
+    }
+    refuse(names, text);
+}
+
+static const char *read_exchange(const char *text) {
+    if (strcmp(text, "sparse") != 0 && strcmp(text, "dense") != 0) {
+        refuse("sparse or dense", text);
+    }
+    return text;
+}
+
+static void read_options(int argc, char **argv, struct bench_choice *choice) {
+    static const struct option options[] = {{"csv", no_argument, NULL, 'c'},
+                                            {"networks", required_argument, NULL, 'n'},
+                                            {"limit", required_argument, NULL, 'l'},
+                                            {"family", required_argument, NULL, 'f'},
+                                            {"exchange", required_argument, NULL, 'e'},
+                                            {"startup", required_argument, NULL, 's'},
+                                            {"compute", required_argument, NULL, 'x'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
+    int option = 0;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (option) {
+        case 'c':
+            choice->csv = true;
+            break;
+        case 'n':
+            choice->effort.networks = read_count(optarg, 1000, "1 to 1000 networks");
+            break;
+        case 'l':
+            choice->effort.limit_s = (unsigned)read_count(optarg, 86400, "1 to 86400 seconds");
+            break;
+        case 'f':
+            choice->family = read_family(optarg);
+            break;
+        case 'e':
+            choice->exchange = read_exchange(optarg);
+            break;
+        case 's':
+            choice->startup_s = read_number(optarg, "a startup in seconds");
+            break;
+        case 'x':
+            choice->compute_scale = read_number(optarg, "a factor on compute times");
+            break;
+        case 'h':
+            (void)fputs(usage, stdout);
+            exit(GW_OK);
+        default:
+            (void)fprintf(stderr, "\n%s", usage);
+            exit(GW_BAD_INPUT);
+        }
     }
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
+static void read_sizes(char **texts, struct bench_choice *choice) {
+    for (; *texts != NULL; texts++) {
+        if (choice->size_count == bench_most_sizes) {
+            refuse("at most 8 numbers of tensors", *texts);
+        }
+        choice->sizes[choice->size_count++] =
+            read_count(*texts, 100000000, "growth, optimal, or 1 to 100000000 tensors");
+    }
 }
 
-/* The median of five networks; *proven says whether all were solved. */
-static double median_s(size_t tensor_count, double alpha_s, bool *proven) {
-    enum { networks = 5 };
-    double seconds[networks];
-    struct gw_curve compress = {.per_nlog2n_s = 2.19e-10};
-    struct gw_curve exchange = {.fixed_s = alpha_s, .per_unit_s = 2.72e-7};
-    for (int i = 0; i < networks; i++) {
-        struct gw_random *random = NULL;
-        struct gw_error error = {0};
-        struct gw_plan plan;
-        struct gw_tensor *tensors = calloc(tensor_count, sizeof *tensors);
-        struct gw_model model = {.name = (char[]){"random"},
-                                 .bytes_per_element = 4,
-                                 .forward_s = 0.06,
-                                 .tensor_count = tensor_count,
-                                 .tensors = tensors};
-        struct gw_planning planning = {.model = &model,
-                                       .workers = 16,
-                                       .compressor = "topk",
-                                       .density = 0.001,
-                                       .compress = &compress,
-                                       .exchange = &exchange};
-        if (tensors == NULL || gw_random_open(&random, 1, (uint64_t)i, &error) != GW_OK) {
-            exit(GW_FAILED);
-        }
-        make_network(random, &model);
-        double started_s = gw_clock_now_s();
-        if (gw_planner_plan(&planning, "optimal", &plan, &error) != GW_OK) {
-            (void)fprintf(stderr, "planner: %s\n", error.message);
-            exit(GW_FAILED);
-        }
-        seconds[i] = gw_clock_now_s() - started_s;
-        *proven = *proven && plan.lower_bound_s == plan.iteration_s;
-        gw_plan_free(&plan);
-        gw_random_close(random);
-        free(tensors);
+/* The sizes that were asked for, or else the usual ones. */
+static struct bench_choice with_sizes(const struct bench_choice *choice, const size_t *usual,
+                                      size_t count) {
+    struct bench_choice out = *choice;
+    if (out.size_count == 0) {
+        memcpy(out.sizes, usual, count * sizeof *usual);
+        out.size_count = count;
     }
-    qsort(seconds, networks, sizeof *seconds, by_value);
-    return seconds[networks / 2];
+    return out;
 }
 
 int main(int argc, char **argv) {
-    static const double alphas_s[] = {1e-5, 1e-3, 3e-3, 2e-2, 1e-1};
-    static const size_t defaults[] = {161, 1000};
-    size_t sizes = argc > 1 ? (size_t)argc - 1 : sizeof defaults / sizeof *defaults;
-    printf("| tensors | alpha = 10 us | 1 ms | 3 ms | 20 ms | 100 ms |\n");
-    for (size_t s = 0; s < sizes; s++) {
-        size_t tensor_count = argc > 1 ? strtoull(argv[s + 1], NULL, 10) : defaults[s];
-        printf("| %zu |", tensor_count);
-        for (size_t a = 0; a < sizeof alphas_s / sizeof *alphas_s; a++) {
-            bool proven = true;
-            char text[GW_UNITS_SIZE];
-            double seconds = median_s(tensor_count, alphas_s[a], &proven);
-            printf(" %s%s |", gw_format_seconds(seconds, text), proven ? "" : " (cut short)");
-            (void)fflush(stdout);
-        }
-        printf("\n");
+    static const size_t growth_sizes[] = {1000, 10000, 100000, 1000000};
+    static const size_t optimal_sizes[] = {161, 1000};
+    struct bench_choice choice = {
+        .effort = {.networks = 5, .limit_s = 10}, .startup_s = NAN, .compute_scale = NAN};
+    read_options(argc, argv, &choice);
+    const char *table = optind < argc ? argv[optind] : "";
+    bool growth = strcmp(table, "growth") == 0;
+    bool optimal = strcmp(table, "optimal") == 0;
+    read_sizes(argv + optind + (growth || optimal), &choice);
+    if (choice.size_count > 0 && !growth && !optimal) {
+        refuse("growth or optimal before numbers of tensors", table);
     }
-    return 0;
+    if (choice.csv) {
+        bench_print_csv_head();
+    }
+    if (!optimal) {
+        struct bench_choice sized = with_sizes(&choice, growth_sizes, 4);
+        bench_growth(&sized);
+    }
+    if (!growth) {
+        struct bench_choice sized = with_sizes(&choice, optimal_sizes, 2);
+        bench_optimal(&sized);
+    }
+    return GW_OK;
 }

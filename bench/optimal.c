@@ -1,0 +1,174 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tables.h"
+
+static const double startups_s[] = {1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 2e-2, 1e-1};
+static const double compute_scales[] = {0.1, 1, 10};
+
+struct numbers {
+    const double *values;
+    size_t count;
+};
+
+static struct numbers startups(const struct bench_choice *choice) {
+    size_t count = sizeof startups_s / sizeof *startups_s;
+    return isnan(choice->startup_s) ? (struct numbers){startups_s, count}
+                                    : (struct numbers){&choice->startup_s, 1};
+}
+
+static struct numbers scales(const struct bench_choice *choice) {
+    size_t count = sizeof compute_scales / sizeof *compute_scales;
+    return isnan(choice->compute_scale) ? (struct numbers){compute_scales, count}
+                                        : (struct numbers){&choice->compute_scale, 1};
+}
+
+static const double target_bytes = 1073741824;
+
+static const struct {
+    bool sparse;
+    size_t tensors; /* and fewer */
+    double seconds;
+} targets[] = {{true, 161, 1e-3}, {true, 1000, 5e-2}, {true, 10000, 5}, {false, 10000, 5e-2}};
+
+/* INFINITY: there is none. */
+static double target_s(bool sparse, size_t tensors) {
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        if (targets[i].sparse == sparse && tensors <= targets[i].tensors) {
+            return targets[i].seconds;
+        }
+    }
+    return INFINITY;
+}
+
+/* What a table comes to. */
+struct verdict {
+    size_t cells, within, proven;
+    double worst_s, peak_bytes;
+    struct bench_cell worst;
+};
+
+static void count_cell(const struct bench_choice *choice, const struct bench_cell *cell,
+                       const struct bench_result *result, struct verdict *verdict) {
+    verdict->cells++;
+    verdict->within += result->worst_cpu_s <= target_s(cell->sparse, cell->tensors);
+    verdict->proven += result->proven == choice->effort.networks;
+    verdict->peak_bytes = fmax(verdict->peak_bytes, result->peak_bytes);
+    if (result->worst_cpu_s > verdict->worst_s) {
+        verdict->worst_s = result->worst_cpu_s;
+        verdict->worst = *cell;
+    }
+}
+
+static const char *format_time(const struct bench_choice *choice, double seconds,
+                               char out[GW_UNITS_SIZE]) {
+    if (isfinite(seconds)) {
+        return gw_format_seconds(seconds, out);
+    }
+    (void)snprintf(out, GW_UNITS_SIZE, "> %u s", choice->effort.limit_s);
+    return out;
+}
+
+static void print_cell(const struct bench_choice *choice, const struct bench_cell *cell,
+                       const struct bench_result *result) {
+    char median[GW_UNITS_SIZE];
+    char worst[GW_UNITS_SIZE];
+    if (choice->csv) {
+        bench_print_csv(cell, &choice->effort, result);
+        return;
+    }
+    printf(" %s / %s%s |", format_time(choice, result->median_cpu_s, median),
+           format_time(choice, result->worst_cpu_s, worst),
+           result->proven == choice->effort.networks ? "" : " *");
+    (void)fflush(stdout);
+}
+
+static void measure_row(const struct bench_choice *choice, struct bench_cell *cell,
+                        struct verdict *verdict) {
+    double peak_bytes = 0;
+    char memory[GW_UNITS_SIZE];
+    if (!choice->csv) {
+        printf("| %s | x %g |", cell->family->name, cell->compute_scale);
+    }
+    struct numbers columns = startups(choice);
+    for (size_t i = 0; i < columns.count; i++) {
+        struct bench_result result;
+        cell->startup_s = columns.values[i];
+        bench_measure(cell, &choice->effort, &result);
+        print_cell(choice, cell, &result);
+        count_cell(choice, cell, &result, verdict);
+        peak_bytes = fmax(peak_bytes, result.peak_bytes);
+    }
+    if (!choice->csv) {
+        printf(" %s |\n", gw_format_bytes(peak_bytes, memory));
+    }
+}
+
+static void print_head(const struct bench_choice *choice, const struct bench_cell *cell) {
+    char text[GW_UNITS_SIZE];
+    double target = target_s(cell->sparse, cell->tensors);
+    printf("\n### `optimal`, %s tensors, %s exchange: target %s\n\n",
+           gw_format_count((double)cell->tensors, text), cell->sparse ? "sparse" : "dense",
+           isfinite(target) ? gw_format_seconds(target, (char[GW_UNITS_SIZE]){0}) : "none");
+    printf("Median / worst of %zu networks; * not all proven optimal.\n\n| network | compute |",
+           choice->effort.networks);
+    struct numbers columns = startups(choice);
+    for (size_t i = 0; i < columns.count; i++) {
+        printf(" startup %s |", gw_format_seconds(columns.values[i], text));
+    }
+    printf(" memory |\n| --- | --- | --- |");
+    for (size_t i = 0; i < columns.count; i++) {
+        printf(" --- |");
+    }
+    printf("\n");
+}
+
+static void print_verdict(const struct bench_choice *choice, const struct verdict *verdict) {
+    char worst[GW_UNITS_SIZE];
+    char startup[GW_UNITS_SIZE];
+    char peak[GW_UNITS_SIZE];
+    char most[GW_UNITS_SIZE];
+    printf("\nWithin the target time: %zu of %zu cells; all proven optimal: %zu. Worst: %s, on %s,"
+           " compute x %g, startup %s. Memory: %s, target %s.\n",
+           verdict->within, verdict->cells, verdict->proven,
+           format_time(choice, verdict->worst_s, worst), verdict->worst.family->name,
+           verdict->worst.compute_scale, gw_format_seconds(verdict->worst.startup_s, startup),
+           gw_format_bytes(verdict->peak_bytes, peak), gw_format_bytes(target_bytes, most));
+}
+
+static void measure_table(const struct bench_choice *choice, size_t tensors, bool sparse) {
+    struct numbers rows = scales(choice);
+    struct bench_cell cell = {.policy = "optimal",
+                              .whole = true,
+                              .sparse = sparse,
+                              .family = bench_families,
+                              .tensors = tensors};
+    struct verdict verdict = {.worst = cell};
+    if (!choice->csv) {
+        print_head(choice, &cell);
+    }
+    for (; cell.family->name != NULL; cell.family++) {
+        if (choice->family != NULL && strcmp(choice->family, cell.family->name) != 0) {
+            continue;
+        }
+        for (size_t i = 0; i < rows.count; i++) {
+            cell.compute_scale = rows.values[i];
+            measure_row(choice, &cell, &verdict);
+        }
+    }
+    if (!choice->csv) {
+        print_verdict(choice, &verdict);
+    }
+}
+
+void bench_optimal(const struct bench_choice *choice) {
+    for (size_t s = 0; s < choice->size_count; s++) {
+        for (int dense = 0; dense < 2; dense++) {
+            if (choice->exchange == NULL ||
+                strcmp(choice->exchange, dense ? "dense" : "sparse") == 0) {
+                measure_table(choice, choice->sizes[s], !dense);
+            }
+        }
+    }
+}
