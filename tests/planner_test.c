@@ -15,6 +15,7 @@
 #include "support.h"
 
 #include "planner_cases.h"
+#include "planner_definition.h"
 
 static uint64_t seed;
 static struct gw_error error;
@@ -25,44 +26,7 @@ static struct gw_random *open_random(uint64_t stream) {
     return random;
 }
 
-/* ---- the arithmetic, a second time --------------------------------------------------------- */
-
-static double curve_by_definition(const struct gw_curve *curve, double n) {
-    if (n == 0) {
-        return 0;
-    }
-    if (curve->point_count == 0) {
-        return curve->fixed_s + curve->per_unit_s * n + curve->per_nlog2n_s * n * (log(n) / log(2));
-    }
-    size_t i = 1;
-    while (i + 1 < curve->point_count && curve->points[i].size < n) {
-        i++;
-    }
-    const struct gw_curve_point *a = &curve->points[i - 1];
-    const struct gw_curve_point *b = &curve->points[i];
-    return fmax(0, (a->time_s * (b->size - n) + b->time_s * (n - a->size)) / (b->size - a->size));
-}
-
-static double iteration_by_definition(const struct planning_case *x, const bool *ends) {
-    double compute = x->model.forward_s;
-    double communication = 0;
-    double elements = 0;
-    for (size_t l = x->model.tensor_count; l-- > 0;) {
-        compute += x->tensors[l].backward_s;
-        elements += (double)x->tensors[l].elements;
-        if (!ends[l] && l > 0) {
-            continue;
-        }
-        double bytes = (double)x->model.bytes_per_element * elements;
-        if (x->planning.compress != NULL) {
-            compute += curve_by_definition(&x->compress, elements);
-            bytes = 8 * fmax(1, floor(x->planning.density * elements));
-        }
-        communication = fmax(compute, communication) + curve_by_definition(&x->exchange, bytes);
-        elements = 0;
-    }
-    return fmax(compute, communication) + x->model.update_s;
-}
+/* ---- the arithmetic ------------------------------------------------------------------------ */
 
 static void the_arithmetic_is_the_contracts(void **state) {
     (void)state;
@@ -78,7 +42,7 @@ static void the_arithmetic_is_the_contracts(void **state) {
         }
         size_t count = groups_of(ends, x.model.tensor_count, groups);
         double predicted = gw_planning_iteration_s(&x.planning, groups, count);
-        assert_true(near(predicted, iteration_by_definition(&x, ends), 1e-11));
+        assert_true(near(predicted, (double)iteration_by_definition(&x.planning, ends), 1e-11));
     }
     gw_random_close(random);
 }

@@ -1,0 +1,52 @@
+/* The contract's arithmetic a second time, from its text and in long double. */
+#ifndef GW_TESTS_PLANNER_DEFINITION_H
+#define GW_TESTS_PLANNER_DEFINITION_H
+
+#include <math.h>
+
+#include "planner/planner.h"
+
+static inline long double curve_by_definition(const struct gw_curve *curve, long double n) {
+    if (n == 0) {
+        return 0;
+    }
+    if (curve->point_count == 0) {
+        return curve->fixed_s + curve->per_unit_s * n + curve->per_nlog2n_s * n * log2l(n);
+    }
+    size_t i = 1;
+    while (i + 1 < curve->point_count && curve->points[i].size < n) {
+        i++;
+    }
+    const struct gw_curve_point *a = &curve->points[i - 1];
+    const struct gw_curve_point *b = &curve->points[i];
+    return fmaxl(0, (a->time_s * (b->size - n) + b->time_s * (n - a->size)) /
+                        ((long double)b->size - a->size));
+}
+
+/* `ends` says of each tensor whether it closes its group; tensor 0 always does. */
+static inline long double iteration_by_definition(const struct gw_planning *planning,
+                                                  const bool *ends) {
+    const struct gw_model *model = planning->model;
+    long double compute = model->forward_s;
+    long double communication = 0;
+    double elements =
+        0; /* exact up to 2^53, and rho * n is rounded as the contract's numbers are */
+    for (size_t l = model->tensor_count; l-- > 0;) {
+        compute += model->tensors[l].backward_s;
+        elements += (double)model->tensors[l].elements;
+        if (!ends[l] && l > 0) {
+            continue;
+        }
+        double bytes = (double)model->bytes_per_element * elements;
+        if (planning->compress != NULL) {
+            compute += curve_by_definition(planning->compress, elements);
+            bytes = 8 * fmax(1, floor(planning->density * elements));
+        }
+        communication =
+            fmaxl(compute, communication) + curve_by_definition(planning->exchange, bytes);
+        elements = 0;
+    }
+    return fmaxl(compute, communication) + model->update_s;
+}
+
+#endif
