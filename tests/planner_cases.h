@@ -9,7 +9,20 @@
 
 #include "planner/planner.h"
 
-enum { most_tensors = 60, most_points = 12 };
+enum { usual_tensors = 60, most_tensors = 300, most_points = 12 };
+
+/* What cost curves look like. */
+enum shape {
+    shape_free,
+    shape_startup,
+    shape_slope,
+    shape_straight,
+    shape_nlogn,
+    shape_nlogn_startup,
+    shape_rising_points,
+    shape_any_points,
+    shape_count,
+};
 
 struct planning_case {
     struct gw_planning planning;
@@ -28,48 +41,41 @@ static inline double power_between(struct gw_random *random, double low, double 
 }
 
 /*
- * Times at `count` sizes up to `largest`, where they are about
- * `scale_s`: rising, bent or at random.
+ * Times at some sizes up to `largest`, where they are about
+ * `scale_s`: rising and bent, or at random.
  */
-static inline void make_points(struct gw_random *random, double largest, double scale_s,
-                               struct gw_curve_point *points, struct gw_curve *out) {
+static inline void make_points(struct gw_random *random, bool rising, double largest,
+                               double scale_s, struct gw_curve_point *points,
+                               struct gw_curve *out) {
     const double bends[] = {0.3, 1, 1.7};
     size_t count = 2 + gw_random_below(random, most_points - 1);
-    size_t shape = gw_random_below(random, 4);
+    double bend = bends[gw_random_below(random, 3)];
     double size = power_between(random, 1, largest / 4);
     for (size_t i = 0; i < count; i++) {
-        double share = shape < 3 ? pow(size / largest, bends[shape]) : gw_random_uniform(random);
+        double share = rising ? pow(size / largest, bend) : gw_random_uniform(random);
         points[i] = (struct gw_curve_point){.size = size, .time_s = scale_s * share};
         size *= 1 + between(random, 0.1, 1.5);
     }
     *out = (struct gw_curve){.point_count = count, .points = points};
 }
 
-static inline void make_curve(struct gw_random *random, double largest,
+static inline void make_curve(struct gw_random *random, enum shape shape, double largest,
                               struct gw_curve_point *points, struct gw_curve *out) {
     double startup_s = power_between(random, 1e-4, 0.3);
     double scale_s = power_between(random, 1e-3, 3);
     *out = (struct gw_curve){0};
-    switch (gw_random_below(random, 8)) {
-    case 0:
-        break;
-    case 1:
+    if (shape == shape_rising_points || shape == shape_any_points) {
+        make_points(random, shape == shape_rising_points, largest, scale_s, points, out);
+        return;
+    }
+    if (shape == shape_startup || shape == shape_straight || shape == shape_nlogn_startup) {
         out->fixed_s = startup_s;
-        break;
-    case 2:
+    }
+    if (shape == shape_slope || shape == shape_straight) {
         out->per_unit_s = scale_s / largest;
-        break;
-    case 3:
-        out->fixed_s = gw_random_below(random, 2) ? startup_s : 0;
+    }
+    if (shape == shape_nlogn || shape == shape_nlogn_startup) {
         out->per_nlog2n_s = scale_s / (largest * log2(largest + 1));
-        break;
-    case 4:
-    case 5:
-        out->fixed_s = startup_s;
-        out->per_unit_s = scale_s / largest;
-        break;
-    default:
-        make_points(random, largest, scale_s, points, out);
     }
 }
 
@@ -96,12 +102,10 @@ static inline void make_tensors(struct gw_random *random, bool on_grid, struct p
     }
 }
 
-/* The pointers in *out point into it: it must stay where it is. */
-static inline void make_case(struct gw_random *random, size_t tensor_count,
-                             struct planning_case *out) {
+/* A model and what goes with it, still without curves. */
+static inline void make_planning(struct gw_random *random, size_t tensor_count, bool on_grid,
+                                 bool dense, struct planning_case *out) {
     const double densities[] = {1, 0.5, 0.25, 0.001, power_between(random, 1e-4, 1)};
-    bool on_grid = gw_random_below(random, 4) == 0;
-    bool dense = gw_random_below(random, 2) == 0;
     *out = (struct planning_case){0};
     out->model = (struct gw_model){.name = "random",
                                    .bytes_per_element = UINT64_C(1) << gw_random_below(random, 4),
@@ -117,14 +121,37 @@ static inline void make_case(struct gw_random *random, size_t tensor_count,
                                          .density = densities[gw_random_below(random, 5)],
                                          .compress = dense ? NULL : &out->compress,
                                          .exchange = &out->exchange};
+}
+
+/* With curves of given shapes. The pointers in *out point into it: it must stay where it is. */
+static inline void make_shaped_case(struct gw_random *random, size_t tensor_count, bool dense,
+                                    enum shape compress, enum shape exchange,
+                                    struct planning_case *out) {
+    make_planning(random, tensor_count, false, dense, out);
     uint64_t all = gw_model_elements(&out->model);
-    if (on_grid) {
-        make_grid_curve(random, &out->compress);
-        make_grid_curve(random, &out->exchange);
+    make_curve(random, compress, (double)all + 8, out->compress_points, &out->compress);
+    make_curve(random, exchange, (double)gw_planning_bytes(&out->planning, all) + 8,
+               out->exchange_points, &out->exchange);
+}
+
+/* On the grid: what is equal by the arithmetic is equal to the last bit. */
+static inline void make_grid_case(struct gw_random *random, size_t tensor_count, bool dense,
+                                  struct planning_case *out) {
+    make_planning(random, tensor_count, true, dense, out);
+    make_grid_curve(random, &out->compress);
+    make_grid_curve(random, &out->exchange);
+}
+
+/* Of any kind. */
+static inline void make_case(struct gw_random *random, size_t tensor_count,
+                             struct planning_case *out) {
+    bool dense = gw_random_below(random, 2) == 0;
+    if (gw_random_below(random, 4) == 0) {
+        make_grid_case(random, tensor_count, dense, out);
     } else {
-        make_curve(random, (double)all + 8, out->compress_points, &out->compress);
-        make_curve(random, (double)gw_planning_bytes(&out->planning, all) + 8, out->exchange_points,
-                   &out->exchange);
+        enum shape compress = (enum shape)gw_random_below(random, shape_count);
+        enum shape exchange = (enum shape)gw_random_below(random, shape_count);
+        make_shaped_case(random, tensor_count, dense, compress, exchange, out);
     }
 }
 
@@ -139,6 +166,15 @@ static inline size_t groups_of(const bool *ends, size_t tensor_count, struct gw_
         }
     }
     return count;
+}
+
+/* Of all plans one for each even number below 2^tensors: groups end at the ones. */
+static inline size_t groups_of_number(size_t number, size_t tensor_count, struct gw_group *groups) {
+    bool ends[most_tensors] = {false};
+    for (size_t l = 1; l < tensor_count; l++) {
+        ends[l] = (number >> l & 1) != 0;
+    }
+    return groups_of(ends, tensor_count, groups);
 }
 
 #endif

@@ -27,12 +27,8 @@ static double best_of_all_plans(const struct planning_case *x) {
     double best = INFINITY;
     size_t tensor_count = x->model.tensor_count;
     for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
-        bool ends[most_tensors] = {false};
         struct gw_group groups[most_tensors];
-        for (size_t l = 1; l < tensor_count; l++) {
-            ends[l] = (plan >> l & 1) != 0;
-        }
-        size_t count = groups_of(ends, tensor_count, groups);
+        size_t count = groups_of_number(plan, tensor_count, groups);
         best = fmin(best, gw_planning_iteration_s(&x->planning, groups, count));
     }
     return best;
@@ -52,12 +48,31 @@ static void check_optimal(const struct planning_case *x, double best_s, int tria
     gw_plan_free(&plan);
 }
 
+/* Every shape of the compressor's curve, and dense exchange, with every shape of the exchange's. */
 static void no_plan_is_better(void **state) {
     (void)state;
     struct gw_random *random = open_stream(1);
-    for (int trial = 0; trial < 6000; trial++) {
+    enum { shape_pairs = (shape_count + 1) * shape_count, trials = 100 * shape_pairs };
+    for (int trial = 0; trial < trials; trial++) {
         struct planning_case x;
-        make_case(random, 1 + gw_random_below(random, trial % 100 == 0 ? 14 : 9), &x);
+        size_t tensor_count = 1 + gw_random_below(random, trial / shape_pairs % 10 == 0 ? 14 : 9);
+        int compress = trial % shape_pairs / shape_count;
+        int exchange = trial % shape_count;
+        make_shaped_case(random, tensor_count, compress == shape_count, (enum shape)compress,
+                         (enum shape)exchange, &x);
+        check_optimal(&x, best_of_all_plans(&x), trial);
+    }
+    gw_random_close(random);
+}
+
+/* Where ties are exact. */
+static void no_plan_is_better_on_the_grid(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(4);
+    for (int trial = 0; trial < 2000; trial++) {
+        struct planning_case x;
+        size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 14 : 9);
+        make_grid_case(random, tensor_count, trial % 2 == 0, &x);
         check_optimal(&x, best_of_all_plans(&x), trial);
     }
     gw_random_close(random);
@@ -66,10 +81,11 @@ static void no_plan_is_better(void **state) {
 static void no_policy_is_better(void **state) {
     (void)state;
     struct gw_random *random = open_stream(2);
-    for (int trial = 0; trial < 300; trial++) {
+    for (int trial = 0; trial < 1000; trial++) {
         struct planning_case x;
         struct gw_plan optimal;
-        make_case(random, 10 + gw_random_below(random, most_tensors - 9), &x);
+        size_t largest = trial % 5 == 0 ? most_tensors : usual_tensors;
+        make_case(random, 10 + gw_random_below(random, largest - 9), &x);
         assert_int_equal(gw_planner_plan(&x.planning, "optimal", &optimal, NULL), GW_OK);
         assert_true(optimal.lower_bound_s == optimal.iteration_s);
         for (size_t i = 0; gw_policies[i] != NULL; i++) {
@@ -147,6 +163,7 @@ int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_is_better),
+        cmocka_unit_test(no_plan_is_better_on_the_grid),
         cmocka_unit_test(no_policy_is_better),
         cmocka_unit_test(the_greedy_choice_can_miss),
         cmocka_unit_test(extreme_inputs_are_planned),

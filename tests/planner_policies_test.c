@@ -227,7 +227,8 @@ static size_t compare(const char *name, definition *define, bool has_argument, u
         struct gw_group expected[most_tensors];
         struct gw_plan plan;
         char text[64];
-        make_case(random, 1 + gw_random_below(random, most_tensors), &x);
+        size_t largest = trial % 100 == 0 ? most_tensors : usual_tensors;
+        make_case(random, 1 + gw_random_below(random, largest), &x);
         double most = 2 * (double)x.model.bytes_per_element * (double)gw_model_elements(&x.model);
         uint64_t argument = (uint64_t)power_between(random, 1, most);
         (void)snprintf(text, sizeof text, has_argument ? "%s:%llu" : "%s", name,

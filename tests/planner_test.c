@@ -33,11 +33,11 @@ static void the_arithmetic_is_the_contracts(void **state) {
     struct gw_random *random = open_random(1);
     for (int trial = 0; trial < 10000; trial++) {
         struct planning_case x;
-        bool ends[most_tensors];
-        struct gw_group groups[most_tensors];
-        make_case(random, 1 + gw_random_below(random, most_tensors), &x);
+        bool ends[usual_tensors];
+        struct gw_group groups[usual_tensors];
+        make_case(random, 1 + gw_random_below(random, usual_tensors), &x);
         uint64_t chance = 1 + gw_random_below(random, 10);
-        for (size_t l = 0; l < most_tensors; l++) {
+        for (size_t l = 0; l < usual_tensors; l++) {
             ends[l] = gw_random_below(random, chance) == 0;
         }
         size_t count = groups_of(ends, x.model.tensor_count, groups);
@@ -118,12 +118,8 @@ static struct exhaustive try_all_plans(const struct planning_case *x) {
     struct exhaustive best = {INFINITY, INFINITY, INFINITY};
     size_t tensor_count = x->model.tensor_count;
     for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
-        bool ends[most_tensors] = {false};
         struct gw_group groups[most_tensors];
-        for (size_t l = 1; l < tensor_count; l++) {
-            ends[l] = (plan >> l & 1) != 0;
-        }
-        try_plan(x, groups, groups_of(ends, tensor_count, groups), &best);
+        try_plan(x, groups, groups_of_number(plan, tensor_count, groups), &best);
     }
     return best;
 }
