@@ -78,6 +78,39 @@ static void no_plan_is_better_on_the_grid(void **state) {
     gw_random_close(random);
 }
 
+/* The fewest groups of all plans that take the least time; both exact on the grid. */
+static size_t fewest_groups(const struct planning_case *x, double best_s) {
+    size_t tensor_count = x->model.tensor_count;
+    size_t fewest = tensor_count;
+    for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
+        struct gw_group groups[most_tensors];
+        size_t count = groups_of_number(plan, tensor_count, groups);
+        if (count < fewest && gw_planning_iteration_s(&x->planning, groups, count) == best_s) {
+            fewest = count;
+        }
+    }
+    return fewest;
+}
+
+static void of_equal_plans_it_has_the_fewest_groups(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(5);
+    for (int trial = 0; trial < 3000; trial++) {
+        struct planning_case x;
+        struct gw_plan plan;
+        size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 12 : 8);
+        make_grid_case(random, tensor_count, trial % 2 == 0, &x);
+        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &plan, NULL), GW_OK);
+        size_t fewest = fewest_groups(&x, plan.iteration_s);
+        if (plan.group_count != fewest) {
+            fail_msg("trial %d, %zu tensors: %zu groups, but %zu take no longer", trial,
+                     tensor_count, plan.group_count, fewest);
+        }
+        gw_plan_free(&plan);
+    }
+    gw_random_close(random);
+}
+
 static void no_policy_is_better(void **state) {
     (void)state;
     struct gw_random *random = open_stream(2);
@@ -164,6 +197,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_plan_is_better),
         cmocka_unit_test(no_plan_is_better_on_the_grid),
+        cmocka_unit_test(of_equal_plans_it_has_the_fewest_groups),
         cmocka_unit_test(no_policy_is_better),
         cmocka_unit_test(the_greedy_choice_can_miss),
         cmocka_unit_test(extreme_inputs_are_planned),
