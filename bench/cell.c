@@ -42,13 +42,13 @@ static enum gw_status mark(const struct bench_cell *cell, const struct gw_planni
                            struct gw_error *error) {
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
-    struct gw_marks marks = {.ends = calloc(cell->tensors, sizeof *marks.ends)};
-    if (marks.ends == NULL) {
+    bool *ends = calloc(cell->tensors, sizeof *ends);
+    if (ends == NULL) {
         return gw_fail_memory(error, "planning");
     }
     enum gw_status status = gw_policy_parse(cell->policy, &policy, &argument, error);
-    status = status == GW_OK ? policy->mark(planning, argument, &marks, error) : status;
-    free(marks.ends);
+    status = status == GW_OK ? policy->mark(planning, argument, ends, error) : status;
+    free(ends);
     return status;
 }
 

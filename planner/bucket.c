@@ -1,10 +1,9 @@
 #include "planner/policies.h"
 
-static enum gw_status mark(const struct gw_planning *planning, uint64_t argument,
-                           struct gw_marks *marks, struct gw_error *error) {
+static enum gw_status mark(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                           struct gw_error *error) {
     (void)error;
-    gw_close_at(planning->model, planning->model->bytes_per_element, argument, argument,
-                marks->ends);
+    gw_close_at(planning->model, planning->model->bytes_per_element, argument, argument, ends);
     return GW_OK;
 }
 

@@ -1,15 +1,16 @@
 #include "planner/front.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* The number of pairs whose first is at most `first`. */
-static size_t count_up_to(const struct gw_front *front, double first) {
+/* The number of pairs whose first is below `first`. */
+static size_t count_below(const struct gw_front *front, double first) {
     size_t low = 0;
     size_t high = front->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (front->pairs[middle].first <= first) {
+        if (front->pairs[middle].first < first) {
             low = middle + 1;
         } else {
             high = middle;
@@ -18,45 +19,139 @@ static size_t count_up_to(const struct gw_front *front, double first) {
     return low;
 }
 
-enum gw_status gw_front_add(struct gw_front *front, struct gw_front_pair pair,
-                            struct gw_error *error) {
-    size_t at = count_up_to(front, pair.first);
-    if (at > 0 && front->pairs[at - 1].second <= pair.second) {
+enum gw_status gw_front_reserve(struct gw_front *front, size_t count, struct gw_error *error) {
+    static const size_t least = 16;
+    if (count <= front->capacity) {
         return GW_OK;
     }
-    size_t end = at; /* pairs[at .. end) are no better than the new one */
-    while (end < front->count && front->pairs[end].second >= pair.second) {
-        end++;
+    struct gw_front_pair *pairs =
+        gw_grow(front->pairs, count < least ? least : count, &front->capacity, sizeof *pairs);
+    if (pairs == NULL) {
+        return gw_fail_memory(error, "planning");
     }
-    if (at > 0 && front->pairs[at - 1].first == pair.first) {
-        at--;
-    }
-    if (end == at) {
-        struct gw_front_pair *pairs =
-            gw_grow(front->pairs, front->count + 1, &front->capacity, sizeof *pairs);
-        if (pairs == NULL) {
-            return gw_fail_memory(error, "planning");
-        }
-        front->pairs = pairs;
-    }
-    memmove(front->pairs + at + 1, front->pairs + end, (front->count - end) * sizeof *front->pairs);
-    front->pairs[at] = pair;
-    front->count = front->count - end + at + 1;
+    front->pairs = pairs;
     return GW_OK;
 }
 
-bool gw_front_squeeze(struct gw_front *front, size_t most) {
+void gw_front_shrink(struct gw_front *front) {
+    size_t capacity = front->count + 1;
+    if (front->capacity < 1024 || front->capacity / 5 * 4 < capacity) {
+        return;
+    }
+    struct gw_front_pair *pairs = realloc(front->pairs, capacity * sizeof *pairs);
+    if (pairs != NULL) {
+        front->pairs = pairs;
+        front->capacity = capacity;
+    }
+}
+
+enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair *pairs,
+                              size_t count, struct gw_front *scratch, struct gw_error *error) {
+    /* Up to the first pair that is new, nothing moves. */
+    size_t at = count == 0 ? 0 : count_below(front, pairs[0].first);
+    size_t next = 0;
+    for (; next < count; next++) {
+        while (at < front->count && front->pairs[at].first < pairs[next].first) {
+            at++;
+        }
+        bool matched = (at > 0 && front->pairs[at - 1].second <= pairs[next].second) ||
+                       (at < front->count && front->pairs[at].first == pairs[next].first &&
+                        front->pairs[at].second <= pairs[next].second);
+        if (!matched) {
+            break;
+        }
+    }
+    if (next == count) {
+        return GW_OK;
+    }
+    size_t tail = front->count - at;
+    GW_TRY(gw_front_reserve(front, front->count + count - next, error));
+    GW_TRY(gw_front_reserve(scratch, tail + 1, error));
+    memcpy(scratch->pairs, front->pairs + at, tail * sizeof *scratch->pairs);
+    struct gw_front_pair *out = front->pairs + at;
+    double least = at > 0 ? front->pairs[at - 1].second : INFINITY;
+    const struct gw_front_pair *old = scratch->pairs;
+    const struct gw_front_pair *old_end = old + tail;
+    const struct gw_front_pair *new = pairs + next;
+    const struct gw_front_pair *new_end = pairs + count;
+    while (old < old_end || new < new_end) {
+        bool take_new = old == old_end || (new < new_end &&gw_front_pair_before(new, old));
+        const struct gw_front_pair *pair = take_new ? new ++ : old++;
+        if (pair->second < least) {
+            *out++ = *pair;
+            least = pair->second;
+        }
+    }
+    front->count = (size_t)(out - front->pairs);
+    return GW_OK;
+}
+
+/* The end of the run of pairs, from `begin`, that differ from it by at most `loss` in a cost. */
+static size_t run_end(const struct gw_front *front, size_t begin, double loss) {
+    const struct gw_front_pair *pairs = front->pairs;
+    size_t end = begin + 1;
+    while (end < front->count && (pairs[end].first - pairs[begin].first <= loss ||
+                                  pairs[begin].second - pairs[end].second <= loss)) {
+        end++;
+    }
+    return end;
+}
+
+static size_t count_runs(const struct gw_front *front, double loss) {
+    size_t count = 0;
+    for (size_t begin = 0; begin < front->count; begin = run_end(front, begin, loss)) {
+        count++;
+    }
+    return count;
+}
+
+/* A loss that leaves at most `most` runs, and little more than is needed for that. */
+static double sufficient_loss(const struct gw_front *front, size_t most, double guess) {
+    double too_little = 0;
+    double enough = INFINITY;
+    for (int step = 0; step < 16 || isinf(enough); step++) {
+        size_t count = count_runs(front, guess);
+        if (count > most) {
+            too_little = guess;
+            guess = isinf(enough) ? 4 * guess : sqrt(too_little * enough);
+        } else {
+            enough = guess;
+            if (count > most - most / 4 || enough <= 1.05 * too_little) {
+                break;
+            }
+            guess = too_little > 0 ? sqrt(too_little * enough) : guess / 4;
+        }
+    }
+    return enough;
+}
+
+void gw_front_squeeze(struct gw_front *front, size_t most, double *guess) {
     if (front->count <= most) {
-        return false;
+        return;
     }
-    for (size_t i = 0; i < most; i++) {
-        size_t begin = i * front->count / most;
-        size_t end = (i + 1) * front->count / most;
-        front->pairs[i] = (struct gw_front_pair){.first = front->pairs[begin].first,
-                                                 .second = front->pairs[end - 1].second};
+    *guess = sufficient_loss(front, most, *guess);
+    size_t count = 0;
+    for (size_t begin = 0, end; begin < front->count; begin = end) {
+        end = run_end(front, begin, *guess);
+        front->pairs[count++] = (struct gw_front_pair){.first = front->pairs[begin].first,
+                                                       .second = front->pairs[end - 1].second};
     }
-    front->count = most;
-    return true;
+    front->count = count;
+}
+
+void gw_front_thin(struct gw_front *front, size_t most, double *guess) {
+    if (front->count <= most) {
+        return;
+    }
+    *guess = sufficient_loss(front, most, *guess);
+    size_t count = 0;
+    for (size_t begin = 0, end; begin < front->count; begin = end) {
+        end = run_end(front, begin, *guess);
+        struct gw_front_pair one = front->pairs[begin];
+        struct gw_front_pair other = front->pairs[end - 1];
+        front->pairs[count++] = other.first - one.first <= *guess ? other : one;
+    }
+    front->count = count;
 }
 
 double gw_front_complete(const struct gw_front *front, double x, double y) {
@@ -80,4 +175,22 @@ double gw_front_complete(const struct gw_front *front, double x, double y) {
         best = fmin(best, front->pairs[low - 1].second + y);
     }
     return best;
+}
+
+size_t gw_front_keep(const struct gw_front *front, double limit, struct gw_front_pair *pairs,
+                     size_t count) {
+    size_t kept = 0;
+    size_t partners = front->count; /* as firsts rise, fewer of the front leave room for them */
+    for (size_t i = 0; i < count; i++) {
+        while (partners > 0 && front->pairs[partners - 1].first + pairs[i].first >= limit) {
+            partners--;
+        }
+        if (partners == 0) {
+            break;
+        }
+        if (front->pairs[partners - 1].second + pairs[i].second < limit) {
+            pairs[kept++] = pairs[i];
+        }
+    }
+    return kept;
 }

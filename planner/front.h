@@ -10,7 +10,7 @@
 #include "core/core.h"
 
 struct gw_front_pair {
-    double first, second; /* seconds */
+    double first, second; /* in steps of struct gw_arcs, whole but for corners of a hull */
 };
 
 struct gw_front {
@@ -18,18 +18,45 @@ struct gw_front {
     struct gw_front_pair *pairs; /* first ascending, second descending */
 };
 
-/* Adds the pair unless the front has one that is as good; removes those that it makes useless. */
-enum gw_status gw_front_add(struct gw_front *front, struct gw_front_pair pair,
-                            struct gw_error *error);
+/* The order in which fronts are merged. */
+static inline bool gw_front_pair_before(const struct gw_front_pair *a,
+                                        const struct gw_front_pair *b) {
+    return a->first < b->first || (a->first == b->first && a->second < b->second);
+}
+
+/* Room for `count` pairs in all. */
+enum gw_status gw_front_reserve(struct gw_front *front, size_t count, struct gw_error *error);
+
+/* Gives back most of the room that a front of many pairs no longer needs. */
+void gw_front_shrink(struct gw_front *front);
 
 /*
- * Replaces neighbours by one pair that is as good as each, until `most` are left. The front then
- * promises too much, never too little. Returns whether it had to.
+ * Adds `count` pairs, themselves first ascending and second descending, but for those that the
+ * front has matched already; removes those that they make useless. `scratch` is overwritten.
  */
-bool gw_front_squeeze(struct gw_front *front, size_t most);
+enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair *pairs,
+                              size_t count, struct gw_front *scratch, struct gw_error *error);
+
+/*
+ * Unites neighbours into one pair that is as good as each until at most `most` are left, those
+ * first that lose least by it. The front then promises too much, never too little. *guess is the
+ * loss of the last front that was squeezed, and becomes this one's.
+ */
+void gw_front_squeeze(struct gw_front *front, size_t most, double *guess);
+
+/* The same, but of neighbours one is left as it is: the front promises nothing that it cannot
+ * keep. */
+void gw_front_thin(struct gw_front *front, size_t most, double *guess);
 
 /* The least, over the pairs, of the larger of (first + x) and (second + y); INFINITY if there is
  * none. */
 double gw_front_complete(const struct gw_front *front, double x, double y);
+
+/*
+ * Of `count` pairs, first ascending and second descending, keeps those that together with some pair
+ * of the front stay below `limit` in both costs. Returns how many.
+ */
+size_t gw_front_keep(const struct gw_front *front, double limit, struct gw_front_pair *pairs,
+                     size_t count);
 
 #endif

@@ -5,8 +5,8 @@
  */
 #include "planner/policies.h"
 
-static enum gw_status mark(const struct gw_planning *planning, uint64_t argument,
-                           struct gw_marks *marks, struct gw_error *error) {
+static enum gw_status mark(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                           struct gw_error *error) {
     (void)argument;
     (void)error;
     const struct gw_model *model = planning->model;
@@ -24,7 +24,7 @@ static enum gw_status mark(const struct gw_planning *planning, uint64_t argument
         if (next_ready < start + duration && next_ready - start < alpha) {
             continue;
         }
-        marks->ends[l] = true;
+        ends[l] = true;
         ready = compressed;
         free_at = start + duration;
         elements = 0;

@@ -6,8 +6,8 @@
  */
 #include "planner/policies.h"
 
-static enum gw_status mark(const struct gw_planning *planning, uint64_t argument,
-                           struct gw_marks *marks, struct gw_error *error) {
+static enum gw_status mark(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                           struct gw_error *error) {
     (void)argument;
     (void)error;
     const struct gw_tensor *tensors = planning->model->tensors;
@@ -32,7 +32,7 @@ static enum gw_status mark(const struct gw_planning *planning, uint64_t argument
             d = d_next + d;
             continue;
         }
-        marks->ends[l] = true;
+        ends[l] = true;
         tau_b = compressed;
         mu_c = tau_c + exchange;
         t_b = tensors[l - 1].backward_s;

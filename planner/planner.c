@@ -1,6 +1,7 @@
 #include "planner/planner.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,59 +80,71 @@ static enum gw_status collect_groups(const bool *ends, size_t tensor_count, stru
     return GW_OK;
 }
 
-/*
- * The better of the simple bound and what the policy has proven. A plan that meets what is proven,
- * but for the rounding of its sums, is the optimum; one that was proven to something less says so.
- */
-static enum gw_status bound(const struct gw_planning *planning, double proven_s,
-                            struct gw_plan *plan, struct gw_error *error) {
-    static const double rounding = 1e-11;
-    if (proven_s >= plan->iteration_s * (1 - rounding)) {
-        plan->lower_bound_s = plan->iteration_s;
+/* What bounds all plans bounds this one; a search that was cut short is worth a note. */
+static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *plan,
+                            struct gw_error *error) {
+    if (optimum == NULL) {
         return GW_OK;
     }
-    GW_TRY(gw_planning_lower_bound_s(planning, &plan->lower_bound_s, error));
-    if (proven_s == 0) {
+    plan->lower_bound_s = fmin(optimum->lower_bound_s, plan->iteration_s);
+    if (optimum->lower_bound_s >= optimum->iteration_s) {
         return GW_OK;
-    }
-    if (proven_s * (1 - rounding) > plan->lower_bound_s) {
-        plan->lower_bound_s = proven_s * (1 - rounding);
     }
     char note[128];
-    snprintf(note, sizeof note, "the search was cut short: at most %.3g%% above the optimum",
+    snprintf(note, sizeof note,
+             "the search for the optimum was cut short: it is at most %.3g%% below this plan",
              100 * (plan->iteration_s / plan->lower_bound_s - 1));
     return gw_plan_note(plan, note, error);
 }
 
 static enum gw_status fill(const struct gw_planning *planning, const struct gw_policy *policy,
-                           uint64_t argument, struct gw_plan *plan, struct gw_error *error) {
+                           uint64_t argument, const struct gw_optimum *optimum,
+                           struct gw_plan *plan, struct gw_error *error) {
     size_t tensor_count = planning->model->tensor_count;
-    struct gw_marks marks = {.ends = calloc(tensor_count, sizeof *marks.ends)};
-    if (marks.ends == NULL) {
+    bool *ends = calloc(tensor_count, sizeof *ends);
+    if (ends == NULL) {
         return gw_fail_memory(error, "planning");
     }
-    enum gw_status status = policy->mark(planning, argument, &marks, error);
-    marks.ends[0] = true;
-    if (status == GW_OK) {
-        status = collect_groups(marks.ends, tensor_count, plan, error);
+    enum gw_status status = GW_OK;
+    if (policy == &gw_policy_optimal && optimum != NULL) {
+        memcpy(ends, optimum->ends, tensor_count * sizeof *ends);
+    } else {
+        status = policy->mark(planning, argument, ends, error);
     }
-    free(marks.ends);
+    ends[0] = true;
+    if (status == GW_OK) {
+        status = collect_groups(ends, tensor_count, plan, error);
+    }
+    free(ends);
     GW_TRY(status);
     plan->iteration_s = gw_planning_iteration_s(planning, plan->groups, plan->group_count);
-    return bound(planning, marks.proven_s, plan, error);
+    return bound(optimum, plan, error);
 }
 
-enum gw_status gw_planner_plan(const struct gw_planning *planning, const char *text,
-                               struct gw_plan *out, struct gw_error *error) {
+enum gw_status gw_planner_plan_beside(const struct gw_planning *planning, const char *text,
+                                      const struct gw_optimum *optimum, struct gw_plan *out,
+                                      struct gw_error *error) {
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
     GW_TRY(gw_policy_parse(text, &policy, &argument, error));
     double density = planning->compress == NULL ? 1 : planning->density;
     GW_TRY(gw_plan_create(out, planning->model->name, text, planning->compressor, density,
                           planning->workers, error));
-    enum gw_status status = fill(planning, policy, argument, out, error);
+    enum gw_status status = fill(planning, policy, argument, optimum, out, error);
     if (status != GW_OK) {
         gw_plan_free(out);
     }
+    return status;
+}
+
+enum gw_status gw_planner_plan(const struct gw_planning *planning, const char *text,
+                               struct gw_plan *out, struct gw_error *error) {
+    const struct gw_policy *policy = NULL;
+    uint64_t argument = 0;
+    struct gw_optimum optimum;
+    GW_TRY(gw_policy_parse(text, &policy, &argument, error));
+    GW_TRY(gw_planner_optimum(planning, &optimum, error));
+    enum gw_status status = gw_planner_plan_beside(planning, text, &optimum, out, error);
+    gw_optimum_free(&optimum);
     return status;
 }

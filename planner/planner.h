@@ -29,17 +29,25 @@ double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n);
 double gw_planning_iteration_s(const struct gw_planning *planning, const struct gw_group *groups,
                                size_t group_count);
 
-/* A bound below which no plan's iteration time lies; see lower_bound.c. O(tensors^2). */
-enum gw_status gw_planning_lower_bound_s(const struct gw_planning *planning, double *out,
-                                         struct gw_error *error);
+/* ---- the optimum --------------------------------------------------------------------------- */
+
+/* The fastest of all plans, or the best that was found before the search was cut short. */
+struct gw_optimum {
+    bool *ends;           /* [tensors]: whether a group ends with that tensor; owned */
+    double iteration_s;   /* what that plan takes */
+    double lower_bound_s; /* what no plan beats: the same, unless the search was cut short */
+};
+
+/*
+ * Of equally fast plans, the one with the fewest groups; see docs/optimal-merging.md for the method
+ * and its cost. Plans that differ by less than 1e-11 of their time count as equally fast.
+ */
+enum gw_status gw_planner_optimum(const struct gw_planning *planning, struct gw_optimum *out,
+                                  struct gw_error *error);
+
+void gw_optimum_free(struct gw_optimum *optimum);
 
 /* ---- policies ------------------------------------------------------------------------------ */
-
-/* What a policy decides. Comes in all zero. */
-struct gw_marks {
-    bool *ends; /* [tensors]: whether a group ends with that tensor; tensor 0 always ends one */
-    double proven_s; /* a time that the policy has proven no plan to beat; 0: none */
-};
 
 struct gw_policy {
     const char *name;
@@ -47,9 +55,10 @@ struct gw_policy {
     const char *paper;
     const char *argument;      /* what the number in "name:number" means; NULL: takes none */
     uint64_t default_argument; /* for `--policy all` */
-    /* Marks where groups end; see struct gw_marks. */
-    enum gw_status (*mark)(const struct gw_planning *planning, uint64_t argument,
-                           struct gw_marks *marks, struct gw_error *error);
+    /* Marks in ends [tensors], which comes in false, the tensors with which groups end; tensor 0
+     * always ends one. */
+    enum gw_status (*mark)(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                           struct gw_error *error);
 };
 
 /* All policies, ended by NULL. */
@@ -62,5 +71,10 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
 /* The plan that the policy named by `text` makes, with its prediction and bound. */
 enum gw_status gw_planner_plan(const struct gw_planning *planning, const char *text,
                                struct gw_plan *out, struct gw_error *error);
+
+/* The same with an optimum that was found before; with NULL, nothing bounds the plan (0). */
+enum gw_status gw_planner_plan_beside(const struct gw_planning *planning, const char *text,
+                                      const struct gw_optimum *optimum, struct gw_plan *out,
+                                      struct gw_error *error);
 
 #endif

@@ -1,11 +1,11 @@
 #include "planner/policies.h"
 
-static enum gw_status mark(const struct gw_planning *planning, uint64_t argument,
-                           struct gw_marks *marks, struct gw_error *error) {
+static enum gw_status mark(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                           struct gw_error *error) {
     (void)planning;
     (void)argument;
     (void)error;
-    marks->ends[0] = true;
+    ends[0] = true;
     return GW_OK;
 }
 

@@ -16,7 +16,7 @@
 #include "planner_definition.h"
 
 enum {
-    whole_tensors = 500,    /* through gw_planner_plan, whose bound takes O(tensors^2) */
+    whole_tensors = 200,    /* through gw_planner_plan, which finds the optimum each time */
     optimal_tensors = 1000, /* what the exact search is given */
     most_tensors = 1000000, /* what all others are given */
 };
@@ -196,27 +196,27 @@ static void check_marks(const struct problem *x, const char *text, double bound_
     size_t tensor_count = x->model.tensor_count;
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
-    struct gw_marks marks = {.ends = calloc(tensor_count, sizeof *marks.ends)};
+    bool *ends = calloc(tensor_count, sizeof *ends);
     struct gw_group *groups = calloc(tensor_count, sizeof *groups);
-    assert_non_null(marks.ends);
+    assert_non_null(ends);
     assert_non_null(groups);
     assert_int_equal(gw_policy_parse(text, &policy, &argument, &error), GW_OK);
-    assert_int_equal(policy->mark(&x->planning, argument, &marks, &error), GW_OK);
+    assert_int_equal(policy->mark(&x->planning, argument, ends, &error), GW_OK);
     size_t count = 0;
     size_t first = tensor_count - 1;
     for (size_t l = tensor_count; l-- > 0;) {
-        if (marks.ends[l] || l == 0) {
+        if (ends[l] || l == 0) {
             groups[count++] = (struct gw_group){.first = first, .last = l};
             first = l - 1;
         }
     }
     double iteration_s = gw_planning_iteration_s(&x->planning, groups, count);
-    assert_time(x, text, iteration_s, marks.ends);
-    if (!(iteration_s >= bound_s)) {
+    assert_time(x, text, iteration_s, ends);
+    if (!(iteration_s >= bound_s * (1 - 1e-11))) {
         fail_msg("%s: %s takes %.17g, below the bound of %.17g", x->name, text, iteration_s,
                  bound_s);
     }
-    free(marks.ends);
+    free(ends);
     free(groups);
 }
 
