@@ -14,22 +14,30 @@ double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n) {
     return gw_curve_time(planning->exchange, (double)gw_planning_bytes(planning, n));
 }
 
+struct gw_group_times gw_planning_group_times(const struct gw_planning *planning,
+                                              const struct gw_group *group,
+                                              const struct gw_group_times *before) {
+    const struct gw_model *model = planning->model;
+    double compute_clock = before == NULL ? model->forward_s : before->compressed_s;
+    double communication_clock = before == NULL ? 0 : before->exchange_end_s;
+    struct gw_group_times times = {.backward_start_s = compute_clock};
+    for (size_t tensor = group->first + 1; tensor-- > group->last;) {
+        compute_clock += model->tensors[tensor].backward_s;
+    }
+    uint64_t n = gw_group_elements(group, model);
+    times.ready_s = compute_clock;
+    times.compressed_s = times.ready_s + gw_planning_compress_s(planning, n);
+    times.exchange_start_s =
+        times.compressed_s > communication_clock ? times.compressed_s : communication_clock;
+    times.exchange_end_s = times.exchange_start_s + gw_planning_exchange_s(planning, n);
+    return times;
+}
+
 double gw_planning_iteration_s(const struct gw_planning *planning, const struct gw_group *groups,
                                size_t group_count) {
-    const struct gw_model *model = planning->model;
-    double compute_clock = model->forward_s;
-    double communication_clock = 0;
-    for (size_t g = 0; g < group_count; g++) {
-        for (size_t tensor = groups[g].first + 1; tensor-- > groups[g].last;) {
-            compute_clock += model->tensors[tensor].backward_s;
-        }
-        uint64_t n = gw_group_elements(&groups[g], model);
-        compute_clock += gw_planning_compress_s(planning, n);
-        if (communication_clock < compute_clock) {
-            communication_clock = compute_clock;
-        }
-        communication_clock += gw_planning_exchange_s(planning, n);
+    struct gw_group_times times = gw_planning_group_times(planning, &groups[0], NULL);
+    for (size_t g = 1; g < group_count; g++) {
+        times = gw_planning_group_times(planning, &groups[g], &times);
     }
-    double end = compute_clock > communication_clock ? compute_clock : communication_clock;
-    return end + model->update_s;
+    return times.exchange_end_s + planning->model->update_s;
 }

@@ -25,6 +25,20 @@ uint64_t gw_planning_bytes(const struct gw_planning *planning, uint64_t n);
 double gw_planning_compress_s(const struct gw_planning *planning, uint64_t n);
 double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n);
 
+/* What the two streams do for a group, in seconds from the start of the iteration. */
+struct gw_group_times {
+    double backward_start_s; /* the backward pass comes to its first tensor */
+    double ready_s;          /* its last gradient is there */
+    double compressed_s;     /* = ready_s for dense exchange */
+    double exchange_start_s; /* >= compressed_s, and >= the end of the exchange before */
+    double exchange_end_s;
+};
+
+/* One step of the arithmetic: the group after the one whose times are `before` (NULL: none). */
+struct gw_group_times gw_planning_group_times(const struct gw_planning *planning,
+                                              const struct gw_group *group,
+                                              const struct gw_group_times *before);
+
 /* The iteration time of any grouping: OMGS paper, equations (2)-(9) and (17). O(tensors). */
 double gw_planning_iteration_s(const struct gw_planning *planning, const struct gw_group *groups,
                                size_t group_count);
