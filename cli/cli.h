@@ -74,6 +74,18 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
                                 struct gw_error *error);
 void gw_question_close(struct gw_question *question);
 
+/* What plans for a question are made with. Its planning points into it: it stays where it is. */
+struct gw_costs {
+    struct gw_planning planning;
+    struct gw_curve exchange;
+    char derivation[GW_DERIVATION_SIZE]; /* of the exchange's curve; "": it was measured */
+};
+
+/* Borrows from the question; compressor "none": dense exchange. */
+enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
+                             const char *exchange, struct gw_costs *out, struct gw_error *error);
+void gw_costs_close(struct gw_costs *costs);
+
 /* A policy's plan for a compressor ("none": dense exchange); its notes say what was derived. */
 enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
                                 const char *compressor, const char *exchange, struct gw_plan *out,

@@ -56,22 +56,36 @@ static enum gw_status check_finite(const struct gw_question *question, double it
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 
-static enum gw_status plan_with_curve(const struct gw_question *question, const char *policy,
-                                      const char *compressor, const struct gw_curve *exchange,
-                                      const char *derivation, struct gw_plan *out,
-                                      struct gw_error *error) {
-    struct gw_planning planning = {.model = &question->model,
-                                   .workers = question->workers,
-                                   .compressor = compressor,
-                                   .density = question->density,
-                                   .exchange = exchange};
-    if (strcmp(compressor, "none") != 0) {
-        GW_TRY(gw_cluster_compressor(&question->cluster, compressor, &planning.compress, error));
+enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
+                             const char *exchange, struct gw_costs *out, struct gw_error *error) {
+    *out = (struct gw_costs){.planning = {.model = &question->model,
+                                          .workers = question->workers,
+                                          .compressor = compressor,
+                                          .density = question->density,
+                                          .exchange = &out->exchange}};
+    GW_TRY(gw_cluster_collective(&question->cluster, exchange, question->workers, &out->exchange,
+                                 out->derivation, error));
+    enum gw_status status =
+        strcmp(compressor, "none") == 0
+            ? GW_OK
+            : gw_cluster_compressor(&question->cluster, compressor, &out->planning.compress, error);
+    if (status != GW_OK) {
+        gw_costs_close(out);
     }
-    GW_TRY(gw_planner_plan(&planning, policy, out, error));
+    return status;
+}
+
+void gw_costs_close(struct gw_costs *costs) {
+    gw_curve_free(&costs->exchange);
+}
+
+static enum gw_status plan_with_costs(const struct gw_question *question,
+                                      const struct gw_costs *costs, const char *policy,
+                                      struct gw_plan *out, struct gw_error *error) {
+    GW_TRY(gw_planner_plan(&costs->planning, policy, out, error));
     enum gw_status status = check_finite(question, out->iteration_s, error);
-    if (status == GW_OK && derivation[0] != '\0') {
-        status = gw_plan_note(out, derivation, error);
+    if (status == GW_OK && costs->derivation[0] != '\0') {
+        status = gw_plan_note(out, costs->derivation, error);
     }
     if (status != GW_OK) {
         gw_plan_free(out);
@@ -82,13 +96,10 @@ static enum gw_status plan_with_curve(const struct gw_question *question, const 
 enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
                                 const char *compressor, const char *exchange, struct gw_plan *out,
                                 struct gw_error *error) {
-    struct gw_curve curve = {0};
-    char derivation[GW_DERIVATION_SIZE];
-    GW_TRY(gw_cluster_collective(&question->cluster, exchange, question->workers, &curve,
-                                 derivation, error));
-    enum gw_status status =
-        plan_with_curve(question, policy, compressor, &curve, derivation, out, error);
-    gw_curve_free(&curve);
+    struct gw_costs costs;
+    GW_TRY(gw_costs_open(question, compressor, exchange, &costs, error));
+    enum gw_status status = plan_with_costs(question, &costs, policy, out, error);
+    gw_costs_close(&costs);
     return status;
 }
 
