@@ -3,17 +3,23 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/plan_explain.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
     const char *policy, *compressor, *out;
+    bool explain;
 };
+
+enum { KEY_EXPLAIN = 2000 };
 
 static const struct argp_option option_table[] = {
     {"policy", 'p', "POLICY", 0,
      "Merge policy, or all to rank them (default; see gradweave list policies)", 0},
     {"compressor", 'c', "C", 0, "Compressor, or none for dense exchange (default topk)", 0},
+    {"explain", KEY_EXPLAIN, NULL, 0,
+     "Say when each group of the (best) plan is ready and exchanged, and who waits", 0},
     {"out", 'o', "PLAN.json", 0, "Write the (best) plan to a file", 0},
     {0},
 };
@@ -30,6 +36,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 'c':
         options->compressor = argument;
+        return 0;
+    case KEY_EXPLAIN:
+        options->explain = true;
         return 0;
     case 'o':
         options->out = argument;
@@ -105,11 +114,24 @@ static enum gw_status plan_all(const struct gw_question *question, const char *c
     return GW_OK;
 }
 
+/* The plan's document, the caller's, with its explanation if there is one. */
+static enum gw_status make_document(const struct gw_plan *plan,
+                                    const struct gw_explanation *explanation, cJSON **out,
+                                    struct gw_error *error) {
+    GW_TRY(gw_plan_document(plan, out, error));
+    enum gw_status status =
+        explanation == NULL ? GW_OK : gw_explanation_put(explanation, *out, error);
+    if (status != GW_OK) {
+        cJSON_Delete(*out);
+    }
+    return status;
+}
+
 static enum gw_status print_json(const struct gw_plan *plans, size_t count, bool ranking,
-                                 struct gw_error *error) {
+                                 const struct gw_explanation *explanation, struct gw_error *error) {
     cJSON *document = NULL;
     if (!ranking) {
-        GW_TRY(gw_plan_document(&plans[0], &document, error));
+        GW_TRY(make_document(&plans[0], explanation, &document, error));
         return gw_print_document(document, error);
     }
     document = cJSON_CreateObject();
@@ -120,7 +142,7 @@ static enum gw_status print_json(const struct gw_plan *plans, size_t count, bool
     }
     for (size_t i = 0; i < count && status == GW_OK; i++) {
         cJSON *plan = NULL;
-        status = gw_plan_document(&plans[i], &plan, error);
+        status = make_document(&plans[i], i == 0 ? explanation : NULL, &plan, error);
         if (status == GW_OK) {
             status = gw_json_append(list, plan, error);
         }
@@ -160,24 +182,40 @@ static void print_text(const struct gw_question *question, const char *compresso
     gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
 }
 
+/* `best` explains the first plan. */
+static enum gw_status print_plans(const struct options *options, const struct gw_question *question,
+                                  const struct gw_plan *plans, size_t count, bool ranking,
+                                  const struct gw_explanation *best, struct gw_error *error) {
+    const struct gw_explanation *explanation = options->explain ? best : NULL;
+    if (options->output.json) {
+        return print_json(plans, count, ranking, explanation, error);
+    }
+    print_text(question, options->compressor, plans, count);
+    if (explanation != NULL) {
+        gw_explanation_print(explanation);
+    }
+    return GW_OK;
+}
+
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
                              struct gw_plan *plans, struct gw_error *error) {
+    const char *exchange = collective_for(options->compressor);
     bool ranking = strcmp(options->policy, "all") == 0;
     size_t count = 1;
     if (ranking) {
         GW_TRY(plan_all(question, options->compressor, plans, &count, error));
     } else {
-        GW_TRY(gw_question_plan(question, options->policy, options->compressor,
-                                collective_for(options->compressor), &plans[0], error));
+        GW_TRY(gw_question_plan(question, options->policy, options->compressor, exchange, &plans[0],
+                                error));
     }
     if (options->out != NULL) {
         GW_TRY(gw_plan_write(&plans[0], options->out, error));
     }
-    if (options->output.json) {
-        return print_json(plans, count, ranking, error);
-    }
-    print_text(question, options->compressor, plans, count);
-    return GW_OK;
+    struct gw_explanation best;
+    GW_TRY(gw_explanation_open(question, &plans[0], exchange, &best, error));
+    enum gw_status status = print_plans(options, question, plans, count, ranking, &best, error);
+    gw_explanation_close(&best);
+    return status;
 }
 
 static enum gw_status answer_and_free(const struct options *options,

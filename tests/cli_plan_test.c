@@ -1,0 +1,234 @@
+/*
+ * What `gradweave plan` says about the plan it chose: the explanation agrees with the simulator's
+ * timeline, adds up, and is there only when it is asked for.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "program_inputs.h"
+#include "support.h"
+
+#define TINY "tiny.json --cluster small.json"
+#define RESNET50 "resnet50 --cluster p102-1gbe-16"
+
+static const char plan_schema[] = "gradweave/plan@1";
+
+/* ---- against the simulator ----------------------------------------------------------------- */
+
+static const cJSON *group_at(const cJSON *plan, int g) {
+    const cJSON *group = cJSON_GetArrayItem(item_at(plan, "explanation.groups"), g);
+    assert_non_null(group);
+    return group;
+}
+
+/* The trace's events of one activity, in their groups' order. */
+static void check_events(const cJSON *trace, const char *activity, const cJSON *plan,
+                         const char *start, const char *end) {
+    int groups = 0;
+    const cJSON *event = NULL;
+    cJSON_ArrayForEach(event, item_at(trace, "traceEvents")) {
+        const cJSON *category = cJSON_GetObjectItem(event, "cat");
+        if (category == NULL || strcmp(text_at(category, ""), activity) != 0 ||
+            number_at(event, "pid") > 0) {
+            continue;
+        }
+        const cJSON *group = group_at(plan, (int)number_at(event, "args.group"));
+        double start_s = number_at(event, "ts") / 1e6;
+        assert_true(near(number_at(group, start), start_s, 1e-9));
+        if (end != NULL) {
+            assert_true(near(number_at(group, end), start_s + number_at(event, "dur") / 1e6, 1e-9));
+        }
+        assert_true(number_at(group, "elements") == number_at(event, "args.elements"));
+        groups++;
+    }
+    assert_int_equal(groups, cJSON_GetArraySize(item_at(plan, "groups")));
+}
+
+static void check_simulation(const char *folder, const char *policy, const char *compressor,
+                             const char *algorithm) {
+    char command[256];
+    (void)snprintf(command, sizeof command,
+                   "gradweave plan " RESNET50 " --policy %s --compressor %s --out plan.json "
+                   "--explain --json",
+                   policy, compressor);
+    cJSON *plan = ask_document(folder, command, plan_schema);
+    (void)snprintf(command, sizeof command,
+                   "gradweave simulate " RESNET50 " --algo %s --plan plan.json --json "
+                   "--trace trace.json",
+                   algorithm);
+    cJSON *result = ask_document(folder, command, "gradweave/result@1");
+    char *text = read_text(folder, "trace.json");
+    cJSON *trace = parse_document(text, NULL);
+    check_events(trace, "exchange", plan, "exchange_start_s", "exchange_end_s");
+    if (strcmp(compressor, "none") != 0) {
+        check_events(trace, "compress", plan, "ready_s", NULL);
+    }
+    double exposed_s = number_at(result, "breakdown.exposed_comm_s");
+    assert_true(near(number_at(plan, "explanation.exposed_comm_s"), exposed_s, 1e-9));
+    assert_true(near(number_at(plan, "explanation.comm_s"), number_at(result, "comm_s"), 1e-9));
+    cJSON_Delete(trace);
+    cJSON_Delete(result);
+    cJSON_Delete(plan);
+    free(text);
+}
+
+static void explains_what_is_simulated(void **state) {
+    static const char *const policies[] = {"per-tensor", "single", "ddp", "omgs", "optimal"};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        check_simulation(*state, policies[i], "topk", "omgs");
+        check_simulation(*state, policies[i], "none", "mg-wfbp");
+    }
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+/* Forward, backward, compression and what is exposed; and the network's waits and exchanges. */
+static void check_sums(const cJSON *plan, double forward_and_backward_s, double elements) {
+    double compute_s = forward_and_backward_s;
+    double network_s = 0;
+    double exchange_s = 0;
+    const cJSON *group = NULL;
+    cJSON_ArrayForEach(group, item_at(plan, "explanation.groups")) {
+        double start_s = number_at(group, "exchange_start_s");
+        double duration_s = number_at(group, "exchange_end_s") - start_s;
+        double compressed_s = number_at(group, "ready_s") + number_at(group, "compress_s");
+        assert_true(near(start_s, compressed_s + number_at(group, "gradients_wait_s"), 1e-12));
+        compute_s += number_at(group, "compress_s");
+        network_s += number_at(group, "network_wait_s") + duration_s;
+        exchange_s += duration_s;
+        elements -= number_at(group, "elements");
+    }
+    double iteration_s = number_at(plan, "iteration_s");
+    double exposed_s = number_at(plan, "explanation.exposed_comm_s");
+    assert_true(near(network_s, iteration_s, 1e-12));
+    assert_true(near(compute_s + exposed_s, iteration_s, 1e-12));
+    assert_true(near(number_at(plan, "explanation.comm_s"), exchange_s, 1e-12));
+    assert_true(elements == 0);
+}
+
+/* From the critical group on no gradient travels at once; the path from its end is the longest. */
+static void check_critical_group(const cJSON *plan) {
+    int critical = (int)number_at(plan, "explanation.critical_group");
+    int count = cJSON_GetArraySize(item_at(plan, "groups"));
+    double compute_s = number_at(group_at(plan, critical), "exchange_start_s");
+    double rest_s = number_at(plan, "iteration_s") - compute_s;
+    assert_true(number_at(group_at(plan, critical), "gradients_wait_s") == 0);
+    for (int g = critical + 1; g < count; g++) {
+        assert_true(number_at(group_at(plan, g), "gradients_wait_s") > 0);
+        assert_true(number_at(group_at(plan, g), "network_wait_s") == 0);
+    }
+    assert_string_equal(text_at(plan, "explanation.bottleneck"),
+                        compute_s < rest_s ? "communication" : "compute");
+}
+
+static void explains_sums(void **state) {
+    static const char *const policies[] = {"per-tensor", "single", "threshold:20000", "optimal"};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        for (int dense = 0; dense < 2; dense++) {
+            char command[256];
+            (void)snprintf(command, sizeof command,
+                           "gradweave plan " TINY " --policy %s --compressor %s --explain --json",
+                           policies[i], dense ? "none" : "topk");
+            cJSON *plan = ask_document(*state, command, plan_schema);
+            check_sums(plan, 0.0056, 73100);
+            check_critical_group(plan);
+            cJSON_Delete(plan);
+        }
+    }
+}
+
+/* ---- what is printed ----------------------------------------------------------------------- */
+
+/* Dense, each tensor alone: 0.5 ms + 20 ns a byte; worked out by hand. */
+static void prints_a_table_and_a_summary(void **state) {
+    static const char *const lines[] = {
+        "per-tensor, 4 groups:",
+        "group  tensors  count  elements     ready  compression  exchange at     until  waiting"
+        "             names",
+        "    0  3            1       100  2.100 ms          0 s     2.100 ms  2.608 ms  network "
+        "2.100 ms    fc.bias",
+        "    1  2            1    50,000  4.100 ms          0 s     4.100 ms  8.600 ms  network "
+        "1.492 ms    fc.weight",
+        "    2  1            1     3,000  4.600 ms          0 s     8.600 ms  9.340 ms  gradients "
+        "4.000 ms  norm",
+        "    3  0            1    20,000  5.600 ms          0 s     9.340 ms  11.44 ms  gradients "
+        "3.740 ms  conv",
+        "Exchanges take 7.848 ms: 2.008 ms (25.6%) hidden behind compute, 5.840 ms exposed at the "
+        "end.",
+        "Gradients of 2 of 4 groups wait for the network, those of group 2 longest, 4.000 ms.",
+        "The network waits 2.100 ms for the first group and 1.492 ms between groups.",
+        "The network is the bottleneck: 4.100 ms of compute until group 1 can travel, then 7.340 "
+        "ms of exchange without a pause.",
+    };
+    struct answer answer =
+        ask(*state, "gradweave plan " TINY " --policy per-tensor --compressor none --explain");
+    assert_int_equal(answer.status, 0);
+    const char *place = answer.out;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *found = strstr(place, lines[i]);
+        if (found == NULL) {
+            print_error("expected \"%s\" in: %s\n", lines[i], place);
+        }
+        assert_non_null(found);
+        place = found + strlen(lines[i]);
+    }
+    forget(&answer);
+}
+
+static void explains_the_best_of_all(void **state) {
+    cJSON *all =
+        ask_document(*state, "gradweave plan " TINY " --explain --json", "gradweave/plans@1");
+    const cJSON *plan = NULL;
+    int place = 0;
+    cJSON_ArrayForEach(plan, item_at(all, "plans")) {
+        assert_true((cJSON_GetObjectItem(plan, "explanation") != NULL) == (place++ == 0));
+    }
+    cJSON_Delete(all);
+    struct answer answer = ask(*state, "gradweave plan " TINY " --explain");
+    assert_non_null(strstr(answer.out, "\noptimal, "));
+    forget(&answer);
+}
+
+/* Not in what is printed, and never in a plan file. */
+static void explains_only_when_asked(void **state) {
+    cJSON *plain = ask_document(
+        *state, "gradweave plan " TINY " --policy omgs --out plain.json --json", plan_schema);
+    cJSON *explained = ask_document(
+        *state, "gradweave plan " TINY " --policy omgs --out file.json --explain --json",
+        plan_schema);
+    char *text = read_text(*state, "file.json");
+    cJSON *file = parse_document(text, plan_schema);
+    assert_null(cJSON_GetObjectItem(plain, "explanation"));
+    assert_true(cJSON_Compare(plain, file, 1));
+    cJSON_DeleteItemFromObject(explained, "explanation");
+    assert_true(cJSON_Compare(plain, explained, 1));
+    struct answer answer = ask(*state, "gradweave plan " TINY " --policy omgs");
+    assert_null(strstr(answer.out, "Exchanges take"));
+    forget(&answer);
+    cJSON_Delete(file);
+    cJSON_Delete(explained);
+    cJSON_Delete(plain);
+    free(text);
+}
+
+static int make_inputs(void **state) {
+    int result = make_folder(state);
+    if (result == 0) {
+        write_inputs(*state);
+    }
+    return result;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(explains_what_is_simulated),   cmocka_unit_test(explains_sums),
+        cmocka_unit_test(prints_a_table_and_a_summary), cmocka_unit_test(explains_the_best_of_all),
+        cmocka_unit_test(explains_only_when_asked),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}
