@@ -1,4 +1,4 @@
-/* Pictures through gnuplot, whose script reads a table that can be kept as CSV. */
+/* Pictures through gnuplot, whose scripts read tables of comma-separated values. */
 #ifndef GW_PLOTS_PLOTS_H
 #define GW_PLOTS_PLOTS_H
 
@@ -12,7 +12,10 @@ struct gw_bar {
     struct gw_breakdown breakdown;
 };
 
-/* Refuses a path that does not end in .png, .svg or .pdf. */
+/* Whether a path ends in .png, .svg or .pdf. */
+bool gw_plot_is_picture(const char *path);
+
+/* Refuses one that does not. */
 enum gw_status gw_plot_check(const char *path, struct gw_error *error);
 
 /*

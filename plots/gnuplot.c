@@ -1,0 +1,124 @@
+#include "plots/gnuplot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plots/plots.h"
+
+/* ---- names of pictures --------------------------------------------------------------------- */
+
+static const char *ending(const char *path) {
+    const char *dot = strrchr(path, '.');
+    return dot == NULL ? "" : dot + 1;
+}
+
+bool gw_plot_is_picture(const char *path) {
+    const char *kind = ending(path);
+    return strcmp(kind, "png") == 0 || strcmp(kind, "svg") == 0 || strcmp(kind, "pdf") == 0;
+}
+
+enum gw_status gw_plot_check(const char *path, struct gw_error *error) {
+    return gw_plot_is_picture(path)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected the name of a picture that ends in .png, .svg or .pdf",
+                         path);
+}
+
+/* ---- gnuplot ------------------------------------------------------------------------------- */
+
+/* `name='value'` for gnuplot's -e, with quotes in the value doubled. */
+static void put_text(FILE *stream, const char *name, const char *value) {
+    (void)fprintf(stream, "%s='", name);
+    for (const char *c = value; *c != '\0'; c++) {
+        if (*c == '\'') {
+            (void)fputc('\'', stream);
+        }
+        (void)fputc(*c, stream);
+    }
+    (void)fprintf(stream, "'; ");
+}
+
+/* Our stdout belongs to results: what gnuplot has to say goes to stderr. */
+static enum gw_status run_gnuplot(char *settings, char *script, struct gw_error *error) {
+    char *const command[] = {(char *)"gnuplot", (char *)"-e", settings, script, NULL};
+    pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+        execvp(command[0], command);
+        _exit(127);
+    }
+    int wait_status = 0;
+    while (child > 0 && waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
+    }
+    if (child < 0 || (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127)) {
+        return gw_fail(error, GW_FAILED, "gnuplot: cannot be started: expected it in PATH");
+    }
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0) {
+        return gw_fail(error, GW_FAILED, "gnuplot: failed on %s", script);
+    }
+    return GW_OK;
+}
+
+static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, const char *data,
+                                const char *kind, const char *picture, struct gw_error *error) {
+    char *settings = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&settings, &length);
+    if (stream == NULL) {
+        return gw_fail_memory(error, "plotting");
+    }
+    put_text(stream, "data", data);
+    put_text(stream, "output", picture);
+    put_text(stream, "kind", kind);
+    put_text(stream, "heading", drawing->title);
+    (void)fprintf(stream, "%s", drawing->settings);
+    bool complete = fclose(stream) == 0;
+    enum gw_status status =
+        complete ? run_gnuplot(settings, script, error) : gw_fail_memory(error, "plotting");
+    free(settings);
+    return status;
+}
+
+/* The table goes through a file that has no name: nothing of it can be left behind. */
+static enum gw_status draw_table(const struct gw_drawing *drawing, char *script, const char *kind,
+                                 const char *picture, struct gw_error *error) {
+    FILE *table = tmpfile();
+    if (table == NULL || fwrite(drawing->table, 1, drawing->length, table) != drawing->length ||
+        fflush(table) != 0) {
+        enum gw_status status =
+            gw_fail(error, GW_FAILED, "a temporary file: cannot be written: %s", strerror(errno));
+        if (table != NULL) {
+            (void)fclose(table);
+        }
+        return status;
+    }
+    char data[32];
+    snprintf(data, sizeof data, "/dev/fd/%d", fileno(table));
+    enum gw_status status = draw_data(drawing, script, data, kind, picture, error);
+    (void)fclose(table);
+    return status;
+}
+
+enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, struct gw_error *error) {
+    GW_TRY(gw_plot_check(path, error));
+    char *folder = NULL;
+    GW_TRY(gw_data_folder(GW_DATA_PLOTS, &folder, error));
+    char script[4096];
+    snprintf(script, sizeof script, "%s/%s", folder, drawing->script);
+    free(folder);
+    char *picture = NULL;
+    GW_TRY(gw_file_temporary(path, &picture, error));
+    enum gw_status status = draw_table(drawing, script, ending(path), picture, error);
+    if (status == GW_OK) {
+        status = gw_file_replace(picture, path, error);
+    } else {
+        gw_file_discard(picture);
+    }
+    free(picture);
+    return status;
+}

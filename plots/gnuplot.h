@@ -1,0 +1,17 @@
+/* How a table becomes a picture; private to this room. */
+#ifndef GW_PLOTS_GNUPLOT_H
+#define GW_PLOTS_GNUPLOT_H
+
+#include "core/core.h"
+
+struct gw_drawing {
+    const char *script; /* "breakdown.gp": one of those that ship */
+    const char *title;
+    const char *settings; /* what else the script wants to know, as gnuplot's -e takes it */
+    const char *table;    /* the script's data */
+    size_t length;
+};
+
+enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, struct gw_error *error);
+
+#endif
