@@ -432,20 +432,6 @@ static void ranks_equals_in_the_tables_order(void **state) {
 
 /* ---- plot ---------------------------------------------------------------------------------- */
 
-static void need_gnuplot(void) {
-    if (!have_program("gnuplot")) {
-        print_message("skipped: no gnuplot in PATH\n");
-        skip();
-    }
-}
-
-static void check_png(const char *folder, const char *name) {
-    static const unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    char *picture = read_text(folder, name);
-    assert_memory_equal(picture, signature, sizeof signature);
-    free(picture);
-}
-
 static void draws_a_prediction(void **state) {
     need_gnuplot();
     cJSON *document =

@@ -133,6 +133,13 @@ bool have_program(const char *name) {
     return found;
 }
 
+void need_gnuplot(void) {
+    if (!have_program("gnuplot")) {
+        print_message("skipped: no gnuplot in PATH\n");
+        skip();
+    }
+}
+
 /* ---- processes ----------------------------------------------------------------------------- */
 
 /* A process's parent; 0 if there is no such process. */
@@ -238,6 +245,13 @@ char *list_files(const char *folder) {
     free(entries);
     (void)fclose(stream);
     return text;
+}
+
+void check_png(const char *folder, const char *name) {
+    static const unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    char *picture = read_text(folder, name);
+    assert_memory_equal(picture, signature, sizeof signature);
+    free(picture);
 }
 
 /* ---- documents ----------------------------------------------------------------------------- */

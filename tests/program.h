@@ -39,6 +39,9 @@ void forget(const struct answer *answer);
 /* Whether such a program is in PATH. */
 bool have_program(const char *name);
 
+/* Skips the test where pictures cannot be drawn. */
+void need_gnuplot(void);
+
 /* Waits until the program's descendants that run the program under test are `count`; their ids. */
 void find_ranks(pid_t program, size_t count, pid_t *ranks);
 
@@ -52,6 +55,9 @@ char *read_text(const char *folder, const char *name);
 
 /* A line for each file in the folder - name, inode, size, time of change; the caller's. */
 char *list_files(const char *folder);
+
+/* A file in the folder is a picture. */
+void check_png(const char *folder, const char *name);
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
