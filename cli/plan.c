@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/plan_explain.h"
+#include "plots/plots.h"
 
 struct options {
     struct gw_output_options output;
@@ -20,7 +21,8 @@ static const struct argp_option option_table[] = {
     {"compressor", 'c', "C", 0, "Compressor, or none for dense exchange (default topk)", 0},
     {"explain", KEY_EXPLAIN, NULL, 0,
      "Say when each group of the (best) plan is ready and exchanged, and who waits", 0},
-    {"out", 'o', "PLAN.json", 0, "Write the (best) plan to a file", 0},
+    {"out", 'o', "FILE", 0,
+     "Write the (best) plan to a file, or draw it if the name ends in .png, .svg or .pdf", 0},
     {0},
 };
 
@@ -197,6 +199,12 @@ static enum gw_status print_plans(const struct options *options, const struct gw
     return GW_OK;
 }
 
+static enum gw_status write_best(const struct gw_explanation *best, const char *path,
+                                 struct gw_error *error) {
+    return gw_plot_is_picture(path) ? gw_explanation_draw(best, path, error)
+                                    : gw_plan_write(best->plan, path, error);
+}
+
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
                              struct gw_plan *plans, struct gw_error *error) {
     const char *exchange = collective_for(options->compressor);
@@ -208,12 +216,12 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
         GW_TRY(gw_question_plan(question, options->policy, options->compressor, exchange, &plans[0],
                                 error));
     }
-    if (options->out != NULL) {
-        GW_TRY(gw_plan_write(&plans[0], options->out, error));
-    }
     struct gw_explanation best;
     GW_TRY(gw_explanation_open(question, &plans[0], exchange, &best, error));
-    enum gw_status status = print_plans(options, question, plans, count, ranking, &best, error);
+    enum gw_status status = options->out == NULL ? GW_OK : write_best(&best, options->out, error);
+    if (status == GW_OK) {
+        status = print_plans(options, question, plans, count, ranking, &best, error);
+    }
     gw_explanation_close(&best);
     return status;
 }

@@ -31,4 +31,8 @@ void gw_explanation_print(const struct gw_explanation *explanation);
 enum gw_status gw_explanation_put(const struct gw_explanation *explanation, cJSON *document,
                                   struct gw_error *error);
 
+/* The two streams as a picture: .png, .svg or .pdf. */
+enum gw_status gw_explanation_draw(const struct gw_explanation *explanation, const char *path,
+                                   struct gw_error *error);
+
 #endif

@@ -25,4 +25,11 @@ enum gw_status gw_plot_check(const char *path, struct gw_error *error);
 enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const char *title,
                                  const char *path, const char *data_path, struct gw_error *error);
 
+/*
+ * An iteration from time 0, as the first lane of the timeline has it: what its compute and its
+ * communication stream do for each group, with the iteration's end and the bound of all plans.
+ */
+enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_s,
+                               const char *title, const char *path, struct gw_error *error);
+
 #endif

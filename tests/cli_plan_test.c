@@ -1,6 +1,6 @@
 /*
  * What `gradweave plan` says about the plan it chose: the explanation agrees with the simulator's
- * timeline, adds up, and is there only when it is asked for.
+ * timeline, adds up, and is there only when it is asked for; its picture can be drawn.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -216,6 +216,60 @@ static void explains_only_when_asked(void **state) {
     free(text);
 }
 
+/* ---- pictures ------------------------------------------------------------------------------ */
+
+static void check_start(const char *folder, const char *name, const char *start) {
+    char *text = read_text(folder, name);
+    assert_int_equal(strncmp(text, start, strlen(start)), 0);
+    free(text);
+}
+
+/* The document is printed as ever; that stderr stays empty says that gnuplot liked the script. */
+static void draws_the_streams(void **state) {
+    need_gnuplot();
+    static const char *const plans[] = {
+        TINY " --policy single", TINY " --policy per-tensor --compressor none",
+        RESNET50 " --policy per-tensor", RESNET50 " --policy optimal --workers 1",
+        "idle.json --cluster small.json --workers 1 --policy omgs"};
+    write_text(*state, "idle.json",
+               "{'schema': 'gradweave/model@1', 'name': 'it\\u0027s idle', 'forward_s': 0, "
+               "'tensors': [{'name': 'a', 'elements': 1, 'backward_s': 0}]}");
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "gradweave plan %s --out plan.png --json",
+                       plans[i]);
+        cJSON_Delete(ask_document(*state, command, plan_schema));
+        check_png(*state, "plan.png");
+        assert_int_equal(unlink(path_in(*state, "plan.png")), 0);
+    }
+    cJSON_Delete(
+        ask_document(*state, "gradweave plan " TINY " --out plan.svg --json", "gradweave/plans@1"));
+    check_start(*state, "plan.svg", "<?xml");
+    cJSON_Delete(
+        ask_document(*state, "gradweave plan " TINY " --out plan.pdf --json", "gradweave/plans@1"));
+    check_start(*state, "plan.pdf", "%PDF");
+    char *files = list_files(*state);
+    assert_null(strstr(files, ".gradweave"));
+    free(files);
+}
+
+/* Any other ending is a plan's. */
+static void writes_plans_under_any_other_name(void **state) {
+    static const char *const names[] = {"plan.json", "plan", "plan.png.txt", "png"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command,
+                       "gradweave plan " TINY " --policy omgs --out %s --json", names[i]);
+        cJSON *printed = ask_document(*state, command, plan_schema);
+        char *text = read_text(*state, names[i]);
+        cJSON *written = parse_document(text, plan_schema);
+        assert_true(cJSON_Compare(printed, written, 1));
+        cJSON_Delete(written);
+        cJSON_Delete(printed);
+        free(text);
+    }
+}
+
 static int make_inputs(void **state) {
     int result = make_folder(state);
     if (result == 0) {
@@ -226,9 +280,13 @@ static int make_inputs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(explains_what_is_simulated),   cmocka_unit_test(explains_sums),
-        cmocka_unit_test(prints_a_table_and_a_summary), cmocka_unit_test(explains_the_best_of_all),
+        cmocka_unit_test(explains_what_is_simulated),
+        cmocka_unit_test(explains_sums),
+        cmocka_unit_test(prints_a_table_and_a_summary),
+        cmocka_unit_test(explains_the_best_of_all),
         cmocka_unit_test(explains_only_when_asked),
+        cmocka_unit_test(draws_the_streams),
+        cmocka_unit_test(writes_plans_under_any_other_name),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_folder);
 }

@@ -164,6 +164,8 @@ static const struct refusal bad_input[] = {
      "tiny.json: schema: expected \"gradweave/cluster@1\", got \"gradweave/model@1\""},
     {"plan negative.json --cluster small.json --out kept.json",
      "negative.json: tensors[1].backward_s: expected a finite number >= 0, got -0.5"},
+    {"plan negative.json --cluster small.json --out new.png --explain",
+     "negative.json: tensors[1].backward_s: expected a finite number >= 0, got -0.5"},
     {"plan tiny.json --cluster unmeasured.json --out kept.json",
      "unmeasured.json: collectives.allgather: expected a measured curve"},
 
@@ -212,6 +214,8 @@ static const struct refusal failed_run[] = {
     {"plan " TINY " --out absent/new.json", "absent/new.json: cannot be written: No such file"},
     {"plan " TINY " --out folder.json", "folder.json: cannot be written: Is a directory"},
     {"plan " TINY " --json --policy omgs --out absent/new.json", "absent/new.json: cannot be"},
+    {"plan " TINY " --explain --out absent/new.svg", "absent/new.svg: cannot be written"},
+    {"plan " TINY " --explain --out new.png", "expected it in PATH"},
     {"simulate " TINY " --algo omgs --trace absent/new.json", "absent/new.json: cannot be written"},
     {"plot breakdown " TINY " --out absent/new.png --data new.csv",
      "absent/new.png: cannot be written"},

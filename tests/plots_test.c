@@ -39,6 +39,13 @@ static const char drawing[] = "#!/bin/sh\n"
                               "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
                               "cat \"$data\" \"$data\" > \"$output\"\n";
 
+/* Draws a picture that is what it was told, and its data. */
+static const char showing[] = "#!/bin/sh\n"
+                              "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
+                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "printf '%s\\n' \"$2\" \"$3\" > \"$output\"\n"
+                              "cat \"$data\" >> \"$output\"\n";
+
 static const char failing[] = "#!/bin/sh\n"
                               "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
                               "echo half > \"$output\"\n"
@@ -102,6 +109,46 @@ static void a_picture_and_its_data_are_written(void **state) {
     assert_int_equal(count_entries(folder), 4);
 }
 
+/* Two groups, the second on a timeline that shows another worker too, and the update. */
+static void streams_become_a_table(void **state) {
+    const char *folder = *state;
+    static const char expected[] = "#stream,activity,group,start_s,end_s,ready_s\n"
+                                   "compute,forward,-1,0,1,0\n"
+                                   "compute,backward,0,1,2,2.5\n"
+                                   "compute,compress,0,2,2.5,2.5\n"
+                                   "communication,exchange,0,2.5,5,2.5\n"
+                                   "compute,backward,1,2.5,3,3\n"
+                                   "communication,exchange,1,5,6,3\n"
+                                   "compute,update,-1,6,6.5,6\n";
+    struct gw_span spans[] = {
+        {0, GW_STREAM_COMPUTE, GW_FORWARD, GW_NO_GROUP, "", 0, 0, 0, 1},
+        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 0, "", 0, 0, 1, 2},
+        {1, GW_STREAM_COMPUTE, GW_BACKWARD, 0, "", 0, 0, 1, 9},
+        {0, GW_STREAM_COMPUTE, GW_COMPRESS, 0, "", 0, 0, 2, 2.5},
+        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 0, "", 0, 0, 2.5, 5},
+        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 1, "", 0, 0, 2.5, 3},
+        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 1, "", 0, 0, 5, 6},
+        {0, GW_STREAM_COMPUTE, GW_UPDATE, GW_NO_GROUP, "", 0, 0, 6, 6.5},
+    };
+    struct gw_iteration iteration = {0, 6.5};
+    struct gw_timeline timeline = {.span_count = sizeof spans / sizeof *spans,
+                                   .spans = spans,
+                                   .iteration_count = 1,
+                                   .iterations = &iteration};
+    install_gnuplot(folder, showing);
+    assert_int_equal(
+        gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), &error), GW_OK);
+    char *text = NULL;
+    size_t length = 0;
+    assert_int_equal(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error), GW_OK);
+    assert_non_null(strstr(text, "heading='it''s a title'; end_s=6.500000000e+00; "
+                                 "computed_s=3.000000000e+00; bound_s=4.500000000e+00\n"));
+    assert_non_null(strstr(text, "/streams.gp\n"));
+    assert_string_equal(strchr(text, '#'), expected);
+    free(text);
+    assert_int_equal(count_entries(folder), 2);
+}
+
 static void a_link_to_a_picture_stays_a_link(void **state) {
     const char *folder = *state;
     struct stat status;
@@ -146,6 +193,7 @@ static void only_pictures_are_drawn(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_A_FOLDER(a_picture_and_its_data_are_written),
+        IN_A_FOLDER(streams_become_a_table),
         IN_A_FOLDER(a_link_to_a_picture_stays_a_link),
         IN_A_FOLDER(a_failed_picture_changes_nothing),
         cmocka_unit_test(only_pictures_are_drawn),
