@@ -26,8 +26,42 @@ static bool is_time(double seconds) {
     return isfinite(seconds) && seconds >= 0;
 }
 
-static bool is_curve(const struct gradweave_curve *curve) {
-    return is_time(curve->startup_s) && is_time(curve->per_unit_s) && is_time(curve->per_nlog2n_s);
+static enum gw_status check_points(const struct gradweave_curve *curve, const char *name,
+                                   struct gw_error *error) {
+    if (curve->point_count == 1) {
+        return gw_fail(error, GW_BAD_INPUT, "%s.point_count: expected none or at least 2, got 1",
+                       name);
+    }
+    double before = 0;
+    for (size_t i = 0; i < curve->point_count; i++) {
+        const struct gradweave_point *point = &curve->points[i];
+        if (!isfinite(point->size) || !(point->size > before)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s.points[%zu].size: expected a finite number above %g, got %g", name,
+                           i, before, point->size);
+        }
+        if (!is_time(point->time_s)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s.points[%zu].time_s: expected a finite number >= 0, got %g", name, i,
+                           point->time_s);
+        }
+        before = point->size;
+    }
+    return GW_OK;
+}
+
+static enum gw_status check_curve(const struct gradweave_curve *curve, const char *name,
+                                  struct gw_error *error) {
+    if (curve->point_count > 0) {
+        return check_points(curve, name, error);
+    }
+    return is_time(curve->startup_s) && is_time(curve->per_unit_s) && is_time(curve->per_nlog2n_s)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected finite coefficients >= 0", name);
+}
+
+static unsigned bytes_per_element(const struct gradweave_network *network) {
+    return network->bytes_per_element == 0 ? sizeof(float) : network->bytes_per_element;
 }
 
 static enum gw_status check_tensors(const struct gradweave_network *network,
@@ -46,14 +80,11 @@ static enum gw_status check_tensors(const struct gradweave_network *network,
         }
         total += network->elements[i];
     }
-    if (network->bytes_per_element == 0) {
-        return gw_fail(error, GW_BAD_INPUT, "bytes_per_element: expected at least 1, got 0");
-    }
-    if (total > UINT64_MAX / network->bytes_per_element) {
+    if (total > UINT64_MAX / bytes_per_element(network)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "bytes_per_element: expected less than 2^64 bytes in all, got %u for each "
                        "of %llu elements",
-                       network->bytes_per_element, (unsigned long long)total);
+                       bytes_per_element(network), (unsigned long long)total);
     }
     return GW_OK;
 }
@@ -71,67 +102,110 @@ static enum gw_status check_input(const struct gradweave_network *network,
         return gw_fail(error, GW_BAD_INPUT, "density: expected a number in (0, 1], got %g",
                        costs->density);
     }
-    return is_curve(&costs->exchange) && (costs->density == 1 || is_curve(&costs->compress))
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "curves: expected finite coefficients >= 0");
+    GW_TRY(check_curve(&costs->exchange, "exchange", error));
+    return costs->density == 1 ? GW_OK : check_curve(&costs->compress, "compress", error);
 }
 
-static struct gw_curve to_curve(const struct gradweave_curve *curve) {
-    return (struct gw_curve){.fixed_s = curve->startup_s,
+/* What the planner borrows. */
+struct inputs {
+    struct gw_tensor *tensors;
+    struct gw_curve exchange, compress;
+};
+
+static enum gw_status copy_curve(const struct gradweave_curve *curve, struct gw_curve *out,
+                                 struct gw_error *error) {
+    *out = (struct gw_curve){.fixed_s = curve->startup_s,
                              .per_unit_s = curve->per_unit_s,
                              .per_nlog2n_s = curve->per_nlog2n_s};
+    if (curve->point_count == 0) {
+        return GW_OK;
+    }
+    out->points = calloc(curve->point_count, sizeof *out->points);
+    if (out->points == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    out->point_count = curve->point_count;
+    for (size_t i = 0; i < curve->point_count; i++) {
+        out->points[i] = (struct gw_curve_point){.size = curve->points[i].size,
+                                                 .time_s = curve->points[i].time_s};
+    }
+    return GW_OK;
 }
 
-static enum gw_status plan_tensors(const struct gradweave_network *network,
-                                   const struct gradweave_costs *costs, const char *policy,
-                                   struct gw_tensor *tensors, struct gw_plan *out,
-                                   struct gw_error *error) {
-    for (size_t i = 0; i < network->tensor_count; i++) {
-        tensors[i].elements = network->elements[i];
-        tensors[i].backward_s = network->backward_s[i];
+static enum gw_status copy_inputs(const struct gradweave_network *network,
+                                  const struct gradweave_costs *costs, struct inputs *out,
+                                  struct gw_error *error) {
+    out->tensors = calloc(network->tensor_count, sizeof *out->tensors);
+    if (out->tensors == NULL) {
+        return gw_fail_memory(error, "planning");
     }
+    for (size_t i = 0; i < network->tensor_count; i++) {
+        out->tensors[i].elements = network->elements[i];
+        out->tensors[i].backward_s = network->backward_s[i];
+    }
+    GW_TRY(copy_curve(&costs->exchange, &out->exchange, error));
+    return costs->density == 1 ? GW_OK : copy_curve(&costs->compress, &out->compress, error);
+}
+
+static void free_inputs(struct inputs *inputs) {
+    gw_curve_free(&inputs->exchange);
+    gw_curve_free(&inputs->compress);
+    free(inputs->tensors);
+}
+
+static enum gw_status plan_inputs(const struct gradweave_network *network,
+                                  const struct gradweave_costs *costs, const char *policy,
+                                  struct inputs *inputs, struct gw_plan *out,
+                                  struct gw_error *error) {
     char name[] = "network";
     struct gw_model model = {.name = name,
-                             .bytes_per_element = network->bytes_per_element,
+                             .bytes_per_element = bytes_per_element(network),
                              .forward_s = network->forward_s,
                              .update_s = network->update_s,
                              .tensor_count = network->tensor_count,
-                             .tensors = tensors};
-    struct gw_curve exchange = to_curve(&costs->exchange);
-    struct gw_curve compress = to_curve(&costs->compress);
+                             .tensors = inputs->tensors};
     bool dense = costs->density == 1;
     struct gw_planning planning = {.model = &model,
                                    .workers = 1,
                                    .compressor = dense ? "none" : "custom",
                                    .density = costs->density,
-                                   .compress = dense ? NULL : &compress,
-                                   .exchange = &exchange};
-    return gw_planner_plan(&planning, policy, out, error);
+                                   .compress = dense ? NULL : &inputs->compress,
+                                   .exchange = &inputs->exchange};
+    GW_TRY(gw_planner_plan(&planning, policy, out, error));
+    if (!isfinite(out->iteration_s)) {
+        gw_plan_free(out);
+        return gw_fail(error, GW_BAD_INPUT,
+                       "times: expected them to add up to a finite iteration, got an endless one");
+    }
+    return GW_OK;
 }
 
 enum gradweave_status gradweave_plan(const struct gradweave_network *network,
                                      const struct gradweave_costs *costs, const char *policy,
-                                     size_t *last_tensor, struct gradweave_plan *plan,
+                                     struct gradweave_group *groups, struct gradweave_plan *plan,
                                      struct gradweave_error *error) {
     struct gw_error failure = {0};
     enum gw_status status = check_input(network, costs, &failure);
     if (status != GW_OK) {
         return finish(status, &failure, error);
     }
+    struct inputs inputs = {0};
     struct gw_plan made = {0};
-    struct gw_tensor *tensors = calloc(network->tensor_count, sizeof *tensors);
-    status = tensors == NULL ? gw_fail_memory(&failure, "planning")
-                             : plan_tensors(network, costs, policy, tensors, &made, &failure);
+    status = copy_inputs(network, costs, &inputs, &failure);
+    if (status == GW_OK) {
+        status = plan_inputs(network, costs, policy, &inputs, &made, &failure);
+    }
     if (status == GW_OK) {
         for (size_t g = 0; g < made.group_count; g++) {
-            last_tensor[g] = made.groups[g].last;
+            groups[g] = (struct gradweave_group){.first = made.groups[g].first,
+                                                 .last = made.groups[g].last};
         }
         *plan = (struct gradweave_plan){.group_count = made.group_count,
                                         .iteration_s = made.iteration_s,
                                         .lower_bound_s = made.lower_bound_s};
         gw_plan_free(&made);
     }
-    free(tensors);
+    free_inputs(&inputs);
     return finish(status, &failure, error);
 }
 

@@ -37,14 +37,24 @@ struct gradweave_error {
 
 /* ---- planning ------------------------------------------------------------------------------ */
 
+/* What was measured at one size, which is above 0. */
+struct gradweave_point {
+    double size, time_s;
+};
+
 /*
  * What something costs at size n: startup_s + per_unit_s * n + per_nlog2n_s * n * log2(n), and
  * nothing at n = 0. For an exchange n is the bytes that one worker contributes, startup_s is alpha
  * and per_unit_s beta (OMGS paper, equation (11)); for a compressor n is the elements of a group
  * (equation (10), without its rho).
+ *
+ * Or, in place of these three, two or more measured points with ascending sizes: straight between
+ * them, and on beyond both ends as at that end, but never below zero.
  */
 struct gradweave_curve {
     double startup_s, per_unit_s, per_nlog2n_s;
+    const struct gradweave_point *points; /* [point_count] */
+    size_t point_count;                   /* 0: the coefficients */
 };
 
 /*
@@ -56,7 +66,7 @@ struct gradweave_network {
     const uint64_t *elements; /* [tensor_count], each >= 1, together at most 2^53 */
     const double *backward_s; /* [tensor_count] */
     double forward_s, update_s;
-    unsigned bytes_per_element; /* of a dense exchange; 4 for float */
+    unsigned bytes_per_element; /* of a dense exchange; 0: 4, those of a float */
 };
 
 struct gradweave_costs {
@@ -65,24 +75,28 @@ struct gradweave_costs {
     struct gradweave_curve compress; /* not used for dense exchange */
 };
 
+/* Tensors that travel together: first, first - 1, ..., last, in the order of their gradients. */
+struct gradweave_group {
+    size_t first, last;
+};
+
 struct gradweave_plan {
     size_t group_count;
     double iteration_s;   /* predicted: OMGS paper, equations (2)-(9) and (17) */
-    double lower_bound_s; /* no plan can be faster than this */
+    double lower_bound_s; /* no plan can be faster than this; policy "optimal" meets it */
 };
 
 /*
- * Which neighbouring tensors to exchange together. `policy` is as on the command line: "omgs",
- * "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400". last_tensor[g]
- * gets the tensor after whose gradient group g is exchanged; it needs room for tensor_count
- * entries. Groups are in exchange order: group 0 begins with the last tensor, each next one with
- * last_tensor[g - 1] - 1, and the last ends at 0.
+ * Which neighbouring tensors to exchange together. `policy` is as on the command line: "optimal",
+ * "omgs", "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400". `groups`
+ * needs room for tensor_count of them and gets the plan's, in the order of their exchange: the
+ * first begins with the last tensor, and the last ends with tensor 0. docs/examples/plan.c is a
+ * whole program.
  */
-GRADWEAVE_API enum gradweave_status gradweave_plan(const struct gradweave_network *network,
-                                                   const struct gradweave_costs *costs,
-                                                   const char *policy, size_t *last_tensor,
-                                                   struct gradweave_plan *plan,
-                                                   struct gradweave_error *error);
+GRADWEAVE_API enum gradweave_status
+gradweave_plan(const struct gradweave_network *network, const struct gradweave_costs *costs,
+               const char *policy, struct gradweave_group *groups, struct gradweave_plan *plan,
+               struct gradweave_error *error);
 
 /* ---- compression --------------------------------------------------------------------------- */
 

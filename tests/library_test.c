@@ -23,42 +23,114 @@ static const struct gradweave_costs sparse = {.density = 0.001,
                                               .exchange = {.startup_s = 1e-3, .per_unit_s = 1e-8},
                                               .compress = {.per_unit_s = 1e-9}};
 
+/* Groups of all four tensors that end where `lasts` says. */
+static void check_groups(const struct gradweave_group *groups, const size_t *lasts, size_t count) {
+    size_t first = 3;
+    for (size_t g = 0; g < count; g++) {
+        assert_int_equal(groups[g].first, first);
+        assert_int_equal(groups[g].last, lasts[g]);
+        first = lasts[g] - 1;
+    }
+}
+
 static void plans_in_a_few_lines(void **state) {
     (void)state;
-    size_t last_tensor[4];
+    struct gradweave_group groups[4];
     struct gradweave_plan plan;
     struct gradweave_error error = {0};
-    assert_int_equal(gradweave_plan(&network, &sparse, "single", last_tensor, &plan, &error),
+    assert_int_equal(gradweave_plan(&network, &sparse, "single", groups, &plan, &error),
                      GRADWEAVE_OK);
     assert_int_equal(plan.group_count, 1);
-    assert_int_equal(last_tensor[0], 0);
+    check_groups(groups, (const size_t[]){0}, 1);
     /* 2,058,472 elements, of which 2,058 are kept, 8 bytes each. */
     double expected = 0.002 + 0.0044 + 2058472e-9 + 1e-3 + 16464e-8;
     assert_true(fabs(plan.iteration_s - expected) < 1e-12);
     assert_true(plan.lower_bound_s <= plan.iteration_s);
-    assert_int_equal(
-        gradweave_plan(&network, &sparse, "threshold:5000", last_tensor, &plan, &error),
-        GRADWEAVE_OK);
+    assert_int_equal(gradweave_plan(&network, &sparse, "threshold:5000", groups, &plan, &error),
+                     GRADWEAVE_OK);
     assert_int_equal(plan.group_count, 2);
-    assert_int_equal(last_tensor[0], 2);
-    assert_int_equal(last_tensor[1], 0);
+    check_groups(groups, (const size_t[]){2, 0}, 2);
+    assert_int_equal(gradweave_plan(&network, &sparse, "optimal", groups, &plan, &error),
+                     GRADWEAVE_OK);
+    assert_true(plan.lower_bound_s == plan.iteration_s);
+    assert_true(plan.iteration_s < expected);
+}
+
+/* Points on a straight line cost what the line does; without bytes_per_element it is a float's. */
+static void plans_with_measured_points(void **state) {
+    (void)state;
+    static const struct gradweave_point points[] = {{1e3, 1e-3 + 1e-5}, {1e6, 1e-3 + 1e-2}};
+    struct gradweave_group groups[4];
+    struct gradweave_plan straight;
+    struct gradweave_plan measured;
+    struct gradweave_costs dense = {.density = 1,
+                                    .exchange = {.startup_s = 1e-3, .per_unit_s = 1e-8}};
+    assert_int_equal(gradweave_plan(&network, &dense, "optimal", groups, &straight, NULL),
+                     GRADWEAVE_OK);
+    struct gradweave_network of_floats = network;
+    of_floats.bytes_per_element = 0;
+    dense.exchange = (struct gradweave_curve){.points = points, .point_count = 2};
+    assert_int_equal(gradweave_plan(&of_floats, &dense, "optimal", groups, &measured, NULL),
+                     GRADWEAVE_OK);
+    assert_int_equal(measured.group_count, straight.group_count);
+    assert_true(fabs(measured.iteration_s - straight.iteration_s) < 1e-12);
+    struct gradweave_costs compressed = sparse;
+    compressed.compress = (struct gradweave_curve){.points = points, .point_count = 2};
+    assert_int_equal(gradweave_plan(&network, &compressed, "single", groups, &measured, NULL),
+                     GRADWEAVE_OK);
+    double compress_s = 1e-3 + 2058472e-8;
+    assert_true(fabs(measured.iteration_s - (0.002 + 0.0044 + compress_s + 1e-3 + 16464e-8)) <
+                1e-12);
+}
+
+static void check_refused_points(const struct gradweave_point *points, size_t count,
+                                 const char *message) {
+    struct gradweave_group groups[4];
+    struct gradweave_plan plan;
+    struct gradweave_error error;
+    struct gradweave_costs costs = sparse;
+    costs.compress = (struct gradweave_curve){.points = points, .point_count = count};
+    assert_int_equal(gradweave_plan(&network, &costs, "single", groups, &plan, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_string_equal(error.message, message);
+}
+
+static void refuses_points_that_make_no_sense(void **state) {
+    (void)state;
+    static const struct gradweave_point falling[] = {{1, 1}, {3, 1}, {2, 1}};
+    static const struct gradweave_point equal[] = {{1, 1}, {1, 2}};
+    static const struct gradweave_point nowhere[] = {{0, 1}, {1, 1}};
+    static const struct gradweave_point endless[] = {{1, 1}, {INFINITY, 1}};
+    static const struct gradweave_point early[] = {{1, 1}, {2, -1}};
+    check_refused_points(falling, 1, "compress.point_count: expected none or at least 2, got 1");
+    check_refused_points(falling, 3,
+                         "compress.points[2].size: expected a finite number above 3, got 2");
+    check_refused_points(equal, 2,
+                         "compress.points[1].size: expected a finite number above 1, got 1");
+    check_refused_points(nowhere, 2,
+                         "compress.points[0].size: expected a finite number above 0, got 0");
+    check_refused_points(endless, 2,
+                         "compress.points[1].size: expected a finite number above 1, got inf");
+    check_refused_points(early, 2,
+                         "compress.points[1].time_s: expected a finite number >= 0, got -1");
 }
 
 static void refuses_what_makes_no_sense(void **state) {
     (void)state;
-    size_t last_tensor[4];
+    struct gradweave_group groups[4];
     struct gradweave_plan plan;
     struct gradweave_error error = {0};
     struct gradweave_costs costs = sparse;
     costs.density = 0;
-    assert_int_equal(gradweave_plan(&network, &costs, "omgs", last_tensor, &plan, &error),
+    assert_int_equal(gradweave_plan(&network, &costs, "omgs", groups, &plan, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_string_equal(error.message, "density: expected a number in (0, 1], got 0");
     costs = sparse;
     costs.exchange.startup_s = -1;
-    assert_int_equal(gradweave_plan(&network, &costs, "omgs", last_tensor, &plan, &error),
+    assert_int_equal(gradweave_plan(&network, &costs, "omgs", groups, &plan, &error),
                      GRADWEAVE_BAD_INPUT);
-    assert_int_equal(gradweave_plan(&network, &sparse, "magic", last_tensor, &plan, &error),
+    assert_string_equal(error.message, "exchange: expected finite coefficients >= 0");
+    assert_int_equal(gradweave_plan(&network, &sparse, "magic", groups, &plan, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_non_null(strstr(error.message, "expected one of per-tensor"));
     static const uint64_t most[] = {1, 1, 1, (UINT64_C(1) << 53) - 3};
@@ -66,20 +138,26 @@ static void refuses_what_makes_no_sense(void **state) {
     struct gradweave_network large = network;
     large.elements = most;
     large.bytes_per_element = 2047;
-    assert_int_equal(gradweave_plan(&large, &sparse, "single", last_tensor, &plan, &error),
+    assert_int_equal(gradweave_plan(&large, &sparse, "single", groups, &plan, &error),
                      GRADWEAVE_OK);
     large.bytes_per_element = 2048;
-    assert_int_equal(gradweave_plan(&large, &sparse, "single", last_tensor, &plan, &error),
+    assert_int_equal(gradweave_plan(&large, &sparse, "single", groups, &plan, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_non_null(strstr(error.message, "bytes_per_element: expected less than 2^64 bytes"));
     large.elements = more;
     large.bytes_per_element = 4;
-    assert_int_equal(gradweave_plan(&large, &sparse, "single", last_tensor, &plan, &error),
+    assert_int_equal(gradweave_plan(&large, &sparse, "single", groups, &plan, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_non_null(strstr(error.message, "elements[3]: expected a positive integer"));
+    static const double endless_s[] = {1e308, 1e308, 0, 0};
+    struct gradweave_network endless = network;
+    endless.backward_s = endless_s;
+    assert_int_equal(gradweave_plan(&endless, &sparse, "single", groups, &plan, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "expected them to add up to a finite iteration"));
     struct gradweave_network empty = network;
     empty.tensor_count = 0;
-    assert_int_equal(gradweave_plan(&empty, &sparse, "omgs", last_tensor, &plan, NULL),
+    assert_int_equal(gradweave_plan(&empty, &sparse, "omgs", groups, &plan, NULL),
                      GRADWEAVE_BAD_INPUT);
 }
 
@@ -112,7 +190,9 @@ static void compresses_with_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_in_a_few_lines),
+        cmocka_unit_test(plans_with_measured_points),
         cmocka_unit_test(refuses_what_makes_no_sense),
+        cmocka_unit_test(refuses_points_that_make_no_sense),
         cmocka_unit_test(compresses_with_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
