@@ -1,5 +1,6 @@
 # What `cmake --install` leaves: a program that finds its data, and a library that pkg-config finds. Called with
-# BUILD (folder), COMPILER, VERSION, WORK (a folder of its own).
+# BUILD (folder), COMPILER, VERSION, WORK (a folder of its own), SOURCE (the repository), EXAMPLE (docs/examples/plan.c
+# as the build made it).
 file(REMOVE_RECURSE ${WORK})
 set(prefix ${WORK}/prefix)
 
@@ -41,4 +42,11 @@ run(output ${COMPILER} ${WORK}/trainer.c -o ${WORK}/trainer ${flags} -Wl,-rpath,
 run(output ${WORK}/trainer)
 if(NOT output STREQUAL VERSION)
   message(FATAL_ERROR "expected version ${VERSION} from the installed library, got ${output}")
+endif()
+
+run(output ${COMPILER} ${SOURCE}/docs/examples/plan.c -o ${WORK}/plan ${flags} -Wl,-rpath,${library_folder})
+run(output ${WORK}/plan)
+run(expected ${EXAMPLE})
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "docs/examples/plan.c: expected from the installed library\n${expected}\ngot\n${output}")
 endif()
