@@ -213,6 +213,17 @@ static void a_plan_comes_back(void **state) {
     gw_plan_free(&again);
 }
 
+/* The first of two notes counts; the second must not take its place when they are written back. */
+static void a_plan_that_repeats_a_key_comes_back(void **state) {
+    struct gw_plan plan;
+    const char *path = path_in(*state, "plan.json");
+    parse_plan(PLAN_WITH("0.1", "4", "[[0]]", TIMES ", 'notes': [], 'notes': ['derived']"), &plan);
+    assert_int_equal(plan.note_count, 0);
+    assert_int_equal(gw_plan_write(&plan, path, &error), GW_OK);
+    assert_same_document(path, PLAN_WITH("0.1", "4", "[[0]]", TIMES));
+    gw_plan_free(&plan);
+}
+
 static void a_plan_belongs_to_its_model(void **state) {
     (void)state;
     struct gw_plan plan;
@@ -405,6 +416,7 @@ int main(void) {
         IN_A_FOLDER(a_cluster_comes_back),
         IN_A_FOLDER(a_cluster_is_built),
         IN_A_FOLDER(a_plan_comes_back),
+        IN_A_FOLDER(a_plan_that_repeats_a_key_comes_back),
         cmocka_unit_test(a_plan_belongs_to_its_model),
         IN_A_FOLDER(unreadable_documents_are_bad_input),
         cmocka_unit_test(bad_documents_are_refused),

@@ -217,7 +217,9 @@ static enum gw_status put_document(const struct gw_plan *plan, cJSON *document,
     GW_TRY(put_groups(plan, document, error));
     GW_TRY(gw_json_put_number(document, "iteration_s", plan->iteration_s, error));
     GW_TRY(gw_json_put_number(document, "lower_bound_s", plan->lower_bound_s, error));
-    cJSON_DeleteItemFromObjectCaseSensitive(document, "notes");
+    while (cJSON_GetObjectItemCaseSensitive(document, "notes") != NULL) {
+        cJSON_DeleteItemFromObjectCaseSensitive(document, "notes");
+    }
     return gw_json_put_texts(document, "notes", plan->notes, plan->note_count, error);
 }
 
