@@ -1,0 +1,353 @@
+/*
+ * Plan documents gone wrong, in their bytes and in their JSON: the reader never crashes, refuses in
+ * words, and what it accepts has every tensor once, in order. GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "support.h"
+#include "traces/traces.h"
+
+enum { most_tensors = 24, most_nodes = 4096, cases = 20000 };
+
+static uint64_t seed;
+static struct gw_error error;
+
+static size_t below(struct gw_random *random, size_t limit) {
+    return (size_t)gw_random_below(random, limit);
+}
+
+/* ---- valid documents ----------------------------------------------------------------------- */
+
+static void make_plan(struct gw_random *random, struct gw_plan *out) {
+    size_t tensor_count = 1 + below(random, most_tensors);
+    assert_int_equal(gw_plan_create(out, "tiny", "omgs", "topk", 0.001, 16, &error), GW_OK);
+    out->iteration_s = 0.25;
+    out->lower_bound_s = 0.1;
+    out->groups = calloc(tensor_count, sizeof *out->groups);
+    assert_non_null(out->groups);
+    size_t first = tensor_count - 1;
+    for (size_t tensor = tensor_count; tensor-- > 0;) {
+        if (tensor == 0 || below(random, 3) == 0) {
+            out->groups[out->group_count++] = (struct gw_group){.first = first, .last = tensor};
+            first = tensor - 1;
+        }
+    }
+    if (below(random, 2) == 0) {
+        assert_int_equal(gw_plan_note(out, "derived", &error), GW_OK);
+    }
+}
+
+static cJSON *make_document(struct gw_random *random) {
+    struct gw_plan plan;
+    cJSON *document = NULL;
+    make_plan(random, &plan);
+    assert_int_equal(gw_plan_document(&plan, &document, &error), GW_OK);
+    gw_plan_free(&plan);
+    return document;
+}
+
+/* ---- damage to JSON ------------------------------------------------------------------------ */
+
+struct place {
+    cJSON *parent, *node;
+};
+
+/* All nodes below the root. */
+static size_t find_places(cJSON *parent, struct place *places, size_t count) {
+    for (cJSON *node = parent->child; node != NULL && count < most_nodes; node = node->next) {
+        places[count++] = (struct place){.parent = parent, .node = node};
+        count = find_places(node, places, count);
+    }
+    return count;
+}
+
+static const char *const oddities[] = {
+    "0",
+    "1",
+    "2",
+    "-1",
+    "-0",
+    "0.5",
+    "2.5",
+    "1e999",
+    "-1e999",
+    "1e308",
+    "1e-400",
+    "4294967296",
+    "9007199254740991",
+    "9007199254740992",
+    "9007199254740993",
+    "18446744073709551615",
+    "18446744073709551616",
+    "null",
+    "true",
+    "false",
+    "[]",
+    "{}",
+    "[[]]",
+    "[0]",
+    "[1, 0]",
+    "[[0]]",
+    "\"\"",
+    "\"1\"",
+    "\"\\u0000\"",
+    "\"gradweave/plan@1\"",
+    "\"gradweave/plan@2\"",
+};
+
+static void put_oddity(struct gw_random *random, const struct place *place) {
+    const char *text = oddities[below(random, sizeof oddities / sizeof *oddities)];
+    cJSON *odd = cJSON_CreateRaw(text);
+    assert_true(
+        cJSON_IsArray(place->parent)
+            ? cJSON_ReplaceItemViaPointer(place->parent, place->node, odd)
+            : cJSON_ReplaceItemInObjectCaseSensitive(place->parent, place->node->string, odd));
+}
+
+/* A number next to the one that is there. */
+static void put_neighbour(struct gw_random *random, const struct place *place) {
+    if (cJSON_IsNumber(place->node)) {
+        double step = below(random, 2) == 0 ? 1 : -1;
+        cJSON_SetNumberValue(place->node, place->node->valuedouble + step);
+    }
+}
+
+/* Also of an object: its key then stands there twice. */
+static void repeat(const struct place *place) {
+    cJSON *copy = cJSON_Duplicate(place->node, 1);
+    assert_non_null(copy);
+    if (cJSON_IsArray(place->parent)) {
+        assert_true(cJSON_AddItemToArray(place->parent, copy));
+    } else {
+        assert_true(cJSON_AddItemToObject(place->parent, place->node->string, copy));
+    }
+}
+
+static void move_to_the_end(const struct place *place) {
+    if (cJSON_IsArray(place->parent)) {
+        cJSON *node = cJSON_DetachItemViaPointer(place->parent, place->node);
+        assert_true(cJSON_AddItemToArray(place->parent, node));
+    }
+}
+
+static void damage_document(struct gw_random *random, cJSON *document) {
+    static struct place places[most_nodes];
+    size_t count = find_places(document, places, 0);
+    if (count == 0) {
+        return;
+    }
+    const struct place *place = &places[below(random, count)];
+    switch (below(random, 5)) {
+    case 0:
+        cJSON_Delete(cJSON_DetachItemViaPointer(place->parent, place->node));
+        break;
+    case 1:
+        put_oddity(random, place);
+        break;
+    case 2:
+        put_neighbour(random, place);
+        break;
+    case 3:
+        repeat(place);
+        break;
+    default:
+        move_to_the_end(place);
+    }
+}
+
+/* ---- damage to bytes ----------------------------------------------------------------------- */
+
+/* Inserts `length` bytes at `at`; the text has room. */
+static void insert(char *text, size_t *used, size_t at, const char *bytes, size_t length) {
+    memmove(text + at + length, text + at, *used - at + 1);
+    memcpy(text + at, bytes, length);
+    *used += length;
+}
+
+static void damage_bytes(struct gw_random *random, char *text, size_t *used) {
+    static const char telling[] = "{}[]\",:0123456789-+.eE \\\n\t\xff";
+    size_t at = below(random, *used);
+    size_t length = 1 + below(random, *used - at < 16 ? *used - at : 16);
+    char bytes[16];
+    switch (below(random, 5)) {
+    case 0:
+        text[at] = (char)(text[at] ^ (1 << below(random, 8)));
+        break;
+    case 1:
+        text[at] = telling[below(random, sizeof telling - 1)];
+        break;
+    case 2:
+        insert(text, used, at, &telling[below(random, sizeof telling - 1)], 1);
+        break;
+    case 3:
+        memcpy(bytes, text + at, length);
+        insert(text, used, below(random, *used), bytes, length);
+        break;
+    default:
+        if (length < *used) {
+            memmove(text + at, text + at + length, *used - at - length + 1);
+            *used -= length;
+        }
+    }
+}
+
+/* ---- what must hold ------------------------------------------------------------------------ */
+
+static size_t accepted;
+static const char *subject; /* the document that is judged, for messages */
+
+static void expect(bool truth, const char *what) {
+    if (!truth) {
+        fail_msg("%s; the error: %s; the document: %s", what, error.message, subject);
+    }
+}
+
+/* The groups as the document has them, read without the reader. */
+static void check_coverage(const struct gw_plan *plan, const char *text) {
+    cJSON *document = cJSON_Parse(text);
+    const cJSON *groups = cJSON_GetObjectItemCaseSensitive(document, "groups");
+    const cJSON *group = NULL;
+    const cJSON *tensor = NULL;
+    size_t count = 0;
+    double next = (double)plan->groups[0].first;
+    cJSON_ArrayForEach(group, groups) {
+        expect(count < plan->group_count, "more groups in the document");
+        expect(cJSON_GetArraySize(group) > 0, "an empty group");
+        expect((double)plan->groups[count].first == next, "another first tensor");
+        cJSON_ArrayForEach(tensor, group) {
+            expect(cJSON_IsNumber(tensor) && tensor->valuedouble == next, "a tensor out of order");
+            next--;
+        }
+        expect((double)plan->groups[count++].last == next + 1, "another last tensor");
+    }
+    expect(count == plan->group_count, "fewer groups in the document");
+    expect(next == -1, "an end before tensor 0");
+    cJSON_Delete(document);
+}
+
+static void check_fields(const struct gw_plan *plan) {
+    expect(plan->model != NULL && plan->policy != NULL && plan->compressor != NULL, "no name");
+    expect(plan->density > 0 && plan->density <= 1, "a density");
+    expect(plan->workers >= 1, "workers");
+    expect(isfinite(plan->iteration_s) && plan->iteration_s >= 0, "an iteration_s");
+    expect(isfinite(plan->lower_bound_s) && plan->lower_bound_s >= 0, "a lower_bound_s");
+}
+
+/* A model fits exactly if it has as many tensors. */
+static void check_model(const struct gw_plan *plan) {
+    struct gw_model model = {.name = plan->model};
+    for (size_t change = 0; change < 3; change++) {
+        model.tensor_count = plan->groups[0].first + change;
+        enum gw_status expected = change == 1 ? GW_OK : GW_BAD_INPUT;
+        expect(gw_plan_check(plan, &model, "f", &error) == expected, "a model that does not fit");
+    }
+}
+
+/* What was accepted is accepted again as it is written back. */
+static void check_round_trip(const struct gw_plan *plan) {
+    cJSON *document = NULL;
+    char *text = NULL;
+    struct gw_plan again;
+    assert_int_equal(gw_plan_document(plan, &document, &error), GW_OK);
+    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    expect(gw_plan_parse(text, strlen(text), "f", &again, &error) == GW_OK, "no second reading");
+    expect(again.group_count == plan->group_count &&
+               memcmp(again.groups, plan->groups, plan->group_count * sizeof *plan->groups) == 0,
+           "other groups at the second reading");
+    expect(again.workers == plan->workers && again.density == plan->density &&
+               again.iteration_s == plan->iteration_s &&
+               again.lower_bound_s == plan->lower_bound_s && again.note_count == plan->note_count,
+           "other fields at the second reading");
+    gw_plan_free(&again);
+    cJSON_Delete(document);
+    free(text);
+}
+
+static void judge(const char *text, size_t length) {
+    static const struct gw_plan nothing;
+    struct gw_plan plan;
+    subject = text;
+    error = (struct gw_error){0};
+    enum gw_status status = gw_plan_parse(text, length, "f", &plan, &error);
+    if (status == GW_OK) {
+        accepted++;
+        check_fields(&plan);
+        check_coverage(&plan, text);
+        check_model(&plan);
+        check_round_trip(&plan);
+        gw_plan_free(&plan);
+        return;
+    }
+    expect(status == GW_BAD_INPUT && error.status == GW_BAD_INPUT, "another status");
+    expect(strncmp(error.message, "f: ", 3) == 0, "a message without the file");
+    expect(strstr(error.message, "expected ") != NULL, "a message that does not help");
+    expect(memcmp(&plan, &nothing, sizeof plan) == 0, "a refused plan that holds something");
+}
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+static char *print(const cJSON *document) {
+    char *text = NULL;
+    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    return text;
+}
+
+static void damaged_json_is_refused_or_whole(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
+    accepted = 0;
+    for (int i = 0; i < cases; i++) {
+        cJSON *document = make_document(random);
+        for (size_t times = below(random, 4); times > 0; times--) {
+            damage_document(random, document);
+        }
+        char *text = print(document);
+        judge(text, strlen(text));
+        free(text);
+        cJSON_Delete(document);
+    }
+    gw_random_close(random);
+    print_message("%zu of %d documents accepted\n", accepted, cases);
+    assert_in_range(accepted, cases / 4, 3 * cases / 4);
+}
+
+static void damaged_bytes_are_refused_or_whole(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 2, &error), GW_OK);
+    accepted = 0;
+    for (int i = 0; i < cases; i++) {
+        cJSON *document = make_document(random);
+        char *printed = print(document);
+        size_t used = strlen(printed);
+        char *text = calloc(used + 64, 1);
+        assert_non_null(text);
+        memcpy(text, printed, used);
+        for (size_t times = below(random, 4); times > 0; times--) {
+            damage_bytes(random, text, &used);
+        }
+        judge(text, used);
+        free(text);
+        free(printed);
+        cJSON_Delete(document);
+    }
+    gw_random_close(random);
+    print_message("%zu of %d texts accepted\n", accepted, cases);
+    assert_in_range(accepted, cases / 4, 3 * cases / 4);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_json_is_refused_or_whole),
+        cmocka_unit_test(damaged_bytes_are_refused_or_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
