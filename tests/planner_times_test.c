@@ -10,12 +10,10 @@
 
 #include <cmocka.h>
 
-#include "support.h"
-
+#include "algorithms/algorithms.h"
 #include "planner_cases.h"
 #include "sim/sim.h"
-
-#include "algorithms/algorithms.h"
+#include "support.h"
 
 static uint64_t seed;
 static struct gw_error error;
@@ -173,8 +171,10 @@ static void check_timeline(const struct grouped_case *x, const struct gw_timelin
     size_t exchanges = 0;
     for (size_t i = 0; i < timeline->span_count; i++) {
         const struct gw_span *span = &timeline->spans[i];
-        const struct gw_group_times *times =
-            span->group == GW_NO_GROUP ? NULL : &x->times[span->group];
+        if (span->group == GW_NO_GROUP) {
+            continue;
+        }
+        const struct gw_group_times *times = &x->times[span->group];
         if (span->activity == GW_BACKWARD) {
             assert_true(span->start_s >= times->backward_start_s * (1 - 1e-9));
             assert_true(span->end_s <= times->ready_s * (1 + 1e-9));
