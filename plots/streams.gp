@@ -1,5 +1,5 @@
-# What the two streams of an iteration do. Called with: data, output, kind (terminal), heading, end_s (of the iteration),
-# computed_s (of all compute but the update), bound_s (of all plans).
+# What the two streams of an iteration do. Called with: data, output, kind (terminal), heading, end_s (of the
+# iteration), computed_s (of all compute but the update), bound_s (of all plans).
 # Columns of `data`: stream, activity, group (-1: none), start, end, and the end of the group's compute (seconds).
 set datafile separator ","
 if (kind eq "png") set terminal pngcairo size 1280,400 font "sans,13"
@@ -36,7 +36,8 @@ high(stream) = middle(stream) + 0.5
 exposed(stream, s) = travels(stream) && s > computed_s ? s : computed_s
 
 set object rectangle from 0,low("compute") to scale*end_s,high("compute") behind fc rgb "#eeeeee" fs noborder
-set object rectangle from 0,low("communication") to scale*end_s,high("communication") behind fc rgb "#eeeeee" fs noborder
+set object rectangle from 0,low("communication") to scale*end_s,high("communication") behind fc rgb "#eeeeee" \
+    fs noborder
 set arrow from scale*end_s,0.1 to scale*end_s,3.05 nohead front lw 1.5 lc rgb "#333333"
 set arrow from scale*bound_s,0.1 to scale*bound_s,3.05 nohead front lw 1.5 dt (6,4) lc rgb "#8a2be2"
 set label sprintf("iteration %.4g %s", scale*end_s, unit) at scale*whole_s,3.25 right tc rgb "#333333"
@@ -50,14 +51,14 @@ fitting(row, s, text) = s - last[row] > (0.005 + 0.008*strlen(text)) * whole_s ?
 number(stream, activity, group, start_s, end_s, ready_s) = is_numbered(activity, start_s, end_s) ? \
     fitting(1 + travels(stream), center_s(activity, start_s, end_s, ready_s), sprintf("%d", group)) : ""
 
-plot data using (scale*$4):(middle(strcol(1))):(scale*$4):(scale*$5):(low(strcol(1))):(high(strcol(1))):(color(strcol(2), $3)) \
-       with boxxyerror lc rgb variable notitle, \
-     data using (scale*$4):(middle(strcol(1))):(scale*exposed(strcol(1), $4)):(scale*exposed(strcol(1), $5)):(low(strcol(1))):(high(strcol(1))):(exposed_color($3)) \
-       with boxxyerror lc rgb variable notitle, \
+plot data using (scale*$4):(middle(strcol(1))):(scale*$4):(scale*$5):(low(strcol(1))):(high(strcol(1))) \
+       :(color(strcol(2), $3)) with boxxyerror lc rgb variable notitle, \
+     data using (scale*$4):(middle(strcol(1))):(scale*exposed(strcol(1), $4)):(scale*exposed(strcol(1), $5)) \
+       :(low(strcol(1))):(high(strcol(1))):(exposed_color($3)) with boxxyerror lc rgb variable notitle, \
      data using (travels(strcol(1)) ? scale*$6 : NaN):(1.9):(scale*($4-$6)):(-0.6) \
        with vectors nohead lw 0.7 lc rgb "#90606060" notitle, \
-     data using (scale*center_s(strcol(2), $4, $5, $6)):(middle(strcol(1))):(number(strcol(1), strcol(2), $3, $4, $5, $6)) \
-       with labels font ",11" notitle, \
+     data using (scale*center_s(strcol(2), $4, $5, $6)):(middle(strcol(1))) \
+       :(number(strcol(1), strcol(2), $3, $4, $5, $6)) with labels font ",11" notitle, \
      NaN with boxes lc rgb "#9cc3e0" title "forward", \
      NaN with boxes lc rgb "#4c86b8" title "backward", \
      NaN with boxes lc rgb "#e8a33d" title "compression", \
