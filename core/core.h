@@ -13,5 +13,6 @@
 #include "core/statistics.h"
 #include "core/status.h"
 #include "core/units.h"
+#include "core/values.h"
 
 #endif

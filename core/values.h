@@ -1,0 +1,30 @@
+/*
+ * Numbers as a user lists them: "0.001,0.01,0.1", or a range with both of its ends,
+ * "1e-4:1e-1:log20" or "1:20:lin20".
+ */
+#ifndef GW_CORE_VALUES_H
+#define GW_CORE_VALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/status.h"
+
+enum { GW_MOST_VALUES = 10000 };
+
+/* What the numbers may be. */
+struct gw_values_rule {
+    double maximum;      /* they are above 0 and at most this, which is finite */
+    bool whole;          /* only integers; those of a range are rounded */
+    const char *suffix;  /* what stands behind each ("x": "0.5x,1x"), or "" */
+    const char *example; /* a range that is allowed, for messages */
+};
+
+/*
+ * The values in ascending order, each once, 1 to GW_MOST_VALUES of them; the caller's to free.
+ * A message says what is expected, not of what: callers put a name before it.
+ */
+enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *rule, double **values,
+                               size_t *count, struct gw_error *error);
+
+#endif
