@@ -23,7 +23,7 @@ if(NOT output MATCHES "only-here")
   message(FATAL_ERROR "the installed program does not list the installed models:\n${output}")
 endif()
 run(output ${prefix}/bin/gradweave simulate only-here --cluster p102-1gbe-16 --algo omgs)
-foreach(file share/gradweave/plots/breakdown.gp share/gradweave/plots/streams.gp
+foreach(file share/gradweave/plots/breakdown.gp share/gradweave/plots/lines.gp share/gradweave/plots/streams.gp
              share/man/man1/gradweave.1 include/gradweave.h)
   if(NOT EXISTS ${prefix}/${file})
     message(FATAL_ERROR "not installed: ${file}")

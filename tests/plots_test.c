@@ -39,11 +39,12 @@ static const char drawing[] = "#!/bin/sh\n"
                               "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
                               "cat \"$data\" \"$data\" > \"$output\"\n";
 
-/* Draws a picture that is what it was told, and its data. */
+/* Draws a picture that is what it was called with, without folders, and its data. */
 static const char showing[] = "#!/bin/sh\n"
                               "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
                               "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
-                              "printf '%s\\n' \"$2\" \"$3\" > \"$output\"\n"
+                              "expr \"$2\" : \".*\\(heading=.*\\)\" > \"$output\"\n"
+                              "basename \"$3\" >> \"$output\"\n"
                               "cat \"$data\" >> \"$output\"\n";
 
 static const char failing[] = "#!/bin/sh\n"
@@ -112,7 +113,10 @@ static void a_picture_and_its_data_are_written(void **state) {
 /* Two groups, the second on a timeline that shows another worker too, and the update. */
 static void streams_become_a_table(void **state) {
     const char *folder = *state;
-    static const char expected[] = "#stream,activity,group,start_s,end_s,ready_s\n"
+    static const char expected[] = "heading='it''s a title'; end_s=6.500000000e+00; "
+                                   "computed_s=3.000000000e+00; bound_s=4.500000000e+00\n"
+                                   "streams.gp\n"
+                                   "#stream,activity,group,start_s,end_s,ready_s\n"
                                    "compute,forward,-1,0,1,0\n"
                                    "compute,backward,0,1,2,2.5\n"
                                    "compute,compress,0,2,2.5,2.5\n"
@@ -138,14 +142,7 @@ static void streams_become_a_table(void **state) {
     install_gnuplot(folder, showing);
     assert_int_equal(
         gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), &error), GW_OK);
-    char *text = NULL;
-    size_t length = 0;
-    assert_int_equal(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error), GW_OK);
-    assert_non_null(strstr(text, "heading='it''s a title'; end_s=6.500000000e+00; "
-                                 "computed_s=3.000000000e+00; bound_s=4.500000000e+00\n"));
-    assert_non_null(strstr(text, "/streams.gp\n"));
-    assert_string_equal(strchr(text, '#'), expected);
-    free(text);
+    assert_holds(path_in(folder, "p.svg"), expected);
     assert_int_equal(count_entries(folder), 2);
 }
 
@@ -179,6 +176,40 @@ static void a_failed_picture_changes_nothing(void **state) {
     assert_int_equal(count_entries(folder), 4);
 }
 
+/* ---- lines --------------------------------------------------------------------------------- */
+
+static void check_lines(const char *folder, const double *values, const double *sparse,
+                        const double *dense, const char *expected) {
+    const struct gw_line lines[] = {
+        {.label = "omgs (topk)", .colour = 1, .times_s = sparse},
+        {.label = "omgs (dense)", .colour = 1, .dashed = true, .times_s = dense}};
+    const struct gw_line_chart chart = {.title = "it's a title",
+                                        .axis = "density",
+                                        .value_count = 3,
+                                        .values = values,
+                                        .line_count = 2,
+                                        .lines = lines};
+    assert_int_equal(gw_plot_lines(&chart, path_in(folder, "p.svg"), &error), GW_OK);
+    assert_holds(path_in(folder, "p.svg"), expected);
+}
+
+static void axes_are_logarithmic_where_that_is_better(void **state) {
+    const char *folder = *state;
+    install_gnuplot(folder, showing);
+    check_lines(folder, (const double[]){0.001, 0.01, 0.1}, (const double[]){0.25, 0.5, 2.5},
+                (const double[]){0.5, 0.5, 0.5},
+                "heading='it''s a title'; tics='\"0.001\" 0.001, \"0.01\" 0.01, \"0.1\" 0.1'; "
+                "axis='density'; lines=2; logx=1; logy=1; colours='1 1 '; dashes='0 1 '\n"
+                "lines.gp\nvalue,omgs (topk),omgs (dense)\n"
+                "0.001,0.25,0.5\n0.01,0.5,0.5\n0.1,2.5,0.5\n");
+    check_lines(folder, (const double[]){1, 2, 3}, (const double[]){0, 0.5, 2.5},
+                (const double[]){0.5, 0.5, 0.5},
+                "heading='it''s a title'; tics='\"1\" 1, \"2\" 2, \"3\" 3'; "
+                "axis='density'; lines=2; logx=0; logy=0; colours='1 1 '; dashes='0 1 '\n"
+                "lines.gp\nvalue,omgs (topk),omgs (dense)\n"
+                "1,0,0.5\n2,0.5,0.5\n3,2.5,0.5\n");
+}
+
 static void only_pictures_are_drawn(void **state) {
     (void)state;
     const char *names[] = {"p.jpg", "png", "p.svg.gz"};
@@ -196,6 +227,7 @@ int main(void) {
         IN_A_FOLDER(streams_become_a_table),
         IN_A_FOLDER(a_link_to_a_picture_stays_a_link),
         IN_A_FOLDER(a_failed_picture_changes_nothing),
+        IN_A_FOLDER(axes_are_logarithmic_where_that_is_better),
         cmocka_unit_test(only_pictures_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,118 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plots/gnuplot.h"
+#include "plots/plots.h"
+
+/* Times over more than this range are told apart only on a logarithmic axis. */
+static const double widest_linear_range = 8;
+
+/* With more values than this, they no longer fit below the axis as its tics. */
+enum { MOST_TICS = 12 };
+
+/* Whether the widest gap between two values takes less of a logarithmic axis. */
+static bool has_logarithmic_values(const struct gw_line_chart *chart) {
+    const double *values = chart->values;
+    double span = values[chart->value_count - 1] - values[0];
+    double log_span = log(values[chart->value_count - 1] / values[0]);
+    double gap = 0;
+    double log_gap = 0;
+    for (size_t v = 1; v < chart->value_count; v++) {
+        gap = fmax(gap, (values[v] - values[v - 1]) / span);
+        log_gap = fmax(log_gap, log(values[v] / values[v - 1]) / log_span);
+    }
+    return log_gap < gap;
+}
+
+static bool has_logarithmic_times(const struct gw_line_chart *chart) {
+    double least = INFINITY;
+    double most = 0;
+    for (size_t l = 0; l < chart->line_count; l++) {
+        for (size_t v = 0; v < chart->value_count; v++) {
+            least = fmin(least, chart->lines[l].times_s[v]);
+            most = fmax(most, chart->lines[l].times_s[v]);
+        }
+    }
+    return least > 0 && most > widest_linear_range * least;
+}
+
+/* A column for each line, under its label. */
+static void print_table(const struct gw_line_chart *chart, FILE *stream) {
+    (void)fputs("value", stream);
+    for (size_t l = 0; l < chart->line_count; l++) {
+        (void)fprintf(stream, ",%s", chart->lines[l].label);
+    }
+    for (size_t v = 0; v < chart->value_count; v++) {
+        (void)fprintf(stream, "\n%.9g", chart->values[v]);
+        for (size_t l = 0; l < chart->line_count; l++) {
+            (void)fprintf(stream, ",%.9g", chart->lines[l].times_s[v]);
+        }
+    }
+    (void)fputc('\n', stream);
+}
+
+/* One for each value, in gnuplot's words, or none at all if they are too many. */
+static void print_tics(const struct gw_line_chart *chart, FILE *stream) {
+    (void)fputs("tics='", stream);
+    for (size_t v = 0; v < chart->value_count && chart->value_count <= MOST_TICS; v++) {
+        (void)fprintf(stream, "%s\"%.4g\" %.9g", v == 0 ? "" : ", ", chart->values[v],
+                      chart->values[v]);
+    }
+    (void)fputs("'; ", stream);
+}
+
+/* `colours` and `dashes` are lists of words with one for each line. */
+static void print_settings(const struct gw_line_chart *chart, FILE *stream) {
+    print_tics(chart, stream);
+    (void)fprintf(stream, "axis='%s'; lines=%zu; logx=%d; logy=%d; colours='", chart->axis,
+                  chart->line_count, has_logarithmic_values(chart), has_logarithmic_times(chart));
+    for (size_t l = 0; l < chart->line_count; l++) {
+        (void)fprintf(stream, "%zu ", chart->lines[l].colour);
+    }
+    (void)fputs("'; dashes='", stream);
+    for (size_t l = 0; l < chart->line_count; l++) {
+        (void)fprintf(stream, "%d ", chart->lines[l].dashed);
+    }
+    (void)fputc('\'', stream);
+}
+
+/* What `print` prints, the caller's to free. */
+static enum gw_status print_text(void (*print)(const struct gw_line_chart *, FILE *),
+                                 const struct gw_line_chart *chart, char **text, size_t *length,
+                                 struct gw_error *error) {
+    FILE *stream = open_memstream(text, length);
+    if (stream == NULL) {
+        return gw_fail_memory(error, "plotting");
+    }
+    print(chart, stream);
+    if (fclose(stream) != 0) {
+        free(*text);
+        *text = NULL;
+        return gw_fail_memory(error, "plotting");
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path,
+                             struct gw_error *error) {
+    char *table = NULL;
+    char *settings = NULL;
+    size_t table_length = 0;
+    size_t settings_length = 0;
+    enum gw_status status = print_text(print_table, chart, &table, &table_length, error);
+    if (status == GW_OK) {
+        status = print_text(print_settings, chart, &settings, &settings_length, error);
+    }
+    if (status == GW_OK) {
+        struct gw_drawing drawing = {.script = "lines.gp",
+                                     .title = chart->title,
+                                     .settings = settings,
+                                     .table = table,
+                                     .length = table_length};
+        status = gw_draw(&drawing, path, error);
+    }
+    free(settings);
+    free(table);
+    return status;
+}
