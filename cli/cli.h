@@ -91,6 +91,14 @@ enum gw_status gw_question_plan(const struct gw_question *question, const char *
                                 const char *compressor, const char *exchange, struct gw_plan *out,
                                 struct gw_error *error);
 
+/* A policy with its number as `--policy` takes it: "omgs", "threshold:8192". Returns `out`. */
+enum { GW_POLICY_TEXT_SIZE = 64 };
+const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
+                           char out[GW_POLICY_TEXT_SIZE]);
+
+/* The collective that carries what the compressor leaves; "none": everything. */
+const char *gw_collective_for(const char *compressor);
+
 /* An algorithm with its plan and its schedule. */
 struct gw_pipeline {
     const struct gw_algorithm *algorithm;

@@ -198,6 +198,20 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
 
 /* ---- names --------------------------------------------------------------------------------- */
 
+const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
+                           char out[GW_POLICY_TEXT_SIZE]) {
+    if (policy->argument == NULL) {
+        snprintf(out, GW_POLICY_TEXT_SIZE, "%s", policy->name);
+    } else {
+        snprintf(out, GW_POLICY_TEXT_SIZE, "%s:%llu", policy->name, (unsigned long long)argument);
+    }
+    return out;
+}
+
+const char *gw_collective_for(const char *compressor) {
+    return strcmp(compressor, "none") == 0 ? "allreduce" : "allgather";
+}
+
 enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
                                    size_t *count, struct gw_error *error) {
     size_t capacity = 1;

@@ -4,16 +4,17 @@
 
 #include "cli/cli.h"
 #include "cli/plan_explain.h"
+#include "cli/plan_sweep.h"
 #include "plots/plots.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
-    const char *policy, *compressor, *out;
+    const char *policy, *compressor, *out, *sweep;
     bool explain;
 };
 
-enum { KEY_EXPLAIN = 2000 };
+enum { KEY_EXPLAIN = 2000, KEY_SWEEP };
 
 static const struct argp_option option_table[] = {
     {"policy", 'p', "POLICY", 0,
@@ -22,7 +23,13 @@ static const struct argp_option option_table[] = {
     {"explain", KEY_EXPLAIN, NULL, 0,
      "Say when each group of the (best) plan is ready and exchanged, and who waits", 0},
     {"out", 'o', "FILE", 0,
-     "Write the (best) plan to a file, or draw it if the name ends in .png, .svg or .pdf", 0},
+     "Write the (best) plan to a file, or draw it if the name ends in .png, .svg or .pdf; with "
+     "--sweep write a .csv or .json, or draw a .png, .svg or .pdf",
+     0},
+    {"sweep", KEY_SWEEP, "PARAMETER=VALUES", 0,
+     "Plan at many values of density, workers or bandwidth, sparse and dense, such as "
+     "density=1e-4:1e-1:log20, workers=2,4,8 or bandwidth=0.1x:10x:log20",
+     0},
     {0},
 };
 
@@ -44,6 +51,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 'o':
         options->out = argument;
+        return 0;
+    case KEY_SWEEP:
+        options->sweep = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (options->sweep != NULL && options->explain) {
+            argp_error(state, "--sweep: expected no --explain beside it, which is for one plan");
+        }
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -76,10 +91,6 @@ static void insert(struct gw_plan plan, struct gw_plan *plans, size_t count) {
     plans[place] = plan;
 }
 
-static const char *collective_for(const char *compressor) {
-    return strcmp(compressor, "none") == 0 ? "allreduce" : "allgather";
-}
-
 /* Room for a plan by every policy, and for one in any case. */
 static size_t count_plans(void) {
     size_t count = 1;
@@ -94,15 +105,10 @@ static enum gw_status plan_all(const struct gw_question *question, const char *c
     for (*count = 0; gw_policies[*count] != NULL; (*count)++) {
         const struct gw_policy *policy = gw_policies[*count];
         struct gw_plan plan;
-        char text[64];
-        if (policy->argument == NULL) {
-            snprintf(text, sizeof text, "%s", policy->name);
-        } else {
-            snprintf(text, sizeof text, "%s:%llu", policy->name,
-                     (unsigned long long)policy->default_argument);
-        }
-        GW_TRY(
-            gw_question_plan(question, text, compressor, collective_for(compressor), &plan, error));
+        char text[GW_POLICY_TEXT_SIZE];
+        gw_policy_text(policy, policy->default_argument, text);
+        GW_TRY(gw_question_plan(question, text, compressor, gw_collective_for(compressor), &plan,
+                                error));
         insert(plan, plans, *count);
     }
     /* What bounds all plans bounds each, whoever proved it. */
@@ -207,7 +213,7 @@ static enum gw_status write_best(const struct gw_explanation *best, const char *
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
                              struct gw_plan *plans, struct gw_error *error) {
-    const char *exchange = collective_for(options->compressor);
+    const char *exchange = gw_collective_for(options->compressor);
     bool ranking = strcmp(options->policy, "all") == 0;
     size_t count = 1;
     if (ranking) {
@@ -241,6 +247,17 @@ static enum gw_status answer_and_free(const struct options *options,
     return status;
 }
 
+static enum gw_status sweep(const struct options *options, const struct gw_question *question,
+                            struct gw_error *error) {
+    struct gw_sweep_options sweep_options = {.text = options->sweep,
+                                             .policy = options->policy,
+                                             .compressor = options->compressor,
+                                             .out = options->out,
+                                             .json = options->output.json,
+                                             .given = &options->question};
+    return gw_plan_sweep(&sweep_options, question, error);
+}
+
 static int run(int argc, char **argv) {
     struct options options = {.policy = "all", .compressor = "topk"};
     struct gw_error error = {0};
@@ -248,7 +265,8 @@ static int run(int argc, char **argv) {
     gw_cli_parse(&argp, "plan", argc, argv, &options);
     enum gw_status status = gw_question_open(&options.question, &question, &error);
     if (status == GW_OK) {
-        status = answer_and_free(&options, &question, &error);
+        status = options.sweep != NULL ? sweep(&options, &question, &error)
+                                       : answer_and_free(&options, &question, &error);
         gw_question_close(&question);
     }
     return status == GW_OK ? GW_OK : gw_cli_fail(&error);
