@@ -76,7 +76,9 @@ void gw_question_close(struct gw_question *question);
 
 /* What plans for a question are made with. Its planning points into it: it stays where it is. */
 struct gw_costs {
+    const struct gw_question *question;
     struct gw_planning planning;
+    struct gw_optimum optimum; /* once it is found */
     struct gw_curve exchange;
     char derivation[GW_DERIVATION_SIZE]; /* of the exchange's curve; "": it was measured */
 };
@@ -86,10 +88,12 @@ enum gw_status gw_costs_open(const struct gw_question *question, const char *com
                              const char *exchange, struct gw_costs *out, struct gw_error *error);
 void gw_costs_close(struct gw_costs *costs);
 
-/* A policy's plan for a compressor ("none": dense exchange); its notes say what was derived. */
-enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
-                                const char *compressor, const char *exchange, struct gw_plan *out,
-                                struct gw_error *error);
+/* Finds the optimum, by which all plans made with the costs from then on are bounded. */
+enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *error);
+
+/* A policy's plan; its notes say what was derived. */
+enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
+                             struct gw_error *error);
 
 /* A policy with its number as `--policy` takes it: "omgs", "threshold:8192". Returns `out`. */
 enum { GW_POLICY_TEXT_SIZE = 64 };

@@ -58,7 +58,8 @@ static enum gw_status check_finite(const struct gw_question *question, double it
 
 enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
                              const char *exchange, struct gw_costs *out, struct gw_error *error) {
-    *out = (struct gw_costs){.planning = {.model = &question->model,
+    *out = (struct gw_costs){.question = question,
+                             .planning = {.model = &question->model,
                                           .workers = question->workers,
                                           .compressor = compressor,
                                           .density = question->density,
@@ -77,29 +78,24 @@ enum gw_status gw_costs_open(const struct gw_question *question, const char *com
 
 void gw_costs_close(struct gw_costs *costs) {
     gw_curve_free(&costs->exchange);
+    gw_optimum_free(&costs->optimum);
 }
 
-static enum gw_status plan_with_costs(const struct gw_question *question,
-                                      const struct gw_costs *costs, const char *policy,
-                                      struct gw_plan *out, struct gw_error *error) {
-    GW_TRY(gw_planner_plan(&costs->planning, policy, out, error));
-    enum gw_status status = check_finite(question, out->iteration_s, error);
+enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *error) {
+    return gw_planner_optimum(&costs->planning, &costs->optimum, error);
+}
+
+enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
+                             struct gw_error *error) {
+    const struct gw_optimum *optimum = costs->optimum.ends == NULL ? NULL : &costs->optimum;
+    GW_TRY(gw_planner_plan_beside(&costs->planning, policy, optimum, out, error));
+    enum gw_status status = check_finite(costs->question, out->iteration_s, error);
     if (status == GW_OK && costs->derivation[0] != '\0') {
         status = gw_plan_note(out, costs->derivation, error);
     }
     if (status != GW_OK) {
         gw_plan_free(out);
     }
-    return status;
-}
-
-enum gw_status gw_question_plan(const struct gw_question *question, const char *policy,
-                                const char *compressor, const char *exchange, struct gw_plan *out,
-                                struct gw_error *error) {
-    struct gw_costs costs;
-    GW_TRY(gw_costs_open(question, compressor, exchange, &costs, error));
-    enum gw_status status = plan_with_costs(question, &costs, policy, out, error);
-    gw_costs_close(&costs);
     return status;
 }
 
@@ -110,8 +106,11 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 struct gw_pipeline *out, struct gw_error *error) {
     *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
     if (given == NULL) {
-        GW_TRY(gw_question_plan(question, algorithm->policy, algorithm->compressor,
-                                algorithm->exchange, &out->own, error));
+        struct gw_costs costs;
+        GW_TRY(gw_costs_open(question, algorithm->compressor, algorithm->exchange, &costs, error));
+        enum gw_status planned = gw_costs_plan(&costs, algorithm->policy, &out->own, error);
+        gw_costs_close(&costs);
+        GW_TRY(planned);
         out->plan = &out->own;
     }
     enum gw_status status =

@@ -100,26 +100,33 @@ static size_t count_plans(void) {
     return count;
 }
 
-static enum gw_status plan_all(const struct gw_question *question, const char *compressor,
-                               struct gw_plan *plans, size_t *count, struct gw_error *error) {
+static enum gw_status plan_all(const struct gw_costs *costs, struct gw_plan *plans, size_t *count,
+                               struct gw_error *error) {
     for (*count = 0; gw_policies[*count] != NULL; (*count)++) {
         const struct gw_policy *policy = gw_policies[*count];
         struct gw_plan plan;
         char text[GW_POLICY_TEXT_SIZE];
         gw_policy_text(policy, policy->default_argument, text);
-        GW_TRY(gw_question_plan(question, text, compressor, gw_collective_for(compressor), &plan,
-                                error));
+        GW_TRY(gw_costs_plan(costs, text, &plan, error));
         insert(plan, plans, *count);
     }
-    /* What bounds all plans bounds each, whoever proved it. */
-    double proven_s = 0;
-    for (size_t i = 0; i < *count; i++) {
-        proven_s = fmax(proven_s, plans[i].lower_bound_s);
-    }
-    for (size_t i = 0; i < *count; i++) {
-        plans[i].lower_bound_s = fmin(proven_s, plans[i].iteration_s);
-    }
     return GW_OK;
+}
+
+/* The plan of the policy asked for, or those of all, best first; each bounded by the optimum. */
+static enum gw_status make_plans(const struct options *options, const struct gw_question *question,
+                                 bool ranking, struct gw_plan *plans, size_t *count,
+                                 struct gw_error *error) {
+    struct gw_costs costs;
+    GW_TRY(gw_costs_open(question, options->compressor, gw_collective_for(options->compressor),
+                         &costs, error));
+    enum gw_status status = gw_costs_find_optimum(&costs, error);
+    if (status == GW_OK) {
+        status = ranking ? plan_all(&costs, plans, count, error)
+                         : gw_costs_plan(&costs, options->policy, &plans[0], error);
+    }
+    gw_costs_close(&costs);
+    return status;
 }
 
 /* The plan's document, the caller's, with its explanation if there is one. */
@@ -162,7 +169,7 @@ static enum gw_status print_json(const struct gw_plan *plans, size_t count, bool
     return gw_print_document(document, error);
 }
 
-/* How far a plan is above its bound, also if both are nothing. */
+/* How far a plan is above the optimum, as far as that is proven; also if both are nothing. */
 static double gap(const struct gw_plan *plan) {
     return plan->iteration_s > plan->lower_bound_s ? plan->iteration_s / plan->lower_bound_s - 1
                                                    : 0;
@@ -170,7 +177,7 @@ static double gap(const struct gw_plan *plan) {
 
 static void print_text(const struct gw_question *question, const char *compressor,
                        const struct gw_plan *plans, size_t count) {
-    static const char *const headings[] = {"policy", "groups", "iteration", "above bound"};
+    static const char *const headings[] = {"policy", "groups", "iteration", "above optimum"};
     gw_print_heading(question);
     struct gw_table *table = gw_table_open(headings, "lrrr");
     for (size_t i = 0; i < count; i++) {
@@ -216,12 +223,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     const char *exchange = gw_collective_for(options->compressor);
     bool ranking = strcmp(options->policy, "all") == 0;
     size_t count = 1;
-    if (ranking) {
-        GW_TRY(plan_all(question, options->compressor, plans, &count, error));
-    } else {
-        GW_TRY(gw_question_plan(question, options->policy, options->compressor, exchange, &plans[0],
-                                error));
-    }
+    GW_TRY(make_plans(options, question, ranking, plans, &count, error));
     struct gw_explanation best;
     GW_TRY(gw_explanation_open(question, &plans[0], exchange, &best, error));
     enum gw_status status = options->out == NULL ? GW_OK : write_best(&best, options->out, error);

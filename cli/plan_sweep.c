@@ -283,24 +283,6 @@ static enum gw_status list_policies(const char *policy, struct gw_sweep *sweep,
 
 /* ---- planning ------------------------------------------------------------------------------ */
 
-static enum gw_status plan_value(const struct gw_sweep *sweep, size_t exchange, size_t policy,
-                                 size_t value, struct gw_plan *out, struct gw_error *error) {
-    struct gw_question question;
-    const char *compressor = sweep->compressors[exchange];
-    GW_TRY(open_question(sweep, value, &question, error));
-    enum gw_status status = gw_question_plan(&question, sweep->policies[policy], compressor,
-                                             gw_collective_for(compressor), out, error);
-    close_question(sweep, &question);
-    if (status != GW_OK) {
-        char text[GW_UNITS_SIZE];
-        char place[GW_UNITS_SIZE + 32];
-        snprintf(place, sizeof place, "%s %s", sweep->parameter->name,
-                 gw_sweep_value(sweep, value, text));
-        gw_error_prefix(error, place);
-    }
-    return status;
-}
-
 static enum gw_status keep(struct gw_sweep *sweep, struct gw_sweep_cell *row, size_t value,
                            const struct gw_plan *plan, struct gw_error *error) {
     row[value] = (struct gw_sweep_cell){.groups = plan->group_count,
@@ -312,28 +294,72 @@ static enum gw_status keep(struct gw_sweep *sweep, struct gw_sweep_cell *row, si
     return GW_OK;
 }
 
+/* Every policy's plan at one value of one exchange, bounded by the same optimum. */
+static enum gw_status plan_policies(struct gw_sweep *sweep, size_t exchange, size_t value,
+                                    struct gw_costs *costs, struct gw_error *error) {
+    GW_TRY(gw_costs_find_optimum(costs, error));
+    for (size_t p = 0; p < sweep->policy_count; p++) {
+        struct gw_plan plan;
+        GW_TRY(gw_costs_plan(costs, sweep->policies[p], &plan, error));
+        enum gw_status status = keep(sweep, gw_sweep_row(sweep, exchange, p), value, &plan, error);
+        gw_plan_free(&plan);
+        GW_TRY(status);
+    }
+    return GW_OK;
+}
+
+static enum gw_status plan_value(struct gw_sweep *sweep, size_t exchange, size_t value,
+                                 struct gw_error *error) {
+    struct gw_question question;
+    struct gw_costs costs;
+    const char *compressor = sweep->compressors[exchange];
+    GW_TRY(open_question(sweep, value, &question, error));
+    enum gw_status status =
+        gw_costs_open(&question, compressor, gw_collective_for(compressor), &costs, error);
+    if (status == GW_OK) {
+        status = plan_policies(sweep, exchange, value, &costs, error);
+        gw_costs_close(&costs);
+    }
+    close_question(sweep, &question);
+    if (status != GW_OK) {
+        char text[GW_UNITS_SIZE];
+        char place[GW_UNITS_SIZE + 32];
+        snprintf(place, sizeof place, "%s %s", sweep->parameter->name,
+                 gw_sweep_value(sweep, value, text));
+        gw_error_prefix(error, place);
+    }
+    return status;
+}
+
 /* One plan is enough for all values if they make no difference. */
-static enum gw_status plan_row(struct gw_sweep *sweep, size_t exchange, size_t policy,
-                               struct gw_progress *progress, struct gw_error *error) {
-    struct gw_sweep_cell *row = gw_sweep_row(sweep, exchange, policy);
-    bool same = gw_sweep_is_constant(sweep, exchange);
-    double rows = (double)(sweep->exchange_count * sweep->policy_count);
-    double done = (double)(exchange * sweep->policy_count + policy);
-    struct gw_plan plan = {0};
-    enum gw_status status = GW_OK;
-    for (size_t v = 0; v < sweep->value_count && status == GW_OK; v++) {
-        gw_progress_update(progress, (done + (double)v / (double)sweep->value_count) / rows,
-                           sweep->policies[policy]);
-        if (v == 0 || !same) {
-            gw_plan_free(&plan);
-            status = plan_value(sweep, exchange, policy, v, &plan, error);
+static void repeat_first(struct gw_sweep *sweep, size_t exchange) {
+    for (size_t p = 0; p < sweep->policy_count; p++) {
+        struct gw_sweep_cell *row = gw_sweep_row(sweep, exchange, p);
+        for (size_t v = 1; v < sweep->value_count; v++) {
+            row[v] = row[0];
         }
-        if (status == GW_OK) {
-            status = keep(sweep, row, v, &plan, error);
+        for (size_t i = 0; i < sweep->note_count; i++) {
+            if (sweep->notes[i].row == row) {
+                sweep->notes[i].others = sweep->value_count - 1;
+            }
         }
     }
-    gw_plan_free(&plan);
-    return status;
+}
+
+static enum gw_status plan_exchange(struct gw_sweep *sweep, size_t exchange,
+                                    struct gw_progress *progress, struct gw_error *error) {
+    bool same = gw_sweep_is_constant(sweep, exchange);
+    size_t count = same ? 1 : sweep->value_count;
+    for (size_t v = 0; v < count; v++) {
+        double share = (double)exchange + (double)v / (double)count;
+        gw_progress_update(progress, share / (double)sweep->exchange_count,
+                           sweep->compressors[exchange]);
+        GW_TRY(plan_value(sweep, exchange, v, error));
+    }
+    if (same) {
+        repeat_first(sweep, exchange);
+    }
+    return GW_OK;
 }
 
 static enum gw_status plan_all(struct gw_sweep *sweep, struct gw_error *error) {
@@ -344,9 +370,8 @@ static enum gw_status plan_all(struct gw_sweep *sweep, struct gw_error *error) {
     }
     struct gw_progress progress = gw_progress_begin("plan", 1);
     enum gw_status status = GW_OK;
-    for (size_t r = 0; r < rows && status == GW_OK; r++) {
-        status =
-            plan_row(sweep, r / sweep->policy_count, r % sweep->policy_count, &progress, error);
+    for (size_t e = 0; e < sweep->exchange_count && status == GW_OK; e++) {
+        status = plan_exchange(sweep, e, &progress, error);
     }
     gw_progress_end(&progress);
     return status;

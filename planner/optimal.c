@@ -12,7 +12,7 @@
 
 /* What a search may cost before it ends with a plan and a bound that differ: some seconds for each,
  * and half a gigabyte. */
-static const double most_work = 1.5e9; /* pairs carried over arcs */
+static const double most_work = 2.5e9; /* pairs carried over arcs */
 static const size_t most_tensors = 50000;
 static const size_t most_pairs = 45000000; /* in the fronts of one pass */
 
@@ -76,14 +76,14 @@ static enum gw_status try_simple_plans(struct search *x, struct gw_error *error)
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
-static bool is_open(const struct search *x, size_t most) {
+static bool is_open(const struct search *x) {
     return x->proven_time < x->best_time && x->passes.work < most_work &&
-           x->tensors <= most_tensors && most <= most_pairs / x->tensors;
+           x->tensors <= most_tensors;
 }
 
 static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
                            struct gw_error *error) {
-    if (!is_open(x, most)) {
+    if (!is_open(x)) {
         return GW_OK;
     }
     double bound = 0;
@@ -110,15 +110,17 @@ static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forwa
  * which are the proof in the end.
  */
 static enum gw_status search(struct search *x, struct gw_error *error) {
+    size_t widest = most_pairs / x->tensors;
     size_t most = 16;
     GW_TRY(try_simple_plans(x, error));
     x->proven_time = gw_passes_least(&x->passes);
     GW_TRY(pass(x, GW_HULL, true, most, error));
-    for (; is_open(x, most); most *= 4) {
+    while (is_open(x)) {
         GW_TRY(pass(x, GW_HULL, false, most, error));
         GW_TRY(pass(x, GW_REAL, true, most / 4, error));
         GW_TRY(pass(x, GW_HULL, true, most, error));
         GW_TRY(pass(x, GW_STAIR, false, 4 * most, error));
+        most = 4 * most < widest / 4 ? 4 * most : widest / 4;
     }
     return GW_OK;
 }
