@@ -12,7 +12,8 @@
 
 /* What a search may cost before it ends with a plan and a bound that differ: some seconds for each,
  * and half a gigabyte. */
-static const double most_work = 2.5e9; /* pairs carried over arcs */
+static const double most_work = 2.5e9;          /* pairs carried over arcs */
+static const double most_work_for_groups = 2e8; /* of it, only to find fewer groups */
 static const size_t most_tensors = 50000;
 static const size_t most_pairs = 45000000; /* in the fronts of one pass */
 
@@ -24,6 +25,7 @@ struct search {
     bool *best;         /* the best plan known ... */
     double best_time;   /* ... and its time in steps, without the update */
     double proven_time; /* no plan takes less */
+    double proven_work; /* done when this was found, but for rounding, to be the same */
 };
 
 /* ---- plans that are known ------------------------------------------------------------------ */
@@ -76,9 +78,15 @@ static enum gw_status try_simple_plans(struct search *x, struct gw_error *error)
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
+/* Whether nothing is left to find but rounding and, among equals, the fewest groups. */
+static bool is_proven(const struct search *x) {
+    return x->best_time - x->proven_time <= 4 * (double)(x->tensors + 1);
+}
+
 static bool is_open(const struct search *x) {
-    return x->proven_time < x->best_time && x->passes.work < most_work &&
-           x->tensors <= most_tensors;
+    return x->proven_time < x->best_time && x->tensors <= most_tensors &&
+           x->passes.work < most_work &&
+           (!is_proven(x) || x->passes.work < x->proven_work + most_work_for_groups);
 }
 
 static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
@@ -102,6 +110,7 @@ static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forwa
     }
     memset(x->trial, 0, (x->tensors + 1) * sizeof *x->trial);
     gw_passes_forget(&x->passes, GW_REAL);
+    x->proven_work = is_proven(x) ? x->proven_work : x->passes.work;
     return GW_OK;
 }
 
@@ -119,6 +128,7 @@ static enum gw_status search(struct search *x, struct gw_error *error) {
         GW_TRY(pass(x, GW_HULL, false, most, error));
         GW_TRY(pass(x, GW_REAL, true, most / 4, error));
         GW_TRY(pass(x, GW_HULL, true, most, error));
+        GW_TRY(pass(x, GW_REAL, false, most / 4, error));
         GW_TRY(pass(x, GW_STAIR, false, 4 * most, error));
         most = 4 * most < widest / 4 ? 4 * most : widest / 4;
     }
@@ -153,8 +163,7 @@ static void conclude(const struct search *x, double *proven_s, bool *ends) {
         ends[tensor] = x->best[x->tensors - tensor];
     }
     double rounded = 2 * (double)(x->tensors + 1);
-    *proven_s = x->proven_time >= x->best_time ? INFINITY
-                                               : (x->proven_time - rounded) * x->passes.arcs.step_s;
+    *proven_s = is_proven(x) ? INFINITY : (x->proven_time - rounded) * x->passes.arcs.step_s;
 }
 
 static enum gw_status find(const struct gw_planning *planning, double *proven_s, bool *ends,
