@@ -148,16 +148,16 @@ static void explains_sums(void **state) {
 static void prints_a_table_and_a_summary(void **state) {
     static const char *const lines[] = {
         "per-tensor, 4 groups:",
-        "group  tensors  count  elements     ready  compression  exchange at     until  waiting"
-        "             names",
-        "    0  3            1       100  2.100 ms          0 s     2.100 ms  2.608 ms  network "
-        "2.100 ms    fc.bias",
-        "    1  2            1    50,000  4.100 ms          0 s     4.100 ms  8.600 ms  network "
-        "1.492 ms    fc.weight",
-        "    2  1            1     3,000  4.600 ms          0 s     8.600 ms  9.340 ms  gradients "
-        "4.000 ms  norm",
-        "    3  0            1    20,000  5.600 ms          0 s     9.340 ms  11.44 ms  gradients "
-        "3.740 ms  conv",
+        "group  tensors  elements     ready  compress  exchange     until  waiting             "
+        "names",
+        "    0  3             100  2.100 ms       0 s  2.100 ms  2.608 ms  network 2.100 ms    "
+        "fc.bias",
+        "    1  2          50,000  4.100 ms       0 s  4.100 ms  8.600 ms  network 1.492 ms    "
+        "fc.weight",
+        "    2  1           3,000  4.600 ms       0 s  8.600 ms  9.340 ms  gradients 4.000 ms  "
+        "norm",
+        "    3  0          20,000  5.600 ms       0 s  9.340 ms  11.44 ms  gradients 3.740 ms  "
+        "conv",
         "Exchanges take 7.848 ms: 2.008 ms (25.6%) hidden behind compute, 5.840 ms exposed at the "
         "end.",
         "Gradients of 2 of 4 groups wait for the network, those of group 2 longest, 4.000 ms.",
@@ -179,6 +179,54 @@ static void prints_a_table_and_a_summary(void **state) {
         }
     }
     forget(&answer);
+}
+
+/* Of long names what fits is shown: all, modules, one module, the first, the end of the first. */
+static void shortens_names(void **state) {
+    static const struct {
+        const char *first, *last, *shown;
+    } table[] = {
+        {"encoder.layer.11.weight", "a", "encoder.layer.11.weight .. a"},
+        {"layer4.2.conv3.weight", "layer4.2.bn1.bias", "layer4.2.conv3 .. layer4.2.bn1"},
+        {"encoder.layer.11.weight", "encoder.layer.11.bias", "encoder.layer.11"},
+        {"encoder.layer.11.weight", "encoder.layer.10.attention.bias",
+         "encoder.layer.11.weight .."},
+        {"model.encoder.layer.11.attention.weight", "a.b", "..layer.11.attention.weight .."},
+        {"model.12345.attention.output.bias", "a.b", "..12345.attention.output.bias .."},
+        {"a_name_that_has_no_parts_but_many_letters", "b", "..s_no_parts_but_many_letters .."},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[512];
+        (void)snprintf(text, sizeof text,
+                       "{'schema': 'gradweave/model@1', 'name': 'long', 'forward_s': 0, 'tensors': "
+                       "[{'name': '%s', 'elements': 1, 'backward_s': 0}, "
+                       "{'name': '%s', 'elements': 1, 'backward_s': 0}]}",
+                       table[i].last, table[i].first);
+        write_text(*state, "long.json", text);
+        struct answer answer =
+            ask(*state, "gradweave plan long.json --cluster small.json -p single --explain");
+        (void)snprintf(text, sizeof text, "  %s\n", table[i].shown);
+        if (strstr(answer.out, text) == NULL) {
+            print_error("expected \"%s\" in: %s\n", table[i].shown, answer.out);
+            fail();
+        }
+        forget(&answer);
+    }
+}
+
+static void fits_a_terminal(void **state) {
+    static const char *const policies[] = {"per-tensor", "ddp", "omgs", "optimal"};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "gradweave plan " RESNET50 " -p %s --explain",
+                       policies[i]);
+        struct answer answer = ask(*state, command);
+        assert_int_equal(answer.status, 0);
+        for (const char *line = answer.out; *line != '\0'; line += strcspn(line, "\n") + 1) {
+            assert_true(strcspn(line, "\n") <= 120);
+        }
+        forget(&answer);
+    }
 }
 
 static void explains_the_best_of_all(void **state) {
@@ -284,6 +332,8 @@ int main(void) {
         cmocka_unit_test(explains_what_is_simulated),
         cmocka_unit_test(explains_sums),
         cmocka_unit_test(prints_a_table_and_a_summary),
+        cmocka_unit_test(shortens_names),
+        cmocka_unit_test(fits_a_terminal),
         cmocka_unit_test(explains_the_best_of_all),
         cmocka_unit_test(explains_only_when_asked),
         cmocka_unit_test(draws_the_streams),
