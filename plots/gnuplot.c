@@ -31,16 +31,22 @@ enum gw_status gw_plot_check(const char *path, struct gw_error *error) {
 
 /* ---- gnuplot ------------------------------------------------------------------------------- */
 
-/* `name='value'` for gnuplot's -e, with quotes in the value doubled. */
-static void put_text(FILE *stream, const char *name, const char *value) {
-    (void)fprintf(stream, "%s='", name);
-    for (const char *c = value; *c != '\0'; c++) {
+void gw_draw_quoted(FILE *stream, const char *text) {
+    (void)fputc('\'', stream);
+    for (const char *c = text; *c != '\0'; c++) {
         if (*c == '\'') {
             (void)fputc('\'', stream);
         }
         (void)fputc(*c, stream);
     }
-    (void)fprintf(stream, "'; ");
+    (void)fputc('\'', stream);
+}
+
+/* `name='value'; ` for gnuplot's -e. */
+static void put_text(FILE *stream, const char *name, const char *value) {
+    (void)fprintf(stream, "%s=", name);
+    gw_draw_quoted(stream, value);
+    (void)fputs("; ", stream);
 }
 
 /* Our stdout belongs to results: what gnuplot has to say goes to stderr. */

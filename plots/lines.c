@@ -37,19 +37,15 @@ static bool has_logarithmic_times(const struct gw_line_chart *chart) {
     return least > 0 && most > widest_linear_range * least;
 }
 
-/* A column for each line, under its label. */
+/* The values, and a column for each line. */
 static void print_table(const struct gw_line_chart *chart, FILE *stream) {
-    (void)fputs("value", stream);
-    for (size_t l = 0; l < chart->line_count; l++) {
-        (void)fprintf(stream, ",%s", chart->lines[l].label);
-    }
     for (size_t v = 0; v < chart->value_count; v++) {
-        (void)fprintf(stream, "\n%.9g", chart->values[v]);
+        (void)fprintf(stream, "%.9g", chart->values[v]);
         for (size_t l = 0; l < chart->line_count; l++) {
             (void)fprintf(stream, ",%.9g", chart->lines[l].times_s[v]);
         }
+        (void)fputc('\n', stream);
     }
-    (void)fputc('\n', stream);
 }
 
 /* One for each value, in gnuplot's words, or none at all if they are too many. */
@@ -62,11 +58,17 @@ static void print_tics(const struct gw_line_chart *chart, FILE *stream) {
     (void)fputs("'; ", stream);
 }
 
-/* `colours` and `dashes` are lists of words with one for each line. */
+/* `labels` is an array; `colours` and `dashes` are lists of words with one for each line. */
 static void print_settings(const struct gw_line_chart *chart, FILE *stream) {
     print_tics(chart, stream);
-    (void)fprintf(stream, "axis='%s'; lines=%zu; logx=%d; logy=%d; colours='", chart->axis,
-                  chart->line_count, has_logarithmic_values(chart), has_logarithmic_times(chart));
+    (void)fprintf(stream, "axis='%s'; lines=%zu; logx=%d; logy=%d; array labels[%zu] = [",
+                  chart->axis, chart->line_count, has_logarithmic_values(chart),
+                  has_logarithmic_times(chart), chart->line_count);
+    for (size_t l = 0; l < chart->line_count; l++) {
+        (void)fputs(l == 0 ? "" : ", ", stream);
+        gw_draw_quoted(stream, chart->lines[l].label);
+    }
+    (void)fputs("]; colours='", stream);
     for (size_t l = 0; l < chart->line_count; l++) {
         (void)fprintf(stream, "%zu ", chart->lines[l].colour);
     }

@@ -1,6 +1,6 @@
 # Iteration times over a swept value, a line for each policy and exchange. Called with: data, output, kind (terminal),
-# heading, axis, tics (of the x axis; empty: gnuplot's), lines (count), logx, logy, colours and dashes (a word a line).
-# Columns of `data`, under their labels: value, then each line's seconds.
+# heading, axis, tics (of the x axis; empty: gnuplot's), lines (count), logx, logy, labels (an array), colours and
+# dashes (a word a line). Columns of `data`: value, then each line's seconds.
 set datafile separator ","
 if (kind eq "png") set terminal pngcairo size 1200,640 font "sans,13"
 if (kind eq "svg") set terminal svg size 1200,640 font "sans,13"
@@ -41,6 +41,6 @@ set dashtype 2 (7, 5)
 dash(line) = 1 + int(word(dashes, line))
 
 plot for [line = 1:lines] data using 1:(1000 * column(line + 1)) with lines \
-       linecolor rgb colour(line) dashtype dash(line) linewidth width(line) title columnheader(line + 1), \
+       linecolor rgb colour(line) dashtype dash(line) linewidth width(line) title labels[line], \
      for [line = 1:lines] data using 1:(1000 * column(line + 1)) with points \
        linecolor rgb colour(line) pointtype 7 pointsize 0.15 * width(line) notitle

@@ -399,6 +399,31 @@ static void writes_the_same_as_table_and_document(void **state) {
     free(files);
 }
 
+/* A compressor may be called anything; its line is a text in the picture too. */
+static void quotes_names_that_need_it(void **state) {
+    write_text(*state, "odd.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'odd', 'workers': 4, 'collectives': {"
+               "'allgather': [{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 0}]},"
+               "'compressors': {'a,\\u0022b\\u0022,it\\u0027s': {'fixed_s': 0}}}");
+    free(check_says(*state,
+                    "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
+                    "--policy single --sweep density=0.5 --out odd.csv",
+                    (const char *const[]){NULL}));
+    char *table = read_text(*state, "odd.csv");
+    assert_string_equal(table, "value,policy,compressor,groups,iteration_s\n"
+                               "0.5,single,\"a,\"\"b\"\",it's\",1,1.0056\n");
+    free(table);
+    if (have_program("gnuplot")) {
+        free(check_says(*state,
+                        "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
+                        "--policy single --sweep density=0.5,1 --out odd.svg",
+                        (const char *const[]){NULL}));
+        char *picture = read_text(*state, "odd.svg");
+        assert_non_null(strstr(picture, "single (a,\"b\",it's)"));
+        free(picture);
+    }
+}
+
 static void draws_itself(void **state) {
     static const struct {
         const char *options, *name, *beginning;
@@ -475,6 +500,7 @@ int main(void) {
         cmocka_unit_test(notes_what_was_derived_once),
         cmocka_unit_test(leaves_out_what_cannot_be_planned),
         cmocka_unit_test(writes_the_same_as_table_and_document),
+        cmocka_unit_test(quotes_names_that_need_it),
         cmocka_unit_test(draws_itself),
         cmocka_unit_test(no_text_does_harm),
     };

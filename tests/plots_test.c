@@ -182,7 +182,7 @@ static void check_lines(const char *folder, const double *values, const double *
                         const double *dense, const char *expected) {
     const struct gw_line lines[] = {
         {.label = "omgs (topk)", .colour = 1, .times_s = sparse},
-        {.label = "omgs (dense)", .colour = 1, .dashed = true, .times_s = dense}};
+        {.label = "omgs (dense), it's \"slow\"", .colour = 1, .dashed = true, .times_s = dense}};
     const struct gw_line_chart chart = {.title = "it's a title",
                                         .axis = "density",
                                         .value_count = 3,
@@ -199,14 +199,16 @@ static void axes_are_logarithmic_where_that_is_better(void **state) {
     check_lines(folder, (const double[]){0.001, 0.01, 0.1}, (const double[]){0.25, 0.5, 2.5},
                 (const double[]){0.5, 0.5, 0.5},
                 "heading='it''s a title'; tics='\"0.001\" 0.001, \"0.01\" 0.01, \"0.1\" 0.1'; "
-                "axis='density'; lines=2; logx=1; logy=1; colours='1 1 '; dashes='0 1 '\n"
-                "lines.gp\nvalue,omgs (topk),omgs (dense)\n"
+                "axis='density'; lines=2; logx=1; logy=1; array labels[2] = ['omgs (topk)', 'omgs "
+                "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
+                "lines.gp\n"
                 "0.001,0.25,0.5\n0.01,0.5,0.5\n0.1,2.5,0.5\n");
     check_lines(folder, (const double[]){1, 2, 3}, (const double[]){0, 0.5, 2.5},
                 (const double[]){0.5, 0.5, 0.5},
                 "heading='it''s a title'; tics='\"1\" 1, \"2\" 2, \"3\" 3'; "
-                "axis='density'; lines=2; logx=0; logy=0; colours='1 1 '; dashes='0 1 '\n"
-                "lines.gp\nvalue,omgs (topk),omgs (dense)\n"
+                "axis='density'; lines=2; logx=0; logy=0; array labels[2] = ['omgs (topk)', 'omgs "
+                "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
+                "lines.gp\n"
                 "1,0,0.5\n2,0.5,0.5\n3,2.5,0.5\n");
 }
 
