@@ -7,7 +7,9 @@ if (kind eq "pdf") set terminal pdfcairo size 24cm,13cm font "sans,13"
 set output output
 set title heading noenhanced
 set ylabel "iteration time (ms)"
+stats data using ($4+$5+$6+$7+$8) nooutput
 set yrange [0:*]
+if (STATS_max == 0) { set yrange [0:1] }
 set xrange [-0.7:labels - 0.3]
 set grid ytics lc rgb "#dddddd"
 set border 3

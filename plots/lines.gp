@@ -29,7 +29,9 @@ if (logy) {
         do for [digit in "1 2 5"] { set ytics add (sprintf("%g", digit * 10.0**decade) digit * 10.0**decade) }
     }
 } else {
+    stats data using (sum [line = 1:lines] column(line + 1)) nooutput
     set yrange [0:*]
+    if (STATS_max == 0) { set yrange [0:1] }
 }
 
 # Each line is narrower than those before it, which therefore show where it lies on them.

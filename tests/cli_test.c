@@ -357,19 +357,6 @@ static void traces_every_worker(void **state) {
 
 /* ---- what takes no time --------------------------------------------------------------------- */
 
-static void write_idle_inputs(const char *folder) {
-    write_text(folder, "idle-model.json",
-               "{'schema': 'gradweave/model@1', 'name': 'idle', 'forward_s': 0, 'tensors': ["
-               "{'name': 'a', 'elements': 10, 'backward_s': 0},"
-               "{'name': 'b', 'elements': 20, 'backward_s': 0},"
-               "{'name': 'c', 'elements': 30, 'backward_s': 0}]}");
-    write_text(folder, "idle-cluster.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'idle', 'workers': 2, 'collectives': {"
-               "'allgather': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}],"
-               "'allreduce': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]},"
-               "'compressors': {'topk': {'fixed_s': 0}}}");
-}
-
 /* The place of an entry whose `key` is this text. */
 static int place_of(const cJSON *list, const char *key, const char *text) {
     int place = 0;
@@ -391,7 +378,6 @@ static void says_shares_of_nothing(void **state) {
         "gradweave compare " IDLE,
         "gradweave simulate " IDLE " --algo omgs",
     };
-    write_idle_inputs(*state);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         struct answer answer = ask(*state, commands[i]);
         assert_int_equal(answer.status, 0);
@@ -403,7 +389,6 @@ static void says_shares_of_nothing(void **state) {
 
 /* All take as long: algorithms stay in their table's order, plans with few groups come first. */
 static void ranks_equals_in_the_tables_order(void **state) {
-    write_idle_inputs(*state);
     cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list --json");
     cJSON *comparison =
         ask_for(*state, "gradweave/comparison@1", "gradweave compare " IDLE " --json");
@@ -449,6 +434,14 @@ static void draws_a_prediction(void **state) {
     cJSON_Delete(document);
 }
 
+/* Nothing to draw is no reason for gnuplot to complain. */
+static void draws_no_time_at_all(void **state) {
+    need_gnuplot();
+    const char *const nothing[] = {NULL};
+    check_says(*state, "gradweave plot breakdown " IDLE " --out idle.png", nothing);
+    check_png(*state, "idle.png");
+}
+
 static void draws_a_validation(void **state) {
     need_gnuplot();
     static const char side[] =
@@ -491,6 +484,7 @@ int main(void) {
         cmocka_unit_test(says_shares_of_nothing),
         cmocka_unit_test(ranks_equals_in_the_tables_order),
         cmocka_unit_test(draws_a_prediction),
+        cmocka_unit_test(draws_no_time_at_all),
         cmocka_unit_test(draws_a_validation),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_folder);

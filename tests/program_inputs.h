@@ -19,10 +19,24 @@ static const char small_cluster[] =
     "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}]},"
     "'compressors': {'topk': {'fixed_s': 1e-5, 'per_element_s': 1e-9}}}";
 
-/* Writes both, as tiny.json and small.json. */
+/* A model and a cluster that take no time at all. */
+static const char idle_model[] =
+    "{'schema': 'gradweave/model@1', 'name': 'it\\u0027s idle', 'forward_s': 0, 'tensors': ["
+    "{'name': 'a', 'elements': 10, 'backward_s': 0},"
+    "{'name': 'b', 'elements': 20, 'backward_s': 0},"
+    "{'name': 'c', 'elements': 30, 'backward_s': 0}]}";
+static const char idle_cluster[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'idle', 'workers': 2, 'collectives': {"
+    "'allgather': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}],"
+    "'allreduce': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]},"
+    "'compressors': {'topk': {'fixed_s': 0}}}";
+
+/* Writes them, as tiny.json, small.json, idle-model.json and idle-cluster.json. */
 static inline void write_inputs(const char *folder) {
     write_text(folder, "tiny.json", tiny_model);
     write_text(folder, "small.json", small_cluster);
+    write_text(folder, "idle-model.json", idle_model);
+    write_text(folder, "idle-cluster.json", idle_cluster);
 }
 
 #endif
