@@ -10,6 +10,27 @@ set title heading noenhanced offset 0,0.6
 whole_s = end_s > 0 ? end_s : 1
 unit = whole_s < 1e-3 ? "us" : whole_s < 10 ? "ms" : "s"
 scale = whole_s < 1e-3 ? 1e6 : whole_s < 10 ? 1e3 : 1
+
+# What is shown, in the legend's order, and for how long; before any range is set, which would leave out data.
+kinds = "forward backward compress hidden exposed update idle"
+array titles[7] = ["forward", "backward", "compression", "hidden exchange", "exposed exchange", "update", "idle"]
+array colors[7] = [0x9cc3e0, 0x4c86b8, 0xe8a33d, 0x62a877, 0xd95f5f, 0xbbbbbb, 0xeeeeee]
+array seconds[7]
+travels(stream) = stream eq "communication"
+exposed(stream, s) = travels(stream) && s > computed_s ? s : computed_s
+exposed_s(stream, start_s, end_s) = exposed(stream, end_s) - exposed(stream, start_s)
+part_s(kind, stream, activity, start_s, end_s) = \
+    kind eq "exposed" ? exposed_s(stream, start_s, end_s) : \
+    kind eq "hidden" ? travels(stream) * (end_s - start_s) - exposed_s(stream, start_s, end_s) : \
+    kind eq activity ? end_s - start_s : 0
+seconds[7] = 2 * end_s
+do for [i = 1:6] {
+    stats data using (part_s(word(kinds, i), strcol(1), strcol(2), $4, $5)) nooutput
+    seconds[i] = STATS_sum
+    seconds[7] = seconds[7] - STATS_sum
+}
+legend(i) = seconds[i] > 1e-6 * whole_s ? titles[i] : "" # less is rounding
+
 set xrange [0:1.01 * scale * whole_s]
 set yrange [0:3.4]
 set xlabel sprintf("time (%s)", unit) offset 0,0.4
@@ -24,16 +45,14 @@ set samples 2
 
 # Neighbouring groups differ in shade.
 shade(group, even, odd) = int(group) % 2 ? odd : even
-color(activity, group) = activity eq "forward" ? 0x9cc3e0 : \
-    activity eq "backward" ? shade(group, 0x4c86b8, 0x79a9d1) : \
-    activity eq "compress" ? shade(group, 0xe8a33d, 0xf4cc8c) : \
-    activity eq "exchange" ? shade(group, 0x62a877, 0x97cba4) : 0xbbbbbb
-exposed_color(group) = shade(group, 0xd95f5f, 0xeb9a9a)
-travels(stream) = stream eq "communication"
+color(activity, group) = activity eq "forward" ? colors[1] : \
+    activity eq "backward" ? shade(group, colors[2], 0x79a9d1) : \
+    activity eq "compress" ? shade(group, colors[3], 0xf4cc8c) : \
+    activity eq "exchange" ? shade(group, colors[4], 0x97cba4) : colors[6]
+exposed_color(group) = shade(group, colors[5], 0xeb9a9a)
 middle(stream) = travels(stream) ? 0.8 : 2.4
 low(stream) = middle(stream) - 0.5
 high(stream) = middle(stream) + 0.5
-exposed(stream, s) = travels(stream) && s > computed_s ? s : computed_s
 
 set object rectangle from 0,low("compute") to scale*end_s,high("compute") behind fc rgb "#eeeeee" fs noborder
 set object rectangle from 0,low("communication") to scale*end_s,high("communication") behind fc rgb "#eeeeee" \
@@ -59,9 +78,4 @@ plot data using (scale*$4):(middle(strcol(1))):(scale*$4):(scale*$5):(low(strcol
        with vectors nohead lw 0.7 lc rgb "#90606060" notitle, \
      data using (scale*center_s(strcol(2), $4, $5, $6)):(middle(strcol(1))) \
        :(number(strcol(1), strcol(2), $3, $4, $5, $6)) with labels font ",11" notitle, \
-     NaN with boxes lc rgb "#9cc3e0" title "forward", \
-     NaN with boxes lc rgb "#4c86b8" title "backward", \
-     NaN with boxes lc rgb "#e8a33d" title "compression", \
-     NaN with boxes lc rgb "#62a877" title "hidden exchange", \
-     NaN with boxes lc rgb "#d95f5f" title "exposed exchange", \
-     NaN with boxes lc rgb "#eeeeee" title "idle"
+     for [i = 1:7] NaN with boxes lc rgb colors[i] title legend(i)

@@ -299,6 +299,47 @@ static void draws_the_streams(void **state) {
     free(files);
 }
 
+/* The legend of what a command draws, of a model that ends in an update, has just these. */
+static void check_legend(const char *folder, const char *command, const char *const *expected) {
+    static const char *const all[] = {
+        "forward",          "backward", "compression", "hidden exchange",
+        "exposed exchange", "update",   "idle"};
+    cJSON_Delete(ask_document(folder, command, plan_schema));
+    char *picture = read_text(folder, "legend.svg");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, ">%s</tspan>", all[i]);
+        bool listed = *expected != NULL && strcmp(*expected, all[i]) == 0;
+        if (listed != (strstr(picture, text) != NULL)) {
+            print_error("%s: expected %s%s in the legend\n", command, listed ? "" : "no ", all[i]);
+            fail();
+        }
+        expected += listed;
+    }
+    free(picture);
+}
+
+static void legends_have_what_is_drawn(void **state) {
+    need_gnuplot();
+    write_text(*state, "updating.json",
+               "{'schema': 'gradweave/model@1', 'name': 'updating', 'forward_s': 0, 'update_s': 1, "
+               "'tensors': [{'name': 'a', 'elements': 10, 'backward_s': 1}]}");
+    check_legend(*state, "gradweave plan " TINY " --policy per-tensor --json --out legend.svg",
+                 (const char *const[]){"forward", "backward", "compression", "hidden exchange",
+                                       "exposed exchange", "idle", NULL});
+    check_legend(
+        *state, "gradweave plan " TINY " --policy single --compressor none --json --out legend.svg",
+        (const char *const[]){"forward", "backward", "exposed exchange", "idle", NULL});
+    check_legend(*state,
+                 "gradweave plan updating.json --cluster idle-cluster.json --policy single --json "
+                 "--out legend.svg",
+                 (const char *const[]){"backward", "update", "idle", NULL});
+    check_legend(*state,
+                 "gradweave plan idle-model.json --cluster idle-cluster.json --policy single "
+                 "--json --out legend.svg",
+                 (const char *const[]){NULL});
+}
+
 /* Any other ending is a plan's. */
 static void writes_plans_under_any_other_name(void **state) {
     static const char *const names[] = {"plan.json", "plan", "plan.png.txt", "png"};
@@ -334,6 +375,7 @@ int main(void) {
         cmocka_unit_test(explains_the_best_of_all),
         cmocka_unit_test(explains_only_when_asked),
         cmocka_unit_test(draws_the_streams),
+        cmocka_unit_test(legends_have_what_is_drawn),
         cmocka_unit_test(writes_plans_under_any_other_name),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_folder);
