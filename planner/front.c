@@ -139,17 +139,19 @@ void gw_front_squeeze(struct gw_front *front, size_t most, double *guess) {
     front->count = count;
 }
 
-void gw_front_thin(struct gw_front *front, size_t most, double *guess) {
+void gw_front_thin(struct gw_front *front, size_t most, double *guess, const double *promised) {
     if (front->count <= most) {
         return;
     }
     *guess = sufficient_loss(front, most, *guess);
     size_t count = 0;
     for (size_t begin = 0, end; begin < front->count; begin = end) {
+        size_t best = begin;
         end = run_end(front, begin, *guess);
-        struct gw_front_pair one = front->pairs[begin];
-        struct gw_front_pair other = front->pairs[end - 1];
-        front->pairs[count++] = other.first - one.first <= *guess ? other : one;
+        for (size_t i = begin + 1; i < end; i++) {
+            best = promised[i] < promised[best] ? i : best;
+        }
+        front->pairs[count++] = front->pairs[best];
     }
     front->count = count;
 }

@@ -44,9 +44,9 @@ enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair
  */
 void gw_front_squeeze(struct gw_front *front, size_t most, double *guess);
 
-/* The same, but of neighbours one is left as it is: the front promises nothing that it cannot
- * keep. */
-void gw_front_thin(struct gw_front *front, size_t most, double *guess);
+/* The same, but of neighbours the one with the least promised[i] is left as it is: the front
+ * promises nothing that it cannot keep. */
+void gw_front_thin(struct gw_front *front, size_t most, double *guess, const double *promised);
 
 /* The least, over the pairs, of the larger of (first + x) and (second + y); INFINITY if there is
  * none. */

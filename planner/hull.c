@@ -198,16 +198,29 @@ size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_p
     return kept;
 }
 
-double gw_hull_complete(const struct gw_front *hull) {
-    double best = INFINITY;
-    for (size_t i = 0; i < hull->count; i++) {
-        const struct gw_front_pair *corner = &hull->pairs[i];
-        best = fmin(best, fmax(corner->first, corner->second));
-        if (i > 0 && corner->first > corner->second && corner[-1].first < corner[-1].second) {
-            double ahead = corner[-1].second - corner[-1].first;
-            double share = ahead / (ahead + corner->first - corner->second);
-            best = fmin(best, corner[-1].first + share * (corner->first - corner[-1].first));
+double gw_hull_complete(const struct gw_front *hull, double x, double y) {
+    /* first + x rises and second + y falls: the least maximum is where they cross on an edge. */
+    size_t low = 0;
+    size_t high = hull->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (hull->pairs[middle].first + x < hull->pairs[middle].second + y) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return best;
+    if (hull->count == 0) {
+        return INFINITY;
+    }
+    if (low == hull->count) {
+        return hull->pairs[low - 1].second + y;
+    }
+    const struct gw_front_pair *end = &hull->pairs[low];
+    if (low == 0) {
+        return end->first + x;
+    }
+    double ahead = end[-1].second + y - end[-1].first - x;
+    double behind = end->first + x - end->second - y;
+    return end[-1].first + x + (end->first - end[-1].first) * (ahead / (ahead + behind));
 }

@@ -32,7 +32,8 @@ bool gw_hull_meets(const struct gw_front *hull, double limit, const struct gw_fr
 size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_pair *pairs,
                     size_t count);
 
-/* The least, over the hull's points, of the larger of the two costs; INFINITY if there is none. */
-double gw_hull_complete(const struct gw_front *hull);
+/* The least, over the hull's points, of the larger of (first + x) and (second + y); INFINITY if
+ * there is none. */
+double gw_hull_complete(const struct gw_front *hull, double x, double y);
 
 #endif

@@ -99,9 +99,25 @@ static enum gw_status merge(struct gw_passes *x, enum gw_front_kind kind, struct
                            : gw_front_merge(front, x->run.pairs, x->run.count, &x->scratch, error);
 }
 
+static enum gw_status thin(struct gw_passes *x, size_t most, const struct gw_front *opposite_hull,
+                           struct gw_front *front, struct gw_error *error) {
+    double *promised = gw_grow(x->promised, front->count, &x->promised_capacity, sizeof *promised);
+    if (promised == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    x->promised = promised;
+    for (size_t i = 0; i < front->count && front->count > most; i++) {
+        promised[i] =
+            gw_hull_complete(opposite_hull, front->pairs[i].first, front->pairs[i].second);
+    }
+    gw_front_thin(front, most, &x->guess[GW_REAL], promised);
+    return GW_OK;
+}
+
 /* Makes a finished front small enough. */
-static void reduce(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                   const struct gw_front *opposite_hull, double limit, struct gw_front *front) {
+static enum gw_status reduce(struct gw_passes *x, enum gw_front_kind kind, size_t most,
+                             const struct gw_front *opposite_hull, double limit,
+                             struct gw_front *front, struct gw_error *error) {
     switch (kind) {
     case GW_HULL:
         gw_hull_trim(front, opposite_hull, limit * (1 + slack(x)));
@@ -111,9 +127,10 @@ static void reduce(struct gw_passes *x, enum gw_front_kind kind, size_t most,
         gw_front_squeeze(front, most, &x->guess[kind]);
         break;
     default:
-        gw_front_thin(front, most, &x->guess[kind]);
+        GW_TRY(thin(x, most, opposite_hull, front, error));
     }
     gw_front_shrink(front);
+    return GW_OK;
 }
 
 /* Leaves in the run what may yet take less than the limit, given all that is known of the other
@@ -163,7 +180,7 @@ enum gw_status gw_pass_forward(struct gw_passes *x, enum gw_front_kind kind, siz
         size_t count = 0;
         size_t kept = 0;
         if (before->count > 0) {
-            reduce(x, kind, most, &x->backward[GW_HULL][p], limit, before);
+            GW_TRY(reduce(x, kind, most, &x->backward[GW_HULL][p], limit, before, error));
             GW_TRY(gw_front_reserve(&x->run, before->count + 1, error));
             struct gw_front_pair least = {before->pairs[0].first,
                                           before->pairs[before->count - 1].second};
@@ -233,13 +250,13 @@ enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, si
             }
         }
         if (fronts[p].count > 0) {
-            reduce(x, kind, most, behind, limit, &fronts[p]);
+            GW_TRY(reduce(x, kind, most, behind, limit, &fronts[p], error));
         }
         GW_TRY(gw_arcs_keep(&x->arcs, p, row, kept, error));
     }
     gw_arcs_end_pass(&x->arcs);
     x->stairs_ahead = x->stairs_ahead || kind == GW_STAIR;
-    *bound = kind == GW_HULL ? gw_hull_complete(&fronts[0]) * (1 - slack(x))
+    *bound = kind == GW_HULL ? gw_hull_complete(&fronts[0], 0, 0) * (1 - slack(x))
                              : gw_front_complete(&fronts[0], 0, 0);
     return GW_OK;
 }
@@ -339,7 +356,7 @@ enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *pla
 }
 
 double gw_passes_least(const struct gw_passes *x) {
-    return gw_hull_complete(&x->backward[GW_HULL][0]) * (1 - slack(x));
+    return gw_hull_complete(&x->backward[GW_HULL][0], 0, 0) * (1 - slack(x));
 }
 
 void gw_passes_forget(struct gw_passes *x, enum gw_front_kind kind) {
@@ -365,5 +382,6 @@ void gw_passes_close(struct gw_passes *x) {
     }
     free(x->scratch.pairs);
     free(x->run.pairs);
+    free(x->promised);
     gw_arcs_close(&x->arcs);
 }

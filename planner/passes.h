@@ -23,7 +23,9 @@ struct gw_passes {
     struct gw_front *backward[gw_front_kinds]; /* [kind][tensors + 1] */
     double guess[gw_front_kinds];              /* see gw_front_squeeze */
     struct gw_front scratch;
-    struct gw_front run;              /* what came over one arc */
+    struct gw_front run; /* what came over one arc */
+    size_t promised_capacity;
+    double *promised; /* by the opposite hull, for each pair of a front that is thinned */
     bool stairs_ahead, stairs_behind; /* whether there are backward and forward stairs yet */
     double work, most_work;           /* pairs that went over arcs so far, and may in all */
 };
