@@ -131,7 +131,7 @@ enum gw_status gw_arcs_keep(struct gw_arcs *arcs, size_t from, const struct gw_a
     *kept = (struct gw_arc_row){.first = first, .last = last, .start = kept->start, .count = count};
     arcs->longest = last - from > arcs->longest ? last - from : arcs->longest;
     arcs->total += arcs->storing || arcs->complete ? count : last + 1 - first;
-    if (!arcs->storing) {
+    if (!arcs->storing || count == 0) {
         return GW_OK;
     }
     if (arcs->stored_count + count > most_stored) {

@@ -126,9 +126,9 @@ static enum gw_status search(struct search *x, struct gw_error *error) {
     GW_TRY(pass(x, GW_HULL, true, most, error));
     while (is_open(x)) {
         GW_TRY(pass(x, GW_HULL, false, most, error));
-        GW_TRY(pass(x, GW_REAL, true, most / 4, error));
+        GW_TRY(pass(x, GW_REAL, true, most / 2, error));
         GW_TRY(pass(x, GW_HULL, true, most, error));
-        GW_TRY(pass(x, GW_REAL, false, most / 4, error));
+        GW_TRY(pass(x, GW_REAL, false, most / 2, error));
         GW_TRY(pass(x, GW_STAIR, false, 4 * most, error));
         most = 4 * most < widest / 4 ? 4 * most : widest / 4;
     }
