@@ -90,23 +90,28 @@ static int module_length(const char *name) {
     return (int)(dot == NULL ? strlen(name) : (size_t)(dot - name));
 }
 
-/* The first and the last name, or if that is too long their modules, or just the first. */
+/* The first and the last name, or their modules; whether that fits. */
+static bool fit_names(const char *first, const char *last, char out[NAMES_SIZE]) {
+    int lengths[2] = {module_length(first), module_length(last)};
+    bool same_module = lengths[0] == lengths[1] && strncmp(first, last, (size_t)lengths[0]) == 0;
+    if (snprintf(out, NAMES_SIZE, "%s .. %s", first, last) < NAMES_SIZE) {
+        return true;
+    }
+    int length = same_module ? snprintf(out, NAMES_SIZE, "%.*s", lengths[0], first)
+                             : snprintf(out, NAMES_SIZE, "%.*s .. %.*s", lengths[0], first,
+                                        lengths[1], last);
+    return length < NAMES_SIZE;
+}
+
 static void put_names(struct gw_table *table, const struct gw_model *model,
                       const struct gw_group *group) {
     const char *first = model->tensors[group->first].name;
     const char *last = model->tensors[group->last].name;
-    int lengths[2] = {module_length(first), module_length(last)};
-    bool same_module = lengths[0] == lengths[1] && strncmp(first, last, (size_t)lengths[0]) == 0;
     char text[NAMES_SIZE];
     if (group->first == group->last) {
         put_name(table, first, "");
-    } else if (snprintf(text, sizeof text, "%s .. %s", first, last) < NAMES_SIZE) {
+    } else if (fit_names(first, last, text)) {
         gw_table_cell(table, "%s", text);
-    } else if (!same_module && snprintf(text, sizeof text, "%.*s .. %.*s", lengths[0], first,
-                                        lengths[1], last) < NAMES_SIZE) {
-        gw_table_cell(table, "%s", text);
-    } else if (same_module && lengths[0] < NAMES_SIZE) {
-        gw_table_cell(table, "%.*s", lengths[0], first);
     } else {
         put_name(table, first, " ..");
     }
