@@ -90,8 +90,9 @@ struct gradweave_plan {
  * Which neighbouring tensors to exchange together. `policy` is as on the command line: "optimal",
  * "omgs", "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400". `groups`
  * needs room for tensor_count of them and gets the plan's, in the order of their exchange: the
- * first begins with the last tensor, and the last ends with tensor 0. docs/examples/plan.c is a
- * whole program.
+ * first begins with the last tensor, and the last ends with tensor 0. Whatever the policy, the
+ * optimum is found for the bound: about a millisecond for hundreds of tensors, seconds for ten
+ * thousand. docs/examples/plan.c is a whole program.
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_plan(const struct gradweave_network *network, const struct gradweave_costs *costs,
