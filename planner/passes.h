@@ -32,32 +32,32 @@ struct gw_passes {
 
 /* Passes are undefined until opened; close them also if that fails. `most_s` as for gw_arcs_open.
  */
-enum gw_status gw_passes_open(struct gw_passes *passes, const struct gw_planning *planning,
+enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *planning,
                               double most_s, double most_work, struct gw_error *error);
-void gw_passes_close(struct gw_passes *passes);
+void gw_passes_close(struct gw_passes *x);
 
 /* A time that no plan beats, before any pass. */
-double gw_passes_least(const struct gw_passes *passes);
+double gw_passes_least(const struct gw_passes *x);
 
 /*
  * Looks for what takes less than `limit`, with at most `most` pairs in a front. No plan better
  * than that takes less than *bound, which is INFINITY if there is none, and 0 if it was too much
  * work to tell. A bound of GW_REAL says nothing.
  */
-enum gw_status gw_pass_forward(struct gw_passes *passes, enum gw_front_kind kind, size_t most,
+enum gw_status gw_pass_forward(struct gw_passes *x, enum gw_front_kind kind, size_t most,
                                double limit, double *bound, struct gw_error *error);
-enum gw_status gw_pass_backward(struct gw_passes *passes, enum gw_front_kind kind, size_t most,
+enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, size_t most,
                                 double limit, double *bound, struct gw_error *error);
 
 /* Gives back the memory of all fronts of a kind. */
-void gw_passes_forget(struct gw_passes *passes, enum gw_front_kind kind);
+void gw_passes_forget(struct gw_passes *x, enum gw_front_kind kind);
 
 /*
  * A plan, as positions where groups end: from the last position back along the forward fronts, or
  * from the first on along the backward fronts, always over the arc that promises most. ends
  * [tensors + 1] comes in false. Returns whether it got to the end.
  */
-bool gw_passes_trace_back(struct gw_passes *passes, enum gw_front_kind kind, bool *ends);
-bool gw_passes_trace_on(struct gw_passes *passes, enum gw_front_kind kind, bool *ends);
+bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, bool *ends);
+bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, bool *ends);
 
 #endif

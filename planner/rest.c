@@ -24,7 +24,8 @@ static double least_ratio(const struct gw_curve *curve, double unit, double over
                         gw_curve_time(curve, high * unit) / (high + over));
     for (size_t point = 0; point < curve->point_count; point++) {
         double below = floor(curve->points[point].size / unit);
-        for (double i = below; i <= below + 1; i++) {
+        for (int above = 0; above <= 1; above++) {
+            double i = below + above;
             if (i > low && i < high) {
                 least = fmin(least, gw_curve_time(curve, i * unit) / (i + over));
             }
