@@ -138,6 +138,95 @@ static void no_policy_is_better(void **state) {
     gw_random_close(random);
 }
 
+/*
+ * The optimum by fronts that nothing prunes: at each position, every (compression so far,
+ * communication clock) that no other is at least as good as. NAN when there are too many.
+ */
+struct state {
+    double compress_s, clock_s;
+};
+
+enum { most_states = 4000 };
+
+struct plain_front {
+    size_t count;
+    struct state states[most_states];
+};
+
+/* Returns whether there was room. */
+static bool add_state(struct plain_front *front, struct state new) {
+    size_t kept = 0;
+    for (size_t i = 0; i < front->count; i++) {
+        struct state old = front->states[i];
+        if (old.compress_s <= new.compress_s && old.clock_s <= new.clock_s) {
+            return true; /* nothing has been moved: what is dominated cannot dominate */
+        }
+    }
+    for (size_t i = 0; i < front->count; i++) {
+        struct state old = front->states[i];
+        if (!(new.compress_s <= old.compress_s &&new.clock_s <= old.clock_s)) {
+            front->states[kept++] = old;
+        }
+    }
+    front->count = kept;
+    if (kept == most_states) {
+        return false;
+    }
+    front->states[front->count++] = new;
+    return true;
+}
+
+static double optimum_by_plain_fronts(const struct planning_case *x, struct plain_front *fronts) {
+    size_t count = x->model.tensor_count;
+    double ready_s = x->model.forward_s;
+    fronts[0] = (struct plain_front){.count = 1};
+    for (size_t q = 1; q <= count; q++) {
+        uint64_t n = 0;
+        fronts[q].count = 0;
+        ready_s += x->tensors[count - q].backward_s;
+        for (size_t p = q; p-- > 0;) {
+            n += x->tensors[count - 1 - p].elements;
+            double compress_s = gw_planning_compress_s(&x->planning, n);
+            double exchange_s = gw_planning_exchange_s(&x->planning, n);
+            for (size_t i = 0; i < fronts[p].count; i++) {
+                struct state next = {.compress_s = fronts[p].states[i].compress_s + compress_s};
+                next.clock_s =
+                    exchange_s + fmax(fronts[p].states[i].clock_s, ready_s + next.compress_s);
+                if (!add_state(&fronts[q], next)) {
+                    return NAN;
+                }
+            }
+        }
+    }
+    double best_s = INFINITY;
+    for (size_t i = 0; i < fronts[count].count; i++) {
+        best_s = fmin(best_s, fronts[count].states[i].clock_s);
+    }
+    return best_s + x->model.update_s;
+}
+
+static void fronts_without_pruning_agree(void **state) {
+    (void)state;
+    enum { trials = 150, largest = 70 };
+    struct gw_random *random = open_stream(6);
+    struct plain_front *fronts = malloc((largest + 1) * sizeof *fronts);
+    size_t compared = 0;
+    assert_non_null(fronts);
+    for (int trial = 0; trial < trials; trial++) {
+        struct planning_case x;
+        make_case(random, 15 + gw_random_below(random, largest - 14), &x);
+        double best_s = optimum_by_plain_fronts(&x, fronts);
+        if (!isnan(best_s)) {
+            check_optimal(&x, best_s, trial);
+            compared++;
+        }
+    }
+    print_message("compared with plain fronts in %zu of %d cases\n", compared, trials);
+    assert_true(compared > trials / 2);
+    free(fronts);
+    gw_random_close(random);
+}
+
 /* OMGS paper, Theorem 1 claims the greedy plan to be the best; three tensors show that it is not.
  */
 static void the_greedy_choice_can_miss(void **state) {
@@ -199,6 +288,7 @@ int main(void) {
         cmocka_unit_test(no_plan_is_better_on_the_grid),
         cmocka_unit_test(of_equal_plans_it_has_the_fewest_groups),
         cmocka_unit_test(no_policy_is_better),
+        cmocka_unit_test(fronts_without_pruning_agree),
         cmocka_unit_test(the_greedy_choice_can_miss),
         cmocka_unit_test(extreme_inputs_are_planned),
     };
