@@ -74,7 +74,7 @@ static struct gw_front_pair crossing(const struct gw_front_pair *a, const struct
     first = fmin(fmax(first, b->first), c->first);
     double second =
         fmin(b->second + steep * (first - b->first), c->second + flat * (first - c->first));
-    return (struct gw_front_pair){first, fmax(fmin(second, c->second), d->second)};
+    return (struct gw_front_pair){first, fmin(fmax(second, c->second), b->second)};
 }
 
 /* How far a corner is from the edge between b and c that it replaces, in the cost that loses less.
