@@ -120,7 +120,7 @@ static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forwa
  */
 static enum gw_status search(struct search *x, struct gw_error *error) {
     size_t widest = most_pairs / x->tensors;
-    size_t most = 16;
+    size_t most = 8;
     GW_TRY(try_simple_plans(x, error));
     x->proven_time = gw_passes_least(&x->passes);
     GW_TRY(pass(x, GW_HULL, true, most, error));
