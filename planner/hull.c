@@ -95,7 +95,7 @@ static void drop_edges(struct gw_front *hull, double most_loss) {
     while (next + 2 < hull->count) {
         struct gw_front_pair corner =
             crossing(&previous, &pairs[next], &pairs[next + 1], &pairs[next + 2]);
-        bool drop = loss(&corner, &pairs[next], &pairs[next + 1]) <= most_loss;
+        bool drop = !(loss(&corner, &pairs[next], &pairs[next + 1]) > most_loss);
         previous = pairs[next + drop];
         pairs[kept++] = drop ? corner : previous;
         next += 1 + drop;
@@ -115,7 +115,8 @@ void gw_hull_simplify(struct gw_front *hull, size_t most, double *guess) {
         hull->count = 1;
         return;
     }
-    double most_loss = *guess / 8;
+    static const double least = 0x1p-20; /* far below a step */
+    double most_loss = fmax(*guess / 8, least);
     while (hull->count > most) {
         size_t before = hull->count;
         drop_edges(hull, most_loss);
