@@ -187,18 +187,11 @@ static enum gw_status find(const struct gw_planning *planning, double *proven_s,
 /* What marked ends take, and the lower bound of *out from what is proven, INFINITY for all. */
 static enum gw_status evaluate(const struct gw_planning *planning, double proven_s,
                                struct gw_optimum *out, struct gw_error *error) {
-    size_t count = planning->model->tensor_count;
-    struct gw_group *groups = calloc(count, sizeof *groups);
+    size_t group_count = 0;
+    struct gw_group *groups =
+        gw_groups_ended(out->ends, planning->model->tensor_count, &group_count);
     if (groups == NULL) {
         return gw_fail_memory(error, "planning");
-    }
-    size_t group_count = 0;
-    size_t first = count - 1;
-    for (size_t tensor = count; tensor-- > 0;) {
-        if (out->ends[tensor] || tensor == 0) {
-            groups[group_count++] = (struct gw_group){.first = first, .last = tensor};
-            first = tensor - 1;
-        }
     }
     out->iteration_s = gw_planning_iteration_s(planning, groups, group_count);
     out->lower_bound_s = fmin(proven_s + planning->model->update_s, out->iteration_s);

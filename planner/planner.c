@@ -59,27 +59,6 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
     return GW_OK;
 }
 
-/* Groups from the marks; the caller's plan owns them. */
-static enum gw_status collect_groups(const bool *ends, size_t tensor_count, struct gw_plan *plan,
-                                     struct gw_error *error) {
-    for (size_t tensor = 0; tensor < tensor_count; tensor++) {
-        plan->group_count += ends[tensor];
-    }
-    plan->groups = calloc(plan->group_count, sizeof *plan->groups);
-    if (plan->groups == NULL) {
-        return gw_fail_memory(error, "planning");
-    }
-    size_t group = 0;
-    size_t first = tensor_count - 1;
-    for (size_t tensor = tensor_count; tensor-- > 0;) {
-        if (ends[tensor]) {
-            plan->groups[group++] = (struct gw_group){.first = first, .last = tensor};
-            first = tensor - 1;
-        }
-    }
-    return GW_OK;
-}
-
 /* What bounds all plans bounds this one; a search that was cut short is worth a note. */
 static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *plan,
                             struct gw_error *error) {
@@ -113,7 +92,8 @@ static enum gw_status fill(const struct gw_planning *planning, const struct gw_p
     }
     ends[0] = true;
     if (status == GW_OK) {
-        status = collect_groups(ends, tensor_count, plan, error);
+        plan->groups = gw_groups_ended(ends, tensor_count, &plan->group_count);
+        status = plan->groups == NULL ? gw_fail_memory(error, "planning") : GW_OK;
     }
     free(ends);
     GW_TRY(status);

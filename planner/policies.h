@@ -15,4 +15,8 @@
 void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, uint64_t others,
                  bool *ends);
 
+/* The groups that end with the marked tensors, the last of which must be tensor 0; the caller frees
+ * them. NULL if memory ran out. */
+struct gw_group *gw_groups_ended(const bool *ends, size_t tensor_count, size_t *group_count);
+
 #endif
