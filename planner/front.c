@@ -72,11 +72,11 @@ enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair
     double least = at > 0 ? front->pairs[at - 1].second : INFINITY;
     const struct gw_front_pair *old = scratch->pairs;
     const struct gw_front_pair *old_end = old + tail;
-    const struct gw_front_pair *new = pairs + next;
-    const struct gw_front_pair *new_end = pairs + count;
-    while (old < old_end || new < new_end) {
-        bool take_new = old == old_end || (new < new_end &&gw_front_pair_before(new, old));
-        const struct gw_front_pair *pair = take_new ? new ++ : old++;
+    const struct gw_front_pair *added = pairs + next;
+    const struct gw_front_pair *added_end = pairs + count;
+    while (old < old_end || added < added_end) {
+        bool take_added = old == old_end || (added < added_end && gw_front_pair_before(added, old));
+        const struct gw_front_pair *pair = take_added ? added++ : old++;
         if (pair->second < least) {
             *out++ = *pair;
             least = pair->second;
@@ -156,9 +156,7 @@ void gw_front_thin(struct gw_front *front, size_t most, double *guess, const dou
     front->count = count;
 }
 
-double gw_front_complete(const struct gw_front *front, double x, double y) {
-    /* first + x rises and second + y falls: the least maximum is on either side of their crossing.
-     */
+size_t gw_front_crossing(const struct gw_front *front, double x, double y) {
     size_t low = 0;
     size_t high = front->count;
     while (low < high) {
@@ -169,12 +167,18 @@ double gw_front_complete(const struct gw_front *front, double x, double y) {
             high = middle;
         }
     }
+    return low;
+}
+
+double gw_front_complete(const struct gw_front *front, double x, double y) {
+    /* first + x rises and second + y falls: the least maximum is beside their crossing. */
+    size_t crossing = gw_front_crossing(front, x, y);
     double best = INFINITY;
-    if (low < front->count) {
-        best = front->pairs[low].first + x;
+    if (crossing < front->count) {
+        best = front->pairs[crossing].first + x;
     }
-    if (low > 0) {
-        best = fmin(best, front->pairs[low - 1].second + y);
+    if (crossing > 0) {
+        best = fmin(best, front->pairs[crossing - 1].second + y);
     }
     return best;
 }

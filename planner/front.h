@@ -48,6 +48,9 @@ void gw_front_squeeze(struct gw_front *front, size_t most, double *guess);
  * promises nothing that it cannot keep. */
 void gw_front_thin(struct gw_front *front, size_t most, double *guess, const double *promised);
 
+/* The number of pairs, at its beginning, with first + x < second + y. */
+size_t gw_front_crossing(const struct gw_front *front, double x, double y);
+
 /* The least, over the pairs, of the larger of (first + x) and (second + y); INFINITY if there is
  * none. */
 double gw_front_complete(const struct gw_front *front, double x, double y);

@@ -45,13 +45,13 @@ enum gw_status gw_hull_merge(struct gw_front *hull, const struct gw_front_pair *
     memcpy(scratch->pairs, hull->pairs, hull->count * sizeof *hull->pairs);
     const struct gw_front_pair *old = scratch->pairs;
     const struct gw_front_pair *old_end = old + hull->count;
-    const struct gw_front_pair *new = corners;
-    const struct gw_front_pair *new_end = corners + count;
+    const struct gw_front_pair *added = corners;
+    const struct gw_front_pair *added_end = corners + count;
     struct gw_front_pair *out = hull->pairs;
     size_t kept = 0;
-    while (old < old_end || new < new_end) {
-        bool take_new = old == old_end || (new < new_end &&gw_front_pair_before(new, old));
-        const struct gw_front_pair *pair = take_new ? new ++ : old++;
+    while (old < old_end || added < added_end) {
+        bool take_added = old == old_end || (added < added_end && gw_front_pair_before(added, old));
+        const struct gw_front_pair *pair = take_added ? added++ : old++;
         if (kept > 0 && pair->second >= out[kept - 1].second) {
             continue;
         }
@@ -127,16 +127,26 @@ void gw_hull_simplify(struct gw_front *hull, size_t most, double *guess) {
     *guess = most_loss;
 }
 
+/*
+ * Whether a pair and a point of the hull stay below the limit together. `partners`, the corners
+ * that leave room for the pair's first cost, is the hull's count for the first pair asked about and
+ * only falls for those after it, whose first costs are larger.
+ */
+static bool meets(const struct gw_front *hull, double limit, const struct gw_front_pair *pair,
+                  size_t *partners) {
+    double room = limit - pair->first;
+    while (*partners > 0 && hull->pairs[*partners - 1].first >= room) {
+        --*partners;
+    }
+    return *partners > 0 && is_above(hull, *partners, room, limit - pair->second);
+}
+
 void gw_hull_trim(struct gw_front *hull, const struct gw_front *other, double limit) {
     size_t first = hull->count;
     size_t last = 0;
     size_t partners = other->count;
     for (size_t i = 0; i < hull->count; i++) {
-        double room = limit - hull->pairs[i].first;
-        while (partners > 0 && other->pairs[partners - 1].first >= room) {
-            partners--;
-        }
-        if (partners > 0 && is_above(other, partners, room, limit - hull->pairs[i].second)) {
+        if (meets(other, limit, &hull->pairs[i], &partners)) {
             first = i < first ? i : first;
             last = i;
         }
@@ -157,15 +167,8 @@ void gw_hull_trim(struct gw_front *hull, const struct gw_front *other, double li
 static bool corner_meets(const struct gw_front *hull, double limit,
                          const struct gw_front_pair *corners, size_t count) {
     size_t partners = hull->count;
-    for (size_t i = 0; i < count; i++) {
-        double room = limit - corners[i].first;
-        while (partners > 0 && hull->pairs[partners - 1].first >= room) {
-            partners--;
-        }
-        if (partners == 0) {
-            return false;
-        }
-        if (is_above(hull, partners, room, limit - corners[i].second)) {
+    for (size_t i = 0; i < count && partners > 0; i++) {
+        if (meets(hull, limit, &corners[i], &partners)) {
             return true;
         }
     }
@@ -184,15 +187,8 @@ size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_p
                     size_t count) {
     size_t kept = 0;
     size_t partners = hull->count;
-    for (size_t i = 0; i < count; i++) {
-        double room = limit - pairs[i].first;
-        while (partners > 0 && hull->pairs[partners - 1].first >= room) {
-            partners--;
-        }
-        if (partners == 0) {
-            break;
-        }
-        if (is_above(hull, partners, room, limit - pairs[i].second)) {
+    for (size_t i = 0; i < count && partners > 0; i++) {
+        if (meets(hull, limit, &pairs[i], &partners)) {
             pairs[kept++] = pairs[i];
         }
     }
@@ -200,28 +196,19 @@ size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_p
 }
 
 double gw_hull_complete(const struct gw_front *hull, double x, double y) {
-    /* first + x rises and second + y falls: the least maximum is where they cross on an edge. */
-    size_t low = 0;
-    size_t high = hull->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (hull->pairs[middle].first + x < hull->pairs[middle].second + y) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t crossing = gw_front_crossing(hull, x, y);
     if (hull->count == 0) {
         return INFINITY;
     }
-    if (low == hull->count) {
-        return hull->pairs[low - 1].second + y;
+    if (crossing == hull->count) {
+        return hull->pairs[crossing - 1].second + y;
     }
-    const struct gw_front_pair *end = &hull->pairs[low];
-    if (low == 0) {
+    const struct gw_front_pair *end = &hull->pairs[crossing];
+    if (crossing == 0) {
         return end->first + x;
     }
-    double ahead = end[-1].second + y - end[-1].first - x;
+    const struct gw_front_pair *begin = end - 1;
+    double ahead = begin->second + y - begin->first - x;
     double behind = end->first + x - end->second - y;
-    return end[-1].first + x + (end->first - end[-1].first) * (ahead / (ahead + behind));
+    return begin->first + x + (end->first - begin->first) * (ahead / (ahead + behind));
 }

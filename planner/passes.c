@@ -22,6 +22,12 @@ static void append(struct gw_front *run, double first, double second) {
     }
 }
 
+/* Where, on the way from one cost to another, what is `over` before it is as much under after it.
+ */
+static double between(double from, double to, double over, double under) {
+    return from + (to - from) * (over / (over + under));
+}
+
 /*
  * (1) in docs/optimal-merging.md. Exchange begins at `ready` + the first cost, or, if that is
  * later, when the network is free; from where it is not later on, more compression gains nothing.
@@ -53,7 +59,7 @@ static void go_forward(const struct gw_front *before, double ready, const struct
     if (convex && i > begin) {
         double late = pairs[i - 1].second - ready - pairs[i - 1].first;
         double early = ready + first - pairs[i].second;
-        first = pairs[i - 1].first + (first - pairs[i - 1].first) * (late / (late + early));
+        first = between(pairs[i - 1].first, first, late, early);
     }
     append(run, first + arc->compress, ready + first + arc->exchange);
 }
@@ -79,7 +85,7 @@ static void go_backward(const struct gw_front *after, double ready, const struct
         if (convex && i < after->count) {
             double late = exchanged + second - pairs[i - 1].first;
             double early = pairs[i].first - exchanged - pairs[i].second;
-            second += (pairs[i].second - second) * (late / (late + early));
+            second = between(second, pairs[i].second, late, early);
         }
         append(run, exchanged + second + arc->compress, second + arc->exchange);
     }
