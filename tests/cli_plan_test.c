@@ -357,14 +357,6 @@ static void writes_plans_under_any_other_name(void **state) {
     }
 }
 
-static int make_inputs(void **state) {
-    int result = make_folder(state);
-    if (result == 0) {
-        write_inputs(*state);
-    }
-    return result;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(explains_what_is_simulated),

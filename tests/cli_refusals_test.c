@@ -369,11 +369,10 @@ static void reports_a_full_disk(void **state) {
     }
 }
 
-static int make_inputs(void **state) {
-    if (make_folder(state) != 0 || setenv("PATH", "", 1) != 0) {
+static int make_bad_inputs(void **state) {
+    if (make_inputs(state) != 0 || setenv("PATH", "", 1) != 0) {
         return -1;
     }
-    write_inputs(*state);
     for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
         write_text(*state, bad_files[i].name, bad_files[i].text);
     }
@@ -386,5 +385,5 @@ int main(void) {
         cmocka_unit_test(refuses_broken_data), cmocka_unit_test(reports_a_failed_run),
         cmocka_unit_test(reports_a_full_disk),
     };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+    return cmocka_run_group_tests(tests, make_bad_inputs, remove_folder);
 }

@@ -477,14 +477,6 @@ static void no_text_does_harm(void **state) {
     }
 }
 
-static int make_inputs(void **state) {
-    int result = make_folder(state);
-    if (result == 0) {
-        write_inputs(*state);
-    }
-    return result;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_what_plan_gives),

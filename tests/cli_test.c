@@ -459,14 +459,6 @@ static void draws_a_validation(void **state) {
     check_png(*state, "pairs.png");
 }
 
-static int make_inputs(void **state) {
-    int result = make_folder(state);
-    if (result == 0) {
-        write_inputs(*state);
-    }
-    return result;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helps_and_tells_its_version),

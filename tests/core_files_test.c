@@ -15,17 +15,6 @@
 #include "core_support.h"
 #include "support.h"
 
-static size_t count_entries(const char *folder) {
-    DIR *entries = opendir(folder);
-    assert_non_null(entries);
-    size_t count = 0;
-    while (readdir(entries) != NULL) {
-        count++;
-    }
-    (void)closedir(entries);
-    return count - 2; /* . and .. */
-}
-
 /* ---- files --------------------------------------------------------------------------------- */
 
 static void files_are_written_and_replaced(void **state) {

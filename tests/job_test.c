@@ -308,11 +308,10 @@ static void ends_with_the_program(void **state) {
 
 /* ---- the tests ----------------------------------------------------------------------------- */
 
-static int make_inputs(void **state) {
-    if (make_folder(state) != 0) {
+static int prepare(void **state) {
+    if (make_inputs(state) != 0) {
         return -1;
     }
-    write_inputs(*state);
     struct answer version = ask(*state, "gradweave --version");
     have_mpi = strstr(version.out, "MPI:  not in this build") == NULL && have_program("mpirun");
     forget(&version);
@@ -331,5 +330,5 @@ int main(void) {
         cmocka_unit_test(ends_when_a_rank_dies),
         cmocka_unit_test(ends_with_the_program),
     };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+    return cmocka_run_group_tests(tests, prepare, remove_folder);
 }

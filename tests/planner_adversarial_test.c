@@ -202,14 +202,7 @@ static void check_marks(const struct problem *x, const char *text, double bound_
     assert_non_null(groups);
     assert_int_equal(gw_policy_parse(text, &policy, &argument, &error), GW_OK);
     assert_int_equal(policy->mark(&x->planning, argument, ends, &error), GW_OK);
-    size_t count = 0;
-    size_t first = tensor_count - 1;
-    for (size_t l = tensor_count; l-- > 0;) {
-        if (ends[l] || l == 0) {
-            groups[count++] = (struct gw_group){.first = first, .last = l};
-            first = l - 1;
-        }
-    }
+    size_t count = groups_of(ends, tensor_count, groups);
     double iteration_s = gw_planning_iteration_s(&x->planning, groups, count);
     assert_time(x, text, iteration_s, ends);
     if (!(iteration_s >= bound_s * (1 - 1e-11))) {

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "planner/planner.h"
+#include "planner_definition.h"
 
 enum { usual_tensors = 60, most_tensors = 300, most_points = 12 };
 
@@ -153,19 +154,6 @@ static inline void make_case(struct gw_random *random, size_t tensor_count,
         enum shape exchange = (enum shape)gw_random_below(random, shape_count);
         make_shaped_case(random, tensor_count, dense, compress, exchange, out);
     }
-}
-
-/* Groups from marks: ends[l] says that tensor l closes its group. Returns how many. */
-static inline size_t groups_of(const bool *ends, size_t tensor_count, struct gw_group *groups) {
-    size_t count = 0;
-    size_t first = tensor_count - 1;
-    for (size_t l = tensor_count; l-- > 0;) {
-        if (ends[l] || l == 0) {
-            groups[count++] = (struct gw_group){.first = first, .last = l};
-            first = l - 1;
-        }
-    }
-    return count;
 }
 
 /* Of all plans one for each even number below 2^tensors: groups end at the ones. */

@@ -1,10 +1,23 @@
-/* The contract's arithmetic a second time, from its text and in long double. */
+/* Plans and the contract's arithmetic a second time, from its text and in long double. */
 #ifndef GW_TESTS_PLANNER_DEFINITION_H
 #define GW_TESTS_PLANNER_DEFINITION_H
 
 #include <math.h>
 
 #include "planner/planner.h"
+
+/* Groups from marks: ends[l] says that tensor l closes its group. Returns how many. */
+static inline size_t groups_of(const bool *ends, size_t tensor_count, struct gw_group *groups) {
+    size_t count = 0;
+    size_t first = tensor_count - 1;
+    for (size_t l = tensor_count; l-- > 0;) {
+        if (ends[l] || l == 0) {
+            groups[count++] = (struct gw_group){.first = first, .last = l};
+            first = l - 1;
+        }
+    }
+    return count;
+}
 
 static inline long double curve_by_definition(const struct gw_curve *curve, long double n) {
     if (n == 0) {

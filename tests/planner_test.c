@@ -15,7 +15,6 @@
 #include "support.h"
 
 #include "planner_cases.h"
-#include "planner_definition.h"
 
 static uint64_t seed;
 static struct gw_error error;

@@ -69,17 +69,6 @@ static void assert_holds(const char *path, const char *expected) {
     free(text);
 }
 
-static size_t count_entries(const char *folder) {
-    DIR *entries = opendir(folder);
-    assert_non_null(entries);
-    size_t count = 0;
-    while (readdir(entries) != NULL) {
-        count++;
-    }
-    (void)closedir(entries);
-    return count - 2; /* . and .. */
-}
-
 static void put(const char *path, const char *text) {
     assert_int_equal(gw_file_write(path, text, strlen(text), &error), GW_OK);
 }

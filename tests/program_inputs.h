@@ -3,6 +3,7 @@
 #define GW_TESTS_PROGRAM_INPUTS_H
 
 #include "program.h"
+#include "support.h"
 
 /* Four tensors, 73,100 elements; 2 ms forward, 3.6 ms backward. */
 static const char tiny_model[] =
@@ -31,12 +32,17 @@ static const char idle_cluster[] =
     "'allreduce': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]},"
     "'compressors': {'topk': {'fixed_s': 0}}}";
 
-/* Writes them, as tiny.json, small.json, idle-model.json and idle-cluster.json. */
-static inline void write_inputs(const char *folder) {
-    write_text(folder, "tiny.json", tiny_model);
-    write_text(folder, "small.json", small_cluster);
-    write_text(folder, "idle-model.json", idle_model);
-    write_text(folder, "idle-cluster.json", idle_cluster);
+/* Setup of a test: a folder with them, as tiny.json, small.json, idle-model.json and
+ * idle-cluster.json. */
+static inline int make_inputs(void **state) {
+    if (make_folder(state) != 0) {
+        return -1;
+    }
+    write_text(*state, "tiny.json", tiny_model);
+    write_text(*state, "small.json", small_cluster);
+    write_text(*state, "idle-model.json", idle_model);
+    write_text(*state, "idle-cluster.json", idle_cluster);
+    return 0;
 }
 
 #endif

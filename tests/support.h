@@ -54,6 +54,17 @@ static inline int remove_folder(void **state) {
     return result;
 }
 
+static inline size_t count_entries(const char *folder) {
+    DIR *entries = opendir(folder);
+    assert_non_null(entries);
+    size_t count = 0;
+    while (readdir(entries) != NULL) {
+        count++;
+    }
+    (void)closedir(entries);
+    return count - 2; /* . and .. */
+}
+
 /* "<folder>/<name>" in a buffer that the next call but three uses again. */
 static inline const char *path_in(const char *folder, const char *name) {
     static char paths[4][512];
