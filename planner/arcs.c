@@ -18,14 +18,15 @@ static bool curve_rises(const struct gw_curve *curve) {
     return true;
 }
 
-/* To the nearest whole number of steps: what is added leaves no room for more digits. */
+/* Rounded up, so that two groups never cost less than one that takes as long as both. */
 static double to_steps(const struct gw_arcs *arcs, double time_s) {
-    static const double shift = 0x1.8p52;
-    return time_s / arcs->step_s + shift - shift;
+    double steps = time_s / arcs->step_s;
+    double whole = steps < 0x1p53 ? (double)(int64_t)steps : steps;
+    return whole < steps ? whole + 1 : whole;
 }
 
-enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *planning, double most_s,
-                            struct gw_error *error) {
+enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *planning,
+                            double known_s, struct gw_error *error) {
     const struct gw_model *model = planning->model;
     size_t count = model->tensor_count;
     *arcs = (struct gw_arcs){.planning = planning,
@@ -41,7 +42,7 @@ enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *plan
         return gw_fail_memory(error, "planning");
     }
     int exponent = 0;
-    (void)frexp(fmin(most_s, DBL_MAX), &exponent);
+    (void)frexp(fmin(known_s, DBL_MAX), &exponent);
     arcs->step_s = ldexp(1, exponent > -900 ? exponent - 53 : -953);
     arcs->rising = curve_rises(planning->exchange) &&
                    (planning->compress == NULL || curve_rises(planning->compress));
@@ -61,7 +62,6 @@ enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *plan
         arcs->rest_compress[p] /= arcs->step_s;
         arcs->rest_exchange[p] /= arcs->step_s;
     }
-    arcs->storing = true;
     return GW_OK;
 }
 
@@ -79,8 +79,8 @@ struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to) {
     uint64_t n = arcs->elements[to] - arcs->elements[from];
     return (struct gw_arc){
         .to = to,
-        .compress = to_steps(arcs, gw_planning_compress_s(arcs->planning, n)) + 1,
-        .exchange = to_steps(arcs, gw_planning_exchange_s(arcs->planning, n)) + 1};
+        .compress = to_steps(arcs, gw_planning_compress_s(arcs->planning, n)) + gw_arcs_tie_break,
+        .exchange = to_steps(arcs, gw_planning_exchange_s(arcs->planning, n)) + gw_arcs_tie_break};
 }
 
 void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping) {
@@ -88,15 +88,17 @@ void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping) {
     if (!dropping) {
         return;
     }
-    arcs->storing = !arcs->complete && (arcs->total <= most_stored);
-    arcs->stored_count = arcs->complete ? arcs->stored_count : 0;
+    if (arcs->storage == GW_ARCS_COMPUTED && arcs->total <= most_stored) {
+        arcs->storage = GW_ARCS_STORING;
+        arcs->stored_count = 0;
+    }
     arcs->total = 0;
     arcs->longest = 0;
 }
 
 size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least, double limit,
                    struct gw_arc **row) {
-    if (arcs->complete) {
+    if (arcs->storage == GW_ARCS_STORED) {
         *row = arcs->stored + arcs->rows[from].start;
         return arcs->rows[from].count;
     }
@@ -130,12 +132,11 @@ enum gw_status gw_arcs_keep(struct gw_arcs *arcs, size_t from, const struct gw_a
     size_t last = count > 0 ? row[count - 1].to : from;
     *kept = (struct gw_arc_row){.first = first, .last = last, .start = kept->start, .count = count};
     arcs->longest = last - from > arcs->longest ? last - from : arcs->longest;
-    arcs->total += arcs->storing || arcs->complete ? count : last + 1 - first;
-    if (!arcs->storing || count == 0) {
-        return GW_OK;
+    arcs->total += arcs->storage == GW_ARCS_COMPUTED ? last + 1 - first : count;
+    if (arcs->storage == GW_ARCS_STORING && arcs->stored_count + count > most_stored) {
+        arcs->storage = GW_ARCS_COMPUTED;
     }
-    if (arcs->stored_count + count > most_stored) {
-        arcs->storing = false;
+    if (arcs->storage != GW_ARCS_STORING || count == 0) {
         return GW_OK;
     }
     struct gw_arc *stored = gw_grow(arcs->stored, arcs->stored_count + count + 1,
@@ -151,6 +152,5 @@ enum gw_status gw_arcs_keep(struct gw_arcs *arcs, size_t from, const struct gw_a
 }
 
 void gw_arcs_end_pass(struct gw_arcs *arcs) {
-    arcs->complete = arcs->complete || arcs->storing;
-    arcs->storing = false;
+    arcs->storage = arcs->storage == GW_ARCS_STORING ? GW_ARCS_STORED : arcs->storage;
 }

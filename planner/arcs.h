@@ -30,22 +30,28 @@ struct gw_arcs {
         size_t start, count; /* in `stored` */
     } * rows;                /* [tensors] */
     size_t longest;          /* the most tensors in a group that is kept */
-    size_t total;            /* arcs that are kept, with the gaps between them while not stored */
+    size_t total;            /* arcs that the next pass may meet */
     bool dropping;           /* whether this pass drops arcs */
-    bool storing, complete;  /* whether it fills `stored`, and whether one has */
+    enum gw_arcs_storage { GW_ARCS_COMPUTED, GW_ARCS_STORING, GW_ARCS_STORED } storage;
     size_t stored_count, stored_capacity;
     struct gw_arc *stored;
     struct gw_arc *scratch; /* [tensors] */
 };
 
-/* All arcs, in steps so small that `most_s` is 2^52 or more of them, and no more than 2^53. */
-enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *planning, double most_s,
-                            struct gw_error *error);
+/*
+ * All arcs, in steps so small that `known_s`, what some plan takes, is 2^52 or more of them, and no
+ * more than 2^53; but not below 2^-953 s. Longer times are not exact, and need not be.
+ */
+enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *planning,
+                            double known_s, struct gw_error *error);
 
 void gw_arcs_close(struct gw_arcs *arcs);
 
-/* What the group between two positions costs. One step is added to each cost, which
- * makes the plan with fewer groups the better one of two that take equally long. */
+/* Added to each cost, which makes the plan with fewer groups the better one of two that take
+ * equally long; more than a cost is rounded by. */
+static const double gw_arcs_tie_break = 4;
+
+/* What the group between two positions costs, rounded up. */
 struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to);
 
 /* ---- a pass over all rows, in any order ---------------------------------------------------- */

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/lines.h"
 #include "planner/optimal_dense.h"
 #include "planner/passes.h"
 #include "planner/policies.h"
 
 /* What a search may cost before it ends with a plan and a bound that differ: some seconds for each,
- * and half a gigabyte. */
+ * and most of a gigabyte. */
 static const double most_work = 2.5e9;          /* pairs carried over arcs */
 static const double most_work_for_groups = 2e8; /* of it, only to find fewer groups */
 static const size_t most_tensors = 50000;
@@ -21,16 +22,59 @@ struct search {
     const struct gw_planning *planning;
     size_t tensors;
     struct gw_passes passes;
+    struct gw_lines lines;
+    size_t passes_of_hulls;
     bool *trial;        /* a plan that is tried: [position], whether a group ends there */
     bool *best;         /* the best plan known ... */
     double best_time;   /* ... and its time in steps, without the update */
+    double known_s;     /* what the best plan took that was known before the search */
     double proven_time; /* no plan takes less */
-    double proven_work; /* done when this was found, but for rounding, to be the same */
+    double proven_work; /* what had been done when this was, but for rounding, the best time */
 };
 
 /* ---- plans that are known ------------------------------------------------------------------ */
 
-/* Takes the marked plan if it is the best so far, and clears the marks. */
+/* Takes the plan with those marks, by tensor, if it takes less than *best_s. */
+static enum gw_status try_marks(const struct gw_planning *planning, bool *ends, bool *best,
+                                double *best_s, struct gw_error *error) {
+    size_t tensor_count = planning->model->tensor_count;
+    size_t group_count = 0;
+    ends[0] = true;
+    struct gw_group *groups = gw_groups_ended(ends, tensor_count, &group_count);
+    if (groups == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    double time_s = gw_planning_iteration_s(planning, groups, group_count);
+    free(groups);
+    if (time_s < *best_s) {
+        *best_s = time_s;
+        memcpy(best, ends, tensor_count * sizeof *best);
+    }
+    memset(ends, 0, tensor_count * sizeof *ends);
+    return GW_OK;
+}
+
+/* Marks the best of all other policies' plans, and of those with groups of some size. */
+static enum gw_status mark_simple_plan(const struct gw_planning *planning, bool *ends, bool *best,
+                                       double *best_s, struct gw_error *error) {
+    uint64_t elements = 0;
+    for (size_t i = 0; gw_policies[i] != NULL; i++) {
+        if (gw_policies[i] != &gw_policy_optimal) {
+            GW_TRY(gw_policies[i]->mark(planning, gw_policies[i]->default_argument, ends, error));
+            GW_TRY(try_marks(planning, ends, best, best_s, error));
+        }
+    }
+    for (size_t tensor = 0; tensor < planning->model->tensor_count; tensor++) {
+        elements += planning->model->tensors[tensor].elements;
+    }
+    for (uint64_t limit = 1; limit / 2 <= elements; limit *= 2) {
+        gw_close_at(planning->model, 1, limit, limit, ends);
+        GW_TRY(try_marks(planning, ends, best, best_s, error));
+    }
+    return GW_OK;
+}
+
+/* Takes the plan that is tried if it is the best so far, and forgets it. */
 static void try_plan(struct search *x) {
     const struct gw_arcs *arcs = &x->passes.arcs;
     double compress = 0;
@@ -51,55 +95,48 @@ static void try_plan(struct search *x) {
     memset(x->trial, 0, (x->tensors + 1) * sizeof *x->trial);
 }
 
-/* Marks by tensor, as policies make them, to marks by position. */
-static void try_marks(struct search *x, bool *ends) {
-    for (size_t tensor = 0; tensor < x->tensors; tensor++) {
-        x->trial[x->tensors - tensor] = ends[tensor];
-    }
-    memset(ends, 0, x->tensors * sizeof *ends);
-    try_plan(x);
-}
-
-static enum gw_status try_simple_plans(struct search *x, struct gw_error *error) {
-    const struct gw_model *model = x->planning->model;
-    bool *ends = calloc(x->tensors, sizeof *ends);
-    if (ends == NULL) {
-        return gw_fail_memory(error, "planning");
-    }
-    enum gw_status status = gw_policy_omgs.mark(x->planning, 0, ends, error);
-    try_marks(x, ends);
-    for (uint64_t limit = 1; limit / 2 <= x->passes.arcs.elements[x->tensors]; limit *= 2) {
-        gw_close_at(model, 1, limit, limit, ends);
-        try_marks(x, ends);
-    }
-    free(ends);
-    return status;
-}
-
 /* ---- the search ---------------------------------------------------------------------------- */
+
+/* By how many steps a plan's time can be above what it really takes: each group's two costs, and
+ * one position, are rounded up. */
+static double most_rounding(size_t tensors) {
+    return (gw_arcs_tie_break + 1) * (double)(tensors + 2);
+}
 
 /* Whether nothing is left to find but rounding and, among equals, the fewest groups. */
 static bool is_proven(const struct search *x) {
-    return x->best_time - x->proven_time <= 4 * (double)(x->tensors + 1);
+    return x->best_time - x->proven_time <= most_rounding(x->tensors);
+}
+
+/* Whether steps are too long for what was found since they were chosen. */
+static bool is_coarse(const struct search *x) {
+    return x->best_time * x->passes.arcs.step_s < x->known_s / 4;
 }
 
 static bool is_open(const struct search *x) {
-    return x->proven_time < x->best_time && x->tensors <= most_tensors &&
+    return x->proven_time < x->best_time && !is_coarse(x) && x->tensors <= most_tensors &&
            x->passes.work < most_work &&
            (!is_proven(x) || x->passes.work < x->proven_work + most_work_for_groups);
 }
 
+static enum gw_status make_fronts(struct search *x, enum gw_front_kind kind, bool forward,
+                                  size_t most, double *bound, struct gw_error *error) {
+    if (kind == GW_HULL) {
+        return forward ? gw_lines_forward(&x->lines, &x->passes, x->best_time, bound, error)
+                       : gw_lines_backward(&x->lines, &x->passes, x->best_time, bound, error);
+    }
+    return forward ? gw_pass_forward(&x->passes, most, x->best_time, error)
+                   : gw_pass_backward(&x->passes, kind, most, x->best_time, bound, error);
+}
+
+/* A pass, if there is need for it, and the plan that its fronts lead to. */
 static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
                            struct gw_error *error) {
     if (!is_open(x)) {
         return GW_OK;
     }
     double bound = 0;
-    if (forward) {
-        GW_TRY(gw_pass_forward(&x->passes, kind, most, x->best_time, &bound, error));
-    } else {
-        GW_TRY(gw_pass_backward(&x->passes, kind, most, x->best_time, &bound, error));
-    }
+    GW_TRY(make_fronts(x, kind, forward, most, &bound, error));
     if (kind != GW_REAL) {
         x->proven_time = fmax(x->proven_time, fmin(bound, x->best_time));
     }
@@ -114,79 +151,110 @@ static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forwa
     return GW_OK;
 }
 
-/*
- * Wider and wider fronts: hulls to bound and to drop arcs, real ones for better plans, and stairs,
- * which are the proof in the end.
- */
-static enum gw_status search(struct search *x, struct gw_error *error) {
-    size_t widest = most_pairs / x->tensors;
-    size_t most = 8;
-    GW_TRY(try_simple_plans(x, error));
-    x->proven_time = gw_passes_least(&x->passes);
-    GW_TRY(pass(x, GW_HULL, true, most, error));
-    while (is_open(x)) {
-        GW_TRY(pass(x, GW_HULL, false, most, error));
-        GW_TRY(pass(x, GW_REAL, true, most / 2, error));
-        GW_TRY(pass(x, GW_HULL, true, most, error));
-        GW_TRY(pass(x, GW_REAL, false, most / 2, error));
-        GW_TRY(pass(x, GW_STAIR, false, 4 * most, error));
-        most = 4 * most < widest / 4 ? 4 * most : widest / 4;
+/* The first two have nothing to choose better weights by. */
+static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_weights,
+                                    struct gw_error *error) {
+    if (is_open(x) && x->passes_of_hulls++ >= 2) {
+        GW_TRY(gw_lines_refine(&x->lines, most_weights, error));
+    }
+    return pass(x, GW_HULL, forward, 0, error);
+}
+
+/* Hulls there and back, with better and better weights, as long as that halves what is open. */
+static enum gw_status bound_from_below(struct search *x, size_t most_weights,
+                                       struct gw_error *error) {
+    double gap = INFINITY;
+    while (is_open(x) && x->best_time - x->proven_time < gap / 2) {
+        gap = x->best_time - x->proven_time;
+        GW_TRY(pass_of_hulls(x, true, most_weights, error));
+        GW_TRY(pass_of_hulls(x, false, most_weights, error));
     }
     return GW_OK;
 }
 
-static enum gw_status open_search(struct search *x, const struct gw_planning *planning,
-                                  struct gw_error *error) {
-    size_t count = planning->model->tensor_count;
-    struct gw_group all = {.first = count - 1, .last = 0};
-    *x = (struct search){.planning = planning,
-                         .tensors = count,
-                         .trial = calloc(count + 1, sizeof *x->trial),
-                         .best = calloc(count + 1, sizeof *x->best),
-                         .best_time = INFINITY};
-    if (x->trial == NULL || x->best == NULL) {
-        return gw_fail_memory(error, "planning");
+/*
+ * Hulls to bound and to drop arcs, real fronts for better plans, and stairs, which are the proof in
+ * the end: round by round, all of them wider.
+ */
+static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
+    size_t widest = most_pairs / (x->tensors + 1);
+    size_t weights = 12;
+    size_t stairs = 32;
+    while (is_open(x)) {
+        GW_TRY(bound_from_below(x, weights, error));
+        GW_TRY(pass(x, GW_REAL, true, stairs / 8, error));
+        GW_TRY(pass_of_hulls(x, true, weights, error));
+        GW_TRY(pass(x, GW_REAL, false, stairs / 8, error));
+        GW_TRY(pass(x, GW_STAIR, false, stairs, error));
+        weights = 2 * weights < GW_MOST_WEIGHTS ? 2 * weights : GW_MOST_WEIGHTS;
+        stairs = 4 * stairs < widest ? 4 * stairs : widest;
     }
-    return gw_passes_open(&x->passes, planning, gw_planning_iteration_s(planning, &all, 1),
-                          most_work, error);
+    return GW_OK;
 }
 
-static void close_search(struct search *x) {
-    free(x->trial);
-    free(x->best);
-    gw_passes_close(&x->passes);
-}
-
-/* Marks by tensor, and what is proven in seconds: INFINITY if it is that they are the best. */
-static void conclude(const struct search *x, double *proven_s, bool *ends) {
+/* Searches in steps that suit a plan of x->known_s, the marks of which come and go in `ends`. */
+static enum gw_status search(struct search *x, bool *ends, struct gw_error *error) {
+    GW_TRY(gw_passes_open(&x->passes, x->planning, x->known_s, most_work, error));
+    GW_TRY(gw_lines_open(&x->lines, &x->passes, error));
+    for (size_t tensor = 0; tensor < x->tensors; tensor++) {
+        x->trial[x->tensors - tensor] = ends[tensor];
+    }
+    x->passes_of_hulls = 0;
+    x->best_time = INFINITY;
+    try_plan(x);
+    x->proven_time = gw_passes_least(&x->passes);
+    x->proven_work = 0;
+    GW_TRY(pass_by_pass(x, error));
     for (size_t tensor = 0; tensor < x->tensors; tensor++) {
         ends[tensor] = x->best[x->tensors - tensor];
     }
-    double rounded = 2 * (double)(x->tensors + 1);
-    *proven_s = is_proven(x) ? INFINITY : (x->proven_time - rounded) * x->passes.arcs.step_s;
+    return GW_OK;
 }
 
-static enum gw_status find(const struct gw_planning *planning, double *proven_s, bool *ends,
-                           struct gw_error *error) {
-    if (gw_optimal_is_dense(planning)) {
-        *proven_s = INFINITY;
-        return gw_optimal_dense(planning, ends, error);
+/* Betters the marked plan, which takes `known_s`. *least_s is what no plan falls below. */
+static enum gw_status better(const struct gw_planning *planning, double known_s, bool *ends,
+                             double *least_s, struct gw_error *error) {
+    size_t count = planning->model->tensor_count;
+    struct search x = {.planning = planning,
+                       .tensors = count,
+                       .trial = calloc(count + 1, sizeof *x.trial),
+                       .best = calloc(count + 1, sizeof *x.best),
+                       .known_s = known_s};
+    enum gw_status status =
+        x.trial != NULL && x.best != NULL ? GW_OK : gw_fail_memory(error, "planning");
+    for (bool coarse = true; coarse && status == GW_OK;) {
+        status = search(&x, ends, error);
+        coarse = status == GW_OK && is_coarse(&x);
+        *least_s = (x.proven_time - most_rounding(count)) * x.passes.arcs.step_s;
+        x.known_s = x.best_time * x.passes.arcs.step_s;
+        gw_passes_close(&x.passes);
+        gw_lines_close(&x.lines);
     }
-    struct search x;
-    enum gw_status status = open_search(&x, planning, error);
-    if (status == GW_OK) {
-        status = search(&x, error);
-    }
-    if (status == GW_OK) {
-        conclude(&x, proven_s, ends);
-    }
-    close_search(&x);
+    free(x.trial);
+    free(x.best);
     return status;
 }
 
-/* What marked ends take, and the lower bound of *out from what is proven, INFINITY for all. */
-static enum gw_status evaluate(const struct gw_planning *planning, double proven_s,
+/* Marks the best plan, and says what no plan falls below, in seconds and without the update. */
+static enum gw_status find(const struct gw_planning *planning, bool *ends, double *least_s,
+                           struct gw_error *error) {
+    if (gw_optimal_is_dense(planning)) {
+        return gw_optimal_dense(planning, ends, least_s, error);
+    }
+    bool *trial = calloc(planning->model->tensor_count, sizeof *trial);
+    double known_s = INFINITY;
+    enum gw_status status = trial == NULL
+                                ? gw_fail_memory(error, "planning")
+                                : mark_simple_plan(planning, trial, ends, &known_s, error);
+    free(trial);
+    GW_TRY(status);
+    return better(planning, known_s - planning->model->update_s, ends, least_s, error);
+}
+
+/* What the marked plan takes, and what no plan beats: the same if they differ by rounding. */
+static enum gw_status evaluate(const struct gw_planning *planning, double least_s,
                                struct gw_optimum *out, struct gw_error *error) {
+    double equal = 5e-15 * (double)(planning->model->tensor_count + 2);
     size_t group_count = 0;
     struct gw_group *groups =
         gw_groups_ended(out->ends, planning->model->tensor_count, &group_count);
@@ -194,21 +262,24 @@ static enum gw_status evaluate(const struct gw_planning *planning, double proven
         return gw_fail_memory(error, "planning");
     }
     out->iteration_s = gw_planning_iteration_s(planning, groups, group_count);
-    out->lower_bound_s = fmin(proven_s + planning->model->update_s, out->iteration_s);
+    out->lower_bound_s = fmin(fmax(least_s, 0) + planning->model->update_s, out->iteration_s);
+    if (out->iteration_s - out->lower_bound_s <= equal * out->iteration_s) {
+        out->lower_bound_s = out->iteration_s;
+    }
     free(groups);
     return GW_OK;
 }
 
 enum gw_status gw_planner_optimum(const struct gw_planning *planning, struct gw_optimum *out,
                                   struct gw_error *error) {
-    double proven_s = 0;
+    double least_s = 0;
     *out = (struct gw_optimum){
         .ends = calloc(planning->model->tensor_count, sizeof *out->ends),
     };
     enum gw_status status = out->ends == NULL ? gw_fail_memory(error, "planning")
-                                              : find(planning, &proven_s, out->ends, error);
+                                              : find(planning, out->ends, &least_s, error);
     if (status == GW_OK) {
-        status = evaluate(planning, proven_s, out, error);
+        status = evaluate(planning, least_s, out, error);
     }
     if (status != GW_OK) {
         gw_optimum_free(out);
@@ -224,8 +295,8 @@ void gw_optimum_free(struct gw_optimum *optimum) {
 static enum gw_status mark(const struct gw_planning *planning, uint64_t argument, bool *ends,
                            struct gw_error *error) {
     (void)argument;
-    double proven_s = 0;
-    return find(planning, &proven_s, ends, error);
+    double least_s = 0;
+    return find(planning, ends, &least_s, error);
 }
 
 const struct gw_policy gw_policy_optimal = {

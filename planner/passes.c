@@ -5,11 +5,6 @@
 
 #include "planner/hull.h"
 
-/* Hulls have corners between whole steps; sums over them are rounded. */
-static double slack(const struct gw_passes *x) {
-    return 1e-12 + 1e-15 * (double)x->tensors;
-}
-
 /* ---- what a front becomes over an arc ------------------------------------------------------ */
 
 /* Appends unless the run has a pair that is as good; replaces what is no better. */
@@ -22,97 +17,96 @@ static void append(struct gw_front *run, double first, double second) {
     }
 }
 
-/* Where, on the way from one cost to another, what is `over` before it is as much under after it.
- */
-static double between(double from, double to, double over, double under) {
-    return from + (to - from) * (over / (over + under));
-}
-
 /*
  * (1) in docs/optimal-merging.md. Exchange begins at `ready` + the first cost, or, if that is
  * later, when the network is free; from where it is not later on, more compression gains nothing.
- * A hull has a corner where the two meet. What `room` (the most of either cost, at the end of the
- * arc) has no place for is left out, but of a hull what is next to it is not.
+ * What `room` (the most of either cost, at the end of the arc) has no place for is left out.
  */
 static void go_forward(const struct gw_front *before, double ready, const struct gw_arc *arc,
-                       bool convex, struct gw_front_pair room, struct gw_front *run) {
-    const struct gw_front_pair *pairs = before->pairs;
+                       struct gw_front_pair room, struct gw_front *run) {
+    const struct gw_front_pair *pair = before->pairs;
+    const struct gw_front_pair *end = pair + before->count;
     double most_first = room.first - arc->compress;
     double most_second = room.second - arc->exchange;
-    size_t i = 0;
     run->count = 0;
-    while (i + convex < before->count && pairs[i + convex].second >= most_second) {
-        i++;
+    while (pair < end && pair->second >= most_second) {
+        pair++;
     }
-    size_t begin = i;
-    for (; i < before->count && pairs[i].second > ready + pairs[i].first; i++) {
-        run->pairs[run->count++] =
-            (struct gw_front_pair){pairs[i].first + arc->compress, pairs[i].second + arc->exchange};
-        if (pairs[i].first >= most_first) {
+    for (; pair < end && pair->second > ready + pair->first; pair++) {
+        if (pair->first >= most_first) {
             return;
         }
+        run->pairs[run->count++] =
+            (struct gw_front_pair){pair->first + arc->compress, pair->second + arc->exchange};
     }
-    if (i == before->count) {
-        return;
+    if (pair < end) {
+        append(run, pair->first + arc->compress, ready + pair->first + arc->exchange);
     }
-    double first = pairs[i].first;
-    if (convex && i > begin) {
-        double late = pairs[i - 1].second - ready - pairs[i - 1].first;
-        double early = ready + first - pairs[i].second;
-        first = between(pairs[i - 1].first, first, late, early);
-    }
-    append(run, first + arc->compress, ready + first + arc->exchange);
 }
 
 /* (3): the mirror image, from what is ahead of the arc's end to what is ahead of its beginning. */
 static void go_backward(const struct gw_front *after, double ready, const struct gw_arc *arc,
-                        bool convex, struct gw_front_pair room, struct gw_front *run) {
-    const struct gw_front_pair *pairs = after->pairs;
+                        struct gw_front_pair room, struct gw_front *run) {
+    const struct gw_front_pair *pair = after->pairs;
+    const struct gw_front_pair *end = pair + after->count;
     double exchanged = ready + arc->exchange;
     double most_first = room.first - arc->compress;
     double most_second = room.second - arc->exchange;
-    size_t i = 0;
     run->count = 0;
-    while (i + convex < after->count && pairs[i + convex].second >= most_second) {
-        i++;
+    while (pair < end && pair->second >= most_second) {
+        pair++;
     }
-    size_t begin = i;
-    while (i < after->count && pairs[i].first < exchanged + pairs[i].second) {
-        i++;
+    const struct gw_front_pair *begin = pair;
+    while (pair < end && pair->first < exchanged + pair->second) {
+        pair++;
     }
-    if (i > begin) {
-        double second = pairs[i - 1].second;
-        if (convex && i < after->count) {
-            double late = exchanged + second - pairs[i - 1].first;
-            double early = pairs[i].first - exchanged - pairs[i].second;
-            second = between(second, pairs[i].second, late, early);
-        }
-        append(run, exchanged + second + arc->compress, second + arc->exchange);
+    if (pair > begin) {
+        append(run, exchanged + pair[-1].second + arc->compress, pair[-1].second + arc->exchange);
     }
-    for (; i < after->count; i++) {
-        append(run, pairs[i].first + arc->compress, pairs[i].second + arc->exchange);
-        if (pairs[i].first >= most_first) {
-            return;
-        }
+    for (; pair < end && pair->first < most_first; pair++) {
+        append(run, pair->first + arc->compress, pair->second + arc->exchange);
     }
 }
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-static enum gw_status merge(struct gw_passes *x, enum gw_front_kind kind, struct gw_front *front,
-                            struct gw_error *error) {
-    return kind == GW_HULL ? gw_hull_merge(front, x->run.pairs, x->run.count, &x->scratch, error)
-                           : gw_front_merge(front, x->run.pairs, x->run.count, &x->scratch, error);
+/* What is known of the other end at a position, where something is. */
+struct opposite {
+    const struct gw_front *hull;
+    const struct gw_front *stairs; /* NULL: none */
+    double limit;                  /* what both ends together must stay below, ... */
+    double relaxed;                /* ... and where hulls are among them */
+};
+
+static struct opposite know(const struct gw_passes *x, const struct gw_front *hull,
+                            const struct gw_front *stairs, double limit) {
+    return (struct opposite){.hull = hull,
+                             .stairs = stairs,
+                             .limit = limit,
+                             .relaxed = limit * (1 + gw_passes_slack(x))};
+}
+
+/* What is left of the limit for one end, given the least that the other takes. */
+static struct gw_front_pair room_beside(const struct opposite *other) {
+    const struct gw_front *hull = other->hull;
+    if (hull->count == 0) {
+        return (struct gw_front_pair){-INFINITY, -INFINITY};
+    }
+    return (struct gw_front_pair){other->relaxed - hull->pairs[0].first,
+                                  other->relaxed - hull->pairs[hull->count - 1].second};
 }
 
 static enum gw_status thin(struct gw_passes *x, size_t most, const struct gw_front *opposite_hull,
                            struct gw_front *front, struct gw_error *error) {
+    if (front->count <= most) {
+        return GW_OK;
+    }
     double *promised = gw_grow(x->promised, front->count, &x->promised_capacity, sizeof *promised);
     if (promised == NULL) {
         return gw_fail_memory(error, "planning");
     }
     x->promised = promised;
-    for (size_t i = 0; i < front->count && front->count > most; i++) {
+    for (size_t i = 0; i < front->count; i++) {
         promised[i] =
             gw_hull_complete(opposite_hull, front->pairs[i].first, front->pairs[i].second);
     }
@@ -122,97 +116,66 @@ static enum gw_status thin(struct gw_passes *x, size_t most, const struct gw_fro
 
 /* Makes a finished front small enough. */
 static enum gw_status reduce(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                             const struct gw_front *opposite_hull, double limit,
-                             struct gw_front *front, struct gw_error *error) {
-    switch (kind) {
-    case GW_HULL:
-        gw_hull_trim(front, opposite_hull, limit * (1 + slack(x)));
-        gw_hull_simplify(front, most, &x->guess[kind]);
-        break;
-    case GW_STAIR:
+                             const struct gw_front *opposite_hull, struct gw_front *front,
+                             struct gw_error *error) {
+    if (kind == GW_STAIR) {
         gw_front_squeeze(front, most, &x->guess[kind]);
-        break;
-    default:
+    } else {
         GW_TRY(thin(x, most, opposite_hull, front, error));
     }
     gw_front_shrink(front);
     return GW_OK;
 }
 
-/* Leaves in the run what may yet take less than the limit, given all that is known of the other
- * end; returns whether anything is left. */
-static bool is_promising(struct gw_passes *x, enum gw_front_kind kind, const struct gw_front *hull,
-                         const struct gw_front *stairs, double limit) {
-    double relaxed = limit * (1 + slack(x));
+/* Adds to a front what the run has that may yet take less than the limit; whether it has any. */
+static enum gw_status unite(struct gw_passes *x, enum gw_front_kind kind, size_t most,
+                            const struct opposite *other, struct gw_front *front, bool *promising,
+                            struct gw_error *error) {
+    static const size_t crowded = 8; /* merging into long fronts takes longer than thinning them */
     struct gw_front *run = &x->run;
-    if (kind == GW_HULL) {
-        return gw_hull_meets(hull, relaxed, run->pairs, run->count);
+    run->count = gw_hull_keep(other->hull, other->relaxed, run->pairs, run->count);
+    if (other->stairs != NULL) {
+        run->count = gw_front_keep(other->stairs, other->limit, run->pairs, run->count);
     }
-    run->count = gw_hull_keep(hull, relaxed, run->pairs, run->count);
-    if (stairs != NULL && run->count > 0) {
-        run->count = gw_front_keep(stairs, limit, run->pairs, run->count);
-    }
-    return run->count > 0;
+    *promising = run->count > 0;
+    GW_TRY(gw_front_merge(front, run->pairs, run->count, &x->scratch, error));
+    return kind == GW_REAL && front->count > crowded * most
+               ? thin(x, most, other->hull, front, error)
+               : GW_OK;
 }
 
-/* What is left of the limit for one end, given the least that the other takes; none if there is no
- * other end. */
-static struct gw_front_pair room_beside(const struct gw_passes *x, const struct gw_front *hull,
-                                        double limit) {
-    if (hull->count == 0) {
-        return (struct gw_front_pair){-INFINITY, -INFINITY};
-    }
-    double relaxed = limit * (1 + slack(x));
-    return (struct gw_front_pair){relaxed - hull->pairs[0].first,
-                                  relaxed - hull->pairs[hull->count - 1].second};
-}
-
-enum gw_status gw_pass_forward(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                               double limit, double *bound, struct gw_error *error) {
+enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
+                               struct gw_error *error) {
     static const struct gw_front_pair start = {0, 0};
-    struct gw_front *fronts = x->forward[kind];
+    struct gw_front *fronts = x->forward[GW_REAL];
     for (size_t p = 0; p <= x->tensors; p++) {
         fronts[p].count = 0;
     }
     GW_TRY(gw_front_merge(&fronts[0], &start, 1, &x->scratch, error));
-    gw_arcs_begin_pass(&x->arcs, kind != GW_REAL);
-    *bound = 0;
-    for (size_t p = 0; p < x->tensors; p++) {
-        if (x->work > x->most_work) {
-            return GW_OK;
-        }
+    gw_arcs_begin_pass(&x->arcs, false);
+    for (size_t p = 0; p < x->tensors && !gw_passes_are_spent(x); p++) {
         struct gw_front *before = &fronts[p];
         struct gw_arc *row = NULL;
         size_t count = 0;
-        size_t kept = 0;
         if (before->count > 0) {
-            GW_TRY(reduce(x, kind, most, &x->backward[GW_HULL][p], limit, before, error));
+            GW_TRY(reduce(x, GW_REAL, most, &x->backward[GW_HULL][p], before, error));
             GW_TRY(gw_front_reserve(&x->run, before->count + 1, error));
             struct gw_front_pair least = {before->pairs[0].first,
                                           before->pairs[before->count - 1].second};
-            count = gw_arcs_row(&x->arcs, p, least, limit * (1 + slack(x)), &row);
+            count = gw_arcs_row(&x->arcs, p, least, limit * (1 + gw_passes_slack(x)), &row);
         }
         for (size_t i = 0; i < count; i++) {
             size_t q = row[i].to;
-            go_forward(before, x->arcs.ready[q] + row[i].compress, &row[i], kind == GW_HULL,
-                       room_beside(x, &x->backward[GW_HULL][q], limit), &x->run);
-            if (x->run.count > 0 &&
-                is_promising(x, kind, &x->backward[GW_HULL][q],
-                             x->stairs_ahead ? &x->backward[GW_STAIR][q] : NULL, limit)) {
-                GW_TRY(merge(x, kind, &fronts[q], error));
-                if (kind != GW_REAL) {
-                    row[kept++] = row[i];
-                }
-            }
+            struct opposite ahead = know(x, &x->backward[GW_HULL][q],
+                                         x->stairs_known ? &x->backward[GW_STAIR][q] : NULL, limit);
+            bool promising = false;
+            go_forward(before, x->arcs.ready[q] + row[i].compress, &row[i], room_beside(&ahead),
+                       &x->run);
+            GW_TRY(unite(x, GW_REAL, most, &ahead, &fronts[q], &promising, error));
         }
         x->work += (double)(before->count * count);
-        GW_TRY(gw_arcs_keep(&x->arcs, p, row, kept, error));
     }
-    gw_arcs_end_pass(&x->arcs);
-    struct gw_front *end = &fronts[x->tensors];
-    x->stairs_behind = x->stairs_behind || kind == GW_STAIR;
-    *bound = end->count > 0 ? end->pairs[end->count - 1].second : INFINITY;
-    *bound *= kind == GW_HULL ? 1 - slack(x) : 1;
+    gw_passes_end(x);
     return GW_OK;
 }
 
@@ -222,48 +185,36 @@ enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, si
     struct gw_front *fronts = x->backward[kind];
     fronts[x->tensors].count = 0;
     GW_TRY(gw_front_merge(&fronts[x->tensors], &end, 1, &x->scratch, error));
-    gw_arcs_begin_pass(&x->arcs, kind != GW_REAL);
-    *bound = 0;
-    for (size_t p = x->tensors; p-- > 0;) {
-        if (x->work > x->most_work) {
-            return GW_OK;
-        }
-        const struct gw_front *behind = &x->forward[GW_HULL][p];
-        const struct gw_front *stairs = x->stairs_behind ? &x->forward[GW_STAIR][p] : NULL;
+    gw_arcs_begin_pass(&x->arcs, kind == GW_STAIR);
+    for (size_t p = x->tensors; p-- > 0 && !gw_passes_are_spent(x);) {
+        struct opposite behind = know(x, &x->forward[GW_HULL][p], NULL, limit);
+        struct gw_front_pair room = room_beside(&behind);
         struct gw_arc *row = NULL;
         size_t count = 0;
         size_t kept = 0;
-        struct gw_front_pair room = room_beside(x, behind, limit);
         fronts[p].count = 0;
-        if (behind->count > 0) {
-            struct gw_front_pair least = {behind->pairs[0].first,
-                                          behind->pairs[behind->count - 1].second};
-            count = gw_arcs_row(&x->arcs, p, least, limit * (1 + slack(x)), &row);
+        if (behind.hull->count > 0) {
+            struct gw_front_pair least = {behind.hull->pairs[0].first,
+                                          behind.hull->pairs[behind.hull->count - 1].second};
+            count = gw_arcs_row(&x->arcs, p, least, behind.relaxed, &row);
         }
         for (size_t i = 0; i < count; i++) {
             const struct gw_front *after = &fronts[row[i].to];
-            if (after->count == 0) {
-                continue;
-            }
+            bool promising = false;
             GW_TRY(gw_front_reserve(&x->run, after->count + 1, error));
-            go_backward(after, x->arcs.ready[row[i].to], &row[i], kind == GW_HULL, room, &x->run);
-            x->work += (double)after->count;
-            if (x->run.count > 0 && is_promising(x, kind, behind, stairs, limit)) {
-                GW_TRY(merge(x, kind, &fronts[p], error));
-                if (kind != GW_REAL) {
-                    row[kept++] = row[i];
-                }
+            go_backward(after, x->arcs.ready[row[i].to], &row[i], room, &x->run);
+            GW_TRY(unite(x, kind, most, &behind, &fronts[p], &promising, error));
+            if (promising && kind == GW_STAIR) {
+                row[kept++] = row[i];
             }
+            x->work += (double)after->count;
         }
-        if (fronts[p].count > 0) {
-            GW_TRY(reduce(x, kind, most, behind, limit, &fronts[p], error));
-        }
+        GW_TRY(reduce(x, kind, most, behind.hull, &fronts[p], error));
         GW_TRY(gw_arcs_keep(&x->arcs, p, row, kept, error));
     }
-    gw_arcs_end_pass(&x->arcs);
-    x->stairs_ahead = x->stairs_ahead || kind == GW_STAIR;
-    *bound = kind == GW_HULL ? gw_hull_complete(&fronts[0], 0, 0) * (1 - slack(x))
-                             : gw_front_complete(&fronts[0], 0, 0);
+    gw_passes_end(x);
+    x->stairs_known = x->stairs_known || kind == GW_STAIR;
+    *bound = gw_passes_are_spent(x) ? 0 : gw_front_complete(&fronts[0], 0, 0);
     return GW_OK;
 }
 
@@ -338,17 +289,17 @@ static enum gw_status promise_the_least(struct gw_passes *x, struct gw_error *er
         struct gw_front_pair pair = {
             p < x->tensors ? arcs->ready[x->tensors] + arcs->rest_compress[p] + last : -INFINITY,
             arcs->rest_exchange[p]};
-        GW_TRY(gw_hull_merge(&x->backward[GW_HULL][p], &pair, 1, &x->scratch, error));
+        GW_TRY(gw_front_merge(&x->backward[GW_HULL][p], &pair, 1, &x->scratch, error));
     }
     return GW_OK;
 }
 
 enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *planning,
-                              double most_s, double most_work, struct gw_error *error) {
+                              double known_s, double most_work, struct gw_error *error) {
     size_t count = planning->model->tensor_count;
     *x = (struct gw_passes){.tensors = count, .most_work = most_work};
     bool complete = true;
-    for (int kind = 0; kind < gw_front_kinds; kind++) {
+    for (int kind = 0; kind < GW_FRONT_KINDS; kind++) {
         x->forward[kind] = calloc(count + 1, sizeof *x->forward[kind]);
         x->backward[kind] = calloc(count + 1, sizeof *x->backward[kind]);
         complete = complete && x->forward[kind] != NULL && x->backward[kind] != NULL;
@@ -357,12 +308,12 @@ enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *pla
     if (!complete) {
         return gw_fail_memory(error, "planning");
     }
-    GW_TRY(gw_arcs_open(&x->arcs, planning, most_s, error));
+    GW_TRY(gw_arcs_open(&x->arcs, planning, known_s, error));
     return promise_the_least(x, error);
 }
 
 double gw_passes_least(const struct gw_passes *x) {
-    return gw_hull_complete(&x->backward[GW_HULL][0], 0, 0) * (1 - slack(x));
+    return gw_hull_complete(&x->backward[GW_HULL][0], 0, 0) * (1 - gw_passes_slack(x));
 }
 
 void gw_passes_forget(struct gw_passes *x, enum gw_front_kind kind) {
@@ -382,7 +333,7 @@ static void free_fronts(struct gw_front *fronts, size_t count) {
 }
 
 void gw_passes_close(struct gw_passes *x) {
-    for (int kind = 0; kind < gw_front_kinds; kind++) {
+    for (int kind = 0; kind < GW_FRONT_KINDS; kind++) {
         free_fronts(x->forward[kind], x->tensors + 1);
         free_fronts(x->backward[kind], x->tensors + 1);
     }

@@ -10,42 +10,62 @@
 #include "planner/front.h"
 
 enum gw_front_kind {
-    GW_HULL,  /* convex, promises too much: quick, never exact */
+    GW_HULL,  /* convex, promises too much: quick, never exact (lines.h) */
     GW_STAIR, /* promises too much only where it had to be squeezed */
     GW_REAL,  /* promises too little where it had to be thinned: what it promises, a plan keeps */
-    gw_front_kinds
+    GW_FRONT_KINDS
 };
 
 struct gw_passes {
     struct gw_arcs arcs;
     size_t tensors;
-    struct gw_front *forward[gw_front_kinds];  /* [kind][tensors + 1] */
-    struct gw_front *backward[gw_front_kinds]; /* [kind][tensors + 1] */
-    double guess[gw_front_kinds];              /* see gw_front_squeeze */
+    struct gw_front *forward[GW_FRONT_KINDS];  /* [kind][tensors + 1]; no stairs */
+    struct gw_front *backward[GW_FRONT_KINDS]; /* [kind][tensors + 1] */
+    double guess[GW_FRONT_KINDS];              /* see gw_front_squeeze */
+    bool stairs_known;                         /* whether there are stairs yet */
     struct gw_front scratch;
     struct gw_front run; /* what came over one arc */
     size_t promised_capacity;
-    double *promised; /* by the opposite hull, for each pair of a front that is thinned */
-    bool stairs_ahead, stairs_behind; /* whether there are backward and forward stairs yet */
-    double work, most_work;           /* pairs that went over arcs so far, and may in all */
+    double *promised;       /* by the opposite hull, for each pair of a front that is thinned */
+    double work, most_work; /* pairs that went over arcs so far, and may in all */
 };
 
-/* Passes are undefined until opened; close them also if that fails. `most_s` as for gw_arcs_open.
+/* Passes are undefined until opened; close them also if that fails. `known_s` as for gw_arcs_open.
  */
 enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *planning,
-                              double most_s, double most_work, struct gw_error *error);
+                              double known_s, double most_work, struct gw_error *error);
 void gw_passes_close(struct gw_passes *x);
+
+/* Hulls have corners between whole steps; sums over them are rounded by less than this share. */
+static inline double gw_passes_slack(const struct gw_passes *x) {
+    return 1e-12 + 1e-15 * (double)x->tensors;
+}
+
+/* Whether passes have done all the work that they may; one that stops for it drops nothing more. */
+static inline bool gw_passes_are_spent(const struct gw_passes *x) {
+    return x->work > x->most_work;
+}
+
+/* Ends what gw_arcs_begin_pass began, if the pass got to its end. */
+static inline void gw_passes_end(struct gw_passes *x) {
+    if (!gw_passes_are_spent(x)) {
+        gw_arcs_end_pass(&x->arcs);
+    }
+}
 
 /* A time that no plan beats, before any pass. */
 double gw_passes_least(const struct gw_passes *x);
 
+/* Makes real forward fronts of at most `most` pairs, of what may take less than `limit`. */
+enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
+                               struct gw_error *error);
+
 /*
- * Looks for what takes less than `limit`, with at most `most` pairs in a front. No plan better
- * than that takes less than *bound, which is INFINITY if there is none, and 0 if it was too much
- * work to tell. A bound of GW_REAL says nothing.
+ * Makes stairs or real backward fronts of at most `most` pairs, of what may take less than `limit`;
+ * drops the arcs over which stairs find nothing. No plan that takes less than `limit` takes less
+ * than *bound: INFINITY if there is none, and 0 if it was too much work to tell. The bound of
+ * GW_REAL says nothing.
  */
-enum gw_status gw_pass_forward(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                               double limit, double *bound, struct gw_error *error);
 enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, size_t most,
                                 double limit, double *bound, struct gw_error *error);
 

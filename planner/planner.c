@@ -72,7 +72,7 @@ static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *pl
     char note[128];
     snprintf(note, sizeof note,
              "the search for the optimum was cut short: it is at most %.3g%% below this plan",
-             100 * (plan->iteration_s / plan->lower_bound_s - 1));
+             100 * (1 - plan->lower_bound_s / plan->iteration_s));
     return gw_plan_note(plan, note, error);
 }
 

@@ -53,8 +53,9 @@ struct gw_optimum {
 };
 
 /*
- * Of equally fast plans, the one with the fewest groups; see docs/optimal-merging.md for the method
- * and its cost. Plans that differ by less than 1e-11 of their time count as equally fast.
+ * Of equally fast plans, the one with the fewest groups, unless finding it is too much work; see
+ * docs/optimal-merging.md for the method and its cost. Plans that differ by less than 5e-15 of
+ * their time for each tensor count as equally fast.
  */
 enum gw_status gw_planner_optimum(const struct gw_planning *planning, struct gw_optimum *out,
                                   struct gw_error *error);

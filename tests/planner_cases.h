@@ -22,6 +22,7 @@ enum shape {
     shape_nlogn_startup,
     shape_rising_points,
     shape_any_points,
+    shape_steep_points,
     shape_count,
 };
 
@@ -42,10 +43,10 @@ static inline double power_between(struct gw_random *random, double low, double 
 }
 
 /*
- * Times at some sizes up to `largest`, where they are about
- * `scale_s`: rising and bent, or at random.
+ * Times at some sizes up to `largest`, where they are about `scale_s`: rising and bent, at random,
+ * or at random over many powers of ten.
  */
-static inline void make_points(struct gw_random *random, bool rising, double largest,
+static inline void make_points(struct gw_random *random, enum shape shape, double largest,
                                double scale_s, struct gw_curve_point *points,
                                struct gw_curve *out) {
     const double bends[] = {0.3, 1, 1.7};
@@ -53,7 +54,12 @@ static inline void make_points(struct gw_random *random, bool rising, double lar
     double bend = bends[gw_random_below(random, 3)];
     double size = power_between(random, 1, largest / 4);
     for (size_t i = 0; i < count; i++) {
-        double share = rising ? pow(size / largest, bend) : gw_random_uniform(random);
+        double share = gw_random_uniform(random);
+        if (shape == shape_rising_points) {
+            share = pow(size / largest, bend);
+        } else if (shape == shape_steep_points) {
+            share = power_between(random, 1e-6, 1e15);
+        }
         points[i] = (struct gw_curve_point){.size = size, .time_s = scale_s * share};
         size *= 1 + between(random, 0.1, 1.5);
     }
@@ -65,8 +71,8 @@ static inline void make_curve(struct gw_random *random, enum shape shape, double
     double startup_s = power_between(random, 1e-4, 0.3);
     double scale_s = power_between(random, 1e-3, 3);
     *out = (struct gw_curve){0};
-    if (shape == shape_rising_points || shape == shape_any_points) {
-        make_points(random, shape == shape_rising_points, largest, scale_s, points, out);
+    if (shape == shape_rising_points || shape == shape_any_points || shape == shape_steep_points) {
+        make_points(random, shape, largest, scale_s, points, out);
         return;
     }
     if (shape == shape_startup || shape == shape_straight || shape == shape_nlogn_startup) {

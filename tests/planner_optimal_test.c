@@ -281,6 +281,125 @@ static void extreme_inputs_are_planned(void **state) {
     }
 }
 
+/* Where merging costs nothing, in sums that have rounding. */
+static void what_costs_no_more_is_merged(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(6);
+    for (int trial = 0; trial < 2000; trial++) {
+        struct planning_case x;
+        struct gw_plan plan;
+        make_shaped_case(random, 1 + gw_random_below(random, usual_tensors), false, shape_slope,
+                         shape_free, &x);
+        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &plan, NULL), GW_OK);
+        if (plan.group_count != 1) {
+            fail_msg("trial %d: %zu groups of %zu tensors, where one takes no longer", trial,
+                     plan.group_count, x.model.tensor_count);
+        }
+        gw_plan_free(&plan);
+    }
+    gw_random_close(random);
+}
+
+/* A model of equal tensors, of which `burst` at a time are ready, every `period_s`. */
+static struct gw_tensor *make_bursts(size_t tensor_count, size_t burst, double period_s) {
+    struct gw_tensor *tensors = calloc(tensor_count, sizeof *tensors);
+    assert_non_null(tensors);
+    for (size_t p = 0; p < tensor_count; p++) {
+        tensors[tensor_count - 1 - p] =
+            (struct gw_tensor){.elements = 1000, .backward_s = p % burst == 0 ? period_s : 0};
+    }
+    return tensors;
+}
+
+/* What a plan of groups of so many tensors takes. */
+static double groups_of_some_s(const struct gw_planning *planning, size_t size) {
+    size_t tensor_count = planning->model->tensor_count;
+    size_t count = 0;
+    struct gw_group *groups = calloc(tensor_count, sizeof *groups);
+    assert_non_null(groups);
+    for (size_t end = tensor_count; end > 0;) {
+        size_t last = end > size ? end - size : 0;
+        groups[count++] = (struct gw_group){.first = end - 1, .last = last};
+        end = last;
+    }
+    double time_s = gw_planning_iteration_s(planning, groups, count);
+    free(groups);
+    return time_s;
+}
+
+/* A network that is just busy all the time: thousands of groups none of which may be late. */
+static void long_chains_are_exact(void **state) {
+    (void)state;
+    enum { tensor_count = 100000 };
+    struct gw_random *random = open_stream(7);
+    for (int trial = 0; trial < 20; trial++) {
+        size_t burst = 2 + gw_random_below(random, 3);
+        double alpha_s = power_between(random, 1e-3, 0.1);
+        double transfer_s = alpha_s * between(random, 0.05, 1.05);
+        double late = 0.3 * (double)burst * transfer_s * gw_random_uniform(random) / tensor_count;
+        struct gw_tensor *tensors =
+            make_bursts(tensor_count, burst, alpha_s + (double)burst * transfer_s - late);
+        struct gw_model model = {.name = "bursts",
+                                 .bytes_per_element = 4,
+                                 .tensor_count = tensor_count,
+                                 .tensors = tensors};
+        struct gw_curve exchange = {.fixed_s = alpha_s, .per_unit_s = transfer_s / 4000};
+        struct gw_planning planning = {
+            .model = &model, .workers = 4, .compressor = "none", .exchange = &exchange};
+        struct gw_optimum optimum;
+        assert_int_equal(gw_planner_optimum(&planning, &optimum, NULL), GW_OK);
+        assert_true(optimum.lower_bound_s == optimum.iteration_s);
+        for (size_t size = 1; size <= 8 * burst; size++) {
+            double time_s = groups_of_some_s(&planning, size);
+            if (optimum.iteration_s > time_s * (1 + 1e-11)) {
+                fail_msg("trial %d: %.17g, but groups of %zu take %.17g", trial,
+                         optimum.iteration_s, size, time_s);
+            }
+        }
+        gw_optimum_free(&optimum);
+        free(tensors);
+    }
+    gw_random_close(random);
+}
+
+/* With more tensors than are searched, the best of the other policies, and a note. */
+static void a_search_cut_short_says_so(void **state) {
+    (void)state;
+    enum { tensor_count = 50001 };
+    struct gw_tensor *tensors = make_bursts(tensor_count, 3, 2e-5);
+    struct gw_model model = {
+        .name = "bursts", .bytes_per_element = 4, .tensor_count = tensor_count, .tensors = tensors};
+    struct gw_curve compress = {.per_nlog2n_s = 2e-10};
+    struct gw_curve exchange = {.fixed_s = 1e-3, .per_unit_s = 1e-9};
+    struct gw_planning planning = {.model = &model,
+                                   .workers = 4,
+                                   .compressor = "topk",
+                                   .density = 0.01,
+                                   .compress = &compress,
+                                   .exchange = &exchange};
+    struct gw_optimum optimum;
+    struct gw_plan plan;
+    assert_int_equal(gw_planner_optimum(&planning, &optimum, NULL), GW_OK);
+    assert_true(optimum.lower_bound_s < optimum.iteration_s);
+    for (size_t i = 0; gw_policies[i] != NULL; i++) {
+        char text[64];
+        bool numbered = gw_policies[i]->argument != NULL;
+        snprintf(text, sizeof text, numbered ? "%s:%llu" : "%s", gw_policies[i]->name,
+                 (unsigned long long)gw_policies[i]->default_argument);
+        assert_int_equal(gw_planner_plan_beside(&planning, text, &optimum, &plan, NULL), GW_OK);
+        assert_true(plan.iteration_s >= optimum.iteration_s);
+        assert_true(plan.lower_bound_s == optimum.lower_bound_s);
+        assert_int_equal(plan.note_count, 1);
+        const char *says = strstr(plan.notes[0], "cut short: it is at most ");
+        assert_non_null(says);
+        double percent = strtod(says + strlen("cut short: it is at most "), NULL);
+        assert_true(near(percent, 100 * (1 - plan.lower_bound_s / plan.iteration_s), 0.01));
+        gw_plan_free(&plan);
+    }
+    gw_optimum_free(&optimum);
+    free(tensors);
+}
+
 int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
@@ -291,6 +410,9 @@ int main(void) {
         cmocka_unit_test(fronts_without_pruning_agree),
         cmocka_unit_test(the_greedy_choice_can_miss),
         cmocka_unit_test(extreme_inputs_are_planned),
+        cmocka_unit_test(what_costs_no_more_is_merged),
+        cmocka_unit_test(long_chains_are_exact),
+        cmocka_unit_test(a_search_cut_short_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
