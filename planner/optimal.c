@@ -34,7 +34,7 @@ struct search {
 
 /* ---- plans that are known ------------------------------------------------------------------ */
 
-/* Takes the plan with those marks, by tensor, if it takes less than *best_s. */
+/* Takes the plan with those marks, by tensor, if it takes less than *best_s or is the first. */
 static enum gw_status try_marks(const struct gw_planning *planning, bool *ends, bool *best,
                                 double *best_s, struct gw_error *error) {
     size_t tensor_count = planning->model->tensor_count;
@@ -46,7 +46,7 @@ static enum gw_status try_marks(const struct gw_planning *planning, bool *ends, 
     }
     double time_s = gw_planning_iteration_s(planning, groups, group_count);
     free(groups);
-    if (time_s < *best_s) {
+    if (time_s < *best_s || !best[0]) {
         *best_s = time_s;
         memcpy(best, ends, tensor_count * sizeof *best);
     }
@@ -88,7 +88,7 @@ static void try_plan(struct search *x) {
             from = to;
         }
     }
-    if (clock < x->best_time) {
+    if (clock < x->best_time || !x->best[x->tensors]) {
         x->best_time = clock;
         memcpy(x->best, x->trial, (x->tensors + 1) * sizeof *x->best);
     }
