@@ -21,7 +21,7 @@ struct compression {
     size_t elements, kept, position;
     double density;
     struct gw_workspace workspace;
-    struct gw_entry *entries;
+    struct gw_selection selection;
 };
 
 static enum gw_status run_compression(void *context, struct gw_error *error) {
@@ -31,9 +31,12 @@ static enum gw_status run_compression(void *context, struct gw_error *error) {
     }
     size_t part = compression->position;
     compression->position += compression->elements;
-    return gw_compress(compression->compressor, compression->gradient + part,
-                       compression->residual + part, compression->elements, compression->kept,
-                       &compression->workspace, compression->entries, error);
+    struct gw_task task = {.u = compression->residual + part,
+                           .gradient = compression->gradient + part,
+                           .n = compression->elements,
+                           .k = compression->kept,
+                           .workspace = &compression->workspace};
+    return gw_compress(compression->compressor, &task, &compression->selection, error);
 }
 
 static void prepare(void *context, size_t elements) {
@@ -92,17 +95,15 @@ enum gw_status gw_calibrate_compressors(struct gw_communicator *communicator,
                                         struct gw_error *error) {
     struct compression compression = {.pool_elements = 2 * calibration->max_elements,
                                       .density = calibration->density};
-    size_t most_kept = gw_elements_kept(calibration->max_elements, calibration->density);
     compression.gradient = malloc(compression.pool_elements * sizeof(float));
     compression.residual = malloc(compression.pool_elements * sizeof(float));
-    compression.entries = malloc(most_kept * sizeof *compression.entries);
     enum gw_status status =
-        compression.gradient == NULL || compression.residual == NULL || compression.entries == NULL
+        compression.gradient == NULL || compression.residual == NULL
             ? gw_fail_memory(error, "calibrating compressors")
             : calibrate_all(communicator, &compression, calibration, report, cluster, error);
     free(compression.gradient);
     free(compression.residual);
-    free(compression.entries);
+    gw_selection_free(&compression.selection);
     gw_workspace_free(&compression.workspace);
     return status;
 }

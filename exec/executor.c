@@ -186,6 +186,7 @@ void gw_executor_close(struct gw_executor *executor) {
     }
     gw_buffers_close(&executor->worker.buffers);
     gw_workspace_free(&executor->worker.workspace);
+    gw_selection_free(&executor->worker.selection);
     pthread_cond_destroy(&executor->all_done);
     pthread_mutex_destroy(&executor->mutex);
     free(executor->intervals);

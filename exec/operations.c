@@ -60,22 +60,41 @@ enum gw_status gw_operation_compress(struct gw_worker *worker, const struct gw_o
                                      struct gw_error *error) {
     const struct gw_slice *slice = &worker->schedule->groups[operation->group];
     struct gw_buffers *buffers = &worker->buffers;
-    return gw_compress(gw_compressor_find(operation->method), buffers->gradient + slice->first,
-                       buffers->residual + slice->first, slice->elements, slice->kept,
-                       &worker->workspace, buffers->sent + buffers->first_entry[operation->group],
-                       error);
+    struct gw_task task = {.u = buffers->residual + slice->first,
+                           .gradient = buffers->gradient + slice->first,
+                           .n = slice->elements,
+                           .k = slice->kept,
+                           .workspace = &worker->workspace};
+    GW_TRY(gw_compress(gw_compressor_find(operation->method), &task, &worker->selection, error));
+    memcpy(buffers->sent + buffers->first_entry[operation->group], worker->selection.entries,
+           worker->selection.count * sizeof *buffers->sent);
+    return GW_OK;
 }
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
+static enum gw_status check_compressor(const char *name, struct gw_error *error) {
+    const struct gw_compressor *compressor = gw_compressor_find(name);
+    if (compressor == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "execution: compressor %s: expected one that is built in "
+                       "(gradweave list compressors)",
+                       name);
+    }
+    if (!compressor->exact || compressor->common) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "execution: compressor %s: expected one that selects as many elements as it "
+                       "is asked for, others on each worker",
+                       name);
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_executor_check(const struct gw_schedule *schedule, struct gw_error *error) {
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
-        if (operation->kind == GW_COMPRESS && gw_compressor_find(operation->method) == NULL) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "execution: compressor %s: expected one that is built in "
-                           "(gradweave list compressors)",
-                           operation->method);
+        if (operation->kind == GW_COMPRESS) {
+            GW_TRY(check_compressor(operation->method, error));
         }
         if (operation->kind == GW_EXCHANGE && find_exchange(operation) == NULL) {
             return gw_fail(error, GW_BAD_INPUT,

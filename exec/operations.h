@@ -5,12 +5,16 @@
 #include "exec/buffers.h"
 #include "transport/transport.h"
 
-/* What operations work with. Only compression uses the scratch, so that streams do not share it. */
+/*
+ * What operations work with. Only compression uses the scratch and the selection, so that streams
+ * do not share them.
+ */
 struct gw_worker {
     const struct gw_schedule *schedule;
     struct gw_communicator *communicator;
     struct gw_buffers buffers;
     struct gw_workspace workspace;
+    struct gw_selection selection;
 };
 
 enum gw_status gw_operation_compress(struct gw_worker *worker, const struct gw_operation *operation,

@@ -21,29 +21,67 @@ struct gw_entry {
 /* dense[entry.index] += entry.value for every entry, in order. */
 void gw_scatter_add(const struct gw_entry *entries, size_t count, float *dense);
 
+/* Entries in ascending index order, owned; grows on demand: zero-initialise, then free. */
+struct gw_selection {
+    size_t count, capacity;
+    struct gw_entry *entries;
+};
+
+/* Room for `capacity` entries in all; keeps those that there are. */
+enum gw_status gw_selection_reserve(struct gw_selection *selection, size_t capacity,
+                                    struct gw_error *error);
+void gw_selection_free(struct gw_selection *selection);
+
 /* ---- compressors --------------------------------------------------------------------------- */
 
 /* Scratch memory that selections share and that grows on demand; zero-initialise, then free. */
 struct gw_workspace {
     size_t capacity;
-    void *memory;
+    void *memory; /* [capacity] bytes */
+    size_t sample_capacity;
+    float *sample;
+    size_t part_count;
+    struct gw_selection *parts; /* what each thread selected */
 };
 
 void gw_workspace_free(struct gw_workspace *workspace);
 
+/* One selection: what from, how much, by whom. */
+struct gw_task {
+    float *u;               /* [n]: the residual, to which ... */
+    const float *gradient;  /* ... this [n] is added first; NULL: nothing is */
+    size_t n, k;            /* 1 <= k <= n < 2^32; k are asked for */
+    size_t worker, workers; /* 0 and 0 are as 0 and 1 */
+    uint64_t seed, iteration;
+    double threshold;     /* of hard-threshold: |u| from which elements travel */
+    const size_t *layers; /* [layer_count] elements each, n in all; NULL: one layer */
+    size_t layer_count;
+    void *state;    /* of the compressor, for this part of the gradient; NULL if it has none */
+    size_t threads; /* that share the work; what is selected does not depend on it; 0 is as 1 */
+    struct gw_workspace *workspace;
+};
+
 /*
- * Selects from u[0..n), 1 <= k <= n < 2^32, into `entries` (room for k) in ascending index order.
- * GW_BAD_INPUT if u holds a NaN; infinities and denormals are ordinary values.
+ * Adds the gradient to u, then selects from u. GW_BAD_INPUT if a NaN is met, which only a
+ * compressor that looks at less than all of u can miss; infinities and denormals are ordinary
+ * values.
  */
-typedef enum gw_status gw_select(const float *u, size_t n, size_t k, struct gw_workspace *workspace,
-                                 struct gw_entry *entries, struct gw_error *error);
+typedef enum gw_status gw_select(const struct gw_task *task, struct gw_selection *out,
+                                 struct gw_error *error);
 
 struct gw_compressor {
     const char *name;  /* as in `--compressor` and in cluster files */
     const char *title; /* one line for a person */
     const char *paper;
+    bool exact;  /* selects just k, no matter what u is */
+    bool common; /* selects the same indices on all workers, so that only values travel */
     gw_select *select;
     gw_select *reference; /* the obvious version that tests compare with */
+    /* A state that lives across iterations, for tasks like this one; NULL: it has none. */
+    enum gw_status (*open)(const struct gw_task *task, void **state, struct gw_error *error);
+    void (*close)(void *state);
+    /* Told after each iteration how many elements each worker selected: counts [workers]. */
+    void (*observe)(void *state, const size_t *counts);
 };
 
 /* All compressors, ended by NULL; and one by name (NULL if there is none). */
@@ -53,19 +91,26 @@ const struct gw_compressor *gw_compressor_find(const char *name);
 /* ---- compression with memory --------------------------------------------------------------- */
 
 /*
- * One step of error feedback over n elements: residual += gradient; select k of the residual into
- * `entries`; clear in the residual what was selected. Nothing is lost: what is sent plus what stays
- * is, element by element and bit for bit, what was accumulated.
+ * One step of error feedback: u += gradient; a selection from u; what was selected is cleared in u.
+ * Nothing is lost: what is sent plus what stays is, element by element and bit for bit, what was
+ * accumulated.
  */
-enum gw_status gw_compress(const struct gw_compressor *compressor, const float *gradient,
-                           float *residual, size_t n, size_t k, struct gw_workspace *workspace,
-                           struct gw_entry *entries, struct gw_error *error);
+enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
+                           struct gw_selection *out, struct gw_error *error);
 
 /* ---- gradients to work on ------------------------------------------------------------------ */
 
 /* Fills values[0..n) with normal draws of mean 0: bell-shaped, as gradients are. */
 enum gw_status gw_gradient_fill(float *values, size_t n, double sigma, uint64_t seed,
                                 uint64_t stream, struct gw_error *error);
+
+/* ---- instruction sets ---------------------------------------------------------------------- */
+
+/* The sum of |u|: one pass over memory, which other passes are compared with. */
+float gw_read_pass(const float *u, size_t n);
+
+/* "avx512", "avx2" or "portable": what selections use here. */
+const char *gw_instruction_set(void);
 
 /* ---- devices ------------------------------------------------------------------------------- */
 

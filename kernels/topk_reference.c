@@ -1,10 +1,10 @@
 /* Top-k as one would define it: sort by |u|, take the first k. */
 #include "kernels/topk.h"
-#include "kernels/workspace.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "kernels/threshold.h"
 
 static int by_index(const void *left, const void *right) {
     uint32_t a = ((const struct gw_entry *)left)->index;
@@ -18,18 +18,15 @@ static int by_magnitude(const void *left, const void *right) {
     return a != b ? (a < b) - (a > b) : by_index(left, right);
 }
 
-enum gw_status gw_topk_reference(const float *u, size_t n, size_t k, struct gw_workspace *workspace,
-                                 struct gw_entry *entries, struct gw_error *error) {
-    GW_TRY(gw_workspace_reserve(workspace, n * sizeof(struct gw_entry), error));
-    struct gw_entry *all = workspace->memory;
-    for (size_t i = 0; i < n; i++) {
-        if (isnan(u[i])) {
-            return gw_topk_fail_nan(i, n, error);
-        }
-        all[i] = (struct gw_entry){.value = u[i], .index = (uint32_t)i};
-    }
-    qsort(all, n, sizeof *all, by_magnitude);
-    memcpy(entries, all, k * sizeof *all);
-    qsort(entries, k, sizeof *entries, by_index);
+void gw_topk_keep_reference(struct gw_selection *selection, size_t k) {
+    qsort(selection->entries, selection->count, sizeof *selection->entries, by_magnitude);
+    selection->count = k < selection->count ? k : selection->count;
+    qsort(selection->entries, selection->count, sizeof *selection->entries, by_index);
+}
+
+enum gw_status gw_topk_reference(const struct gw_task *task, struct gw_selection *out,
+                                 struct gw_error *error) {
+    GW_TRY(gw_threshold_select_reference(task, 0, true, out, error));
+    gw_topk_keep_reference(out, task->k);
     return GW_OK;
 }

@@ -107,16 +107,51 @@ struct gradweave_entry {
     uint32_t index;
 };
 
-/*
- * One step of error feedback: residual += gradient, both [n]; the k elements of largest magnitude
- * (ties: the lower index) go to `entries` [k] in ascending index order and are cleared in the
- * residual. What is sent plus what stays is bit for bit what was accumulated. `compressor` is
- * "topk". 1 <= k <= n < 2^32; a NaN is bad input, but one that shows only in the sum: when it is
- * refused, the residual has already been changed.
- */
+/* The name of compressor number i, counted from 0; NULL behind the last. */
+GRADWEAVE_API const char *gradweave_compressor_name(size_t i);
+
+/* How one tensor, or a group of merged ones, is compressed on one worker; unused members are 0. */
+struct gradweave_compression {
+    const char *compressor; /* "topk" and so on: gradweave_compressor_name() */
+    size_t elements, kept;  /* 1 <= kept <= elements < 2^32; approximate ones select about `kept` */
+    size_t worker, workers; /* worker < workers; 0 and 0 are as 0 and 1 */
+    uint64_t seed;          /* the same on all workers */
+    double threshold;       /* of "hard-threshold", in units of the gradient */
+    const size_t *layers;   /* [layer_count]: elements of each merged tensor; NULL: one tensor */
+    size_t layer_count;
+    size_t threads; /* that share the work; 0 is as 1; what is selected does not depend on it */
+};
+
+/* Holds what the compressor keeps from one iteration to the next. */
+struct gradweave_compressor;
+
+/* *out is closed with gradweave_compressor_close(). */
 GRADWEAVE_API enum gradweave_status
-gradweave_compress(const char *compressor, const float *gradient, float *residual, size_t n,
-                   size_t k, struct gradweave_entry *entries, struct gradweave_error *error);
+gradweave_compressor_open(const struct gradweave_compression *compression,
+                          struct gradweave_compressor **out, struct gradweave_error *error);
+
+/*
+ * One step of error feedback, the next iteration: residual += gradient, both [elements]; what is
+ * selected goes to *entries, *count of them in ascending index order, which live until the next
+ * call, and is cleared in the residual. What is sent plus what stays is bit for bit what was
+ * accumulated. A NaN in the sum is bad input: when it is refused, the residual has already been
+ * changed.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_compress(struct gradweave_compressor *compressor,
+                                                       const float *gradient, float *residual,
+                                                       const struct gradweave_entry **entries,
+                                                       size_t *count,
+                                                       struct gradweave_error *error);
+
+/*
+ * Tells a compressor that adapts ("exdyna") how many elements each worker selected in the last
+ * iteration: counts [workers], the same on all workers. Others ignore it.
+ */
+GRADWEAVE_API void gradweave_compressor_observe(struct gradweave_compressor *compressor,
+                                                const size_t *counts);
+
+/* NULL is allowed. */
+GRADWEAVE_API void gradweave_compressor_close(struct gradweave_compressor *compressor);
 
 #ifdef __cplusplus
 }

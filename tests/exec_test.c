@@ -107,18 +107,18 @@ static void reference_sends(const struct rank *rank, const float *gradient, floa
             memcpy(out + slice->first, gradient + slice->first, slice->elements * sizeof *out);
         } else if (operation->kind == GW_COMPRESS) {
             struct gw_workspace workspace = {0};
-            struct gw_entry *entries = calloc(slice->kept, sizeof *entries);
-            float *u = residual + slice->first;
-            for (size_t e = 0; e < slice->elements; e++) {
-                u[e] += gradient[slice->first + e];
+            struct gw_selection selection = {0};
+            struct gw_task task = {.u = residual + slice->first,
+                                   .gradient = gradient + slice->first,
+                                   .n = slice->elements,
+                                   .k = slice->kept,
+                                   .workspace = &workspace};
+            (void)gw_compressor_find(operation->method)->reference(&task, &selection, NULL);
+            for (size_t e = 0; e < selection.count; e++) {
+                out[slice->first + selection.entries[e].index] = selection.entries[e].value;
+                task.u[selection.entries[e].index] = 0;
             }
-            (void)gw_compressor_find(operation->method)
-                ->reference(u, slice->elements, slice->kept, &workspace, entries, NULL);
-            for (size_t e = 0; e < slice->kept; e++) {
-                out[slice->first + entries[e].index] = entries[e].value;
-                u[entries[e].index] = 0;
-            }
-            free(entries);
+            gw_selection_free(&selection);
             gw_workspace_free(&workspace);
         }
     }

@@ -36,25 +36,42 @@ static void nothing_is_lost(void **state) {
     (void)state;
     enum { N = 20011, K = 200, ITERATIONS = 100 };
     struct gw_workspace workspace = {0};
+    struct gw_selection selection = {0};
     float *gradient = allocate(N, sizeof *gradient);
     float *accumulated = allocate(N, sizeof *accumulated);
-    struct gw_entry entries[K];
     for (size_t c = 0; gw_compressors[c] != NULL; c++) {
+        const struct gw_compressor *compressor = gw_compressors[c];
         float *residual = allocate(N, sizeof *residual);
-        for (uint64_t t = 0; t < ITERATIONS; t++) {
-            assert_int_equal(gw_gradient_fill(gradient, N, 0.01, seed, 100 + t, NULL), GW_OK);
+        struct gw_task task = {.u = residual,
+                               .gradient = gradient,
+                               .n = N,
+                               .k = K,
+                               .seed = seed,
+                               .threshold = 0.05,
+                               .workspace = &workspace};
+        if (compressor->open != NULL) {
+            assert_int_equal(compressor->open(&task, &task.state, NULL), GW_OK);
+        }
+        for (; task.iteration < ITERATIONS; task.iteration++) {
+            assert_int_equal(gw_gradient_fill(gradient, N, 0.01, seed, 100 + task.iteration, NULL),
+                             GW_OK);
             for (size_t i = 0; i < N; i++) {
                 accumulated[i] = residual[i] + gradient[i];
             }
-            assert_int_equal(
-                gw_compress(gw_compressors[c], gradient, residual, N, K, &workspace, entries, NULL),
-                GW_OK);
-            check_conserved(accumulated, residual, N, entries, K);
+            assert_int_equal(gw_compress(compressor, &task, &selection, NULL), GW_OK);
+            check_conserved(accumulated, residual, N, selection.entries, selection.count);
+            if (compressor->observe != NULL) {
+                compressor->observe(task.state, &selection.count);
+            }
+        }
+        if (compressor->close != NULL) {
+            compressor->close(task.state);
         }
         free(residual);
     }
     free(gradient);
     free(accumulated);
+    gw_selection_free(&selection);
     gw_workspace_free(&workspace);
 }
 
@@ -78,29 +95,31 @@ static void scatter_add_undoes_a_compression(void **state) {
     enum { N = 1000, K = 100 };
     float gradient[N];
     float residual[N] = {0};
-    struct gw_entry entries[K];
     struct gw_workspace workspace = {0};
+    struct gw_selection selection = {0};
+    struct gw_task task = {
+        .u = residual, .gradient = gradient, .n = N, .k = K, .workspace = &workspace};
     assert_int_equal(gw_gradient_fill(gradient, N, 1, seed, 7, NULL), GW_OK);
-    assert_int_equal(
-        gw_compress(&gw_compressor_topk, gradient, residual, N, K, &workspace, entries, NULL),
-        GW_OK);
+    assert_int_equal(gw_compress(&gw_compressor_topk, &task, &selection, NULL), GW_OK);
     assert_memory_not_equal(residual, gradient, sizeof gradient);
-    gw_scatter_add(entries, K, residual);
+    gw_scatter_add(selection.entries, selection.count, residual);
     assert_memory_equal(residual, gradient, sizeof gradient);
+    gw_selection_free(&selection);
     gw_workspace_free(&workspace);
 }
 
-static void nan_in_the_memory_is_bad_input(void **state) {
+static void nan_in_the_sum_is_bad_input(void **state) {
     (void)state;
     float residual[] = {1, 2, INFINITY, 4};
     const float gradient[] = {1, 1, -INFINITY, 1};
     struct gw_workspace workspace = {0};
-    struct gw_entry entries[2];
+    struct gw_selection selection = {0};
     struct gw_error error = {0};
-    assert_int_equal(
-        gw_compress(&gw_compressor_topk, gradient, residual, 4, 2, &workspace, entries, &error),
-        GW_BAD_INPUT);
+    struct gw_task task = {
+        .u = residual, .gradient = gradient, .n = 4, .k = 2, .workspace = &workspace};
+    assert_int_equal(gw_compress(&gw_compressor_topk, &task, &selection, &error), GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "element 2 of 4"));
+    gw_selection_free(&selection);
     gw_workspace_free(&workspace);
 }
 
@@ -150,7 +169,7 @@ static void gradients_follow_from_seed_and_stream(void **state) {
 int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nan_in_the_memory_is_bad_input),
+        cmocka_unit_test(nan_in_the_sum_is_bad_input),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(scatter_add_adds_in_order),
         cmocka_unit_test(scatter_add_undoes_a_compression),

@@ -165,26 +165,107 @@ static void compresses_with_memory(void **state) {
     (void)state;
     static const float gradient[] = {0.5f, -3, 1, 2, -2};
     float residual[5] = {0, 0, 1.5f, 0, 0};
-    struct gradweave_entry entries[2];
-    assert_int_equal(gradweave_compress("topk", gradient, residual, 5, 2, entries, NULL),
-                     GRADWEAVE_OK);
-    assert_int_equal(entries[0].index, 1);
-    assert_true(entries[0].value == -3);
-    assert_int_equal(entries[1].index, 2);
-    assert_true(entries[1].value == 2.5f);
-    static const float left[] = {0.5f, 0, 0, 2, -2};
-    assert_memory_equal(residual, left, sizeof left);
+    const struct gradweave_compression two_of_five = {
+        .compressor = "topk", .elements = 5, .kept = 2};
+    struct gradweave_compressor *topk = NULL;
+    const struct gradweave_entry *entries;
+    size_t count;
+    assert_int_equal(gradweave_compressor_open(&two_of_five, &topk, NULL), GRADWEAVE_OK);
+    for (int round = 0; round < 2; round++) {
+        memcpy(residual, (float[]){0, 0, 1.5f, 0, 0}, sizeof residual);
+        assert_int_equal(gradweave_compress(topk, gradient, residual, &entries, &count, NULL),
+                         GRADWEAVE_OK);
+        assert_int_equal(count, 2);
+        assert_int_equal(entries[0].index, 1);
+        assert_true(entries[0].value == -3);
+        assert_int_equal(entries[1].index, 2);
+        assert_true(entries[1].value == 2.5f);
+        static const float left[] = {0.5f, 0, 0, 2, -2};
+        assert_memory_equal(residual, left, sizeof left);
+        gradweave_compressor_observe(topk, &count);
+    }
+    static const float broken[] = {0.5f, NAN, 0, 0, 0};
     struct gradweave_error error;
-    assert_int_equal(gradweave_compress("topk", gradient, residual, 5, 6, entries, &error),
+    assert_int_equal(gradweave_compress(topk, broken, residual, &entries, &count, &error),
                      GRADWEAVE_BAD_INPUT);
-    assert_int_equal(gradweave_compress("magic", gradient, residual, 5, 2, entries, &error),
-                     GRADWEAVE_BAD_INPUT);
-    assert_string_equal(error.message, "compressor: expected \"topk\", got \"magic\"");
-    static const float broken[] = {0.5f, NAN};
-    float changed[2] = {1, 0};
-    assert_int_equal(gradweave_compress("topk", broken, changed, 2, 1, entries, NULL),
-                     GRADWEAVE_BAD_INPUT);
-    assert_true(changed[0] == 1.5f);
+    assert_string_equal(error.message, "element 1 of 5: expected a number or an infinity, got NaN");
+    gradweave_compressor_close(topk);
+    gradweave_compressor_close(NULL);
+}
+
+/* Every compressor goes through the library, with all it may want, over some iterations. */
+static void compresses_with_every_compressor(void **state) {
+    (void)state;
+    enum { N = 5000, K = 50 };
+    static const size_t layers[] = {1000, 1, 2999, 1000};
+    static float gradient[N], residual[N], sum[N];
+    for (size_t c = 0; gradweave_compressor_name(c) != NULL; c++) {
+        const struct gradweave_compression compression = {.compressor =
+                                                              gradweave_compressor_name(c),
+                                                          .elements = N,
+                                                          .kept = K,
+                                                          .worker = 1,
+                                                          .workers = 3,
+                                                          .threshold = 0.9,
+                                                          .layers = layers,
+                                                          .layer_count = 4,
+                                                          .threads = 2};
+        struct gradweave_compressor *compressor = NULL;
+        assert_int_equal(gradweave_compressor_open(&compression, &compressor, NULL), GRADWEAVE_OK);
+        memset(residual, 0, sizeof residual);
+        for (size_t t = 0; t < 10; t++) {
+            const struct gradweave_entry *entries;
+            size_t count;
+            for (size_t i = 0; i < N; i++) {
+                gradient[i] = (float)((i * 7919 + t * 31) % N) / N;
+                sum[i] = residual[i] + gradient[i];
+            }
+            assert_int_equal(
+                gradweave_compress(compressor, gradient, residual, &entries, &count, NULL),
+                GRADWEAVE_OK);
+            for (size_t i = 0; i < count; i++) {
+                assert_true(residual[entries[i].index] == 0);
+                residual[entries[i].index] = entries[i].value;
+            }
+            assert_memory_equal(residual, sum, sizeof sum);
+            for (size_t i = 0; i < count; i++) {
+                residual[entries[i].index] = 0;
+            }
+            gradweave_compressor_observe(compressor, (const size_t[]){count, count, count});
+        }
+        gradweave_compressor_close(compressor);
+    }
+}
+
+static void refuses_compressions_that_make_no_sense(void **state) {
+    (void)state;
+    const struct gradweave_compression good = {.compressor = "topk", .elements = 5, .kept = 2};
+    struct gradweave_compression bad[7];
+    for (size_t i = 0; i < 7; i++) {
+        bad[i] = good;
+    }
+    bad[0].kept = 6;
+    bad[1].elements = 0;
+    bad[2].compressor = "magic";
+    bad[3].threshold = NAN;
+    bad[4].worker = 2;
+    bad[5].layers = (const size_t[]){2, 2};
+    bad[5].layer_count = 2;
+    bad[6].layers = (const size_t[]){2, SIZE_MAX};
+    bad[6].layer_count = 2;
+    static const char *const messages[] = {
+        "1 <= kept <= elements",     "1 <= kept <= elements", "got \"magic\"",
+        "threshold: expected",       "worker: expected",      "layers: expected 5 elements",
+        "layers[1]: expected 1 to 3"};
+    for (size_t i = 0; i < 7; i++) {
+        struct gradweave_error error;
+        struct gradweave_compressor *none = (void *)&error;
+        assert_int_equal(gradweave_compressor_open(&bad[i], &none, &error), GRADWEAVE_BAD_INPUT);
+        assert_null(none);
+        if (strstr(error.message, messages[i]) == NULL) {
+            fail_msg("expected \"%s\" in \"%s\"", messages[i], error.message);
+        }
+    }
 }
 
 int main(void) {
@@ -194,6 +275,8 @@ int main(void) {
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(refuses_points_that_make_no_sense),
         cmocka_unit_test(compresses_with_memory),
+        cmocka_unit_test(compresses_with_every_compressor),
+        cmocka_unit_test(refuses_compressions_that_make_no_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,14 @@
-#include "library/gradweave.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
+#include "library/finish.h"
 #include "planner/planner.h"
 
 const char *gradweave_version(void) {
     return GW_VERSION;
 }
-
-static enum gradweave_status finish(enum gw_status status, const struct gw_error *from,
-                                    struct gradweave_error *to) {
-    if (status != GW_OK && to != NULL) {
-        snprintf(to->message, sizeof to->message, "%s", from->message);
-    }
-    return (enum gradweave_status)status;
-}
-
-/* ---- planning ------------------------------------------------------------------------------ */
 
 static bool is_time(double seconds) {
     return isfinite(seconds) && seconds >= 0;
@@ -187,7 +175,7 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
     struct gw_error failure = {0};
     enum gw_status status = check_input(network, costs, &failure);
     if (status != GW_OK) {
-        return finish(status, &failure, error);
+        return gw_library_finish(status, &failure, error);
     }
     struct inputs inputs = {0};
     struct gw_plan made = {0};
@@ -206,52 +194,5 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
         gw_plan_free(&made);
     }
     free_inputs(&inputs);
-    return finish(status, &failure, error);
-}
-
-/* ---- compression --------------------------------------------------------------------------- */
-
-static enum gw_status compress(const struct gw_compressor *compressor, const float *gradient,
-                               float *residual, size_t n, size_t k, struct gradweave_entry *entries,
-                               struct gw_error *error) {
-    struct gw_workspace workspace = {0};
-    struct gw_entry *selected = malloc(k * sizeof *selected);
-    enum gw_status status = selected == NULL ? gw_fail_memory(error, "compressing")
-                                             : gw_compress(compressor, gradient, residual, n, k,
-                                                           &workspace, selected, error);
-    for (size_t i = 0; i < k && status == GW_OK; i++) {
-        entries[i] =
-            (struct gradweave_entry){.value = selected[i].value, .index = selected[i].index};
-    }
-    free(selected);
-    gw_workspace_free(&workspace);
-    return status;
-}
-
-/* The message lists the compressors that there are. */
-static enum gw_status refuse_compressor(const char *name, struct gw_error *error) {
-    char names[256] = "";
-    for (size_t i = 0, used = 0; gw_compressors[i] != NULL && used < sizeof names; i++) {
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
-                                 i == 0 ? "" : " or ", gw_compressors[i]->name);
-    }
-    return gw_fail(error, GW_BAD_INPUT, "compressor: expected %s, got \"%s\"", names, name);
-}
-
-enum gradweave_status gradweave_compress(const char *compressor, const float *gradient,
-                                         float *residual, size_t n, size_t k,
-                                         struct gradweave_entry *entries,
-                                         struct gradweave_error *error) {
-    struct gw_error failure = {0};
-    const struct gw_compressor *found = gw_compressor_find(compressor);
-    enum gw_status status = GW_OK;
-    if (found == NULL) {
-        status = refuse_compressor(compressor, &failure);
-    } else if (n == 0 || n > UINT32_MAX || k == 0 || k > n) {
-        status = gw_fail(&failure, GW_BAD_INPUT,
-                         "n, k: expected 1 <= k <= n < 2^32, got n = %zu, k = %zu", n, k);
-    } else {
-        status = compress(found, gradient, residual, n, k, entries, &failure);
-    }
-    return finish(status, &failure, error);
+    return gw_library_finish(status, &failure, error);
 }

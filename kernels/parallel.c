@@ -1,0 +1,23 @@
+#include "kernels/parallel.h"
+
+#include <limits.h>
+
+void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
+                 void *context) {
+#ifdef _OPENMP
+    if (parts > 1 && threads > 1) {
+        size_t useful = threads < parts ? threads : parts;
+        int team = useful < INT_MAX ? (int)useful : INT_MAX;
+#pragma omp parallel for num_threads(team) schedule(dynamic)
+        for (size_t part = 0; part < parts; part++) {
+            work(part, context);
+        }
+        return;
+    }
+#else
+    (void)threads;
+#endif
+    for (size_t part = 0; part < parts; part++) {
+        work(part, context);
+    }
+}

@@ -1,0 +1,227 @@
+#include "kernels/scan.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2,popcnt,bmi")))
+
+static bool is_supported(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt") &&
+           __builtin_cpu_supports("bmi");
+}
+
+AVX2 static inline __m256 absolute(__m256 values) {
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), values);
+}
+
+AVX2 static float read(const float *u, size_t n) {
+    __m256 sums[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(),
+                      _mm256_setzero_ps()};
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        for (int j = 0; j < 4; j++) {
+            sums[j] = _mm256_add_ps(sums[j], absolute(_mm256_loadu_ps(u + i + 8 * j)));
+        }
+    }
+    float lanes[8];
+    _mm256_storeu_ps(
+        lanes, _mm256_add_ps(_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3])));
+    return lanes[0] + lanes[1] + lanes[2] + lanes[3] + lanes[4] + lanes[5] + lanes[6] + lanes[7] +
+           gw_scan_portable.read(u + i, n - i);
+}
+
+/* 8 elements of u, after what is to be added to them. */
+AVX2 static inline __m256 load(float *u, const float *gradient) {
+    __m256 values = _mm256_loadu_ps(u);
+    if (gradient != NULL) {
+        values = _mm256_add_ps(values, _mm256_loadu_ps(gradient));
+        _mm256_storeu_ps(u, values);
+    }
+    return values;
+}
+
+AVX2 static inline const float *at(const float *gradient, size_t i) {
+    return gradient == NULL ? NULL : gradient + i;
+}
+
+AVX2 static __m256i magnitudes_of(__m256 values) {
+    return _mm256_castps_si256(absolute(values));
+}
+
+AVX2 static int32_t largest_of(__m256i magnitudes) {
+    int32_t lanes[8];
+    int32_t largest = 0;
+    _mm256_storeu_si256((__m256i *)(void *)lanes, magnitudes);
+    for (int j = 0; j < 8; j++) {
+        largest = lanes[j] > largest ? lanes[j] : largest;
+    }
+    return largest;
+}
+
+AVX2 static int32_t add(float *u, const float *gradient, size_t n) {
+    __m256i magnitudes = _mm256_setzero_si256();
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        magnitudes = _mm256_max_epi32(magnitudes, magnitudes_of(load(u + i, gradient + i)));
+    }
+    int32_t largest = largest_of(magnitudes);
+    int32_t rest = gw_scan_portable.add(u + i, gradient + i, n - i);
+    return rest > largest ? rest : largest;
+}
+
+/* The four quarters of 16 elements, as doubles. */
+AVX2 static inline __m256d quarter_of(const __m256 *halves, int quarter) {
+    __m256 half = halves[quarter / 2];
+    return _mm256_cvtps_pd(quarter % 2 == 0 ? _mm256_castps256_ps128(half)
+                                            : _mm256_extractf128_ps(half, 1));
+}
+
+AVX2 static void moments(float *u, const float *gradient, size_t n, struct gw_moments *out) {
+    __m256d sum[4];
+    __m256d squares[4];
+    __m256i largest = _mm256_set1_epi32(out->largest);
+    for (int j = 0; j < 4; j++) {
+        sum[j] = _mm256_loadu_pd(out->sum + 4 * j);
+        squares[j] = _mm256_loadu_pd(out->squares + 4 * j);
+    }
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m256 halves[2] = {load(u + i, at(gradient, i)), load(u + i + 8, at(gradient, i + 8))};
+        largest = _mm256_max_epi32(largest, magnitudes_of(halves[0]));
+        largest = _mm256_max_epi32(largest, magnitudes_of(halves[1]));
+        for (int j = 0; j < 4; j++) {
+            __m256d wide = quarter_of(halves, j);
+            sum[j] = _mm256_add_pd(sum[j], wide);
+            squares[j] = _mm256_add_pd(squares[j], _mm256_mul_pd(wide, wide));
+        }
+    }
+    for (int j = 0; j < 4; j++) {
+        _mm256_storeu_pd(out->sum + 4 * j, sum[j]);
+        _mm256_storeu_pd(out->squares + 4 * j, squares[j]);
+    }
+    out->largest = largest_of(largest);
+    gw_scan_portable.moments(u + i, at(gradient, i), n - i, out);
+}
+
+AVX2 static void tail(float *u, const float *gradient, size_t n, int32_t magnitude,
+                      struct gw_tail *out) {
+    __m256d sizes[4];
+    __m256i below = _mm256_set1_epi32(magnitude - 1);
+    __m256i largest = _mm256_set1_epi32(out->largest);
+    for (int j = 0; j < 4; j++) {
+        sizes[j] = _mm256_loadu_pd(out->magnitudes + 4 * j);
+    }
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m256 halves[2];
+        for (int half = 0; half < 2; half++) {
+            __m256i all = magnitudes_of(load(u + i + 8 * half, at(gradient, i + 8 * (size_t)half)));
+            __m256i marks = _mm256_cmpgt_epi32(all, below);
+            __m256i reached = _mm256_and_si256(all, marks);
+            largest = _mm256_max_epi32(largest, reached);
+            halves[half] = _mm256_castsi256_ps(reached);
+            out->count +=
+                (size_t)_mm_popcnt_u32((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(marks)));
+        }
+        for (int j = 0; j < 4; j++) {
+            sizes[j] = _mm256_add_pd(sizes[j], quarter_of(halves, j));
+        }
+    }
+    for (int j = 0; j < 4; j++) {
+        _mm256_storeu_pd(out->magnitudes + 4 * j, sizes[j]);
+    }
+    out->largest = largest_of(largest);
+    gw_scan_portable.tail(u + i, at(gradient, i), n - i, magnitude, out);
+}
+
+/* Counters stay in registers, so that 5 thresholds cost one pass; `width` must be a constant.
+ */
+AVX2 __attribute__((always_inline)) static inline void
+count_some(const float *u, size_t n, const int32_t *magnitudes, size_t *counts, int width) {
+    __m256i below[5];
+    __m256i reached[5];
+    for (int j = 0; j < width; j++) {
+        below[j] = _mm256_set1_epi32(magnitudes[j] - 1);
+        reached[j] = _mm256_setzero_si256();
+    }
+    size_t whole = n - n % 8;
+    for (size_t i = 0; i < whole; i += 8) {
+        __m256i sizes = magnitudes_of(_mm256_loadu_ps(u + i));
+        for (int j = 0; j < width; j++) {
+            reached[j] = _mm256_sub_epi32(reached[j], _mm256_cmpgt_epi32(sizes, below[j]));
+        }
+    }
+    for (int j = 0; j < width; j++) {
+        int32_t lanes[8];
+        _mm256_storeu_si256((__m256i *)(void *)lanes, reached[j]);
+        for (int lane = 0; lane < 8; lane++) {
+            counts[j] += (size_t)lanes[lane];
+        }
+    }
+    gw_scan_portable.count(u + whole, n - whole, magnitudes, (size_t)width, counts);
+}
+
+AVX2 static void count(const float *u, size_t n, const int32_t *magnitudes, size_t wanted,
+                       size_t *counts) {
+    size_t done = 0;
+    for (; wanted - done >= 5; done += 5) {
+        count_some(u, n, magnitudes + done, counts + done, 5);
+    }
+    for (; done < wanted; done++) {
+        count_some(u, n, magnitudes + done, counts + done, 1);
+    }
+}
+
+/* A bit for each of 8 elements that is larger than `below` in magnitude. */
+AVX2 static inline uint32_t marks_of(__m256 values, __m256i below) {
+    __m256i marks = _mm256_cmpgt_epi32(magnitudes_of(values), below);
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(marks));
+}
+
+AVX2 static size_t collect(float *u, const float *gradient, size_t n, uint32_t first,
+                           int32_t magnitude, struct gw_entry *entries) {
+    struct gw_entry *next = entries;
+    __m256i below = _mm256_set1_epi32(magnitude - 1);
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        uint32_t marks = 0;
+        for (int j = 0; j < 4; j++) {
+            __m256 values = load(u + i + 8 * j, at(gradient, i + 8 * (size_t)j));
+            marks |= marks_of(values, below) << (8 * j);
+        }
+        for (; marks != 0; marks &= marks - 1) {
+            size_t place = i + (size_t)__builtin_ctz(marks);
+            *next++ = (struct gw_entry){.value = u[place], .index = first + (uint32_t)place};
+        }
+    }
+    next += gw_scan_portable.collect(u + i, at(gradient, i), n - i, first + (uint32_t)i, magnitude,
+                                     next);
+    return (size_t)(next - entries);
+}
+
+#else
+
+static bool is_supported(void) {
+    return false;
+}
+
+#define read NULL
+#define add NULL
+#define moments NULL
+#define tail NULL
+#define count NULL
+#define collect NULL
+
+#endif
+
+const struct gw_scan gw_scan_avx2 = {
+    .name = "avx2",
+    .is_supported = is_supported,
+    .read = read,
+    .add = add,
+    .moments = moments,
+    .tail = tail,
+    .count = count,
+    .collect = collect,
+};

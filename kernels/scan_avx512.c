@@ -1,0 +1,219 @@
+#include "kernels/scan.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,popcnt")))
+
+static bool is_supported(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+}
+
+/* Up to 16 elements, zeros behind them. */
+AVX512 static inline __mmask16 first_of(size_t n) {
+    return (__mmask16)(n >= 16 ? 0xffffu : (1u << n) - 1);
+}
+
+AVX512 static inline __m512i magnitudes_of(__m512 values) {
+    return _mm512_and_si512(_mm512_castps_si512(values), _mm512_set1_epi32(0x7fffffff));
+}
+
+AVX512 static float read(const float *u, size_t n) {
+    __m512 sums[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(),
+                      _mm512_setzero_ps()};
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        for (int j = 0; j < 4; j++) {
+            sums[j] = _mm512_add_ps(sums[j], _mm512_abs_ps(_mm512_loadu_ps(u + i + 16 * j)));
+        }
+    }
+    for (; i < n; i += 16) {
+        sums[0] =
+            _mm512_add_ps(sums[0], _mm512_abs_ps(_mm512_maskz_loadu_ps(first_of(n - i), u + i)));
+    }
+    return _mm512_reduce_add_ps(
+        _mm512_add_ps(_mm512_add_ps(sums[0], sums[1]), _mm512_add_ps(sums[2], sums[3])));
+}
+
+/* 16 elements of u, after what is to be added to them. */
+AVX512 static inline __m512 load(float *u, const float *gradient, __mmask16 here) {
+    __m512 values = _mm512_maskz_loadu_ps(here, u);
+    if (gradient != NULL) {
+        values = _mm512_add_ps(values, _mm512_maskz_loadu_ps(here, gradient));
+        _mm512_mask_storeu_ps(u, here, values);
+    }
+    return values;
+}
+
+AVX512 static inline const float *at(const float *gradient, size_t i) {
+    return gradient == NULL ? NULL : gradient + i;
+}
+
+AVX512 static int32_t add(float *u, const float *gradient, size_t n) {
+    __m512i largest = _mm512_setzero_si512();
+    for (size_t i = 0; i < n; i += 16) {
+        largest =
+            _mm512_max_epi32(largest, magnitudes_of(load(u + i, gradient + i, first_of(n - i))));
+    }
+    return _mm512_reduce_max_epi32(largest);
+}
+
+AVX512 static void moments(float *u, const float *gradient, size_t n, struct gw_moments *out) {
+    __m512d sum[2] = {_mm512_loadu_pd(out->sum), _mm512_loadu_pd(out->sum + 8)};
+    __m512d squares[2] = {_mm512_loadu_pd(out->squares), _mm512_loadu_pd(out->squares + 8)};
+    __m512i largest = _mm512_set1_epi32(out->largest);
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 values = load(u + i, at(gradient, i), first_of(n - i));
+        largest = _mm512_max_epi32(largest, magnitudes_of(values));
+        __m256 halves[2] = {_mm512_castps512_ps256(values), _mm512_extractf32x8_ps(values, 1)};
+        for (int half = 0; half < 2; half++) {
+            __m512d wide = _mm512_cvtps_pd(halves[half]);
+            sum[half] = _mm512_add_pd(sum[half], wide);
+            squares[half] = _mm512_add_pd(squares[half], _mm512_mul_pd(wide, wide));
+        }
+    }
+    for (int half = 0; half < 2; half++) {
+        _mm512_storeu_pd(out->sum + 8 * half, sum[half]);
+        _mm512_storeu_pd(out->squares + 8 * half, squares[half]);
+    }
+    out->largest = _mm512_reduce_max_epi32(largest);
+}
+
+AVX512 static void tail(float *u, const float *gradient, size_t n, int32_t magnitude,
+                        struct gw_tail *out) {
+    __m512d sizes[2] = {_mm512_loadu_pd(out->magnitudes), _mm512_loadu_pd(out->magnitudes + 8)};
+    __m512i least = _mm512_set1_epi32(magnitude);
+    __m512i largest = _mm512_set1_epi32(out->largest);
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 here = first_of(n - i);
+        __m512i all = magnitudes_of(load(u + i, at(gradient, i), here));
+        __mmask16 marked = _mm512_mask_cmpge_epi32_mask(here, all, least);
+        __m512i reached = _mm512_maskz_mov_epi32(marked, all);
+        __m512 large = _mm512_castsi512_ps(reached);
+        largest = _mm512_max_epi32(largest, reached);
+        out->count += (size_t)_mm_popcnt_u32(marked);
+        sizes[0] = _mm512_add_pd(sizes[0], _mm512_cvtps_pd(_mm512_castps512_ps256(large)));
+        sizes[1] = _mm512_add_pd(sizes[1], _mm512_cvtps_pd(_mm512_extractf32x8_ps(large, 1)));
+    }
+    _mm512_storeu_pd(out->magnitudes, sizes[0]);
+    _mm512_storeu_pd(out->magnitudes + 8, sizes[1]);
+    out->largest = _mm512_reduce_max_epi32(largest);
+}
+
+/* Counters stay in registers, so that 10 thresholds cost one pass; `width` must be a constant.
+ */
+AVX512 __attribute__((always_inline)) static inline void
+count_some(const float *u, size_t n, const int32_t *magnitudes, size_t *counts, int width) {
+    __m512i least[10];
+    __m512i reached[10];
+    for (int j = 0; j < width; j++) {
+        least[j] = _mm512_set1_epi32(magnitudes[j]);
+        reached[j] = _mm512_setzero_si512();
+    }
+    const __m512i one = _mm512_set1_epi32(1);
+    size_t whole = n - n % 16;
+    for (size_t i = 0; i < whole; i += 16) {
+        __m512i sizes = magnitudes_of(_mm512_loadu_ps(u + i));
+        for (int j = 0; j < width; j++) {
+            __mmask16 marked = _mm512_cmpge_epi32_mask(sizes, least[j]);
+            reached[j] = _mm512_mask_add_epi32(reached[j], marked, reached[j], one);
+        }
+    }
+    __mmask16 here = first_of(n - whole);
+    __m512i sizes = magnitudes_of(_mm512_maskz_loadu_ps(here, u + whole));
+    for (int j = 0; j < width; j++) {
+        __mmask16 marked = _mm512_mask_cmpge_epi32_mask(here, sizes, least[j]);
+        counts[j] += (size_t)_mm512_reduce_add_epi32(reached[j]) + (size_t)_mm_popcnt_u32(marked);
+    }
+}
+
+AVX512 static void count(const float *u, size_t n, const int32_t *magnitudes, size_t wanted,
+                         size_t *counts) {
+    size_t done = 0;
+    for (; wanted - done >= 10; done += 10) {
+        count_some(u, n, magnitudes + done, counts + done, 10);
+    }
+    for (; wanted - done >= 7; done += 7) {
+        count_some(u, n, magnitudes + done, counts + done, 7);
+    }
+    for (; done < wanted; done++) {
+        count_some(u, n, magnitudes + done, counts + done, 1);
+    }
+}
+
+/* Writes the marked elements behind each other; 8 entries at a time, of which the last are spare.
+ */
+AVX512 static inline struct gw_entry *write(struct gw_entry *next, __m512 values, uint32_t first,
+                                            __mmask16 marked) {
+    __m512i indices =
+        _mm512_add_epi32(_mm512_set1_epi32((int32_t)first),
+                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    __m512i bits = _mm512_castps_si512(values);
+    for (int half = 0; half < 2; half++) {
+        __m256i low = half == 0 ? _mm512_castsi512_si256(bits) : _mm512_extracti64x4_epi64(bits, 1);
+        __m256i high =
+            half == 0 ? _mm512_castsi512_si256(indices) : _mm512_extracti64x4_epi64(indices, 1);
+        __mmask8 mask = (__mmask8)(marked >> (8 * half));
+        __m512i pairs = _mm512_or_si512(_mm512_cvtepu32_epi64(low),
+                                        _mm512_slli_epi64(_mm512_cvtepu32_epi64(high), 32));
+        _mm512_storeu_si512(next, _mm512_maskz_compress_epi64(mask, pairs));
+        next += _mm_popcnt_u32(mask);
+    }
+    return next;
+}
+
+AVX512 static size_t collect(float *u, const float *gradient, size_t n, uint32_t first,
+                             int32_t magnitude, struct gw_entry *entries) {
+    struct gw_entry *next = entries;
+    __m512i least = _mm512_set1_epi32(magnitude);
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        __m512 values[4];
+        __mmask16 marks[4];
+        for (int j = 0; j < 4; j++) {
+            values[j] = load(u + i + 16 * j, at(gradient, i + 16 * (size_t)j), 0xffff);
+            marks[j] = _mm512_cmpge_epi32_mask(magnitudes_of(values[j]), least);
+        }
+        if ((marks[0] | marks[1] | marks[2] | marks[3]) == 0) {
+            continue;
+        }
+        for (int j = 0; j < 4; j++) {
+            next = write(next, values[j], first + (uint32_t)i + 16 * (uint32_t)j, marks[j]);
+        }
+    }
+    for (; i < n; i += 16) {
+        __mmask16 here = first_of(n - i);
+        __m512 values = load(u + i, at(gradient, i), here);
+        __mmask16 marked = _mm512_mask_cmpge_epi32_mask(here, magnitudes_of(values), least);
+        next = write(next, values, first + (uint32_t)i, marked);
+    }
+    return (size_t)(next - entries);
+}
+
+#else
+
+static bool is_supported(void) {
+    return false;
+}
+
+#define read NULL
+#define add NULL
+#define moments NULL
+#define tail NULL
+#define count NULL
+#define collect NULL
+
+#endif
+
+const struct gw_scan gw_scan_avx512 = {
+    .name = "avx512",
+    .is_supported = is_supported,
+    .read = read,
+    .add = add,
+    .moments = moments,
+    .tail = tail,
+    .count = count,
+    .collect = collect,
+};

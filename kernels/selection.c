@@ -1,0 +1,95 @@
+/* What selections and the memory share. */
+#include <stdlib.h>
+
+#include "kernels/kernels.h"
+#include "kernels/workspace.h"
+
+enum gw_status gw_selection_reserve(struct gw_selection *selection, size_t capacity,
+                                    struct gw_error *error) {
+    if (capacity <= selection->capacity) {
+        return GW_OK;
+    }
+    struct gw_entry *entries = realloc(selection->entries, capacity * sizeof *entries);
+    if (entries == NULL) {
+        return gw_fail_memory(error, "making room for a selection");
+    }
+    selection->entries = entries;
+    selection->capacity = capacity;
+    return GW_OK;
+}
+
+void gw_selection_free(struct gw_selection *selection) {
+    free(selection->entries);
+    *selection = (struct gw_selection){0};
+}
+
+enum gw_status gw_workspace_reserve(struct gw_workspace *workspace, size_t bytes,
+                                    struct gw_error *error) {
+    if (bytes <= workspace->capacity) {
+        return GW_OK;
+    }
+    free(workspace->memory);
+    workspace->capacity = 0;
+    workspace->memory = malloc(bytes);
+    if (workspace->memory == NULL) {
+        return gw_fail_memory(error, "making room for a selection");
+    }
+    workspace->capacity = bytes;
+    return GW_OK;
+}
+
+enum gw_status gw_workspace_reserve_sample(struct gw_workspace *workspace, size_t count,
+                                           struct gw_error *error) {
+    if (count <= workspace->sample_capacity) {
+        return GW_OK;
+    }
+    free(workspace->sample);
+    workspace->sample_capacity = 0;
+    workspace->sample = malloc(count * sizeof *workspace->sample);
+    if (workspace->sample == NULL) {
+        return gw_fail_memory(error, "sampling a gradient");
+    }
+    workspace->sample_capacity = count;
+    return GW_OK;
+}
+
+enum gw_status gw_workspace_reserve_parts(struct gw_workspace *workspace, size_t count,
+                                          struct gw_error *error) {
+    if (count <= workspace->part_count) {
+        return GW_OK;
+    }
+    struct gw_selection *parts = realloc(workspace->parts, count * sizeof *parts);
+    if (parts == NULL) {
+        return gw_fail_memory(error, "sharing a selection among threads");
+    }
+    workspace->parts = parts;
+    while (workspace->part_count < count) {
+        parts[workspace->part_count++] = (struct gw_selection){0};
+    }
+    return GW_OK;
+}
+
+void gw_workspace_free(struct gw_workspace *workspace) {
+    for (size_t i = 0; i < workspace->part_count; i++) {
+        gw_selection_free(&workspace->parts[i]);
+    }
+    free(workspace->parts);
+    free(workspace->sample);
+    free(workspace->memory);
+    *workspace = (struct gw_workspace){0};
+}
+
+void gw_scatter_add(const struct gw_entry *entries, size_t count, float *dense) {
+    for (size_t i = 0; i < count; i++) {
+        dense[entries[i].index] += entries[i].value;
+    }
+}
+
+enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
+                           struct gw_selection *out, struct gw_error *error) {
+    GW_TRY(compressor->select(task, out, error));
+    for (size_t i = 0; i < out->count; i++) {
+        task->u[out->entries[i].index] = 0;
+    }
+    return GW_OK;
+}
