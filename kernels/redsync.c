@@ -1,0 +1,68 @@
+/*
+ * RedSync's trimmed selection: a threshold between the mean and the maximum of |u|, found by
+ * bisection. The interval is halved three times at most, so that its seven possible thresholds are
+ * counted in one pass.
+ */
+#include "kernels/threshold.h"
+
+extern const struct gw_compressor gw_compressor_redsync;
+
+enum { HALVINGS = 3, STEPS = 1 << HALVINGS }; /* an interval of 1/8 is below 0.2 */
+
+/* mean + r (max - mean), r = step / STEPS; where all are equal, or infinite, the maximum. */
+static double threshold_at(const struct gw_task *task, const struct gw_exceedances *all, int step) {
+    double mean = all->sum / (double)task->n;
+    return mean < all->largest ? mean + (all->largest - mean) * ((double)step / STEPS)
+                               : all->largest;
+}
+
+/* Half of the interval is left, the upper one if too many are selected. */
+static int next_step(int step, int halving, size_t count, size_t k) {
+    return count < k ? step - (STEPS >> (halving + 1)) : step + (STEPS >> (halving + 1));
+}
+
+static bool is_near(size_t count, size_t k) {
+    return count >= k && count <= 2 * k;
+}
+
+static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
+                                  struct gw_error *error) {
+    struct gw_exceedances all;
+    double thresholds[STEPS];
+    size_t counts[STEPS];
+    GW_TRY(gw_threshold_exceed(task, 0, true, &all, error));
+    for (int step = 1; step < STEPS; step++) {
+        thresholds[step] = threshold_at(task, &all, step);
+    }
+    GW_TRY(gw_threshold_count(task, thresholds + 1, STEPS - 1, counts + 1, error));
+    int step = STEPS / 2;
+    for (int halving = 1; halving < HALVINGS && !is_near(counts[step], task->k); halving++) {
+        step = next_step(step, halving, counts[step], task->k);
+    }
+    return gw_threshold_select(task, thresholds[step], false, out, error);
+}
+
+static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
+                                       struct gw_error *error) {
+    struct gw_exceedances all;
+    GW_TRY(gw_threshold_exceed_reference(task, 0, true, &all, error));
+    double low = 0;
+    double high = 1;
+    do {
+        double r = (low + high) / 2;
+        int step = (int)(r * STEPS);
+        GW_TRY(
+            gw_threshold_select_reference(task, threshold_at(task, &all, step), false, out, error));
+        *(out->count < task->k ? &high : &low) = r;
+    } while (high - low >= 0.2 && !is_near(out->count, task->k));
+    return GW_OK;
+}
+
+const struct gw_compressor gw_compressor_redsync = {
+    .name = "redsync",
+    .title = "trimmed top-k: a threshold between mean and maximum, by bisection",
+    .paper = "Fang et al., RedSync: Reducing synchronization bandwidth for distributed deep "
+             "learning training system, 2019",
+    .select = select_fast,
+    .reference = select_reference,
+};
