@@ -113,8 +113,7 @@ int32_t gw_kth_largest(const struct gw_entry *entries, size_t count, size_t k, s
     return (int32_t)range.low;
 }
 
-/* Leaves the k largest, and returns the magnitude of the least of them. */
-static int32_t keep_largest(struct gw_selection *selection, size_t k) {
+int32_t gw_keep_largest(struct gw_selection *selection, size_t k) {
     struct gw_entry *entries = selection->entries;
     size_t ties;
     int32_t least = gw_kth_largest(entries, selection->count, k, &ties);
@@ -129,12 +128,6 @@ static int32_t keep_largest(struct gw_selection *selection, size_t k) {
     }
     selection->count = kept;
     return least;
-}
-
-void gw_keep_largest(struct gw_selection *selection, size_t k) {
-    if (selection->count > k) {
-        (void)keep_largest(selection, k);
-    }
 }
 
 /* ---- the pass ------------------------------------------------------------------------------ */
@@ -178,7 +171,7 @@ static enum gw_status collect_range(const struct gw_task *task, struct gw_collec
         }
         out->count += found;
         if (out->count > best && out->count - best > spare) {
-            magnitude = keep_largest(out, best) + 1;
+            magnitude = gw_keep_largest(out, best) + 1;
             collection->dropped = true;
         }
     }

@@ -77,7 +77,7 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
         .end = task->n, .adding = true, .magnitude = sampled + 1, .best = task->k};
     GW_TRY(gw_collect(task, &pass, out, error));
     if (pass.dropped || is_far_too_much(out->count, task->k)) {
-        gw_keep_largest(out, task->k);
+        (void)gw_keep_largest(out, task->k);
     }
     return GW_OK;
 }

@@ -67,7 +67,7 @@ static enum gw_status select_topk(const struct gw_task *task, struct gw_selectio
         pass.magnitude = 0;
         GW_TRY(gw_collect(task, &pass, out, error));
     }
-    gw_keep_largest(out, task->k);
+    (void)gw_keep_largest(out, task->k);
     return GW_OK;
 }
 

@@ -1,0 +1,86 @@
+/* The inner loops of sketches for several instruction sets, and their reference; private. */
+#ifndef GW_KERNELS_SKETCH_LOOPS_H
+#define GW_KERNELS_SKETCH_LOOPS_H
+
+#include <stdbool.h>
+
+#include "kernels/sketch.h"
+
+/* ---- hashing ------------------------------------------------------------------------------- */
+
+/* A row's two hash functions: sketch.h has the equations. */
+struct gw_sketch_hash {
+    uint64_t place_multiplier, place_increment;
+    uint64_t signs_multiplier, signs_increment;
+};
+
+struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row);
+
+/* lowbias32 (Wellons, Prospecting for Hash Functions, 2018). */
+static inline uint32_t gw_sketch_mix(uint32_t x) {
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+/* The column of a block's first coordinate, one of 2^column_bits. */
+static inline uint32_t gw_sketch_place(struct gw_sketch_hash hash, unsigned column_bits,
+                                       uint32_t block) {
+    uint64_t word = hash.place_multiplier * gw_sketch_mix(block) + hash.place_increment;
+    return (uint32_t)(word >> (64 - column_bits));
+}
+
+static inline uint32_t gw_sketch_signs(struct gw_sketch_hash hash, uint32_t block) {
+    uint64_t word = hash.signs_multiplier * gw_sketch_mix(block) + hash.signs_increment;
+    return (uint32_t)(word >> (64 - GW_SKETCH_BLOCK));
+}
+
+/* log2(columns) */
+static inline unsigned gw_sketch_column_bits(const struct gw_sketch *sketch) {
+    return (unsigned)__builtin_ctzll(sketch->columns);
+}
+
+/* ---- instruction sets ---------------------------------------------------------------------- */
+
+enum { GW_SKETCH_TILE = 64 }; /* blocks that are hashed at once, by vector code */
+
+/* The inner loops for one instruction set, over `count` <= GW_SKETCH_TILE whole blocks. */
+struct gw_sketch_loops {
+    const char *name;
+    bool (*supported)(void); /* by the processor that runs this */
+    /* Adds blocks to the row `cells`; false if they hold a NaN. */
+    bool (*add)(float *cells, struct gw_sketch_hash hash, unsigned column_bits, const float *u,
+                uint32_t block, size_t count);
+    void (*estimate)(const struct gw_sketch *sketch, uint32_t block, size_t count,
+                     float *estimates);
+};
+
+/* Fastest first, ended by NULL; the last one runs everywhere. */
+extern const struct gw_sketch_loops *const gw_sketch_loops[];
+
+/* gw_sketch_encode and gw_sketch_estimate with chosen loops. */
+enum gw_status gw_sketch_encode_with(const struct gw_sketch_loops *loops, struct gw_sketch *sketch,
+                                     const float *u, size_t first, size_t n,
+                                     struct gw_error *error);
+void gw_sketch_estimate_with(const struct gw_sketch_loops *loops, const struct gw_sketch *sketch,
+                             size_t first, size_t n, float *estimates);
+
+/* ---- HEAVYMIX ------------------------------------------------------------------------------ */
+
+/* The least float > 0 whose square reaches norm2 / k; infinity for an infinite norm2. */
+float gw_sketch_heavy_threshold(double norm2, size_t k);
+
+/* ---- references: one element at a time ----------------------------------------------------- */
+
+enum gw_status gw_sketch_encode_reference(struct gw_sketch *sketch, const float *u, size_t first,
+                                          size_t n, struct gw_error *error);
+void gw_sketch_estimate_reference(const struct gw_sketch *sketch, size_t first, size_t n,
+                                  float *estimates);
+enum gw_status gw_sketch_heavymix_reference(const struct gw_sketch *sketch, size_t n, size_t k,
+                                            uint64_t iteration, uint32_t *indices, size_t *heavy,
+                                            struct gw_error *error);
+
+/* The message for a NaN at coordinate `index`. */
+enum gw_status gw_sketch_fail_nan(size_t index, struct gw_error *error);
+
+#endif
