@@ -104,6 +104,48 @@ enum gw_status gw_compress(const struct gw_compressor *compressor, const struct 
 enum gw_status gw_gradient_fill(float *values, size_t n, double sigma, uint64_t seed,
                                 uint64_t stream, struct gw_error *error);
 
+/* The shapes of a series of gradients, and what `scale` s means in each. */
+enum gw_distribution {
+    GW_NORMAL,       /* standard deviation s */
+    GW_LAPLACE,      /* density exp(-|x| / s) / (2 s): standard deviation sqrt(2) s */
+    GW_STUDENT,      /* s times Student's t with `freedom` degrees; of infinite variance up to 2 */
+    GW_MOSTLY_ZEROS, /* 90% zeros, the others normal with standard deviation s */
+    GW_CONSTANT,     /* all s */
+    GW_SORTED,       /* evenly ascending from -s to s */
+};
+enum { GW_DISTRIBUTIONS = 6 };
+extern const char *const gw_distribution_names[GW_DISTRIBUTIONS];
+
+/*
+ * The scale of a tensor in iteration t is scale e^(spread z) e^(walk W(t)) drift^t; z is normal and
+ * W a random walk with normal steps of variance 1, of each tensor its own. They follow from the
+ * seed, so that workers share them; the elements also from worker and iteration.
+ */
+struct gw_gradients_spec {
+    enum gw_distribution distribution;
+    uint32_t worker;
+    uint64_t seed;
+    double scale;        /* of the median tensor at first */
+    double freedom;      /* of GW_STUDENT */
+    double spread;       /* 0 gives all tensors one scale */
+    double walk;         /* 0 for none */
+    double drift;        /* 1 for none */
+    const size_t *sizes; /* in elements, of tensor_count tensors, next to each other */
+    size_t tensor_count;
+};
+
+struct gw_gradients;
+
+/* GW_BAD_INPUT for a negative scale, spread or walk, or a drift or freedom that is not above 0. */
+enum gw_status gw_gradients_open(struct gw_gradients **out, const struct gw_gradients_spec *spec,
+                                 struct gw_error *error);
+void gw_gradients_close(struct gw_gradients *gradients);
+
+/* Writes all tensors' elements of an iteration; in any order, and equal each time. */
+void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out);
+
+double gw_gradients_scale(const struct gw_gradients *gradients, size_t tensor, uint32_t iteration);
+
 /* ---- instruction sets ---------------------------------------------------------------------- */
 
 /* The sum of |u|: one pass over memory, which other passes are compared with. */
