@@ -227,6 +227,17 @@ enum gw_status gw_threshold_select(const struct gw_task *task, double threshold,
     return gw_collect(task, &everything, out, error);
 }
 
+enum gw_status gw_threshold_select_range(const struct gw_task *task, size_t begin, size_t end,
+                                         double threshold, struct gw_selection *out,
+                                         struct gw_error *error) {
+    struct gw_collection range = {.begin = begin,
+                                  .end = end,
+                                  .adding = true,
+                                  .magnitude = magnitude_from(threshold),
+                                  .best = SIZE_MAX};
+    return gw_collect(task, &range, out, error);
+}
+
 enum gw_status gw_threshold_select_reference(const struct gw_task *task, double threshold,
                                              bool adding, struct gw_selection *out,
                                              struct gw_error *error) {

@@ -55,4 +55,9 @@ enum gw_status gw_threshold_select_reference(const struct gw_task *task, double 
                                              bool adding, struct gw_selection *out,
                                              struct gw_error *error);
 
+/* The same of u[begin..end) alone, where the gradient is added. */
+enum gw_status gw_threshold_select_range(const struct gw_task *task, size_t begin, size_t end,
+                                         double threshold, struct gw_selection *out,
+                                         struct gw_error *error);
+
 #endif
