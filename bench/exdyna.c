@@ -3,11 +3,14 @@
  * tracks scales: from the first threshold for 2,000 iterations of gradients of one scale, and for
  * 2,000 more in which the scale changes. Counts are as k' / k; windows are of 100 iterations.
  */
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/core.h"
-#include "tests/exdyna_training.h"
+#include "kernels/exdyna_state.h"
+#include "kernels/training.h"
 
 enum { STEADY = 2000, DRIFT = 2000, ITERATIONS = STEADY + DRIFT, WINDOW = 100 };
 
@@ -15,27 +18,11 @@ static const char *const usage =
     "usage: exdyna [SHAPE WORKERS ELEMENTS DENSITY SCALE CHANGE]\n"
     "\n"
     "  SHAPE     of gradients: normal, laplace, student (of 3 degrees), sparse, ...\n"
-    "  WORKERS   1 to 64, emulated one after the other\n"
+    "  WORKERS   emulated one after the other\n"
     "  SCALE     of gradients at first; the threshold begins at 1 / (2 sqrt(k))\n"
     "  CHANGE    of the scale in the last 2,000 iterations; 0.01 shrinks it a hundredfold\n"
     "\n"
     "(default: normal 1 100000 0.01 1 100)\n";
-
-static double next_published(struct gw_exdyna_threshold *threshold, size_t selected,
-                             size_t wanted) {
-    threshold->value = gw_exdyna_next_threshold(threshold->value, selected, wanted);
-    return threshold->value;
-}
-
-static double next_tracked(struct gw_exdyna_threshold *threshold, size_t selected, size_t wanted) {
-    gw_exdyna_track(threshold, selected, wanted);
-    return threshold->value;
-}
-
-static const struct rule {
-    const char *name;
-    double (*next)(struct gw_exdyna_threshold *threshold, size_t selected, size_t wanted);
-} rules[] = {{"published", next_published}, {"tracked", next_tracked}};
 
 static bool is_close(double ratio) {
     return fabs(ratio - 1) <= 0.1;
@@ -75,24 +62,19 @@ static void print_phase(const char *name, const double *ratios, size_t count) {
            100 * (double)close_windows / (double)(count - WINDOW + 1));
 }
 
-static enum gw_status run(const struct rule *rule, const struct gw_gradients_spec *spec,
-                          size_t workers, size_t wanted, double change, struct gw_error *error) {
+static enum gw_status train(struct gw_training *training, const struct gw_training_spec *spec,
+                            double change, struct gw_error *error) {
     static double ratios[ITERATIONS];
-    struct exdyna_training training;
-    GW_TRY(exdyna_training_open(&training, spec, workers, error));
-    struct gw_exdyna_threshold threshold = {.value = gw_exdyna_first_threshold(wanted)};
     double padding = 0;
-    double value = threshold.value;
-    for (uint32_t t = 0; t < ITERATIONS; t++) {
+    GW_TRY(gw_training_open(training, spec, error));
+    for (size_t t = 0; t < ITERATIONS; t++) {
         double drifted = t < STEADY ? 0 : (double)(t - STEADY) / DRIFT;
-        size_t selected = exdyna_train(&training, t, pow(change, drifted), value);
-        ratios[t] = (double)selected / (double)wanted;
-        padding += t < STEADY ? 0 : gw_exdyna_padding(training.counts, workers) / DRIFT;
-        value = rule->next(&threshold, selected, wanted);
+        GW_TRY(gw_training_step(training, pow(change, drifted), error));
+        ratios[t] = (double)gw_training_selected(training) / (double)spec->kept;
+        padding += t < STEADY ? 0 : gw_exdyna_padding(training->counts, spec->workers) / DRIFT;
     }
-    exdyna_training_close(&training);
-    printf("%s: within 10%% from iteration %zu on; padding %.3f\n", rule->name, reached(ratios),
-           padding);
+    printf("%s: within 10%% from iteration %zu on; padding %.3f\n", spec->compressor->name,
+           reached(ratios), padding);
     print_phase("steady, last 500", ratios + STEADY - 500, 500);
     print_phase("changing", ratios + STEADY, DRIFT);
     return GW_OK;
@@ -108,29 +90,36 @@ static enum gw_distribution find_distribution(const char *name) {
 
 int main(int argc, char **argv) {
     static const char *const defaults[] = {"", "normal", "1", "100000", "0.01", "1", "100"};
+    static const char *const names[] = {"exdyna", "exdyna-trend"};
     const char *const *given = argc == 7 ? (const char *const *)argv : defaults;
     size_t elements = strtoull(given[3], NULL, 10);
-    const struct gw_gradients_spec spec = {.distribution = find_distribution(given[1]),
-                                           .scale = strtod(given[5], NULL),
-                                           .freedom = 3,
-                                           .drift = 1,
-                                           .sizes = &elements,
-                                           .tensor_count = 1,
-                                           .seed = 1};
-    size_t workers = strtoull(given[2], NULL, 10);
-    size_t wanted = (size_t)(strtod(given[4], NULL) * (double)elements);
+    struct gw_training_spec spec = {
+        .gradients = {.distribution = find_distribution(given[1]),
+                      .scale = strtod(given[5], NULL),
+                      .freedom = 3,
+                      .drift = 1,
+                      .sizes = &elements,
+                      .tensor_count = 1,
+                      .seed = 1},
+        .workers = strtoull(given[2], NULL, 10),
+        .kept = (size_t)(strtod(given[4], NULL) * (double)elements),
+    };
     double change = strtod(given[6], NULL);
-    if ((argc != 1 && argc != 7) || (size_t)spec.distribution == GW_DISTRIBUTIONS || workers < 1 ||
-        workers > EXDYNA_MOST_WORKERS || wanted < 1 || wanted > elements || workers > elements ||
+    if ((argc != 1 && argc != 7) || (size_t)spec.gradients.distribution == GW_DISTRIBUTIONS ||
+        spec.workers < 1 || spec.kept < 1 || spec.kept > elements || spec.workers > elements ||
         !(change > 0)) {
         (void)fputs(usage, stderr);
         return GW_BAD_INPUT;
     }
-    struct gw_error error = {0};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (run(&rules[i], &spec, workers, wanted, change, &error) != GW_OK) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct gw_training training;
+        struct gw_error error = {0};
+        spec.compressor = gw_compressor_find(names[i]);
+        enum gw_status status = train(&training, &spec, change, &error);
+        gw_training_close(&training);
+        if (status != GW_OK) {
             (void)fprintf(stderr, "exdyna: %s\n", error.message);
-            return (int)error.status;
+            return (int)status;
         }
     }
     return 0;

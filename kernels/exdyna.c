@@ -126,6 +126,7 @@ const struct gw_compressor gw_compressor_exdyna = {
     .title = "ExDyna: what reaches a shared threshold in the worker's own partition",
     .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost for Scalable "
              "Distributed Deep Learning, 2024",
+    .joint = true,
     .select = gw_exdyna_select,
     .reference = gw_exdyna_select_reference,
     .open = gw_exdyna_open,

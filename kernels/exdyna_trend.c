@@ -10,6 +10,7 @@ const struct gw_compressor gw_compressor_exdyna_trend = {
     .name = "exdyna-trend",
     .title = "ExDyna, with a threshold that follows the trend of scales",
     .paper = "this project, after Yoon and Oh, 2024",
+    .joint = true,
     .select = gw_exdyna_select,
     .reference = gw_exdyna_select_reference,
     .open = gw_exdyna_open,

@@ -75,6 +75,7 @@ struct gw_compressor {
     const char *paper;
     bool exact;  /* selects just k, no matter what u is */
     bool common; /* selects the same indices on all workers, so that only values travel */
+    bool joint;  /* what any worker selects, all send */
     gw_select *select;
     gw_select *reference; /* the obvious version that tests compare with */
     /* A state that lives across iterations, for tasks like this one; NULL: it has none. */

@@ -1,7 +1,7 @@
 /*
- * ExDyna's density over iterations, with error feedback: two workers, one after the other, each
- * with a residual of its own, of which both clear what either selected. From a first threshold that
- * is hundreds of times too low or too high, and while the scale of gradients changes a hundredfold.
+ * ExDyna over a training with error feedback: partitions, and the density over iterations, from a
+ * first threshold that is hundreds of times too low or too high, and while the scale of gradients
+ * changes a hundredfold.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "exdyna_training.h"
+#include "kernels/exdyna_state.h"
+#include "kernels/training.h"
 #include "kernels_support.h"
 
 static uint64_t seed;
@@ -25,16 +26,28 @@ enum {
     WINDOW = 100, /* over which it is averaged: a count of 61 has an error of 13% by chance */
 };
 
-static void training_open(struct exdyna_training *training, enum gw_distribution distribution,
-                          double scale) {
+static void training_open(struct gw_training *training, const char *compressor, size_t workers,
+                          enum gw_distribution distribution, double scale) {
     const size_t n = N;
-    const struct gw_gradients_spec spec = {.distribution = distribution,
-                                           .scale = scale,
-                                           .drift = 1,
-                                           .sizes = &n,
-                                           .tensor_count = 1,
-                                           .seed = seed};
-    assert_int_equal(exdyna_training_open(training, &spec, WORKERS, NULL), GW_OK);
+    const struct gw_training_spec spec = {.compressor = gw_compressor_find(compressor),
+                                          .gradients = {.distribution = distribution,
+                                                        .scale = scale,
+                                                        .drift = 1,
+                                                        .sizes = &n,
+                                                        .tensor_count = 1,
+                                                        .seed = seed},
+                                          .kept = WANTED,
+                                          .workers = workers};
+    assert_int_equal(gw_training_open(training, &spec, NULL), GW_OK);
+}
+
+static size_t step(struct gw_training *training, double factor) {
+    assert_int_equal(gw_training_step(training, factor, NULL), GW_OK);
+    size_t selected = 0;
+    for (size_t r = 0; r < training->workers; r++) {
+        selected += training->counts[r];
+    }
+    return selected;
 }
 
 /*
@@ -42,22 +55,19 @@ static void training_open(struct exdyna_training *training, enum gw_distribution
  * change scales `change` times in all.
  */
 static double largest_error(enum gw_distribution distribution, double scale, double change) {
-    struct exdyna_training training;
-    training_open(&training, distribution, scale);
-    struct gw_exdyna_threshold threshold = {.value = gw_exdyna_first_threshold(WANTED)};
+    struct gw_training training;
+    training_open(&training, "exdyna-trend", WORKERS, distribution, scale);
     double largest = 0;
     double sum = 0;
     for (uint32_t t = 0; t < REACH + KEEP; t++) {
         double drifted = t < REACH ? 0 : (double)(t - REACH) / KEEP;
-        size_t selected = exdyna_train(&training, t, pow(change, drifted), threshold.value);
-        gw_exdyna_track(&threshold, selected, WANTED);
         sum = t % WINDOW == REACH % WINDOW ? 0 : sum;
-        sum += (double)selected / WANTED;
+        sum += (double)step(&training, pow(change, drifted)) / WANTED;
         if (t >= REACH && (t + 1) % WINDOW == REACH % WINDOW) {
             largest = fmax(largest, fabs(sum / WINDOW - 1));
         }
     }
-    exdyna_training_close(&training);
+    gw_training_close(&training);
     return largest;
 }
 
@@ -77,19 +87,65 @@ static void density_is_kept_while_scales_shrink(void **state) {
  */
 static void the_published_rule_selects_too_few(void **state) {
     (void)state;
-    struct exdyna_training training;
-    training_open(&training, GW_NORMAL, 1e-2);
-    double threshold = gw_exdyna_first_threshold(WANTED);
+    struct gw_training training;
+    training_open(&training, "exdyna", WORKERS, GW_NORMAL, 1e-2);
     struct gw_running running = {0};
     for (uint32_t t = 0; t < REACH + KEEP; t++) {
-        size_t selected = exdyna_train(&training, t, 1, threshold);
-        threshold = gw_exdyna_next_threshold(threshold, selected, WANTED);
+        size_t selected = step(&training, 1);
         if (t >= REACH) {
             gw_running_add(&running, (double)selected / WANTED);
         }
     }
-    exdyna_training_close(&training);
+    gw_training_close(&training);
     assert_true(running.mean > 0.94 && running.mean < 0.99);
+}
+
+/* No element is selected twice, so that k' is the size of the union: there is no build-up. */
+static void workers_select_disjoint_sets(void **state) {
+    (void)state;
+    static const char *const names[] = {"exdyna", "exdyna-trend"};
+    static const size_t workers[] = {1, 3, 7, 16};
+    for (size_t i = 0; i < 8; i++) {
+        struct gw_training training;
+        training_open(&training, names[i % 2], workers[i / 2], GW_NORMAL, 1e-3);
+        for (uint32_t t = 0; t < 50; t++) {
+            size_t selected = step(&training, 1);
+            assert_true(selected >= training.workers); /* one element each at least */
+            assert_int_equal(gw_training_selected(&training), selected);
+        }
+        gw_training_close(&training);
+    }
+}
+
+/* Where scales differ between tensors, blocks move until all workers select about as many. */
+static void partitions_even_out_what_workers_select(void **state) {
+    (void)state;
+    enum { TENSORS = 8, BURN_IN = 1500, SEEN = 200, P = 4 };
+    size_t sizes[TENSORS];
+    for (size_t i = 0; i < TENSORS; i++) {
+        sizes[i] = 4096;
+    }
+    const struct gw_training_spec spec = {.compressor = gw_compressor_find("exdyna-trend"),
+                                          .gradients = {.distribution = GW_NORMAL,
+                                                        .scale = 0.01,
+                                                        .drift = 1,
+                                                        .spread = 0.5,
+                                                        .sizes = sizes,
+                                                        .tensor_count = TENSORS,
+                                                        .seed = seed},
+                                          .kept = TENSORS * 4096 / 50,
+                                          .workers = P};
+    struct gw_training training;
+    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+    struct gw_running running = {0};
+    for (uint32_t t = 0; t < BURN_IN + SEEN; t++) {
+        (void)step(&training, 1);
+        if (t >= BURN_IN) {
+            gw_running_add(&running, gw_exdyna_padding(training.counts, P));
+        }
+    }
+    gw_training_close(&training);
+    assert_true(running.mean < 1.25);
 }
 
 int main(void) {
@@ -98,6 +154,8 @@ int main(void) {
         cmocka_unit_test(density_is_kept_while_scales_grow),
         cmocka_unit_test(density_is_kept_while_scales_shrink),
         cmocka_unit_test(the_published_rule_selects_too_few),
+        cmocka_unit_test(workers_select_disjoint_sets),
+        cmocka_unit_test(partitions_even_out_what_workers_select),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
