@@ -80,12 +80,12 @@ static enum gw_status train(struct gw_training *training, const struct gw_traini
     return GW_OK;
 }
 
-static enum gw_distribution find_distribution(const char *name) {
+static enum gw_shape find_shape(const char *name) {
     size_t d = 0;
-    while (d < GW_DISTRIBUTIONS && strcmp(gw_distribution_names[d], name) != 0) {
+    while (d < GW_SHAPES && strcmp(gw_shape_names[d], name) != 0) {
         d++;
     }
-    return (enum gw_distribution)d;
+    return (enum gw_shape)d;
 }
 
 int main(int argc, char **argv) {
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
     const char *const *given = argc == 7 ? (const char *const *)argv : defaults;
     size_t elements = strtoull(given[3], NULL, 10);
     struct gw_training_spec spec = {
-        .gradients = {.distribution = find_distribution(given[1]),
+        .gradients = {.shape = find_shape(given[1]),
                       .scale = strtod(given[5], NULL),
                       .freedom = 3,
                       .drift = 1,
@@ -105,9 +105,8 @@ int main(int argc, char **argv) {
         .kept = (size_t)(strtod(given[4], NULL) * (double)elements),
     };
     double change = strtod(given[6], NULL);
-    if ((argc != 1 && argc != 7) || (size_t)spec.gradients.distribution == GW_DISTRIBUTIONS ||
-        spec.workers < 1 || spec.kept < 1 || spec.kept > elements || spec.workers > elements ||
-        !(change > 0)) {
+    if ((argc != 1 && argc != 7) || (size_t)spec.gradients.shape == GW_SHAPES || spec.workers < 1 ||
+        spec.kept < 1 || spec.kept > elements || spec.workers > elements || !(change > 0)) {
         (void)fputs(usage, stderr);
         return GW_BAD_INPUT;
     }

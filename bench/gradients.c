@@ -12,9 +12,8 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "gradients: expected a number of elements that memory can hold\n");
         return GW_BAD_INPUT;
     }
-    for (int d = -1; d < GW_DISTRIBUTIONS; d++) {
-        const struct gw_gradients_spec spec = {.distribution =
-                                                   (enum gw_distribution)(d < 0 ? 0 : d),
+    for (int d = -1; d < GW_SHAPES; d++) {
+        const struct gw_gradients_spec spec = {.shape = (enum gw_shape)(d < 0 ? 0 : d),
                                                .scale = 1e-3,
                                                .freedom = 2,
                                                .drift = 1,
@@ -32,9 +31,8 @@ int main(int argc, char **argv) {
             }
             best_s = fmin(best_s, gw_clock_now_s() - start_s);
         }
-        printf("%-20s %.3f s, %.1f ns an element\n",
-               d < 0 ? "normal, by GSL" : gw_distribution_names[d], best_s,
-               1e9 * best_s / (double)elements);
+        printf("%-20s %.3f s, %.1f ns an element\n", d < 0 ? "normal, by GSL" : gw_shape_names[d],
+               best_s, 1e9 * best_s / (double)elements);
         gw_gradients_close(gradients);
     }
     free(out);

@@ -66,17 +66,25 @@ double gw_exdyna_first_threshold(size_t wanted);
 double gw_exdyna_next_threshold(double threshold, size_t selected, size_t wanted);
 
 /*
- * Algorithm 5 moves up while k' / k is within its band, and by +gamma or -gamma outside, so that it
- * ends at an edge of the band: at 0.95 where scales are constant, at 1.08 where they grow and at
- * 0.82 to 0.90 where they shrink a hundredfold in 2,000 iterations. This, which is not published,
- * steps in proportion to the error and remembers the trend of scales,
+ * Algorithm 5 moves up while k' / k is within its band and by +gamma or -gamma outside, so that it
+ * ends at an edge of the band, and swings where a step of gamma changes k' by much. This, which is
+ * not published, steps in proportion to the error and remembers the trend of scales:
  *
  *     e = ln(k' / k) within [-1, 1]
  *     trend = trend + 0.001 e within [-gamma, gamma]
- *     threshold = threshold exp(gamma e + trend),
+ *     threshold = threshold exp(gamma e + trend)
  *
- * and ends at 1, in each of these cases. The proportional step alone would not: following a trend
- * of x in each iteration takes an error of x / gamma. Begins as {.value = first threshold}.
+ * A proportional step alone would follow a trend of x in each iteration with an error of x / gamma.
+ * The mean of k' / k of 1,000 elements of normal gradients with error feedback (bench/exdyna):
+ *
+ *     density 0.01, 0.001         published     this
+ *     one scale                   0.94, 1.00    1.00, 1.00
+ *     100 times in 2,000          1.07, 1.06    1.00, 1.00
+ *     1/100 in 2,000              0.90, 0.84    1.00, 1.00
+ *
+ * At a density of 0.0001 neither keeps it while scales shrink so fast: residuals are then all that
+ * there is to select, and steps too large for what lies close below the threshold. Begins as
+ * {.value = first threshold}.
  */
 struct gw_exdyna_threshold {
     double value;

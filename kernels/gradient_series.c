@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const gw_distribution_names[GW_DISTRIBUTIONS] = {
-    [GW_NORMAL] = "normal",       [GW_LAPLACE] = "laplace",   [GW_STUDENT] = "student",
-    [GW_MOSTLY_ZEROS] = "sparse", [GW_CONSTANT] = "constant", [GW_SORTED] = "sorted",
+const char *const gw_shape_names[GW_SHAPES] = {
+    [GW_SHAPE_NORMAL] = "normal", [GW_SHAPE_LAPLACE] = "laplace",   [GW_SHAPE_STUDENT] = "student",
+    [GW_SHAPE_SPARSE] = "sparse", [GW_SHAPE_CONSTANT] = "constant", [GW_SHAPE_SORTED] = "sorted",
 };
 
 struct gw_gradients {
@@ -157,7 +157,7 @@ static enum gw_status check(const struct gw_gradients_spec *spec, struct gw_erro
     if (!(spec->drift > 0)) {
         return gw_fail(error, GW_BAD_INPUT, "gradients: expected a drift > 0, got %g", spec->drift);
     }
-    if (spec->distribution == GW_STUDENT && !(spec->freedom > 0)) {
+    if (spec->shape == GW_SHAPE_STUDENT && !(spec->freedom > 0)) {
         return gw_fail(error, GW_BAD_INPUT, "gradients: expected degrees of freedom > 0, got %g",
                        spec->freedom);
     }
@@ -189,23 +189,23 @@ void gw_gradients_close(struct gw_gradients *gradients) {
 
 static void fill(const struct gw_gradients_spec *spec, float scale, uint64_t key, float *out,
                  size_t n) {
-    switch (spec->distribution) {
-    case GW_NORMAL:
+    switch (spec->shape) {
+    case GW_SHAPE_NORMAL:
         fill_normal(out, n, scale, key);
         break;
-    case GW_LAPLACE:
+    case GW_SHAPE_LAPLACE:
         fill_laplace(out, n, scale, key);
         break;
-    case GW_STUDENT:
+    case GW_SHAPE_STUDENT:
         fill_student(out, n, scale, spec->freedom, key);
         break;
-    case GW_MOSTLY_ZEROS:
+    case GW_SHAPE_SPARSE:
         fill_sparse(out, n, scale, key);
         break;
-    case GW_CONSTANT:
+    case GW_SHAPE_CONSTANT:
         fill_constant(out, n, scale);
         break;
-    case GW_SORTED:
+    case GW_SHAPE_SORTED:
         fill_sorted(out, n, scale);
         break;
     }

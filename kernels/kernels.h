@@ -106,16 +106,16 @@ enum gw_status gw_gradient_fill(float *values, size_t n, double sigma, uint64_t 
                                 uint64_t stream, struct gw_error *error);
 
 /* The shapes of a series of gradients, and what `scale` s means in each. */
-enum gw_distribution {
-    GW_NORMAL,       /* standard deviation s */
-    GW_LAPLACE,      /* density exp(-|x| / s) / (2 s): standard deviation sqrt(2) s */
-    GW_STUDENT,      /* s times Student's t with `freedom` degrees; of infinite variance up to 2 */
-    GW_MOSTLY_ZEROS, /* 90% zeros, the others normal with standard deviation s */
-    GW_CONSTANT,     /* all s */
-    GW_SORTED,       /* evenly ascending from -s to s */
+enum gw_shape {
+    GW_SHAPE_NORMAL,  /* standard deviation s */
+    GW_SHAPE_LAPLACE, /* density exp(-|x| / s) / (2 s): standard deviation sqrt(2) s */
+    GW_SHAPE_STUDENT, /* s times Student's t with `freedom` degrees; of infinite variance up to 2 */
+    GW_SHAPE_SPARSE,  /* 90% zeros, the others normal with standard deviation s */
+    GW_SHAPE_CONSTANT, /* all s */
+    GW_SHAPE_SORTED,   /* evenly ascending from -s to s */
 };
-enum { GW_DISTRIBUTIONS = 6 };
-extern const char *const gw_distribution_names[GW_DISTRIBUTIONS];
+enum { GW_SHAPES = 6 };
+extern const char *const gw_shape_names[GW_SHAPES];
 
 /*
  * The scale of a tensor in iteration t is scale e^(spread z) e^(walk W(t)) drift^t; z is normal and
@@ -123,11 +123,11 @@ extern const char *const gw_distribution_names[GW_DISTRIBUTIONS];
  * seed, so that workers share them; the elements also from worker and iteration.
  */
 struct gw_gradients_spec {
-    enum gw_distribution distribution;
+    enum gw_shape shape;
     uint32_t worker;
     uint64_t seed;
     double scale;        /* of the median tensor at first */
-    double freedom;      /* of GW_STUDENT */
+    double freedom;      /* of GW_SHAPE_STUDENT */
     double spread;       /* 0 gives all tensors one scale */
     double walk;         /* 0 for none */
     double drift;        /* 1 for none */

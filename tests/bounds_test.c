@@ -17,9 +17,9 @@ enum { N = 100000, KS = 11 };
 static const size_t ks[KS] = {1,     10,    100,   1000,  5000, 10000,
                               20000, 50000, 80000, 99999, N}; /* any order does */
 
-static void fill(float *u, enum gw_distribution distribution, double freedom, uint64_t stream) {
+static void fill(float *u, enum gw_shape shape, double freedom, uint64_t stream) {
     const size_t n = N;
-    const struct gw_gradients_spec spec = {.distribution = distribution,
+    const struct gw_gradients_spec spec = {.shape = shape,
                                            .scale = 1e-3,
                                            .freedom = freedom,
                                            .drift = 1,
@@ -52,13 +52,13 @@ static void bounds_by_hand(void **state) {
 static void topk_stays_below_its_bound(void **state) {
     (void)state;
     const struct {
-        enum gw_distribution distribution;
+        enum gw_shape shape;
         double freedom;
-    } shapes[] = {{GW_NORMAL, 0},  {GW_LAPLACE, 0}, {GW_STUDENT, 2},
-                  {GW_STUDENT, 5}, {GW_MOSTLY_ZEROS, 0},  {GW_SORTED, 0}};
+    } shapes[] = {{GW_SHAPE_NORMAL, 0},  {GW_SHAPE_LAPLACE, 0}, {GW_SHAPE_STUDENT, 2},
+                  {GW_SHAPE_STUDENT, 5}, {GW_SHAPE_SPARSE, 0},  {GW_SHAPE_SORTED, 0}};
     float *u = allocate(N, sizeof *u);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        fill(u, shapes[s].distribution, shapes[s].freedom, s);
+        fill(u, shapes[s].shape, shapes[s].freedom, s);
         struct gw_bounds bounds[KS];
         assert_int_equal(gw_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
         for (size_t i = 0; i < KS; i++) {
@@ -80,10 +80,10 @@ static void errors_are_those_of_the_distributions(void **state) {
     struct gw_bounds bounds;
     const double z = 1.6448536269514722;
     const double phi = exp(-z * z / 2) / sqrt(2 * acos(-1.0));
-    fill(u, GW_NORMAL, 0, 0);
+    fill(u, GW_SHAPE_NORMAL, 0, 0);
     assert_int_equal(gw_bounds(u, N, &ks[5], 1, &bounds, NULL), GW_OK);
     assert_true(near(bounds.topk, 0.9 - 2 * z * phi, 0.02)); /* 0.561 */
-    fill(u, GW_SORTED, 0, 0);
+    fill(u, GW_SHAPE_SORTED, 0, 0);
     assert_int_equal(gw_bounds(u, N, &ks[7], 1, &bounds, NULL), GW_OK);
     assert_true(near(bounds.topk, 0.125, 1e-4));
     free(u);
@@ -122,7 +122,7 @@ static void random_selections_leave_what_is_expected(void **state) {
 static void a_constant_is_above_the_bound(void **state) {
     (void)state;
     float *u = allocate(N, sizeof *u);
-    fill(u, GW_CONSTANT, 0, 0);
+    fill(u, GW_SHAPE_CONSTANT, 0, 0);
     struct gw_bounds bounds[KS];
     assert_int_equal(gw_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
     for (size_t i = 0; i + 1 < KS; i++) {

@@ -27,10 +27,10 @@ enum {
 };
 
 static void training_open(struct gw_training *training, const char *compressor, size_t workers,
-                          enum gw_distribution distribution, double scale) {
+                          enum gw_shape shape, double scale) {
     const size_t n = N;
     const struct gw_training_spec spec = {.compressor = gw_compressor_find(compressor),
-                                          .gradients = {.distribution = distribution,
+                                          .gradients = {.shape = shape,
                                                         .scale = scale,
                                                         .drift = 1,
                                                         .sizes = &n,
@@ -54,9 +54,9 @@ static size_t step(struct gw_training *training, double factor) {
  * The largest error of a window's mean of k' / k after REACH iterations, the last KEEP of which
  * change scales `change` times in all.
  */
-static double largest_error(enum gw_distribution distribution, double scale, double change) {
+static double largest_error(enum gw_shape shape, double scale, double change) {
     struct gw_training training;
-    training_open(&training, "exdyna-trend", WORKERS, distribution, scale);
+    training_open(&training, "exdyna-trend", WORKERS, shape, scale);
     double largest = 0;
     double sum = 0;
     for (uint32_t t = 0; t < REACH + KEEP; t++) {
@@ -73,12 +73,12 @@ static double largest_error(enum gw_distribution distribution, double scale, dou
 
 static void density_is_kept_while_scales_grow(void **state) {
     (void)state;
-    assert_true(largest_error(GW_NORMAL, 1, 100) < 0.1);
+    assert_true(largest_error(GW_SHAPE_NORMAL, 1, 100) < 0.1);
 }
 
 static void density_is_kept_while_scales_shrink(void **state) {
     (void)state;
-    assert_true(largest_error(GW_LAPLACE, 1e-5, 0.01) < 0.1);
+    assert_true(largest_error(GW_SHAPE_LAPLACE, 1e-5, 0.01) < 0.1);
 }
 
 /*
@@ -88,7 +88,7 @@ static void density_is_kept_while_scales_shrink(void **state) {
 static void the_published_rule_selects_too_few(void **state) {
     (void)state;
     struct gw_training training;
-    training_open(&training, "exdyna", WORKERS, GW_NORMAL, 1e-2);
+    training_open(&training, "exdyna", WORKERS, GW_SHAPE_NORMAL, 1e-2);
     struct gw_running running = {0};
     for (uint32_t t = 0; t < REACH + KEEP; t++) {
         size_t selected = step(&training, 1);
@@ -107,7 +107,7 @@ static void workers_select_disjoint_sets(void **state) {
     static const size_t workers[] = {1, 3, 7, 16};
     for (size_t i = 0; i < 8; i++) {
         struct gw_training training;
-        training_open(&training, names[i % 2], workers[i / 2], GW_NORMAL, 1e-3);
+        training_open(&training, names[i % 2], workers[i / 2], GW_SHAPE_NORMAL, 1e-3);
         for (uint32_t t = 0; t < 50; t++) {
             size_t selected = step(&training, 1);
             assert_true(selected >= training.workers); /* one element each at least */
@@ -126,7 +126,7 @@ static void partitions_even_out_what_workers_select(void **state) {
         sizes[i] = 4096;
     }
     const struct gw_training_spec spec = {.compressor = gw_compressor_find("exdyna-trend"),
-                                          .gradients = {.distribution = GW_NORMAL,
+                                          .gradients = {.shape = GW_SHAPE_NORMAL,
                                                         .scale = 0.01,
                                                         .drift = 1,
                                                         .spread = 0.5,

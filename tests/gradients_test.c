@@ -18,9 +18,9 @@ static uint64_t seed;
 
 enum { N = 100000 };
 
-static struct gw_gradients_spec spec_of(enum gw_distribution distribution, const size_t *sizes,
+static struct gw_gradients_spec spec_of(enum gw_shape shape, const size_t *sizes,
                                         size_t tensor_count) {
-    return (struct gw_gradients_spec){.distribution = distribution,
+    return (struct gw_gradients_spec){.shape = shape,
                                       .scale = 1,
                                       .freedom = 2,
                                       .drift = 1,
@@ -71,19 +71,22 @@ static double distance(float *values, size_t n, cdf *expected, double parameter)
 static void distributions_are_those_of_gsl(void **state) {
     (void)state;
     const struct {
-        enum gw_distribution distribution;
+        enum gw_shape shape;
         double freedom, scale;
         cdf *expected;
         double parameter;
     } cases[] = {
-        {GW_NORMAL, 0, 0.25, gsl_cdf_gaussian_P, 0.25}, {GW_LAPLACE, 0, 3, gsl_cdf_laplace_P, 3},
-        {GW_STUDENT, 2, 1, gsl_cdf_tdist_P, 2},         {GW_STUDENT, 0.7, 1, gsl_cdf_tdist_P, 0.7},
-        {GW_STUDENT, 5, 1, gsl_cdf_tdist_P, 5},         {GW_STUDENT, 1e6, 1, gsl_cdf_tdist_P, 1e6},
+        {GW_SHAPE_NORMAL, 0, 0.25, gsl_cdf_gaussian_P, 0.25},
+        {GW_SHAPE_LAPLACE, 0, 3, gsl_cdf_laplace_P, 3},
+        {GW_SHAPE_STUDENT, 2, 1, gsl_cdf_tdist_P, 2},
+        {GW_SHAPE_STUDENT, 0.7, 1, gsl_cdf_tdist_P, 0.7},
+        {GW_SHAPE_STUDENT, 5, 1, gsl_cdf_tdist_P, 5},
+        {GW_SHAPE_STUDENT, 1e6, 1, gsl_cdf_tdist_P, 1e6},
     };
     const size_t n = N;
     float *values = allocate(N, sizeof *values);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw_gradients_spec spec = spec_of(cases[i].distribution, &n, 1);
+        struct gw_gradients_spec spec = spec_of(cases[i].shape, &n, 1);
         spec.freedom = cases[i].freedom;
         spec.scale = cases[i].scale;
         for (uint32_t iteration = 0; iteration < 2; iteration++) {
@@ -101,7 +104,7 @@ static void sparse_gradients_are_normal_but_for_zeros(void **state) {
     (void)state;
     const size_t n = N;
     float *values = allocate(N, sizeof *values);
-    struct gw_gradients_spec spec = spec_of(GW_MOSTLY_ZEROS, &n, 1);
+    struct gw_gradients_spec spec = spec_of(GW_SHAPE_SPARSE, &n, 1);
     fill(&spec, 0, values);
     size_t others = 0;
     for (size_t i = 0; i < N; i++) {
@@ -119,13 +122,13 @@ static void constant_and_sorted_gradients(void **state) {
     const size_t sizes[] = {4, 1};
     const float sorted[] = {-1.5f, -0.5f, 0.5f, 1.5f, 0};
     float values[5];
-    struct gw_gradients_spec spec = spec_of(GW_CONSTANT, sizes, 2);
+    struct gw_gradients_spec spec = spec_of(GW_SHAPE_CONSTANT, sizes, 2);
     spec.scale = 2;
     fill(&spec, 0, values);
     for (size_t i = 0; i < 5; i++) {
         assert_true(near((double)values[i], 2, 0));
     }
-    spec.distribution = GW_SORTED;
+    spec.shape = GW_SHAPE_SORTED;
     fill(&spec, 0, values);
     for (size_t i = 0; i < 5; i++) {
         assert_true(near((double)values[i], (double)sorted[i], 1e-7));
@@ -146,7 +149,7 @@ static void elements_are_independent(void **state) {
     const size_t sizes[] = {N, N};
     float *a = allocate((size_t)2 * N, sizeof *a);
     float *b = allocate((size_t)2 * N, sizeof *b);
-    struct gw_gradients_spec spec = spec_of(GW_NORMAL, sizes, 2);
+    struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, sizes, 2);
     fill(&spec, 7, a);
     assert_true(fabs(correlation(a, a + N, N)) < 6);
     for (size_t lag = 1; lag < 4; lag++) {
@@ -170,8 +173,8 @@ static void gradients_can_be_repeated(void **state) {
     (void)state;
     const size_t sizes[] = {1001, 0, 1, 998};
     float first[2000], second[2000];
-    for (int d = 0; d < GW_DISTRIBUTIONS; d++) {
-        struct gw_gradients_spec spec = spec_of((enum gw_distribution)d, sizes, 4);
+    for (int d = 0; d < GW_SHAPES; d++) {
+        struct gw_gradients_spec spec = spec_of((enum gw_shape)d, sizes, 4);
         spec.spread = 1;
         spec.walk = 0.1;
         spec.drift = 1.01;
@@ -184,7 +187,7 @@ static void gradients_can_be_repeated(void **state) {
         gw_gradients_close(gradients);
         fill(&spec, 5, second);
         assert_memory_equal(first, second, sizeof first);
-        assert_non_null(gw_distribution_names[d]);
+        assert_non_null(gw_shape_names[d]);
     }
 }
 
@@ -193,7 +196,7 @@ static void gradients_can_be_repeated(void **state) {
 static void scales_drift_by_a_factor(void **state) {
     (void)state;
     const size_t n = N;
-    struct gw_gradients_spec spec = spec_of(GW_LAPLACE, &n, 1);
+    struct gw_gradients_spec spec = spec_of(GW_SHAPE_LAPLACE, &n, 1);
     spec.scale = 1e-3;
     spec.drift = pow(100, 1.0 / 2000);
     assert_true(near(scale_of(&spec, 0, 0), 1e-3, 1e-12));
@@ -210,7 +213,7 @@ static void scales_spread_over_tensors(void **state) {
     enum { TENSORS = 10000 };
     size_t *sizes = allocate(TENSORS, sizeof *sizes);
     float *logarithms = allocate(TENSORS, sizeof *logarithms);
-    struct gw_gradients_spec spec = spec_of(GW_NORMAL, sizes, TENSORS);
+    struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, sizes, TENSORS);
     spec.spread = 1.5;
     struct gw_gradients *gradients = NULL;
     assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
@@ -233,7 +236,7 @@ static void scales_walk(void **state) {
     const uint32_t to[] = {1, 5, 6, 1024, 3000, UINT32_MAX};
     size_t *sizes = allocate(TENSORS, sizeof *sizes);
     float *moves = allocate(TENSORS, sizeof *moves);
-    struct gw_gradients_spec spec = spec_of(GW_NORMAL, sizes, TENSORS);
+    struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, sizes, TENSORS);
     spec.walk = 1e-3;
     struct gw_gradients *gradients = NULL;
     assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
@@ -255,7 +258,7 @@ static void bad_specifications_are_refused(void **state) {
     const size_t n = 1;
     struct gw_gradients_spec specs[6];
     for (size_t i = 0; i < 6; i++) {
-        specs[i] = spec_of(GW_STUDENT, &n, 1);
+        specs[i] = spec_of(GW_SHAPE_STUDENT, &n, 1);
     }
     specs[0].scale = -1;
     specs[1].spread = NAN;
@@ -298,7 +301,7 @@ static void error_feedback_widens_gradients(void **state) {
     (void)state;
     enum { D = 50000, K = D / 1000, ITERATIONS = 200 };
     const size_t n = D;
-    const struct gw_gradients_spec spec = spec_of(GW_NORMAL, &n, 1);
+    const struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, &n, 1);
     float *gradient = allocate(D, sizeof *gradient);
     float *residual = allocate(D, sizeof *residual);
     struct gw_selection selection = {0};

@@ -14,9 +14,9 @@ static uint64_t seed;
 
 enum { N = 400000 };
 
-static void fill(float *u, enum gw_distribution distribution, double scale) {
+static void fill(float *u, enum gw_shape shape, double scale) {
     const size_t n = N;
-    const struct gw_gradients_spec spec = {.distribution = distribution,
+    const struct gw_gradients_spec spec = {.shape = shape,
                                            .scale = scale,
                                            .freedom = 3,
                                            .drift = 1,
@@ -99,7 +99,7 @@ static void a_fit_by_hand(void **state) {
 static void fits_select_what_is_wanted_of_laplace_vectors(void **state) {
     (void)state;
     float *u = allocate(N, sizeof *u);
-    fill(u, GW_LAPLACE, 0.02);
+    fill(u, GW_SHAPE_LAPLACE, 0.02);
     const double rhos[] = {0.3, 0.1, 0.01, 0.001};
     for (size_t i = 0; i < 4; i++) {
         for (size_t stages = 1; stages <= 6; stages++) {
@@ -128,10 +128,10 @@ static void stages_work_against_light_and_heavy_tails(void **state) {
     (void)state;
     float *u = allocate(N, sizeof *u);
     const double k = 0.001 * N;
-    fill(u, GW_NORMAL, 1);
+    fill(u, GW_SHAPE_NORMAL, 1);
     assert_true((double)count_above(u, fit(u, 0.001, 1)) < 0.1 * k);
     assert_true(near((double)count_above(u, fit(u, 0.001, 4)), k, 0.35)); /* 1.07 of it */
-    fill(u, GW_STUDENT, 1);
+    fill(u, GW_SHAPE_STUDENT, 1);
     assert_true((double)count_above(u, fit(u, 0.001, 1)) > 3 * k);   /* 4.7 */
     assert_true((double)count_above(u, fit(u, 0.001, 5)) < 0.8 * k); /* 0.44 */
     free(u);
@@ -198,11 +198,11 @@ static void adaptation_answers_light_tails_alone(void **state) {
     (void)state;
     float *u = allocate(N, sizeof *u);
     struct gw_sidco sidco = {.stages = 1};
-    fill(u, GW_NORMAL, 1);
+    fill(u, GW_SHAPE_NORMAL, 1);
     assert_true(near((double)select_adaptively(u, &sidco), N / 1000.0, 0.35));
     assert_true(sidco.stages > 1);
     sidco = (struct gw_sidco){.stages = 1};
-    fill(u, GW_STUDENT, 1);
+    fill(u, GW_SHAPE_STUDENT, 1);
     assert_true((double)select_adaptively(u, &sidco) > 3 * N / 1000.0);
     assert_int_equal(sidco.stages, 1);
     free(u);
