@@ -26,6 +26,7 @@ extern const struct gw_verb gw_verb_compare;
 extern const struct gw_verb gw_verb_validate;
 extern const struct gw_verb gw_verb_list;
 extern const struct gw_verb gw_verb_plot;
+extern const struct gw_verb gw_verb_bench;
 
 /* Prints the message on stderr and returns the exit status that it stands for. */
 int gw_cli_fail(const struct gw_error *error);

@@ -26,6 +26,7 @@ static float read_portable(const float *u, size_t n) {
     float sums[GW_SCAN_LANES] = {0};
     size_t whole = n - n % GW_SCAN_LANES;
     for (size_t i = 0; i < whole; i += GW_SCAN_LANES) {
+        gw_scan_ask(u + i);
         for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
             sums[lane] += __builtin_fabsf(u[i + lane]);
         }

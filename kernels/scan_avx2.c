@@ -20,6 +20,8 @@ AVX2 static float read(const float *u, size_t n) {
                       _mm256_setzero_ps()};
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
+        gw_scan_ask(u + i);
+        gw_scan_ask(u + i + 16);
         for (int j = 0; j < 4; j++) {
             sums[j] = _mm256_add_ps(sums[j], absolute(_mm256_loadu_ps(u + i + 8 * j)));
         }
@@ -34,7 +36,9 @@ AVX2 static float read(const float *u, size_t n) {
 /* 8 elements of u, after what is to be added to them. */
 AVX2 static inline __m256 load(float *u, const float *gradient) {
     __m256 values = _mm256_loadu_ps(u);
+    gw_scan_ask(u);
     if (gradient != NULL) {
+        gw_scan_ask(gradient);
         values = _mm256_add_ps(values, _mm256_loadu_ps(gradient));
         _mm256_storeu_ps(u, values);
     }
@@ -147,6 +151,7 @@ count_some(const float *u, size_t n, const int32_t *magnitudes, size_t *counts, 
     }
     size_t whole = n - n % 8;
     for (size_t i = 0; i < whole; i += 8) {
+        gw_scan_ask(u + i);
         __m256i sizes = magnitudes_of(_mm256_loadu_ps(u + i));
         for (int j = 0; j < width; j++) {
             reached[j] = _mm256_sub_epi32(reached[j], _mm256_cmpgt_epi32(sizes, below[j]));

@@ -26,6 +26,7 @@ AVX512 static float read(const float *u, size_t n) {
     size_t i = 0;
     for (; i + 64 <= n; i += 64) {
         for (int j = 0; j < 4; j++) {
+            gw_scan_ask(u + i + 16 * j);
             sums[j] = _mm512_add_ps(sums[j], _mm512_abs_ps(_mm512_loadu_ps(u + i + 16 * j)));
         }
     }
@@ -40,7 +41,9 @@ AVX512 static float read(const float *u, size_t n) {
 /* 16 elements of u, after what is to be added to them. */
 AVX512 static inline __m512 load(float *u, const float *gradient, __mmask16 here) {
     __m512 values = _mm512_maskz_loadu_ps(here, u);
+    gw_scan_ask(u);
     if (gradient != NULL) {
+        gw_scan_ask(gradient);
         values = _mm512_add_ps(values, _mm512_maskz_loadu_ps(here, gradient));
         _mm512_mask_storeu_ps(u, here, values);
     }
@@ -115,6 +118,7 @@ count_some(const float *u, size_t n, const int32_t *magnitudes, size_t *counts, 
     const __m512i one = _mm512_set1_epi32(1);
     size_t whole = n - n % 16;
     for (size_t i = 0; i < whole; i += 16) {
+        gw_scan_ask(u + i);
         __m512i sizes = magnitudes_of(_mm512_loadu_ps(u + i));
         for (int j = 0; j < width; j++) {
             __mmask16 marked = _mm512_cmpge_epi32_mask(sizes, least[j]);

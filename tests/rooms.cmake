@@ -21,6 +21,8 @@ set(cli_may_use core traces planner kernels transport algorithms sim exec calibr
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h data.h exchange.h model.h plan.h result.h timeline.h)
+set(calibrate_public calibrate.h bench.h)
+set(kernels_public kernels.h bounds.h)
 set(algorithms_public algorithms.h schedule.h)
 
 set(without_mpi_and_cuda core traces planner algorithms sim plots library)

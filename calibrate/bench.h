@@ -1,0 +1,45 @@
+/*
+ * How fast and how good this machine's compressors are on given vectors: times beside that of one
+ * pass over memory, and what is selected beside the exact top-k.
+ */
+#ifndef GW_CALIBRATE_BENCH_H
+#define GW_CALIBRATE_BENCH_H
+
+#include "core/core.h"
+#include "kernels/kernels.h"
+
+struct gw_bench {
+    const struct gw_compressor *const *compressors; /* ended by NULL */
+    size_t elements, kept;
+    const float *u;        /* [elements]: what is selected from */
+    const float *gradient; /* [elements]: what is added to it where residuals are kept */
+    size_t threads;
+    size_t repeats; /* of each compressor, at least 1 */
+    uint64_t seed;
+    struct gw_progress *progress; /* or NULL */
+};
+
+struct gw_bench_row {
+    const struct gw_compressor *compressor;
+    struct gw_summary select_s;     /* of a selection from u */
+    struct gw_summary compress_s;   /* the same with the gradient added, and what is sent cleared */
+    double passes, compress_passes; /* medians over that of a pass in the same repeats */
+    double count_ratio;             /* selected over kept */
+    double energy_ratio;            /* ||selected||^2 / ||top-k||^2 */
+};
+
+struct gw_bench_result {
+    struct gw_summary read_pass_s; /* sum of |u| */
+    size_t count;
+    struct gw_bench_row *rows; /* in the order of the compressors */
+};
+
+/*
+ * States see the same u again until they select about as many as before, for some hundred times at
+ * most; hard-threshold is given the magnitude of the k-th largest element, layer-drop equal layers.
+ */
+enum gw_status gw_bench_run(const struct gw_bench *bench, struct gw_bench_result *out,
+                            struct gw_error *error);
+void gw_bench_free(struct gw_bench_result *result);
+
+#endif
