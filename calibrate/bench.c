@@ -4,13 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_LAYERS = 4096,  /* of layer-drop: as many elements each as k has, at a density of 1/4096 */
-    MOST_SETTLING = 500, /* iterations in which a state may find its threshold */
-    SETTLED = 6,         /* iterations in a row with as many selected as are asked for */
-};
-static const double settled_error = 0.03;
-static const double most_settling_s = 5;
+#include "calibrate/settle.h"
+
+static const double longest_settling_s = 10;
 
 struct bench_run {
     const struct gw_bench *bench;
@@ -48,22 +44,6 @@ static enum gw_status find_topk(struct bench_run *run, struct gw_error *error) {
 }
 
 /* ---- one compressor ------------------------------------------------------------------------ */
-
-static enum gw_status settle(struct bench_run *run, const struct gw_compressor *compressor,
-                             struct gw_error *error) {
-    double end_s = gw_clock_now_s() + most_settling_s;
-    size_t settled = 0;
-    for (size_t i = 0; i < MOST_SETTLING && settled < SETTLED && gw_clock_now_s() < end_s; i++) {
-        GW_TRY(compressor->select(&run->task, &run->selection, error));
-        if (compressor->observe != NULL) {
-            compressor->observe(run->task.state, &run->selection.count);
-        }
-        run->task.iteration++;
-        double ratio = (double)run->selection.count / (double)run->task.k;
-        settled = fabs(ratio - 1) < settled_error ? settled + 1 : 0;
-    }
-    return GW_OK;
-}
 
 /* Aligned as frameworks align tensors: vectors that cross cache lines cost twice as much. */
 static float *allocate_aligned(size_t elements) {
@@ -126,7 +106,7 @@ static enum gw_status bench_one(struct bench_run *run, const struct gw_compresso
     enum gw_status status = GW_OK;
     if (compressor->open != NULL) {
         GW_TRY(compressor->open(&run->task, &run->task.state, error));
-        status = settle(run, compressor, error);
+        status = gw_settle(compressor, &run->task, &run->selection, longest_settling_s, error);
     }
     if (status == GW_OK) {
         status = measure(run, compressor, row, error);
@@ -169,7 +149,7 @@ static void lay_out(struct bench_run *run, size_t layers) {
 static enum gw_status open_run(struct bench_run *run, const struct gw_bench *bench,
                                struct gw_error *error) {
     size_t n = bench->elements;
-    size_t layers = n < MOST_LAYERS ? n : MOST_LAYERS;
+    size_t layers = n / bench->kept; /* as layer-drop keeps one at least, of about k elements */
     size_t compressors = count_compressors(bench);
     *run = (struct bench_run){.bench = bench,
                               .u = allocate_aligned(n),

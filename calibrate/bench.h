@@ -35,8 +35,8 @@ struct gw_bench_result {
 };
 
 /*
- * States see the same u again until they select about as many as before, for some hundred times at
- * most; hard-threshold is given the magnitude of the k-th largest element, layer-drop equal layers.
+ * States settle on u first; hard-threshold is given the magnitude of the k-th largest element,
+ * layer-drop layers of about k elements.
  */
 enum gw_status gw_bench_run(const struct gw_bench *bench, struct gw_bench_result *out,
                             struct gw_error *error);

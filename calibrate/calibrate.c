@@ -9,6 +9,7 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .max_bytes = 16 << 20,
                                    .max_elements = 1 << 24,
                                    .density = 0.001,
+                                   .compressors = gw_compressors,
                                    .precision = 0.02,
                                    .max_s_per_point = 0.5};
 }

@@ -7,16 +7,18 @@
 #define GW_CALIBRATE_CALIBRATE_H
 
 #include "core/core.h"
+#include "kernels/kernels.h"
 #include "traces/traces.h"
 #include "transport/transport.h"
 
 struct gw_calibration {
-    const char *name;       /* of the cluster */
-    const char *command;    /* for the provenance */
-    const char *version;    /* of gradweave */
-    size_t max_bytes;       /* collectives: 1 KiB, 2 KiB, ... up to this */
-    size_t max_elements;    /* compressors: 2^10, 2^11, ... up to this */
-    double density;         /* of compression */
+    const char *name;                               /* of the cluster */
+    const char *command;                            /* for the provenance */
+    const char *version;                            /* of gradweave */
+    size_t max_bytes;                               /* collectives: 1 KiB, 2 KiB, ... up to this */
+    size_t max_elements;                            /* compressors: 2^10, 2^11, ... up to this */
+    double density;                                 /* of compression */
+    const struct gw_compressor *const *compressors; /* ended by NULL */
     double precision;       /* repeat until the median is known to this, relative ... */
     double max_s_per_point; /* ... or this much time has been measured, in seconds */
 };

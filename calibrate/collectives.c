@@ -56,9 +56,11 @@ static const struct {
 
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
-static void prepare(void *context, size_t bytes) {
+static enum gw_status prepare(void *context, size_t bytes, struct gw_error *error) {
+    (void)error;
     struct exchange *exchange = context;
     exchange->bytes = bytes;
+    return GW_OK;
 }
 
 static enum gw_status calibrate_one(size_t which, struct exchange *exchange,

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static const double acceptable_error = 0.05;
+#include <string.h>
 
 static enum gw_status put_raw(const struct gw_measurement *measurements, size_t count,
                               const char *size_key, cJSON *details, struct gw_error *error) {
@@ -26,29 +25,91 @@ static enum gw_status put_raw(const struct gw_measurement *measurements, size_t 
     return GW_OK;
 }
 
-static enum gw_status put_fit(const struct gw_fit *fit, enum gw_curve_shape shape, cJSON *fits,
-                              struct gw_error *error) {
-    cJSON *entry = cJSON_CreateObject();
-    bool straight = shape == GW_STRAIGHT;
-    GW_TRY(gw_json_put(fits, straight ? "straight" : "nlog2n", entry, error));
-    GW_TRY(gw_json_put_number(entry, "startup_s", fit->curve.fixed_s, error));
-    GW_TRY(gw_json_put_number(entry, straight ? "per_unit_s" : "per_nlog2n_s",
-                              straight ? fit->curve.per_unit_s : fit->curve.per_nlog2n_s, error));
-    GW_TRY(gw_json_put_number(entry, "median_relative_error", fit->median_error, error));
-    return gw_json_put_number(entry, "max_relative_error", fit->max_error, error);
+/* ---- candidates ---------------------------------------------------------------------------- */
+
+/* What a curve may be: of a shape, or interpolated between the points. */
+struct candidate {
+    const char *name;
+    bool is_points;
+    enum gw_curve_shape shape;
+    struct gw_fit fit;                  /* to all points */
+    double held_out_mean, held_out_max; /* |predicted - measured| / measured */
+};
+
+static const char *name_of(enum gw_curve_shape shape) {
+    return shape == GW_STRAIGHT ? "straight" : "nlog2n";
 }
 
-/* *best is the index of the shape whose worst point is best met. */
-static enum gw_status fit_shapes(const struct gw_curve_point *points, size_t count,
-                                 const enum gw_curve_shape *shapes, size_t shape_count, cJSON *fits,
-                                 struct gw_fit *best, size_t *best_shape, struct gw_error *error) {
-    for (size_t i = 0; i < shape_count; i++) {
-        struct gw_fit fit;
-        GW_TRY(gw_fit_curve(shapes[i], points, count, &fit, error));
-        GW_TRY(put_fit(&fit, shapes[i], fits, error));
-        if (i == 0 || fit.max_error < best->max_error) {
-            *best = fit;
-            *best_shape = i;
+/* With points that live longer. */
+static enum gw_status fit(const struct candidate *candidate, const struct gw_curve_point *points,
+                          size_t count, struct gw_fit *out, struct gw_error *error) {
+    if (!candidate->is_points) {
+        return gw_fit_curve(candidate->shape, points, count, out, error);
+    }
+    *out = (struct gw_fit){
+        .curve = {.point_count = count, .points = (struct gw_curve_point *)(uintptr_t)points}};
+    return GW_OK;
+}
+
+/*
+ * Each size but the smallest and the largest is predicted from the others: from the curve that they
+ * would have given. `others` has room for count - 1.
+ */
+static enum gw_status hold_out(struct candidate *candidate, const struct gw_curve_point *points,
+                               size_t count, struct gw_curve_point *others,
+                               struct gw_error *error) {
+    double sum = 0;
+    for (size_t held = 1; held + 1 < count; held++) {
+        struct gw_fit rest;
+        memcpy(others, points, held * sizeof *points);
+        memcpy(others + held, points + held + 1, (count - held - 1) * sizeof *points);
+        GW_TRY(fit(candidate, others, count - 1, &rest, error));
+        double predicted_s = gw_curve_time(&rest.curve, points[held].size);
+        double off = fabs(predicted_s - points[held].time_s) / points[held].time_s;
+        sum += off;
+        candidate->held_out_max = fmax(candidate->held_out_max, off);
+    }
+    candidate->held_out_mean = count > 2 ? sum / ((double)count - 2) : 0;
+    return GW_OK;
+}
+
+static enum gw_status put_candidate(const struct candidate *candidate, cJSON *fits,
+                                    struct gw_error *error) {
+    cJSON *entry = cJSON_CreateObject();
+    const struct gw_fit *whole = &candidate->fit;
+    GW_TRY(gw_json_put(fits, candidate->name, entry, error));
+    if (!candidate->is_points) {
+        bool straight = candidate->shape == GW_STRAIGHT;
+        GW_TRY(gw_json_put_number(entry, "startup_s", whole->curve.fixed_s, error));
+        GW_TRY(gw_json_put_number(entry, straight ? "per_unit_s" : "per_nlog2n_s",
+                                  straight ? whole->curve.per_unit_s : whole->curve.per_nlog2n_s,
+                                  error));
+        GW_TRY(gw_json_put_number(entry, "median_relative_error", whole->median_error, error));
+        GW_TRY(gw_json_put_number(entry, "max_relative_error", whole->max_error, error));
+    }
+    GW_TRY(gw_json_put_number(entry, "held_out_mean_error", candidate->held_out_mean, error));
+    return gw_json_put_number(entry, "held_out_max_error", candidate->held_out_max, error);
+}
+
+/* ---- the choice ---------------------------------------------------------------------------- */
+
+/* The candidate that predicts held-out sizes best: of equals the first, which has fewer numbers. */
+static enum gw_status find_best(const struct gw_subject *subject,
+                                const struct gw_curve_point *points, size_t count,
+                                struct gw_curve_point *others, cJSON *fits, struct candidate *best,
+                                struct gw_error *error) {
+    for (size_t i = 0; i <= subject->shape_count; i++) {
+        struct candidate candidate = {.name = "points", .is_points = true};
+        if (i < subject->shape_count) {
+            candidate.is_points = false;
+            candidate.shape = subject->shapes[i];
+            candidate.name = name_of(candidate.shape);
+        }
+        GW_TRY(fit(&candidate, points, count, &candidate.fit, error));
+        GW_TRY(hold_out(&candidate, points, count, others, error));
+        GW_TRY(put_candidate(&candidate, fits, error));
+        if (i == 0 || candidate.held_out_mean < best->held_out_mean) {
+            *best = candidate;
         }
     }
     return GW_OK;
@@ -60,7 +121,7 @@ static enum gw_status choose(const struct gw_subject *subject,
     GW_TRY(put_raw(measurements, count, subject->size_key, details, error));
     cJSON *fits = cJSON_CreateObject();
     GW_TRY(gw_json_put(details, "fit", fits, error));
-    struct gw_curve_point *points = calloc(count + 1, sizeof *points);
+    struct gw_curve_point *points = calloc(2 * count + 1, sizeof *points);
     if (points == NULL) {
         return gw_fail_memory(error, "fitting curves");
     }
@@ -68,20 +129,15 @@ static enum gw_status choose(const struct gw_subject *subject,
         points[i] = (struct gw_curve_point){.size = measurements[i].size,
                                             .time_s = measurements[i].summary.median};
     }
-    struct gw_fit best = {0};
-    size_t shape = 0;
-    enum gw_status status = fit_shapes(points, count, subject->shapes, subject->shape_count, fits,
-                                       &best, &shape, error);
-    bool fitted = status == GW_OK && best.max_error <= acceptable_error;
-    *curve = fitted ? best.curve : (struct gw_curve){.point_count = count, .points = points};
-    if (fitted || status != GW_OK) {
+    struct candidate best = {0};
+    enum gw_status status = find_best(subject, points, count, points + count, fits, &best, error);
+    *curve = best.fit.curve;
+    if (status != GW_OK || !best.is_points) {
         free(points);
     }
     GW_TRY(status);
-    const char *chosen = !fitted                                 ? "points"
-                         : subject->shapes[shape] == GW_STRAIGHT ? "straight"
-                                                                 : "nlog2n";
-    return gw_json_put_text(fits, "chosen", chosen, error);
+    GW_TRY(gw_json_put_number(fits, "held_out_error", best.held_out_mean, error));
+    return gw_json_put_text(fits, "chosen", best.name, error);
 }
 
 enum gw_status gw_choose_curve(const struct gw_subject *subject,
@@ -116,7 +172,7 @@ enum gw_status gw_measure_curve(struct gw_communicator *communicator,
                  gw_format_count((double)size, number), subject->size_key);
         report->tell(report->context, report->offset + report->scale * (double)count / sizes, what);
         if (subject->prepare != NULL) {
-            subject->prepare(subject->context, size);
+            GW_TRY(subject->prepare(subject->context, size, error));
         }
         struct gw_measurement *measurement = &measurements[count++];
         measurement->size = (double)size;

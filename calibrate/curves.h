@@ -8,9 +8,9 @@
 #include "calibrate/measure.h"
 
 /*
- * A fitted curve of one of the subject's shapes if it meets every point within 5%, otherwise the
- * points themselves. `details` gets the medians with their spread ("raw") and the quality of the
- * fits ("fit"). Both become the caller's.
+ * Of the subject's shapes and the points themselves, what predicts sizes that are held out best: in
+ * the mean of its relative errors. `details` gets the medians with their spread ("raw") and the
+ * quality of the candidates ("fit"). Both become the caller's.
  */
 enum gw_status gw_choose_curve(const struct gw_subject *subject,
                                const struct gw_measurement *measurements, size_t count,

@@ -22,6 +22,9 @@ static enum gw_status time_batch(struct gw_communicator *communicator,
         double started_s = gw_clock_now_s();
         GW_TRY(subject->run(subject->context, error));
         seconds[i] = gw_clock_now_s() - started_s;
+        if (subject->restore != NULL) {
+            subject->restore(subject->context);
+        }
     }
     return gw_agree_maximum(communicator, seconds, count, error);
 }

@@ -11,8 +11,10 @@ struct gw_subject {
     const char *name;     /* of the collective or compressor */
     const char *size_key; /* what sizes are in the cluster file: "bytes", "elements" */
     size_t smallest, largest;
-    void (*prepare)(void *context, size_t size); /* told the size before its repeats; or NULL */
+    /* Told the size before its repeats; or NULL. */
+    enum gw_status (*prepare)(void *context, size_t size, struct gw_error *error);
     gw_action *run;
+    void (*restore)(void *context); /* after each repeat, and not timed; or NULL */
     void *context;
     double idle_s; /* slept before each repeat, by a thread that in execution comes from waiting */
     const enum gw_curve_shape *shapes; /* that the curve may have */

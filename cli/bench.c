@@ -103,36 +103,6 @@ static enum gw_status choose_shape(const char *name, enum gw_shape *out, struct 
                    name);
 }
 
-/* Of "all" or names with commas between; `out` is ended by NULL and has room for all. */
-static enum gw_status choose_compressors(const char *text, const struct gw_compressor **out,
-                                         struct gw_error *error) {
-    size_t known = 0;
-    while (gw_compressors[known] != NULL) {
-        known++;
-    }
-    memcpy(out, gw_compressors, (known + 1) * sizeof(const struct gw_compressor *));
-    if (strcmp(text, "all") == 0) {
-        return GW_OK;
-    }
-    size_t count = 0;
-    for (const char *name = text; name != NULL;) {
-        size_t length = strcspn(name, ",");
-        char copy[64];
-        snprintf(copy, sizeof copy, "%.*s", (int)(length < 63 ? length : 63), name);
-        const struct gw_compressor *found = gw_compressor_find(copy);
-        if (found == NULL || count == known) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "--compressor: expected some of gradweave list compressors, each once, "
-                           "got \"%s\"",
-                           copy);
-        }
-        out[count++] = found;
-        name = name[length] == ',' ? name + length + 1 : NULL;
-    }
-    out[count] = NULL;
-    return GW_OK;
-}
-
 /* Two iterations of a worker; of norm 1, for which ExDyna's first threshold is made. */
 static enum gw_status draw(const struct options *options, float *u, float *gradient,
                            struct gw_error *error) {
@@ -227,9 +197,9 @@ static enum gw_status print_json(const struct options *options,
 
 static enum gw_status measure(const struct options *options, float *u, float *gradient,
                               struct gw_error *error) {
-    const struct gw_compressor *compressors[64];
+    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
     struct gw_bench_result result = {0};
-    GW_TRY(choose_compressors(options->compressors, compressors, error));
+    GW_TRY(gw_compressors_parse(options->compressors, compressors, error));
     GW_TRY(draw(options, u, gradient, error));
     struct gw_progress progress = gw_progress_begin("bench", 1);
     const struct gw_bench bench = {.compressors = compressors,

@@ -9,6 +9,7 @@ struct options {
     struct gw_output_options output;
     struct gw_job_options job;
     struct gw_calibration calibration;
+    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
     const char *out;
 };
 
@@ -18,6 +19,7 @@ static const struct argp_option option_table[] = {
     {"out", 'o', "CLUSTER.json", 0, "Where to write the cluster (required)", 0},
     {"name", KEY_NAME, "NAME", 0, "The cluster's name (default: that of the file)", 0},
     {"density", KEY_DENSITY, "R", 0, "Share of elements that compressors keep (default 0.001)", 0},
+    {"compressor", 'c', "A[,B..]|all", 0, "The compressors to measure (default all)", 0},
     {"precision", KEY_PRECISION, "R", 0,
      "Repeat until a median is known to this share of it (default 0.02)", 0},
     {"max-time", KEY_MAX_TIME, "SECONDS", 0,
@@ -38,6 +40,15 @@ static size_t parse_largest(const char *text, const char *option, size_t maximum
     return size;
 }
 
+static void choose_compressors(struct options *options, const char *text,
+                               struct argp_state *state) {
+    struct gw_error error;
+    if (gw_compressors_parse(text, options->compressors, &error) != GW_OK) {
+        argp_error(state, "%s", error.message);
+    }
+    options->calibration.compressors = options->compressors;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
     struct gw_calibration *asked = &options->calibration;
@@ -54,6 +65,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case KEY_DENSITY:
         asked->density = gw_parse_positive(argument, "--density", 1, state);
+        return 0;
+    case 'c':
+        choose_compressors(options, argument, state);
         return 0;
     case KEY_PRECISION:
         asked->precision = gw_parse_positive(argument, "--precision", 1, state);

@@ -6,6 +6,7 @@
 
 #include "algorithms/algorithms.h"
 #include "core/core.h"
+#include "kernels/kernels.h"
 #include "planner/planner.h"
 #include "sim/sim.h"
 #include "traces/traces.h"
@@ -60,6 +61,11 @@ double gw_parse_positive(const char *text, const char *option, double maximum,
 double gw_parse_not_negative(const char *text, const char *option, struct argp_state *state);
 size_t gw_parse_count(const char *text, const char *option, struct argp_state *state);
 uint64_t gw_parse_seed(const char *text, struct argp_state *state);
+
+/* The compressors in `text`, "all" or names with commas between, each once; then NULL. */
+enum { GW_MOST_COMPRESSORS = 64 };
+enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
+                                    struct gw_error *error);
 
 /* ---- from a question to an answer ---------------------------------------------------------- */
 

@@ -2,7 +2,9 @@
 
 #include <math.h>
 
+#include "kernels/hash.h"
 #include "kernels/parallel.h"
+#include "kernels/sample.h"
 #include "kernels/scan.h"
 #include "kernels/workspace.h"
 
@@ -132,14 +134,16 @@ int32_t gw_keep_largest(struct gw_selection *selection, size_t k) {
 
 /* ---- the pass ------------------------------------------------------------------------------ */
 
-/* Whether there is a NaN: no threshold is above one, so that all are collected. */
-static bool has_nan(const struct gw_entry *entries, size_t count) {
-    int32_t largest = 0;
-    for (size_t i = 0; i < count; i++) {
-        int32_t key = gw_magnitude(entries[i].value);
-        largest = key > largest ? key : largest;
-    }
-    return largest > GW_INFINITE;
+/* What a sample of the rest says. */
+static enum gw_status guess(const struct gw_task *task, const struct gw_collection *collection,
+                            size_t from, int32_t *guessed, struct gw_error *error) {
+    uint64_t now = (uint64_t)(gw_clock_now_s() * 1e9);
+    uint64_t unforeseen = gw_mix_pair(now, (uintptr_t)task->u) | 1;
+    struct gw_sample rest = {.begin = from,
+                             .end = collection->end,
+                             .adding = collection->adding,
+                             .key = collection->key == 0 ? unforeseen : collection->key};
+    return gw_sample_magnitude(task, &rest, guessed, error);
 }
 
 /*
@@ -152,10 +156,13 @@ static enum gw_status collect_range(const struct gw_task *task, struct gw_collec
     const struct gw_scan *scan = gw_scan();
     const float *gradient = collection->adding ? task->gradient : NULL;
     int32_t magnitude = collection->magnitude;
+    int32_t largest = 0;
     size_t best = collection->best;
     size_t spare = best < SPARE / 3 ? SPARE : 3 * (best < task->n ? best : task->n);
     out->count = 0;
     collection->dropped = false;
+    bool guessing = collection->guessing;
+    size_t since_guess = SIZE_MAX / 2; /* entries found since the magnitude was a guess */
     for (size_t begin = collection->begin; begin < collection->end; begin += CHUNK) {
         size_t left = collection->end - begin;
         size_t size = left < CHUNK ? left : CHUNK;
@@ -165,16 +172,27 @@ static enum gw_status collect_range(const struct gw_task *task, struct gw_collec
         }
         struct gw_entry *next = out->entries + out->count;
         size_t found = scan->collect(task->u + begin, gradient == NULL ? NULL : gradient + begin,
-                                     size, (uint32_t)begin, magnitude, next);
-        if (has_nan(next, found)) {
-            return GW_BAD_INPUT;
+                                     size, (uint32_t)begin, magnitude, next, &largest);
+        if (largest > GW_INFINITE) {
+            return GW_BAD_INPUT; /* no threshold is above a NaN, so that all are found */
         }
         out->count += found;
+        since_guess += found;
         if (out->count > best && out->count - best > spare) {
             magnitude = gw_keep_largest(out, best) + 1;
             collection->dropped = true;
+            int32_t guessed = 0;
+            if (guessing) {
+                GW_TRY(guess(task, collection, begin + size, &guessed, error));
+                guessing = false;
+            }
+            if (guessed > magnitude) {
+                magnitude = guessed;
+                since_guess = 0;
+            }
         }
     }
+    collection->guessed_wrong = since_guess < best;
     return GW_OK;
 }
 
@@ -238,6 +256,7 @@ enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *coll
     GW_TRY(gw_workspace_reserve_parts(task->workspace, pass.count - 1, error));
     gw_parallel(pass.count, pass.count, collect_part, &pass);
     collection->dropped = false;
+    collection->guessed_wrong = false;
     for (size_t i = 0; i < pass.count; i++) {
         if (parts[i].status == GW_BAD_INPUT) {
             return gw_fail_first_nan(task, error);
@@ -246,6 +265,7 @@ enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *coll
             return gw_fail_memory(error, "making room for a selection");
         }
         collection->dropped = collection->dropped || parts[i].collection.dropped;
+        collection->guessed_wrong = collection->guessed_wrong || parts[i].collection.guessed_wrong;
     }
     return join(&pass, error);
 }

@@ -14,7 +14,11 @@ struct gw_collection {
     bool adding;       /* the task's gradient is added first */
     int32_t magnitude; /* of elements that are collected, and of larger ones (kernels/scan.h) */
     size_t best;       /* no more than that many of the largest are of use; SIZE_MAX: all are */
-    bool dropped;      /* out: whether some that reached the magnitude were dropped */
+    bool guessing; /* if too many are found, a sample of what follows may raise the magnitude; */
+    uint64_t key;  /* that sample's; 0: one that nobody can foresee, so that no input is slow */
+    /* Out: whether some that reached the magnitude were dropped, and whether a guess left out
+     * some that may be among the best. */
+    bool dropped, guessed_wrong;
 };
 
 /*

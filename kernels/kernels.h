@@ -155,6 +155,10 @@ float gw_read_pass(const float *u, size_t n);
 /* "avx512", "avx2" or "portable": what selections use here. */
 const char *gw_instruction_set(void);
 
+/* Makes them use that one from now on; false if this processor does not have it. For benchmarks and
+ * tests, and not while anything is being selected. */
+bool gw_force_instruction_set(const char *name);
+
 /* ---- devices ------------------------------------------------------------------------------- */
 
 enum { GW_GPU_NAME_SIZE = 64 };

@@ -4,10 +4,27 @@ static bool always(void) {
     return true;
 }
 
+static const struct gw_scan *const scans[] = {&gw_scan_avx512, &gw_scan_avx2, &gw_scan_portable};
+enum { SCANS = sizeof scans / sizeof *scans };
+
+static const struct gw_scan *forced; /* by gw_force_instruction_set() */
+
 const struct gw_scan *gw_scan(void) {
-    return gw_scan_avx512.is_supported() ? &gw_scan_avx512
-           : gw_scan_avx2.is_supported() ? &gw_scan_avx2
-                                         : &gw_scan_portable;
+    size_t i = 0;
+    while (!scans[i]->is_supported()) {
+        i++;
+    }
+    return forced != NULL ? forced : scans[i];
+}
+
+bool gw_force_instruction_set(const char *name) {
+    for (size_t i = 0; i < SCANS; i++) {
+        if (strcmp(scans[i]->name, name) == 0 && scans[i]->is_supported()) {
+            forced = scans[i];
+            return true;
+        }
+    }
+    return false;
 }
 
 float gw_read_pass(const float *u, size_t n) {
@@ -108,8 +125,9 @@ static bool any_reaches(const float *block, int32_t magnitude) {
 }
 
 static size_t collect_portable(float *u, const float *gradient, size_t n, uint32_t first,
-                               int32_t magnitude, struct gw_entry *entries) {
+                               int32_t magnitude, struct gw_entry *entries, int32_t *largest) {
     struct gw_entry *next = entries;
+    int32_t most = *largest;
     for (size_t begin = 0; begin < n; begin += BLOCK) {
         size_t end = begin + BLOCK < n ? begin + BLOCK : n;
         if (gradient != NULL) {
@@ -119,10 +137,13 @@ static size_t collect_portable(float *u, const float *gradient, size_t n, uint32
             continue;
         }
         for (size_t i = begin; i < end; i++) {
+            int32_t size = gw_magnitude(u[i]);
             *next = (struct gw_entry){.value = u[i], .index = first + (uint32_t)i};
-            next += gw_magnitude(u[i]) >= magnitude;
+            next += size >= magnitude;
+            most = size > most ? size : most;
         }
     }
+    *largest = most;
     return (size_t)(next - entries);
 }
 

@@ -72,10 +72,11 @@ struct gw_scan {
 
     /*
      * Appends to `entries`, in order, the elements of at least that magnitude, as those from
-     * `first` on; returns how many. Needs room for n + GW_SCAN_SLACK.
+     * `first` on; returns how many. Needs room for n + GW_SCAN_SLACK. Raises *largest to their
+     * largest magnitude, and perhaps to that of others, but then to no NaN's.
      */
     size_t (*collect)(float *u, const float *gradient, size_t n, uint32_t first, int32_t magnitude,
-                      struct gw_entry *entries);
+                      struct gw_entry *entries, int32_t *largest);
 };
 
 extern const struct gw_scan gw_scan_avx512, gw_scan_avx2, gw_scan_portable;

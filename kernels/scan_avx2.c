@@ -185,9 +185,10 @@ AVX2 static inline uint32_t marks_of(__m256 values, __m256i below) {
 }
 
 AVX2 static size_t collect(float *u, const float *gradient, size_t n, uint32_t first,
-                           int32_t magnitude, struct gw_entry *entries) {
+                           int32_t magnitude, struct gw_entry *entries, int32_t *largest) {
     struct gw_entry *next = entries;
     __m256i below = _mm256_set1_epi32(magnitude - 1);
+    int32_t most = *largest;
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
         uint32_t marks = 0;
@@ -197,11 +198,14 @@ AVX2 static size_t collect(float *u, const float *gradient, size_t n, uint32_t f
         }
         for (; marks != 0; marks &= marks - 1) {
             size_t place = i + (size_t)__builtin_ctz(marks);
+            int32_t size = gw_magnitude(u[place]);
             *next++ = (struct gw_entry){.value = u[place], .index = first + (uint32_t)place};
+            most = size > most ? size : most;
         }
     }
+    *largest = most;
     next += gw_scan_portable.collect(u + i, at(gradient, i), n - i, first + (uint32_t)i, magnitude,
-                                     next);
+                                     next, largest);
     return (size_t)(next - entries);
 }
 

@@ -169,9 +169,10 @@ AVX512 static inline struct gw_entry *write(struct gw_entry *next, __m512 values
 }
 
 AVX512 static size_t collect(float *u, const float *gradient, size_t n, uint32_t first,
-                             int32_t magnitude, struct gw_entry *entries) {
+                             int32_t magnitude, struct gw_entry *entries, int32_t *largest) {
     struct gw_entry *next = entries;
     __m512i least = _mm512_set1_epi32(magnitude);
+    __m512i most = _mm512_set1_epi32(*largest);
     size_t i = 0;
     for (; i + 64 <= n; i += 64) {
         __m512 values[4];
@@ -184,6 +185,7 @@ AVX512 static size_t collect(float *u, const float *gradient, size_t n, uint32_t
             continue;
         }
         for (int j = 0; j < 4; j++) {
+            most = _mm512_max_epi32(most, magnitudes_of(values[j]));
             next = write(next, values[j], first + (uint32_t)i + 16 * (uint32_t)j, marks[j]);
         }
     }
@@ -191,8 +193,10 @@ AVX512 static size_t collect(float *u, const float *gradient, size_t n, uint32_t
         __mmask16 here = first_of(n - i);
         __m512 values = load(u + i, at(gradient, i), here);
         __mmask16 marked = _mm512_mask_cmpge_epi32_mask(here, magnitudes_of(values), least);
+        most = _mm512_max_epi32(most, magnitudes_of(values));
         next = write(next, values, first + (uint32_t)i, marked);
     }
+    *largest = _mm512_reduce_max_epi32(most);
     return (size_t)(next - entries);
 }
 

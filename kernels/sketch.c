@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const struct gw_sketch_loops *best_loops(void) {
+    const char *name = gw_instruction_set();
     size_t i = 0;
-    while (!gw_sketch_loops[i]->supported()) {
+    while (gw_sketch_loops[i + 1] != NULL && strcmp(gw_sketch_loops[i]->name, name) != 0) {
         i++;
     }
     return gw_sketch_loops[i];

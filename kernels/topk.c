@@ -8,62 +8,18 @@
  */
 #include "kernels/topk.h"
 
-#include <math.h>
-
 #include "kernels/collect.h"
-#include "kernels/scan.h"
-#include "kernels/workspace.h"
-
-enum {
-    SAMPLE_LIMIT = 65536, /* samples at most ... */
-    SAMPLE_STRIDE = 64,   /* ... and elements per sample at least */
-};
-
-size_t gw_topk_sample_stride(size_t n) {
-    size_t stride = n / SAMPLE_LIMIT + 1;
-    return stride > SAMPLE_STRIDE ? stride : SAMPLE_STRIDE;
-}
-
-size_t gw_topk_sample_position(size_t sample, size_t stride) {
-    uint32_t turn = (uint32_t)sample * 2654435769u; /* multiples of the golden ratio, modulo 1 */
-    return sample * stride + (size_t)(((uint64_t)turn * stride) >> 32);
-}
-
-/*
- * A magnitude that at least k elements reach, but for a chance of some 1e-5: the number of samples
- * among the k largest elements is nearly Poisson-distributed, so four standard deviations are added
- * to its mean.
- */
-static enum gw_status sample_magnitude(const struct gw_task *task, int32_t *magnitude,
-                                       struct gw_error *error) {
-    size_t stride = gw_topk_sample_stride(task->n);
-    size_t samples = task->n / stride;
-    double expected = (double)task->k / (double)stride;
-    double rank = ceil(expected + 4 * sqrt(expected) + 4);
-    *magnitude = 0;
-    if (rank >= (double)samples) {
-        return GW_OK;
-    }
-    GW_TRY(gw_workspace_reserve(task->workspace, samples * sizeof(struct gw_entry), error));
-    struct gw_entry *sample = task->workspace->memory;
-    for (size_t i = 0; i < samples; i++) {
-        size_t position = gw_topk_sample_position(i, stride);
-        float added = task->gradient == NULL ? 0 : task->gradient[position];
-        sample[i] = (struct gw_entry){.value = task->u[position] + added};
-    }
-    size_t ties;
-    int32_t sampled = gw_kth_largest(sample, samples, (size_t)rank, &ties);
-    *magnitude = sampled < GW_INFINITE ? sampled : GW_INFINITE; /* NaNs must reach it */
-    return GW_OK;
-}
+#include "kernels/sample.h"
 
 static enum gw_status select_topk(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
-    struct gw_collection pass = {.end = task->n, .adding = true, .best = task->k};
-    GW_TRY(sample_magnitude(task, &pass.magnitude, error));
+    struct gw_collection pass = {.end = task->n, .adding = true, .best = task->k, .guessing = true};
+    struct gw_sample whole = {.end = task->n, .adding = true};
+    GW_TRY(gw_sample_magnitude(task, &whole, &pass.magnitude, error));
     GW_TRY(gw_collect(task, &pass, out, error));
-    if (out->count < task->k) {
+    if (out->count < task->k || pass.guessed_wrong) {
         pass.adding = false;
+        pass.guessing = false;
         pass.magnitude = 0;
         GW_TRY(gw_collect(task, &pass, out, error));
     }

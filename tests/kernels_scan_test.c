@@ -51,6 +51,7 @@ struct outcome {
     int32_t largest;
     size_t counts[MAGNITUDES];
     size_t collected;
+    bool has_nan;
     struct gw_entry entries[MOST + GW_SCAN_SLACK];
 };
 
@@ -70,8 +71,10 @@ static void run(const struct gw_scan *scan, const struct scan_case *drawn, struc
     assert_memory_equal(scratch, out->u, sizeof scratch); /* the same sums as with moments */
     scan->count(drawn->u, drawn->n, magnitudes, MAGNITUDES, out->counts);
     memcpy(scratch, drawn->u, sizeof scratch);
-    out->collected =
-        scan->collect(scratch, drawn->gradient, drawn->n, 7, drawn->magnitude, out->entries);
+    int32_t largest = 0;
+    out->collected = scan->collect(scratch, drawn->gradient, drawn->n, 7, drawn->magnitude,
+                                   out->entries, &largest);
+    out->has_nan = largest > GW_INFINITE;
     assert_memory_equal(scratch, out->u, sizeof scratch);
     memset(out->entries + out->collected, 0,
            (MOST + GW_SCAN_SLACK - out->collected) * sizeof *out->entries);
@@ -95,7 +98,7 @@ static void check_same(const char *name, const struct outcome *fast, const struc
                 fast->tail.largest == plain->tail.largest &&
                 same_doubles(fast->tail.magnitudes, plain->tail.magnitudes, GW_SCAN_LANES);
     bool counts = memcmp(fast->counts, plain->counts, sizeof fast->counts) == 0;
-    bool collected = fast->collected == plain->collected &&
+    bool collected = fast->collected == plain->collected && fast->has_nan == plain->has_nan &&
                      memcmp(fast->entries, plain->entries, sizeof fast->entries) == 0;
     bool sums = memcmp(fast->u, plain->u, sizeof fast->u) == 0 && fast->largest == plain->largest;
     if (!moments || !tail || !counts || !collected || !sums) {
@@ -150,7 +153,10 @@ static void portable_passes_are_right(void **state) {
     assert_int_equal(tail.largest, gw_magnitude(39));
     assert_true(tail.magnitudes[38 % GW_SCAN_LANES] == 38);
     struct gw_entry entries[40 + GW_SCAN_SLACK];
-    assert_int_equal(gw_scan_portable.collect(u, NULL, 40, 100, gw_magnitude(38), entries), 2);
+    int32_t largest = 0;
+    assert_int_equal(
+        gw_scan_portable.collect(u, NULL, 40, 100, gw_magnitude(38), entries, &largest), 2);
+    assert_int_equal(largest, gw_magnitude(39));
     assert_int_equal(entries[0].index, 138);
     assert_true(entries[1].value == -39);
     assert_true(gw_scan_portable.read(u, 40) == 779);
@@ -165,6 +171,16 @@ static void the_fastest_that_is_supported_is_used(void **state) {
     assert_true(used->is_supported());
     assert_string_equal(gw_instruction_set(), used->name);
     assert_true(used == &gw_scan_avx512 || !gw_scan_avx512.is_supported());
+}
+
+static void an_instruction_set_can_be_forced(void **state) {
+    (void)state;
+    const char *best = gw_instruction_set();
+    assert_true(gw_force_instruction_set("portable"));
+    assert_string_equal(gw_instruction_set(), "portable");
+    assert_false(gw_force_instruction_set("abacus"));
+    assert_string_equal(gw_instruction_set(), "portable");
+    assert_true(gw_force_instruction_set(best));
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -192,6 +208,7 @@ int main(void) {
         cmocka_unit_test(portable_passes_are_right),
         cmocka_unit_test(instruction_sets_agree),
         cmocka_unit_test(the_fastest_that_is_supported_is_used),
+        cmocka_unit_test(an_instruction_set_can_be_forced),
         cmocka_unit_test(every_part_is_done_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

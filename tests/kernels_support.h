@@ -2,8 +2,10 @@
 #ifndef GW_TESTS_KERNELS_SUPPORT_H
 #define GW_TESTS_KERNELS_SUPPORT_H
 
+#include "kernels/collect.h" /* private: what a pass says of itself */
 #include "kernels/kernels.h"
-#include "kernels/topk.h" /* private: where the sample looks, to deceive it */
+#include "kernels/sample.h" /* private: where samples look, to deceive them */
+#include "kernels/topk.h"
 #include "support.h"
 
 static inline void *allocate(size_t count, size_t size) {

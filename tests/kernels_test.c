@@ -124,18 +124,18 @@ static void fill_layers(float *u, size_t n, struct gw_random *random) {
 /* The sample sees only the largest elements, so that its threshold is too high. */
 static void fill_sample_too_high(float *u, size_t n, struct gw_random *random) {
     fill_normal(u, n, random);
-    size_t stride = gw_topk_sample_stride(n);
+    size_t stride = gw_sample_stride(n);
     for (size_t i = 0; i < n / stride; i++) {
-        u[gw_topk_sample_position(i, stride)] += 100;
+        u[gw_sample_position(i, stride, 0)] += 100;
     }
 }
 
 /* The sample sees only zeros, while the others grow: every element becomes a candidate. */
 static void fill_sample_too_low(float *u, size_t n, struct gw_random *random) {
     fill_ascending(u, n, random);
-    size_t stride = gw_topk_sample_stride(n);
+    size_t stride = gw_sample_stride(n);
     for (size_t i = 0; i < n / stride; i++) {
-        u[gw_topk_sample_position(i, stride)] = 0;
+        u[gw_sample_position(i, stride, 0)] = 0;
     }
 }
 
@@ -334,6 +334,38 @@ static void selection_of_one_and_of_all_in_a_million(void **state) {
     gw_random_close(random);
 }
 
+/*
+ * Ascending, so that all are found and the pass guesses; what the guess sees of the rest is large,
+ * so that it is too high and the pass must say so. Without large ones, the guess is right.
+ */
+static void a_wrong_guess_is_seen(void **state) {
+    (void)state;
+    enum { N = 1 << 20, K = 1000, CHUNK = 1 << 14 };
+    const uint64_t key = 12345;
+    float *u = allocate(N, sizeof *u);
+    for (int deceived = 0; deceived < 2; deceived++) {
+        for (size_t i = 0; i < N; i++) {
+            u[i] = (float)i;
+        }
+        /* K and 65,536 to spare are exceeded with the fifth chunk */
+        size_t begin = 5 * (size_t)CHUNK;
+        size_t stride = gw_sample_stride(N - begin);
+        for (size_t i = 0; deceived && i < 500; i++) {
+            u[begin + gw_sample_position(i, stride, key)] = 1e9f;
+        }
+        struct gw_workspace workspace = {0};
+        struct gw_selection selection = {0};
+        const struct gw_task task = {.u = u, .n = N, .k = K, .workspace = &workspace};
+        struct gw_collection pass = {.end = N, .best = K, .guessing = true, .key = key};
+        assert_int_equal(gw_collect(&task, &pass, &selection, NULL), GW_OK);
+        assert_true(pass.dropped);
+        assert_int_equal(pass.guessed_wrong, deceived);
+        gw_selection_free(&selection);
+        gw_workspace_free(&workspace);
+    }
+    free(u);
+}
+
 static void ties_go_to_the_lower_index(void **state) {
     (void)state;
     float u[] = {1, -2, 0, 2, -3, 2, -2, 1};
@@ -464,6 +496,7 @@ int main(void) {
         cmocka_unit_test(selections_of_many_elements),
         cmocka_unit_test(selections_of_a_million_elements),
         cmocka_unit_test(selection_of_one_and_of_all_in_a_million),
+        cmocka_unit_test(a_wrong_guess_is_seen),
         cmocka_unit_test(ties_go_to_the_lower_index),
         cmocka_unit_test(nan_is_bad_input),
         cmocka_unit_test(first_nan_is_named_among_many),

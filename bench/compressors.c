@@ -1,0 +1,297 @@
+/*
+ * Compressors on vectors of all kinds: how many passes over memory a selection costs, how many
+ * elements and how much of the energy it has, and how its time grows. `gradweave bench compressors`
+ * shows the same for one vector.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/bench.h"
+#include "kernels/sample.h"
+
+static const char *const usage =
+    "usage: compressors [speed | quality | growth] [OPTION...]\n"
+    "\n"
+    "  speed     passes of reading that a selection costs, for vectors of all kinds\n"
+    "  quality   selected over wanted, and energy over that of exact top-k, for densities\n"
+    "            from 0.1 to 0.0001\n"
+    "  growth    nanoseconds an element from 2^10 to 2^28 elements (needs 4.5 GiB)\n"
+    "\n"
+    "Without any, all three.\n"
+    "\n"
+    "  --elements N         speed, quality (default: 25557032, as ResNet-50 has)\n"
+    "  --density R          speed, growth (default: 0.001)\n"
+    "  --repeats COUNT      of each measurement (default: 9; quality has 1)\n"
+    "  --largest POWER      growth: up to 2^POWER elements (default: 28)\n"
+    "  --instructions NAME  portable, avx2 or avx512 (default: the best there is)\n";
+
+struct choice {
+    size_t elements, repeats;
+    double density;
+    unsigned largest;
+};
+
+/* ---- vectors ------------------------------------------------------------------------------- */
+
+static void draw(enum gw_shape shape, size_t n, uint32_t iteration, float *out) {
+    struct gw_gradients_spec spec = {.shape = shape,
+                                     .scale = 1 / sqrt((double)n),
+                                     .freedom = 2,
+                                     .drift = 1,
+                                     .seed = 1,
+                                     .sizes = &n,
+                                     .tensor_count = 1};
+    struct gw_gradients *gradients = NULL;
+    if (gw_gradients_open(&gradients, &spec, NULL) == GW_OK) {
+        gw_gradients_fill(gradients, iteration, out);
+        gw_gradients_close(gradients);
+    }
+}
+
+static void fill_normal(float *u, size_t n) {
+    draw(GW_SHAPE_NORMAL, n, 0, u);
+}
+
+static void fill_laplace(float *u, size_t n) {
+    draw(GW_SHAPE_LAPLACE, n, 0, u);
+}
+
+static void fill_student(float *u, size_t n) {
+    draw(GW_SHAPE_STUDENT, n, 0, u);
+}
+
+static void fill_sparse(float *u, size_t n) {
+    draw(GW_SHAPE_SPARSE, n, 0, u);
+}
+
+static void fill_constant(float *u, size_t n) {
+    draw(GW_SHAPE_CONSTANT, n, 0, u);
+}
+
+/* Each element is larger than all before it: every cut of the candidates is in vain. */
+static void fill_ascending(float *u, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        u[i] = (float)(i + 1) / (float)n;
+    }
+}
+
+static void fill_descending(float *u, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        u[i] = (float)(n - i) / (float)n;
+    }
+}
+
+/* What top-k samples is zero, and the rest ascends: all of it looks as if it belonged to the k. */
+static void fill_low_sample(float *u, size_t n) {
+    size_t stride = gw_sample_stride(n);
+    fill_ascending(u, n);
+    for (size_t i = 0; i < n / stride; i++) {
+        u[gw_sample_position(i, stride, 0)] = 0;
+    }
+}
+
+/* Only what top-k samples is large: nothing else looks as if it belonged to the k. */
+static void fill_high_sample(float *u, size_t n) {
+    size_t stride = gw_sample_stride(n);
+    fill_normal(u, n);
+    for (size_t i = 0; i < n / stride; i++) {
+        u[gw_sample_position(i, stride, 0)] += 1;
+    }
+}
+
+static const struct vector {
+    const char *name;
+    void (*fill)(float *u, size_t n);
+} vectors[] = {
+    {"normal", fill_normal},           {"laplace", fill_laplace},
+    {"student", fill_student},         {"sparse", fill_sparse},
+    {"constant", fill_constant},       {"ascending", fill_ascending},
+    {"descending", fill_descending},   {"low sample", fill_low_sample},
+    {"high sample", fill_high_sample},
+};
+enum { VECTORS = sizeof vectors / sizeof *vectors, BELL_SHAPED = 4 };
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+static float *allocate(size_t elements) {
+    float *memory = aligned_alloc(64, (elements / 16 + 1) * 64);
+    if (memory == NULL) {
+        (void)fprintf(stderr, "compressors: out of memory for %zu elements\n", elements);
+        exit(GW_FAILED);
+    }
+    return memory;
+}
+
+static struct gw_bench_result measure(const struct vector *vector, size_t elements, double density,
+                                      size_t repeats) {
+    struct gw_error error = {0};
+    struct gw_bench_result result;
+    float *u = allocate(elements);
+    float *gradient = allocate(elements);
+    vector->fill(u, elements);
+    draw(GW_SHAPE_NORMAL, elements, 1, gradient);
+    size_t kept = (size_t)(density * (double)elements);
+    const struct gw_bench bench = {.compressors = gw_compressors,
+                                   .elements = elements,
+                                   .kept = kept > 0 ? kept : 1,
+                                   .u = u,
+                                   .gradient = gradient,
+                                   .repeats = repeats,
+                                   .seed = 1};
+    if (gw_bench_run(&bench, &result, &error) != GW_OK) {
+        (void)fprintf(stderr, "compressors: %s\n", error.message);
+        exit((int)error.status);
+    }
+    free(u);
+    free(gradient);
+    return result;
+}
+
+static void print_head(const char *first) {
+    printf("| %s |", first);
+    for (size_t c = 0; gw_compressors[c] != NULL; c++) {
+        printf(" %s |", gw_compressors[c]->name);
+    }
+    printf("\n| --- |");
+    for (size_t c = 0; gw_compressors[c] != NULL; c++) {
+        printf(" ---: |");
+    }
+    printf("\n");
+}
+
+/* ---- the tables ---------------------------------------------------------------------------- */
+
+static void show_speed(const struct choice *choice) {
+    printf(
+        "Passes of reading for a selection (with residual: for gradient, selection and clearing), "
+        "%zu elements, density %g, %s\n\n",
+        choice->elements, choice->density, gw_instruction_set());
+    print_head("vector");
+    for (size_t v = 0; v < VECTORS; v++) {
+        struct gw_bench_result result =
+            measure(&vectors[v], choice->elements, choice->density, choice->repeats);
+        printf("| %s |", vectors[v].name);
+        for (size_t c = 0; c < result.count; c++) {
+            printf(" %.2f (%.2f) |", result.rows[c].passes, result.rows[c].compress_passes);
+        }
+        printf("\n");
+        (void)fflush(stdout);
+        gw_bench_free(&result);
+    }
+}
+
+static void show_quality(const struct choice *choice) {
+    static const double densities[] = {1e-1, 1e-2, 1e-3, 1e-4};
+    printf("Selected over wanted / energy over that of exact top-k, %zu elements\n\n",
+           choice->elements);
+    print_head("vector, density");
+    for (size_t v = 0; v < BELL_SHAPED; v++) {
+        for (size_t d = 0; d < sizeof densities / sizeof *densities; d++) {
+            struct gw_bench_result result = measure(&vectors[v], choice->elements, densities[d], 1);
+            printf("| %s, %g |", vectors[v].name, densities[d]);
+            for (size_t c = 0; c < result.count; c++) {
+                printf(" %.3g / %.3f |", result.rows[c].count_ratio, result.rows[c].energy_ratio);
+            }
+            printf("\n");
+            (void)fflush(stdout);
+            gw_bench_free(&result);
+        }
+    }
+}
+
+static void show_growth(const struct choice *choice) {
+    printf("Nanoseconds an element for a selection, normal, density %g, %s\n\n", choice->density,
+           gw_instruction_set());
+    print_head("elements");
+    for (unsigned power = 10; power <= choice->largest; power += 2) {
+        size_t elements = (size_t)1 << power;
+        struct gw_bench_result result =
+            measure(&vectors[0], elements, choice->density, choice->repeats);
+        printf("| 2^%u |", power);
+        for (size_t c = 0; c < result.count; c++) {
+            printf(" %.3f |", 1e9 * result.rows[c].select_s.median / (double)elements);
+        }
+        printf("\n");
+        (void)fflush(stdout);
+        gw_bench_free(&result);
+    }
+}
+
+/* ---- the program --------------------------------------------------------------------------- */
+
+static void fail(const char *expected, const char *got) {
+    (void)fprintf(stderr, "compressors: expected %s; got \"%s\"\n\n%s", expected, got, usage);
+    exit(GW_BAD_INPUT);
+}
+
+static double read_number(const char *text, double low, double high, const char *expected) {
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value >= low && value <= high)) {
+        fail(expected, text);
+    }
+    return value;
+}
+
+enum { ELEMENTS = 1000, DENSITY, REPEATS, LARGEST, INSTRUCTIONS, HELP };
+
+static void read_option(int option, struct choice *choice) {
+    switch (option) {
+    case ELEMENTS:
+        choice->elements = (size_t)read_number(optarg, 1, UINT32_MAX, "1 to 2^32 - 1 elements");
+        break;
+    case DENSITY:
+        choice->density = read_number(optarg, 1e-9, 1, "a density from 1e-9 to 1");
+        break;
+    case REPEATS:
+        choice->repeats = (size_t)read_number(optarg, 1, 10000, "1 to 10000 repeats");
+        break;
+    case LARGEST:
+        choice->largest = (unsigned)read_number(optarg, 10, 31, "a power from 10 to 31");
+        break;
+    case INSTRUCTIONS:
+        if (!gw_force_instruction_set(optarg)) {
+            fail("instructions that this processor has", optarg);
+        }
+        break;
+    case HELP:
+        (void)fputs(usage, stdout);
+        exit(0);
+    default:
+        (void)fprintf(stderr, "\n%s", usage);
+        exit(GW_BAD_INPUT);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const struct option options[] = {{"elements", required_argument, NULL, ELEMENTS},
+                                            {"density", required_argument, NULL, DENSITY},
+                                            {"repeats", required_argument, NULL, REPEATS},
+                                            {"largest", required_argument, NULL, LARGEST},
+                                            {"instructions", required_argument, NULL, INSTRUCTIONS},
+                                            {"help", no_argument, NULL, HELP},
+                                            {0}};
+    static const struct {
+        const char *name;
+        void (*show)(const struct choice *choice);
+    } tables[] = {{"speed", show_speed}, {"quality", show_quality}, {"growth", show_growth}};
+    struct choice choice = {.elements = 25557032, .repeats = 9, .density = 0.001, .largest = 28};
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        read_option(option, &choice);
+    }
+    const char *asked = optind < argc ? argv[optind] : NULL;
+    size_t shown = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && optind + 1 >= argc; i++) {
+        if (asked == NULL || strcmp(asked, tables[i].name) == 0) {
+            printf("%s", shown++ > 0 ? "\n" : "");
+            tables[i].show(&choice);
+        }
+    }
+    if (shown == 0) {
+        fail("speed, quality or growth", argv[argc - 1]);
+    }
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* Bringing a compressor's state to where it stays; private to this room. */
+#ifndef GW_CALIBRATE_SETTLE_H
+#define GW_CALIBRATE_SETTLE_H
+
+#include "kernels/kernels.h"
+
+/*
+ * Lets a compressor that has a state select from task->u again and again, until it has selected
+ * about task->k some times in a row, or does not change any more, or has had `longest_s`.
+ * Counts task->iteration on.
+ */
+enum gw_status gw_settle(const struct gw_compressor *compressor, struct gw_task *task,
+                         struct gw_selection *selection, double longest_s, struct gw_error *error);
+
+#endif
