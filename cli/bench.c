@@ -90,35 +90,10 @@ static const struct argp argp = {
 
 /* ---- what is asked for --------------------------------------------------------------------- */
 
-static enum gw_status choose_shape(const char *name, enum gw_shape *out, struct gw_error *error) {
-    for (size_t i = 0; i < GW_SHAPES; i++) {
-        if (strcmp(gw_shape_names[i], name) == 0) {
-            *out = (enum gw_shape)i;
-            return GW_OK;
-        }
-    }
-    return gw_fail(error, GW_BAD_INPUT,
-                   "--shape: expected normal, laplace, student, sparse, constant or sorted, got "
-                   "\"%s\"",
-                   name);
-}
-
-/* Two iterations of a worker; of norm 1, for which ExDyna's first threshold is made. */
 static enum gw_status draw(const struct options *options, float *u, float *gradient,
                            struct gw_error *error) {
-    struct gw_gradients_spec spec = {.seed = options->seed,
-                                     .scale = 1 / sqrt((double)options->elements),
-                                     .freedom = 2,
-                                     .drift = 1,
-                                     .sizes = &options->elements,
-                                     .tensor_count = 1};
-    struct gw_gradients *gradients = NULL;
-    GW_TRY(choose_shape(options->shape, &spec.shape, error));
-    GW_TRY(gw_gradients_open(&gradients, &spec, error));
-    gw_gradients_fill(gradients, 0, u);
-    gw_gradients_fill(gradients, 1, gradient);
-    gw_gradients_close(gradients);
-    return GW_OK;
+    GW_TRY(gw_draw_gradient(options->shape, options->elements, options->seed, 0, u, error));
+    return gw_draw_gradient(options->shape, options->elements, options->seed, 1, gradient, error);
 }
 
 /* ---- what comes out ------------------------------------------------------------------------ */

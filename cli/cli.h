@@ -67,6 +67,13 @@ enum { GW_MOST_COMPRESSORS = 64 };
 enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
                                     struct gw_error *error);
 
+/*
+ * A gradient of one tensor, by the name of its shape: an iteration of what a seed gives. Its norm
+ * is about 1, for which ExDyna's first threshold is made.
+ */
+enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t seed,
+                                uint32_t iteration, float *out, struct gw_error *error);
+
 /* ---- from a question to an answer ---------------------------------------------------------- */
 
 /* What a user asks about. */

@@ -205,7 +205,7 @@ static void add_line(const struct gw_sweep *sweep, size_t exchange, size_t polic
         (struct gw_line){.label = label,
                          .colour = colour,
                          .dashed = strcmp(sweep->compressors[exchange], "none") == 0,
-                         .times_s = times_s};
+                         .heights = times_s};
 }
 
 /* `times_s` has room for all lines. */
@@ -245,11 +245,13 @@ static enum gw_status draw(const struct gw_sweep *sweep, const char *path, struc
              question->cluster.name, sweeps_workers ? "" : workers, sweeps_density ? "" : density);
     struct gw_line_chart chart = {.title = title,
                                   .axis = sweep->parameter->axis,
+                                  .height_axis = "iteration time (ms)",
+                                  .unit = 1e-3,
                                   .value_count = sweep->value_count,
                                   .values = sweep->values,
                                   .line_count = lines.count,
                                   .lines = lines.lines};
-    enum gw_status status = gw_plot_lines(&chart, path, error);
+    enum gw_status status = gw_plot_lines(&chart, path, NULL, error);
     free(times_s);
     return status;
 }

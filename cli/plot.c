@@ -1,21 +1,27 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "kernels/bounds.h"
 #include "plots/plots.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
-    const char *kind, *subject, *algorithms, *out, *data;
+    const char *kind, *subject, *algorithms, *shape, *out, *data;
+    size_t elements;
 };
 
-enum { KEY_DATA = 2000 };
+enum { KEY_DATA = 2000, KEY_SHAPE, KEY_ELEMENTS };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "FILE", 0, "The picture: .png, .svg or .pdf (required)", 0},
     {"data", KEY_DATA, "FILE.csv", 0, "Keep the plotted numbers", 0},
     {"algo", 'a', "A[,B..]|all", 0, "breakdown: the pipelines (default all)", 0},
+    {"shape", KEY_SHAPE, "NAME", 0,
+     "bounds: of the gradient, as for gradweave bench (default normal)", 0},
+    {"elements", KEY_ELEMENTS, "N", 0, "bounds: of the gradient (default 100000)", 0},
     {0},
 };
 
@@ -35,6 +41,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'a':
         options->algorithms = argument;
         return 0;
+    case KEY_SHAPE:
+        options->shape = argument;
+        return 0;
+    case KEY_ELEMENTS:
+        options->elements = gw_parse_count(argument, "--elements", state);
+        return 0;
     case ARGP_KEY_ARG:
         if (state->arg_num > 1) {
             argp_error(state, "expected KIND and MODEL or FILE, got also \"%s\"", argument);
@@ -42,7 +54,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         *(state->arg_num == 0 ? &options->kind : &options->subject) = argument;
         return 0;
     case ARGP_KEY_END:
-        if (options->subject == NULL || options->out == NULL) {
+        if (options->kind == NULL || options->out == NULL) {
             argp_error(state, "expected KIND, then MODEL or FILE, and --out PICTURE");
         }
         return 0;
@@ -57,11 +69,13 @@ static const struct argp argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "breakdown MODEL --cluster CLUSTER --out PICTURE\n"
-                "validation VALIDATION.json --out PICTURE",
+                "validation VALIDATION.json --out PICTURE\n"
+                "bounds --out PICTURE",
     .doc = "Draws a picture with gnuplot.\v"
            "breakdown: the predicted iteration time of each pipeline, stacked by where it goes. "
            "validation: the same from a document of `gradweave validate --json`, with the measured "
-           "time beside the predicted one.",
+           "time beside the predicted one. bounds: how much of a gradient's energy the k largest "
+           "elements leave behind, and what is proven about that.",
     .children = children,
 };
 
@@ -177,12 +191,94 @@ static enum gw_status plot_validation(const struct options *options, struct gw_e
     return status;
 }
 
+/* ---- bounds -------------------------------------------------------------------------------- */
+
+enum { BOUNDS_VALUES = 41 };
+
+/* From one element to all, evenly on a logarithmic scale; as shares of all. */
+static size_t spread_ks(size_t elements, size_t *ks, double *shares) {
+    size_t count = 0;
+    for (size_t i = 0; i < BOUNDS_VALUES; i++) {
+        double exponent = (double)i / (BOUNDS_VALUES - 1);
+        size_t k = (size_t)round(pow((double)elements, exponent));
+        if (count == 0 || k > ks[count - 1]) {
+            ks[count] = k;
+            shares[count++] = (double)k / (double)elements;
+        }
+    }
+    return count;
+}
+
+static enum gw_status draw_bounds(const struct options *options, const float *u,
+                                  struct gw_error *error) {
+    enum { LINES = 3 };
+    size_t ks[BOUNDS_VALUES];
+    double shares[BOUNDS_VALUES];
+    double heights[LINES][BOUNDS_VALUES];
+    struct gw_bounds bounds[BOUNDS_VALUES];
+    size_t count = spread_ks(options->elements, ks, shares);
+    GW_TRY(gw_bounds(u, options->elements, ks, count, bounds, error));
+    for (size_t i = 0; i < count; i++) {
+        heights[0][i] = bounds[i].random;
+        heights[1][i] = bounds[i].proven;
+        heights[2][i] = bounds[i].topk;
+    }
+    const struct gw_line lines[LINES] = {
+        {.label = "random-k: 1 - k/d", .colour = 0, .heights = heights[0]},
+        {.label = "bound: (1 - k/d)^2", .colour = 1, .heights = heights[1]},
+        {.label = "top-k", .colour = 2, .heights = heights[2]}};
+    char title[128];
+    char elements[GW_UNITS_SIZE];
+    snprintf(title, sizeof title, "What k of d = %s elements leave behind (%s)",
+             gw_format_count((double)options->elements, elements), options->shape);
+    const struct gw_line_chart chart = {.title = title,
+                                        .axis = "k / d",
+                                        .height_axis = "||u - selection||^2 / ||u||^2",
+                                        .unit = 1,
+                                        .value_count = count,
+                                        .values = shares,
+                                        .line_count = LINES,
+                                        .lines = lines};
+    return gw_plot_lines(&chart, options->out, options->data, error);
+}
+
+static enum gw_status plot_bounds(const struct options *options, struct gw_error *error) {
+    if (options->elements < 2 || options->elements > UINT32_MAX) {
+        return gw_fail(error, GW_BAD_INPUT, "--elements: expected 2 to 2^32 - 1, got %zu",
+                       options->elements);
+    }
+    float *u = malloc(options->elements * sizeof *u);
+    enum gw_status status =
+        u == NULL ? gw_fail_memory(error, "plotting")
+                  : gw_draw_gradient(options->shape, options->elements, 1, 0, u, error);
+    if (status == GW_OK) {
+        status = draw_bounds(options, u, error);
+    }
+    free(u);
+    return status;
+}
+
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static const struct {
+static const struct kind {
     const char *name;
+    const char *subject; /* what is expected after the name; NULL: nothing */
     enum gw_status (*plot)(const struct options *options, struct gw_error *error);
-} kinds[] = {{"breakdown", plot_breakdown}, {"validation", plot_validation}};
+} kinds[] = {{"breakdown", "MODEL", plot_breakdown},
+             {"validation", "VALIDATION.json", plot_validation},
+             {"bounds", NULL, plot_bounds}};
+
+static enum gw_status plot_kind(const struct kind *kind, const struct options *options,
+                                struct gw_error *error) {
+    if ((kind->subject == NULL) != (options->subject == NULL)) {
+        return gw_fail(error, GW_BAD_INPUT, "plot %s: expected %s, got %s%s%s", kind->name,
+                       kind->subject == NULL ? "no more words" : kind->subject,
+                       options->subject == NULL ? "" : "\"",
+                       options->subject == NULL ? "nothing" : options->subject,
+                       options->subject == NULL ? "" : "\"");
+    }
+    return kind->plot(options, error);
+}
 
 static enum gw_status plot(const struct options *options, struct gw_error *error) {
     GW_TRY(gw_plot_check(options->out, error));
@@ -192,11 +288,11 @@ static enum gw_status plot(const struct options *options, struct gw_error *error
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, options->kind) == 0) {
-            return kinds[i].plot(options, error);
+            return plot_kind(&kinds[i], options, error);
         }
     }
-    return gw_fail(error, GW_BAD_INPUT, "plot: expected breakdown or validation, got \"%s\"",
-                   options->kind);
+    return gw_fail(error, GW_BAD_INPUT,
+                   "plot: expected breakdown, validation or bounds, got \"%s\"", options->kind);
 }
 
 static enum gw_status put_document(const struct options *options, cJSON *document,
@@ -218,7 +314,8 @@ static enum gw_status print_json(const struct options *options, struct gw_error 
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.algorithms = "all", .question = {.partial = true}};
+    struct options options = {
+        .algorithms = "all", .shape = "normal", .elements = 100000, .question = {.partial = true}};
     struct gw_error error = {0};
     gw_cli_parse(&argp, "plot", argc, argv, &options);
     enum gw_status status = plot(&options, &error);
@@ -229,4 +326,4 @@ static int run(int argc, char **argv) {
 }
 
 const struct gw_verb gw_verb_plot = {
-    .name = "plot", .title = "pictures of predictions and validations", .run = run};
+    .name = "plot", .title = "pictures of predictions, validations and bounds", .run = run};

@@ -5,7 +5,7 @@
 #include "plots/gnuplot.h"
 #include "plots/plots.h"
 
-/* Times over more than this range are told apart only on a logarithmic axis. */
+/* Heights over more than this range are told apart only on a logarithmic axis. */
 static const double widest_linear_range = 8;
 
 /* With more values than this, they no longer fit below the axis as its tics. */
@@ -25,13 +25,13 @@ static bool has_logarithmic_values(const struct gw_line_chart *chart) {
     return log_gap < gap;
 }
 
-static bool has_logarithmic_times(const struct gw_line_chart *chart) {
+static bool has_logarithmic_heights(const struct gw_line_chart *chart) {
     double least = INFINITY;
     double most = 0;
     for (size_t l = 0; l < chart->line_count; l++) {
         for (size_t v = 0; v < chart->value_count; v++) {
-            least = fmin(least, chart->lines[l].times_s[v]);
-            most = fmax(most, chart->lines[l].times_s[v]);
+            least = fmin(least, chart->lines[l].heights[v]);
+            most = fmax(most, chart->lines[l].heights[v]);
         }
     }
     return least > 0 && most > widest_linear_range * least;
@@ -42,7 +42,7 @@ static void print_table(const struct gw_line_chart *chart, FILE *stream) {
     for (size_t v = 0; v < chart->value_count; v++) {
         (void)fprintf(stream, "%.9g", chart->values[v]);
         for (size_t l = 0; l < chart->line_count; l++) {
-            (void)fprintf(stream, ",%.9g", chart->lines[l].times_s[v]);
+            (void)fprintf(stream, ",%.9g", chart->lines[l].heights[v]);
         }
         (void)fputc('\n', stream);
     }
@@ -61,9 +61,11 @@ static void print_tics(const struct gw_line_chart *chart, FILE *stream) {
 /* `labels` is an array; `colours` and `dashes` are lists of words with one for each line. */
 static void print_settings(const struct gw_line_chart *chart, FILE *stream) {
     print_tics(chart, stream);
-    (void)fprintf(stream, "axis='%s'; lines=%zu; logx=%d; logy=%d; array labels[%zu] = [",
-                  chart->axis, chart->line_count, has_logarithmic_values(chart),
-                  has_logarithmic_times(chart), chart->line_count);
+    (void)fprintf(
+        stream,
+        "axis='%s'; heights='%s'; unit=%g; lines=%zu; logx=%d; logy=%d; array labels[%zu] = [",
+        chart->axis, chart->height_axis, chart->unit, chart->line_count,
+        has_logarithmic_values(chart), has_logarithmic_heights(chart), chart->line_count);
     for (size_t l = 0; l < chart->line_count; l++) {
         (void)fputs(l == 0 ? "" : ", ", stream);
         gw_draw_quoted(stream, chart->lines[l].label);
@@ -97,7 +99,7 @@ static enum gw_status print_text(void (*print)(const struct gw_line_chart *, FIL
 }
 
 enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path,
-                             struct gw_error *error) {
+                             const char *data_path, struct gw_error *error) {
     char *table = NULL;
     char *settings = NULL;
     size_t table_length = 0;
@@ -113,6 +115,9 @@ enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path
                                      .table = table,
                                      .length = table_length};
         status = gw_draw(&drawing, path, error);
+    }
+    if (status == GW_OK && data_path != NULL) {
+        status = gw_file_write(data_path, table, table_length, error);
     }
     free(settings);
     free(table);

@@ -1,6 +1,6 @@
-# Iteration times over a swept value, a line for each policy and exchange. Called with: data, output, kind (terminal),
-# heading, axis, tics (of the x axis; empty: gnuplot's), lines (count), logx, logy, labels (an array), colours and
-# dashes (a word a line). Columns of `data`: value, then each line's seconds.
+# Heights over a swept value, as iteration times for each policy and exchange. Called with: data, output, kind (terminal),
+# heading, axis, heights (their axis), unit (how much of them is 1 there), tics (of the x axis; empty: gnuplot's), lines (count), logx, logy, labels (an array), colours and
+# dashes (a word a line). Columns of `data`: value, then each line's height.
 set datafile separator ","
 if (kind eq "png") set terminal pngcairo size 1200,640 font "sans,13"
 if (kind eq "svg") set terminal svg size 1200,640 font "sans,13"
@@ -8,7 +8,7 @@ if (kind eq "pdf") set terminal pdfcairo size 24cm,13cm font "sans,13"
 set output output
 set title heading noenhanced
 set xlabel axis noenhanced
-set ylabel "iteration time (ms)"
+set ylabel heights noenhanced
 set border 3
 set xtics nomirror
 set ytics nomirror
@@ -42,7 +42,7 @@ width(line) = 6 - 1.1 * place(line)
 set dashtype 2 (7, 5)
 dash(line) = 1 + int(word(dashes, line))
 
-plot for [line = 1:lines] data using 1:(1000 * column(line + 1)) with lines \
+plot for [line = 1:lines] data using 1:(column(line + 1) / unit) with lines \
        linecolor rgb colour(line) dashtype dash(line) linewidth width(line) title labels[line], \
-     for [line = 1:lines] data using 1:(1000 * column(line + 1)) with points \
+     for [line = 1:lines] data using 1:(column(line + 1) / unit) with points \
        linecolor rgb colour(line) pointtype 7 pointsize 0.15 * width(line) notitle

@@ -32,25 +32,31 @@ enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const 
 enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_s,
                                const char *title, const char *path, struct gw_error *error);
 
-/* One line: a policy's iteration times at each value. Lines of one colour are of one policy. */
+/* One line: a height at each value. Lines of one colour belong together, as those of one policy do.
+ */
 struct gw_line {
     const char *label;
     size_t colour; /* 0, 1, ...: the first is drawn broadly, below the others */
     bool dashed;
-    const double *times_s;
+    const double *heights;
 };
 
 struct gw_line_chart {
     const char *title;
-    const char *axis;     /* what the values are */
+    const char *axis;        /* what the values are */
+    const char *height_axis; /* what the heights are, in which unit ... */
+    double unit;          /* ... and how much of them that is: 0.001 for milliseconds of seconds */
     size_t value_count;   /* at least 1 */
     const double *values; /* above 0, ascending */
     size_t line_count;
     const struct gw_line *lines;
 };
 
-/* Iteration times over what is swept; axes are logarithmic where that spreads the points better. */
+/*
+ * Heights over what is swept; axes are logarithmic where that spreads the points better.
+ * `data_path` (or NULL) keeps the table; it is written only once the picture is there.
+ */
 enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path,
-                             struct gw_error *error);
+                             const char *data_path, struct gw_error *error);
 
 #endif

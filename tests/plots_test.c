@@ -170,16 +170,21 @@ static void a_failed_picture_changes_nothing(void **state) {
 static void check_lines(const char *folder, const double *values, const double *sparse,
                         const double *dense, const char *expected) {
     const struct gw_line lines[] = {
-        {.label = "omgs (topk)", .colour = 1, .times_s = sparse},
-        {.label = "omgs (dense), it's \"slow\"", .colour = 1, .dashed = true, .times_s = dense}};
+        {.label = "omgs (topk)", .colour = 1, .heights = sparse},
+        {.label = "omgs (dense), it's \"slow\"", .colour = 1, .dashed = true, .heights = dense}};
     const struct gw_line_chart chart = {.title = "it's a title",
                                         .axis = "density",
+                                        .height_axis = "height",
+                                        .unit = 0.5,
                                         .value_count = 3,
                                         .values = values,
                                         .line_count = 2,
                                         .lines = lines};
-    assert_int_equal(gw_plot_lines(&chart, path_in(folder, "p.svg"), &error), GW_OK);
+    assert_int_equal(
+        gw_plot_lines(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error), GW_OK);
     assert_holds(path_in(folder, "p.svg"), expected);
+    const char *rows = strstr(expected, "lines.gp\n") + strlen("lines.gp\n");
+    assert_holds(path_in(folder, "p.csv"), rows);
 }
 
 static void axes_are_logarithmic_where_that_is_better(void **state) {
@@ -188,14 +193,16 @@ static void axes_are_logarithmic_where_that_is_better(void **state) {
     check_lines(folder, (const double[]){0.001, 0.01, 0.1}, (const double[]){0.25, 0.5, 2.5},
                 (const double[]){0.5, 0.5, 0.5},
                 "heading='it''s a title'; tics='\"0.001\" 0.001, \"0.01\" 0.01, \"0.1\" 0.1'; "
-                "axis='density'; lines=2; logx=1; logy=1; array labels[2] = ['omgs (topk)', 'omgs "
+                "axis='density'; heights='height'; unit=0.5; lines=2; logx=1; logy=1; array "
+                "labels[2] = ['omgs (topk)', 'omgs "
                 "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
                 "lines.gp\n"
                 "0.001,0.25,0.5\n0.01,0.5,0.5\n0.1,2.5,0.5\n");
     check_lines(folder, (const double[]){1, 2, 3}, (const double[]){0, 0.5, 2.5},
                 (const double[]){0.5, 0.5, 0.5},
                 "heading='it''s a title'; tics='\"1\" 1, \"2\" 2, \"3\" 3'; "
-                "axis='density'; lines=2; logx=0; logy=0; array labels[2] = ['omgs (topk)', 'omgs "
+                "axis='density'; heights='height'; unit=0.5; lines=2; logx=0; logy=0; array "
+                "labels[2] = ['omgs (topk)', 'omgs "
                 "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
                 "lines.gp\n"
                 "1,0,0.5\n2,0.5,0.5\n3,2.5,0.5\n");
