@@ -43,7 +43,7 @@ static double iteration_of(cJSON *document) {
 /* ---- help and version ---------------------------------------------------------------------- */
 
 static const char *const verbs[] = {"calibrate", "plan", "simulate", "compare",
-                                    "validate",  "list", "plot"};
+                                    "validate",  "list", "plot",     "bench"};
 
 static void check_says(const char *folder, const char *command, const char *const *parts) {
     struct answer answer = ask(folder, command);
@@ -459,6 +459,48 @@ static void draws_a_validation(void **state) {
     check_png(*state, "pairs.png");
 }
 
+static void draws_bounds(void **state) {
+    need_gnuplot();
+    const char *const nothing[] = {NULL};
+    check_says(*state, "gradweave plot bounds --elements 1000 --out bounds.png --data bounds.csv",
+               nothing);
+    check_png(*state, "bounds.png");
+    char *table = read_text(*state, "bounds.csv");
+    assert_non_null(strstr(table, "0.001,0.999,0.998001,"));
+    assert_non_null(strstr(table, "\n1,0,0,0\n"));
+    free(table);
+}
+
+/* ---- bench --------------------------------------------------------------------------------- */
+
+static void measures_compressors(void **state) {
+    cJSON *document =
+        ask_for(*state, "gradweave/bench@1",
+                "gradweave bench compressors --elements 20000 --density 0.01 --repeats 3 --json");
+    assert_true(number_at(document, "elements") == 20000);
+    assert_true(number_at(document, "density") == 0.01);
+    assert_true(number_at(document, "read_pass_s") > 0);
+    size_t count = 0;
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(document, "compressors")) {
+        assert_true(number_at(row, "median_s") > 0);
+        assert_true(number_at(row, "passes") > 0);
+        assert_true(number_at(row, "energy_ratio") >= 0);
+        if (strcmp(text_at(row, "compressor"), "topk") == 0) {
+            assert_true(number_at(row, "count_ratio") == 1);
+            assert_true(number_at(row, "energy_ratio") == 1);
+        }
+        count++;
+    }
+    assert_true(count >= 10);
+    cJSON_Delete(document);
+    const char *const table[] = {"20,000 elements (laplace)", "dgc", NULL};
+    check_says(*state,
+               "gradweave bench compressors --elements 20000 --shape laplace --compressor dgc,topk "
+               "--threads 2 --repeats 2",
+               table);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helps_and_tells_its_version),
@@ -478,6 +520,8 @@ int main(void) {
         cmocka_unit_test(draws_a_prediction),
         cmocka_unit_test(draws_no_time_at_all),
         cmocka_unit_test(draws_a_validation),
+        cmocka_unit_test(draws_bounds),
+        cmocka_unit_test(measures_compressors),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_folder);
 }
