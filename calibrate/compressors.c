@@ -1,4 +1,5 @@
 #include <gsl/gsl_cdf.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static const size_t smallest_elements = 1024;
 static const double idle_s = 0.005;
 
 static const double gradient_deviation = 1e-3;
-static const double longest_settling_s = 1;
+static const double longest_settling_s = 0.5;
 
 /* One compressor at one size, each time on another part of the gradient, as in collectives.c. */
 struct compression {
@@ -70,6 +71,11 @@ static void lay_out_layers(struct compression *compression) {
     for (size_t i = 0; i < task->layer_count; i++) {
         compression->layers[i] = task->k + (i == 0 ? task->n % task->k : 0);
     }
+}
+
+/* n / k: k is at least half of density n, if that is 1 or more, and at least 1. */
+static size_t most_layers(const struct gw_calibration *calibration) {
+    return (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
 }
 
 static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
@@ -147,7 +153,7 @@ enum gw_status gw_calibrate_compressors(struct gw_communicator *communicator,
                                       .density = calibration->density};
     compression.gradient = malloc(compression.pool_elements * sizeof(float));
     compression.residual = malloc(compression.pool_elements * sizeof(float));
-    compression.layers = malloc((size_t)(2 / calibration->density + 1) * sizeof(size_t));
+    compression.layers = malloc(most_layers(calibration) * sizeof(size_t));
     enum gw_status status =
         compression.gradient == NULL || compression.residual == NULL || compression.layers == NULL
             ? gw_fail_memory(error, "calibrating compressors")

@@ -93,6 +93,12 @@ static enum gw_status put_candidate(const struct candidate *candidate, cJSON *fi
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
+/*
+ * Points follow noise too: they must be better than a shape by more than chance makes them, or a
+ * straight line with noise would be points every fourth time.
+ */
+static const double points_advantage = 0.7;
+
 /* The candidate that predicts held-out sizes best: of equals the first, which has fewer numbers. */
 static enum gw_status find_best(const struct gw_subject *subject,
                                 const struct gw_curve_point *points, size_t count,
@@ -108,7 +114,8 @@ static enum gw_status find_best(const struct gw_subject *subject,
         GW_TRY(fit(&candidate, points, count, &candidate.fit, error));
         GW_TRY(hold_out(&candidate, points, count, others, error));
         GW_TRY(put_candidate(&candidate, fits, error));
-        if (i == 0 || candidate.held_out_mean < best->held_out_mean) {
+        double required = candidate.is_points ? points_advantage : 1;
+        if (i == 0 || candidate.held_out_mean < required * best->held_out_mean) {
             *best = candidate;
         }
     }
@@ -132,12 +139,20 @@ static enum gw_status choose(const struct gw_subject *subject,
     struct candidate best = {0};
     enum gw_status status = find_best(subject, points, count, points + count, fits, &best, error);
     *curve = best.fit.curve;
-    if (status != GW_OK || !best.is_points) {
+    if (!best.is_points) {
         free(points);
     }
-    GW_TRY(status);
-    GW_TRY(gw_json_put_number(fits, "held_out_error", best.held_out_mean, error));
-    return gw_json_put_text(fits, "chosen", best.name, error);
+    if (status == GW_OK) {
+        status = gw_json_put_number(fits, "held_out_error", best.held_out_mean, error);
+    }
+    if (status == GW_OK) {
+        status = gw_json_put_text(fits, "chosen", best.name, error);
+    }
+    if (status != GW_OK && best.is_points) {
+        *curve = (struct gw_curve){0};
+        free(points);
+    }
+    return status;
 }
 
 enum gw_status gw_choose_curve(const struct gw_subject *subject,

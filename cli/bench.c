@@ -14,7 +14,7 @@ struct options {
     uint64_t seed;
 };
 
-enum { KEY_SEED = 2000, KEY_SHAPE };
+enum { KEY_SEED = 2000, KEY_SHAPE, MOST_REPEATS = 10000 };
 
 static const struct argp_option option_table[] = {
     {"elements", 'n', "N", 0, "Elements of the gradient (default 25557032, as ResNet-50 has)", 0},
@@ -170,11 +170,10 @@ static enum gw_status print_json(const struct options *options,
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static enum gw_status measure(const struct options *options, float *u, float *gradient,
-                              struct gw_error *error) {
-    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+static enum gw_status measure(const struct options *options,
+                              const struct gw_compressor *const *compressors, float *u,
+                              float *gradient, struct gw_error *error) {
     struct gw_bench_result result = {0};
-    GW_TRY(gw_compressors_parse(options->compressors, compressors, error));
     GW_TRY(draw(options, u, gradient, error));
     struct gw_progress progress = gw_progress_begin("bench", 1);
     const struct gw_bench bench = {.compressors = compressors,
@@ -198,6 +197,14 @@ static enum gw_status measure(const struct options *options, float *u, float *gr
 }
 
 static enum gw_status bench(const struct options *options, struct gw_error *error) {
+    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    enum gw_shape shape;
+    GW_TRY(gw_compressors_parse(options->compressors, compressors, error));
+    GW_TRY(gw_shape_parse(options->shape, &shape, error));
+    if (options->repeats > MOST_REPEATS) {
+        return gw_fail(error, GW_BAD_INPUT, "--repeats: expected at most %d, got %zu", MOST_REPEATS,
+                       options->repeats);
+    }
     if (options->elements > UINT32_MAX) {
         return gw_fail(error, GW_BAD_INPUT, "--elements: expected less than 2^32, got %zu",
                        options->elements);
@@ -206,7 +213,7 @@ static enum gw_status bench(const struct options *options, struct gw_error *erro
     float *gradient = malloc(options->elements * sizeof *gradient);
     enum gw_status status = u == NULL || gradient == NULL
                                 ? gw_fail_memory(error, "measuring compressors")
-                                : measure(options, u, gradient, error);
+                                : measure(options, compressors, u, gradient, error);
     free(u);
     free(gradient);
     return status;

@@ -206,7 +206,7 @@ enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor
     return GW_OK;
 }
 
-static enum gw_status find_shape(const char *name, enum gw_shape *out, struct gw_error *error) {
+enum gw_status gw_shape_parse(const char *name, enum gw_shape *out, struct gw_error *error) {
     for (size_t i = 0; i < GW_SHAPES; i++) {
         if (strcmp(gw_shape_names[i], name) == 0) {
             *out = (enum gw_shape)i;
@@ -228,7 +228,7 @@ enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t see
                                      .sizes = &elements,
                                      .tensor_count = 1};
     struct gw_gradients *gradients = NULL;
-    GW_TRY(find_shape(shape, &spec.shape, error));
+    GW_TRY(gw_shape_parse(shape, &spec.shape, error));
     GW_TRY(gw_gradients_open(&gradients, &spec, error));
     gw_gradients_fill(gradients, iteration, out);
     gw_gradients_close(gradients);

@@ -81,9 +81,10 @@ static enum gw_status check_compressor(const char *name, struct gw_error *error)
                        "(gradweave list compressors)",
                        name);
     }
-    if (!compressor->exact || compressor->common) {
+    if (!compressor->exact || compressor->common || compressor->open != NULL) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "execution: compressor %s: expected one that selects as many elements as it "
+                       "execution: compressor %s: expected one without a state that selects as "
+                       "many elements as it "
                        "is asked for, others on each worker",
                        name);
     }

@@ -1,7 +1,7 @@
 /*
  * How much of a vector a selection of k elements leaves behind, and what is proven about it: Shi et
  * al., Understanding Top-k Sparsification in Distributed Deep Learning, 2019 (GaussianK-SGD). Data
- * for a plot like its Fig. 5. Private to kernels/.
+ * for a plot like its Fig. 5.
  */
 #ifndef GW_KERNELS_BOUNDS_H
 #define GW_KERNELS_BOUNDS_H

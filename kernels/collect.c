@@ -269,3 +269,23 @@ enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *coll
     }
     return join(&pass, error);
 }
+
+enum gw_status gw_collect_best(const struct gw_task *task, struct gw_collection *collection,
+                               size_t least, struct gw_selection *out, struct gw_error *error) {
+    collection->begin = 0;
+    collection->end = task->n;
+    collection->best = task->k;
+    collection->adding = true;
+    collection->guessing = true;
+    GW_TRY(gw_collect(task, collection, out, error));
+    if (out->count >= least && !collection->guessed_wrong) {
+        return GW_OK;
+    }
+    bool dropped = collection->dropped;
+    collection->adding = false;
+    collection->guessing = false;
+    collection->magnitude = 0;
+    GW_TRY(gw_collect(task, collection, out, error));
+    collection->dropped = collection->dropped || dropped;
+    return GW_OK;
+}

@@ -29,6 +29,15 @@ struct gw_collection {
 enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *collection,
                           struct gw_selection *out, struct gw_error *error);
 
+/*
+ * gw_collect of the whole u, guessing, and again with all elements if fewer than `least` were found
+ * or the guess was wrong: `out` then has the task->k largest of what reaches the magnitude, if
+ * `least` or more are to be found, and perhaps more. collection->key and magnitude are given,
+ * dropped comes out.
+ */
+enum gw_status gw_collect_best(const struct gw_task *task, struct gw_collection *collection,
+                               size_t least, struct gw_selection *out, struct gw_error *error);
+
 /* The magnitude of the k-th largest of `count` entries; *ties of just that belong to the k. */
 int32_t gw_kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties);
 

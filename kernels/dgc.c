@@ -73,17 +73,8 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
                                   struct gw_error *error) {
     int32_t sampled;
     GW_TRY(sample_magnitude(task, out, &sampled, error));
-    struct gw_collection pass = {.end = task->n,
-                                 .adding = true,
-                                 .magnitude = sampled + 1,
-                                 .best = task->k,
-                                 .guessing = true};
-    GW_TRY(gw_collect(task, &pass, out, error));
-    if (pass.guessed_wrong) {
-        struct gw_task added = *task;
-        added.gradient = NULL;
-        return gw_compressor_topk.select(&added, out, error);
-    }
+    struct gw_collection pass = {.magnitude = sampled + 1};
+    GW_TRY(gw_collect_best(task, &pass, 0, out, error));
     if (pass.dropped || is_far_too_much(out->count, task->k)) {
         (void)gw_keep_largest(out, task->k);
     }

@@ -37,9 +37,10 @@ enum gw_status gw_exdyna_open(const struct gw_task *task, void **out, struct gw_
         free(blocks_of);
         return gw_fail_memory(error, "opening ExDyna");
     }
+    double first = task->threshold > 0 ? task->threshold : gw_exdyna_first_threshold(task->k);
     *state = (struct state){.layout = gw_exdyna_layout(task->n, workers),
                             .wanted = task->k,
-                            .threshold = {.value = gw_exdyna_first_threshold(task->k)},
+                            .threshold = {.value = first},
                             .next = task->iteration,
                             .blocks_of = blocks_of};
     gw_exdyna_topology(&state->layout, blocks_of);
@@ -124,8 +125,7 @@ enum gw_status gw_exdyna_select_reference(const struct gw_task *task, struct gw_
 const struct gw_compressor gw_compressor_exdyna = {
     .name = "exdyna",
     .title = "ExDyna: what reaches a shared threshold in the worker's own partition",
-    .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost for Scalable "
-             "Distributed Deep Learning, 2024",
+    .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost, 2024",
     .joint = true,
     .select = gw_exdyna_select,
     .reference = gw_exdyna_select_reference,

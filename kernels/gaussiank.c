@@ -13,8 +13,9 @@ extern const struct gw_compressor gw_compressor_gaussiank;
 enum { ADJUSTMENTS = 4, THRESHOLDS = ADJUSTMENTS * (ADJUSTMENTS + 1) / 2 };
 
 /*
- * The two-sided quantile of the paper's released code: |u| beyond it has probability k/n. Where
- * infinities make it undefined, only they are selected.
+ * The two-sided quantile of the paper's released code: |u| beyond it has probability k/n where the
+ * mean is 0, and more the further it is from 0. Where infinities make it undefined, only they are
+ * selected.
  */
 static double first_threshold(const struct gw_task *task, const struct gw_moments_of_u *moments) {
     double tail = (double)task->k / (2 * (double)task->n);

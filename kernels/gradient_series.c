@@ -3,11 +3,12 @@
  * worker, iteration and index alone, by hashing them (a counter-based generator): any iteration can
  * be had without those before it.
  */
-#include "kernels/kernels.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "kernels/hash.h"
+#include "kernels/kernels.h"
 
 const char *const gw_shape_names[GW_SHAPES] = {
     [GW_SHAPE_NORMAL] = "normal", [GW_SHAPE_LAPLACE] = "laplace",   [GW_SHAPE_STUDENT] = "student",
@@ -26,17 +27,11 @@ static const float dense_share = 0.1f; /* of a sparse gradient that is not 0 */
 
 /* ---- numbers from counters ----------------------------------------------------------------- */
 
-/* SplitMix64's step and output function (Steele, Lea and Flood, OOPSLA 2014). */
+/* SplitMix64's step (Steele, Lea and Flood, OOPSLA 2014). */
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
-static inline uint64_t mix(uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 static inline uint64_t key_of(uint64_t key, uint64_t number) {
-    return mix(key + golden * (number + 1));
+    return gw_mix(key + golden * (number + 1));
 }
 
 /* Two uniform numbers of a hash: (0, 1], so that the logarithm is finite, and [0, 1). */

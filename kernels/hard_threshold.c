@@ -5,12 +5,12 @@ extern const struct gw_compressor gw_compressor_hard_threshold;
 
 static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
-    return gw_threshold_select(task, (float)task->threshold, true, out, error);
+    return gw_threshold_select(task, task->threshold, true, out, error);
 }
 
 static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
                                        struct gw_error *error) {
-    return gw_threshold_select_reference(task, (float)task->threshold, true, out, error);
+    return gw_threshold_select_reference(task, task->threshold, true, out, error);
 }
 
 const struct gw_compressor gw_compressor_hard_threshold = {

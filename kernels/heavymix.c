@@ -19,12 +19,6 @@ static int32_t magnitude(float estimate) {
     return key < GW_INFINITE ? key : GW_INFINITE;
 }
 
-static float value_of(int32_t key) {
-    float value;
-    memcpy(&value, &key, sizeof value);
-    return value;
-}
-
 float gw_sketch_heavy_threshold(double norm2, size_t k) {
     double least = norm2 / (double)k;
     float threshold = (float)sqrt(least);
@@ -64,7 +58,7 @@ static enum gw_status collect(struct candidates *candidates, const float *estima
     struct gw_entry *next = entries->entries + entries->count;
     for (size_t i = 0; i < n; i++) {
         int32_t key = magnitude(estimates[i]);
-        *next = (struct gw_entry){.value = value_of(key), .index = (uint32_t)(first + i)};
+        *next = (struct gw_entry){.value = gw_magnitude_value(key), .index = (uint32_t)(first + i)};
         next += key >= candidates->threshold;
     }
     entries->count = (size_t)(next - entries->entries);

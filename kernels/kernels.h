@@ -48,12 +48,13 @@ void gw_workspace_free(struct gw_workspace *workspace);
 
 /* One selection: what from, how much, by whom. */
 struct gw_task {
-    float *u;               /* [n]: the residual, to which ... */
-    const float *gradient;  /* ... this [n] is added first; NULL: nothing is */
-    size_t n, k;            /* 1 <= k <= n < 2^32; k are asked for */
-    size_t worker, workers; /* 0 and 0 are as 0 and 1 */
-    uint64_t seed, iteration;
-    double threshold;     /* of hard-threshold: |u| from which elements travel */
+    float *u;                 /* [n]: the residual, to which ... */
+    const float *gradient;    /* ... this [n] is added first; NULL: nothing is */
+    size_t n, k;              /* 1 <= k <= n < 2^32; k are asked for */
+    size_t worker, workers;   /* 0 and 0 are as 0 and 1 */
+    uint64_t seed, iteration; /* equal on all workers; other seeds for other parts of a gradient */
+    double threshold;     /* |u| from which elements travel: of hard-threshold always, of ExDyna at
+                           * first, where 0 is the published 1 / (2 sqrt(k)) */
     const size_t *layers; /* [layer_count] elements each, n in all; NULL: one layer */
     size_t layer_count;
     void *state;    /* of the compressor, for this part of the gradient; NULL if it has none */

@@ -3,6 +3,7 @@
  * the others not at all. The threshold lets about k elements through when it is looked for, which
  * is every hundred iterations.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,8 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
 
 static enum gw_status choose(const struct gw_task *task, struct gw_error *error) {
     struct state *state = task->state;
-    double dropped = 1 - (double)task->k / (double)task->n;
+    /* upwards, so that n - k elements are not one too many for rounding */
+    double dropped = nextafter((double)(task->n - task->k) / (double)task->n, 1);
     GW_TRY(gw_layers_means(task->u, state->sizes, state->layer_count, state->means, error));
     if (!state->searched || task->iteration % SEARCH_INTERVAL == 0) {
         GW_TRY(gw_layers_threshold(state->means, state->sizes, state->layer_count, dropped,
@@ -100,8 +102,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
 const struct gw_compressor gw_compressor_layer_drop = {
     .name = "layer-drop",
     .title = "layer dropping: whole layers, whose mean magnitude reaches a threshold",
-    .paper = "Lee et al., Communication Optimization Schemes for Accelerating Distributed Deep "
-             "Learning Systems, 2020",
+    .paper = "Lee et al., Communication Optimization Schemes for Distributed Deep Learning, 2020",
     .select = select_fast,
     .reference = select_reference,
     .open = open_state,

@@ -1,13 +1,16 @@
 #include "kernels/parallel.h"
 
-#include <limits.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context) {
 #ifdef _OPENMP
     if (parts > 1 && threads > 1) {
         size_t useful = threads < parts ? threads : parts;
-        int team = useful < INT_MAX ? (int)useful : INT_MAX;
+        size_t cores = (size_t)omp_get_num_procs();
+        int team = (int)(useful < cores ? useful : cores);
 #pragma omp parallel for num_threads(team) schedule(dynamic)
         for (size_t part = 0; part < parts; part++) {
             work(part, context);

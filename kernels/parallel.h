@@ -4,7 +4,10 @@
 
 #include <stddef.h>
 
-/* Calls work(part, context) once for every part < parts, on so many threads; 0 threads are as 1. */
+/*
+ * Calls work(part, context) once for every part < parts, on so many threads, but no more than there
+ * are cores; 0 threads are as 1.
+ */
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context);
 

@@ -61,8 +61,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
 const struct gw_compressor gw_compressor_redsync = {
     .name = "redsync",
     .title = "trimmed top-k: a threshold between mean and maximum, by bisection",
-    .paper = "Fang et al., RedSync: Reducing synchronization bandwidth for distributed deep "
-             "learning training system, 2019",
+    .paper = "Fang et al., RedSync: Reducing synchronization bandwidth, 2019",
     .select = select_fast,
     .reference = select_reference,
 };

@@ -1,6 +1,6 @@
 /*
- * Passes over memory, for each instruction set; all give the same results to the last bit. Private
- * to this room.
+ * Passes over memory, for each instruction set; all give the same results to the last bit, but
+ * read(), which is there to be fast. Private to this room.
  */
 #ifndef GW_KERNELS_SCAN_H
 #define GW_KERNELS_SCAN_H
@@ -32,6 +32,13 @@ static inline int32_t gw_magnitude(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return (int32_t)(bits & 0x7fffffffu);
+}
+
+/* The float of that magnitude that is not negative. */
+static inline float gw_magnitude_value(int32_t magnitude) {
+    float value;
+    memcpy(&value, &magnitude, sizeof value);
+    return value;
 }
 
 /* Sums over u, in parts: element i of a pass goes into part i mod GW_SCAN_LANES. */

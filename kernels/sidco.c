@@ -68,8 +68,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
 const struct gw_compressor gw_compressor_sidco = {
     .name = "sidco",
     .title = "SIDCo: a threshold from exponential fits, in stages that adapt",
-    .paper = "Abdelmoniem et al., An Efficient Statistical-based Gradient Compression Technique "
-             "for Distributed Training Systems, 2021",
+    .paper = "Abdelmoniem et al., An Efficient Statistical-based Gradient Compression, 2021",
     .select = select_fast,
     .reference = select_reference,
     .open = open_state,

@@ -1,5 +1,6 @@
 /* A sketch's life, and its coordinates in the portions that the inner loops take. */
 #include "kernels/sketch.h"
+#include "kernels/hash.h"
 #include "kernels/sketch_loops.h"
 
 #include <float.h>
@@ -20,10 +21,7 @@ static const struct gw_sketch_loops *best_loops(void) {
 
 /* SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014). */
 static uint64_t splitmix(uint64_t *state) {
-    uint64_t x = *state += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    return gw_mix(*state += 0x9e3779b97f4a7c15u);
 }
 
 struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row) {
@@ -49,7 +47,8 @@ static size_t power_of_two_from(double least) {
 
 size_t gw_sketch_columns(size_t n, size_t k) {
     double needed = 2 * 0.287 * (double)k * log((double)n / (double)k);
-    return power_of_two_from(fmax(needed, (double)k)); /* k close to n: no fewer columns than k */
+    /* k close to n: no fewer columns than k, but as many as there may be */
+    return power_of_two_from(fmin(fmax(needed, (double)k), 0x1p31));
 }
 
 enum gw_status gw_sketch_open(struct gw_sketch *out, size_t rows, size_t columns, uint64_t seed,

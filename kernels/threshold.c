@@ -16,12 +16,6 @@ static int32_t magnitude_from(double threshold) {
     return gw_magnitude((double)nearest < threshold ? nextafterf(nearest, INFINITY) : nearest);
 }
 
-static double value_of(int32_t magnitude) {
-    float value;
-    memcpy(&value, &magnitude, sizeof value);
-    return value;
-}
-
 /* ---- segments ------------------------------------------------------------------------------ */
 
 struct counting {
@@ -166,7 +160,7 @@ enum gw_status gw_threshold_exceed(const struct gw_task *task, double threshold,
     if (largest > GW_INFINITE) {
         return gw_fail_first_nan(task, error);
     }
-    out->largest = value_of(largest);
+    out->largest = gw_magnitude_value(largest);
     return GW_OK;
 }
 

@@ -13,16 +13,10 @@
 
 static enum gw_status select_topk(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
-    struct gw_collection pass = {.end = task->n, .adding = true, .best = task->k, .guessing = true};
+    struct gw_collection pass = {.key = 0};
     struct gw_sample whole = {.end = task->n, .adding = true};
     GW_TRY(gw_sample_magnitude(task, &whole, &pass.magnitude, error));
-    GW_TRY(gw_collect(task, &pass, out, error));
-    if (out->count < task->k || pass.guessed_wrong) {
-        pass.adding = false;
-        pass.guessing = false;
-        pass.magnitude = 0;
-        GW_TRY(gw_collect(task, &pass, out, error));
-    }
+    GW_TRY(gw_collect_best(task, &pass, task->k, out, error));
     (void)gw_keep_largest(out, task->k);
     return GW_OK;
 }

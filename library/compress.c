@@ -56,8 +56,9 @@ static enum gw_status check_compression(const struct gradweave_compression *comp
                                         struct gw_error *error) {
     size_t n = compression->elements;
     size_t k = compression->kept;
-    if (gw_compressor_find(compression->compressor) == NULL) {
-        return refuse_compressor(compression->compressor, error);
+    const char *name = compression->compressor == NULL ? "" : compression->compressor;
+    if (gw_compressor_find(name) == NULL) {
+        return refuse_compressor(name, error);
     }
     if (n == 0 || n > UINT32_MAX || k == 0 || k > n) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -65,8 +66,9 @@ static enum gw_status check_compression(const struct gradweave_compression *comp
                        k);
     }
     if (compression->worker > 0 && compression->worker >= compression->workers) {
-        return gw_fail(error, GW_BAD_INPUT, "worker: expected one below %zu, got %zu",
-                       compression->workers, compression->worker);
+        size_t workers = compression->workers > 0 ? compression->workers : 1;
+        return gw_fail(error, GW_BAD_INPUT, "worker: expected one below %zu, got %zu", workers,
+                       compression->worker);
     }
     if (!(compression->threshold >= 0)) {
         return gw_fail(error, GW_BAD_INPUT, "threshold: expected at least 0, got %g",

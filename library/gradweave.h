@@ -3,9 +3,9 @@
  *
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
- * Sections: errors, planning (simple to complete), compression. Nothing here starts threads, prints
- * or exits; calls that share no arguments may run at the same time. Times are seconds, sizes are
- * elements or bytes as the name says.
+ * Sections: errors, planning (simple to complete), compression. Nothing here prints or exits, or
+ * starts threads unless it is told how many; calls that share no arguments may run at the same
+ * time. Times are seconds, sizes are elements or bytes as the name says.
  */
 #ifndef GRADWEAVE_H
 #define GRADWEAVE_H
@@ -116,7 +116,8 @@ struct gradweave_compression {
     size_t elements, kept;  /* 1 <= kept <= elements < 2^32; approximate ones select about `kept` */
     size_t worker, workers; /* worker < workers; 0 and 0 are as 0 and 1 */
     uint64_t seed;          /* the same on all workers */
-    double threshold;       /* of "hard-threshold", in units of the gradient */
+    double threshold;       /* magnitude: "hard-threshold" sends what reaches it (0: all), "exdyna"
+                             * begins with it (0: 1 / (2 sqrt(kept))) */
     const size_t *layers;   /* [layer_count]: elements of each merged tensor; NULL: one tensor */
     size_t layer_count;
     size_t threads; /* that share the work; 0 is as 1; what is selected does not depend on it */
@@ -134,8 +135,12 @@ gradweave_compressor_open(const struct gradweave_compression *compression,
  * One step of error feedback, the next iteration: residual += gradient, both [elements]; what is
  * selected goes to *entries, *count of them in ascending index order, which live until the next
  * call, and is cleared in the residual. What is sent plus what stays is bit for bit what was
- * accumulated. A NaN in the sum is bad input: when it is refused, the residual has already been
- * changed.
+ * accumulated. Whenever this fails, as it does for a NaN in the sum, the gradient may already have
+ * been added: a second try would add it twice.
+ *
+ * "randk" selects the same elements on all workers, so that values can be summed without indices.
+ * Of "exdyna" and "exdyna-trend" each worker selects in a partition of its own; all send their
+ * values of what any of them selects, and clear those in their residuals.
  */
 GRADWEAVE_API enum gradweave_status gradweave_compress(struct gradweave_compressor *compressor,
                                                        const float *gradient, float *residual,
@@ -144,8 +149,8 @@ GRADWEAVE_API enum gradweave_status gradweave_compress(struct gradweave_compress
                                                        struct gradweave_error *error);
 
 /*
- * Tells a compressor that adapts ("exdyna") how many elements each worker selected in the last
- * iteration: counts [workers], the same on all workers. Others ignore it.
+ * Tells a compressor that adapts ("exdyna", "exdyna-trend") how many elements each worker selected
+ * in the last iteration: counts [workers], the same on all workers. Others ignore it.
  */
 GRADWEAVE_API void gradweave_compressor_observe(struct gradweave_compressor *compressor,
                                                 const size_t *counts);

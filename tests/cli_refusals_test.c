@@ -130,6 +130,7 @@ static const struct refusal wrong_usage[] = {
     {"bench compressors --shape square", "got \"square\""},
     {"bench compressors --compressor topk,magic", "got \"magic\""},
     {"bench compressors --compressor topk,topk", "each once, got \"topk\""},
+    {"bench compressors --repeats 10001", "--repeats: expected at most 10000, got 10001"},
     {"bench compressors --threads x", "--threads"},
     {"calibrate --out new.json --compressor magic", "got \"magic\""},
 

@@ -71,6 +71,14 @@ static void run(const struct gw_scan *scan, const struct scan_case *drawn, struc
     assert_memory_equal(scratch, out->u, sizeof scratch); /* the same sums as with moments */
     scan->count(drawn->u, drawn->n, magnitudes, MAGNITUDES, out->counts);
     memcpy(scratch, drawn->u, sizeof scratch);
+    double sum = 0;
+    for (size_t i = 0; i < drawn->n; i++) {
+        sum += fabs((double)drawn->u[i]);
+    }
+    double read = (double)scan->read(drawn->u, drawn->n);
+    assert_true(isnan(sum)   ? isnan(read)
+                : isinf(sum) ? isinf(read)
+                             : fabs(read - sum) <= 1e-4 * sum + 1e-44);
     int32_t largest = 0;
     out->collected = scan->collect(scratch, drawn->gradient, drawn->n, 7, drawn->magnitude,
                                    out->entries, &largest);

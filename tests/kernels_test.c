@@ -346,7 +346,7 @@ static void selection_of_one_and_of_all_in_a_million(void **state) {
  * Ascending, so that all are found and the pass guesses; what the guess sees of the rest is large,
  * so that it is too high and the pass must say so. Without large ones, the guess is right.
  */
-static void a_wrong_guess_is_seen(void **state) {
+static void a_wrong_guess_is_seen_and_mended(void **state) {
     (void)state;
     enum { N = 1 << 20, K = 1000, CHUNK = 1 << 14 };
     const uint64_t key = 12345;
@@ -368,6 +368,14 @@ static void a_wrong_guess_is_seen(void **state) {
         assert_int_equal(gw_collect(&task, &pass, &selection, NULL), GW_OK);
         assert_true(pass.dropped);
         assert_int_equal(pass.guessed_wrong, deceived);
+        struct gw_selection expected = {0};
+        pass = (struct gw_collection){.key = key};
+        assert_int_equal(gw_collect_best(&task, &pass, K, &selection, NULL), GW_OK);
+        assert_true(pass.dropped);
+        (void)gw_keep_largest(&selection, K);
+        assert_int_equal(gw_topk_reference(&task, &expected, NULL), GW_OK);
+        assert_memory_equal(selection.entries, expected.entries, K * sizeof *expected.entries);
+        gw_selection_free(&expected);
         gw_selection_free(&selection);
         gw_workspace_free(&workspace);
     }
@@ -504,7 +512,7 @@ int main(void) {
         cmocka_unit_test(selections_of_many_elements),
         cmocka_unit_test(selections_of_half_a_million_elements),
         cmocka_unit_test(selection_of_one_and_of_all_in_a_million),
-        cmocka_unit_test(a_wrong_guess_is_seen),
+        cmocka_unit_test(a_wrong_guess_is_seen_and_mended),
         cmocka_unit_test(ties_go_to_the_lower_index),
         cmocka_unit_test(nan_is_bad_input),
         cmocka_unit_test(first_nan_is_named_among_many),

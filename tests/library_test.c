@@ -240,8 +240,9 @@ static void compresses_with_every_compressor(void **state) {
 static void refuses_compressions_that_make_no_sense(void **state) {
     (void)state;
     const struct gradweave_compression good = {.compressor = "topk", .elements = 5, .kept = 2};
-    struct gradweave_compression bad[7];
-    for (size_t i = 0; i < 7; i++) {
+    enum { BAD = 8 };
+    struct gradweave_compression bad[BAD];
+    for (size_t i = 0; i < BAD; i++) {
         bad[i] = good;
     }
     bad[0].kept = 6;
@@ -253,11 +254,16 @@ static void refuses_compressions_that_make_no_sense(void **state) {
     bad[5].layer_count = 2;
     bad[6].layers = (const size_t[]){2, SIZE_MAX};
     bad[6].layer_count = 2;
-    static const char *const messages[] = {
-        "1 <= kept <= elements",     "1 <= kept <= elements", "got \"magic\"",
-        "threshold: expected",       "worker: expected",      "layers: expected 5 elements",
-        "layers[1]: expected 1 to 3"};
-    for (size_t i = 0; i < 7; i++) {
+    bad[7].compressor = NULL;
+    static const char *const messages[] = {"1 <= kept <= elements",
+                                           "1 <= kept <= elements",
+                                           "got \"magic\"",
+                                           "threshold: expected",
+                                           "worker: expected",
+                                           "layers: expected 5 elements",
+                                           "layers[1]: expected 1 to 3",
+                                           "got \"\""};
+    for (size_t i = 0; i < BAD; i++) {
         struct gradweave_error error;
         struct gradweave_compressor *none = (void *)&error;
         assert_int_equal(gradweave_compressor_open(&bad[i], &none, &error), GRADWEAVE_BAD_INPUT);
