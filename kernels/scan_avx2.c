@@ -216,21 +216,6 @@ AVX2 static size_t collect(float *u, const float *gradient, size_t n, uint32_t f
     return (size_t)(next - entries);
 }
 
-#else
-
-static bool is_supported(void) {
-    return false;
-}
-
-#define read NULL
-#define add NULL
-#define moments NULL
-#define tail NULL
-#define count NULL
-#define collect NULL
-
-#endif
-
 const struct gw_scan gw_scan_avx2 = {
     .name = "avx2",
     .is_supported = is_supported,
@@ -241,3 +226,13 @@ const struct gw_scan gw_scan_avx2 = {
     .count = count,
     .collect = collect,
 };
+
+#else
+
+static bool is_supported(void) {
+    return false;
+}
+
+const struct gw_scan gw_scan_avx2 = {.name = "avx2", .is_supported = is_supported};
+
+#endif

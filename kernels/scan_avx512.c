@@ -210,21 +210,6 @@ AVX512 static size_t collect(float *u, const float *gradient, size_t n, uint32_t
     return (size_t)(next - entries);
 }
 
-#else
-
-static bool is_supported(void) {
-    return false;
-}
-
-#define read NULL
-#define add NULL
-#define moments NULL
-#define tail NULL
-#define count NULL
-#define collect NULL
-
-#endif
-
 const struct gw_scan gw_scan_avx512 = {
     .name = "avx512",
     .is_supported = is_supported,
@@ -235,3 +220,13 @@ const struct gw_scan gw_scan_avx512 = {
     .count = count,
     .collect = collect,
 };
+
+#else
+
+static bool is_supported(void) {
+    return false;
+}
+
+const struct gw_scan gw_scan_avx512 = {.name = "avx512", .is_supported = is_supported};
+
+#endif
