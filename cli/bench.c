@@ -160,12 +160,7 @@ static enum gw_status put_document(const struct options *options,
 static enum gw_status print_json(const struct options *options,
                                  const struct gw_bench_result *result, struct gw_error *error) {
     cJSON *document = cJSON_CreateObject();
-    enum gw_status status = put_document(options, result, document, error);
-    if (status != GW_OK) {
-        cJSON_Delete(document);
-        return status;
-    }
-    return gw_print_document(document, error);
+    return gw_print_filled(document, put_document(options, result, document, error), error);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */

@@ -158,6 +158,9 @@ enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm *
 /* Prints a document on stdout and frees it. */
 enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
 
+/* The same of a document that was filled with that status; otherwise frees it and fails so too. */
+enum gw_status gw_print_filled(cJSON *document, enum gw_status filled, struct gw_error *error);
+
 /*
  * A table with aligned columns, whose cells are added row by row. `alignment`, which lives longer,
  * has a character for each column: 'l' or 'r'.

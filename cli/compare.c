@@ -108,12 +108,7 @@ static void print_text(const struct gw_question *question, const struct gw_resul
 static enum gw_status print_json(const struct gw_result *results, size_t count,
                                  struct gw_error *error) {
     cJSON *document = cJSON_CreateObject();
-    enum gw_status status = put_results(document, results, count, error);
-    if (status != GW_OK) {
-        cJSON_Delete(document);
-        return status;
-    }
-    return gw_print_document(document, error);
+    return gw_print_filled(document, put_results(document, results, count, error), error);
 }
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,

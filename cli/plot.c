@@ -305,12 +305,7 @@ static enum gw_status put_document(const struct options *options, cJSON *documen
 
 static enum gw_status print_json(const struct options *options, struct gw_error *error) {
     cJSON *document = cJSON_CreateObject();
-    enum gw_status status = put_document(options, document, error);
-    if (status != GW_OK) {
-        cJSON_Delete(document);
-        return status;
-    }
-    return gw_print_document(document, error);
+    return gw_print_filled(document, put_document(options, document, error), error);
 }
 
 static int run(int argc, char **argv) {

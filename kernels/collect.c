@@ -32,8 +32,6 @@ enum gw_status gw_fail_first_nan(const struct gw_task *task, struct gw_error *er
 
 /* ---- accumulation -------------------------------------------------------------------------- */
 
-enum { SEGMENT = 1 << 18 }; /* elements that a thread adds at a time */
-
 struct addition {
     const struct gw_task *task;
     size_t begin, end;
@@ -42,8 +40,8 @@ struct addition {
 
 static void add_segment(size_t segment, void *context) {
     const struct addition *addition = context;
-    size_t begin = addition->begin + segment * SEGMENT;
-    size_t size = addition->end - begin < SEGMENT ? addition->end - begin : SEGMENT;
+    size_t begin = addition->begin + segment * GW_SCAN_SEGMENT;
+    size_t size = addition->end - begin < GW_SCAN_SEGMENT ? addition->end - begin : GW_SCAN_SEGMENT;
     addition->largest[segment] =
         gw_scan()->add(addition->task->u + begin, addition->task->gradient + begin, size);
 }
@@ -53,7 +51,7 @@ enum gw_status gw_accumulate(const struct gw_task *task, size_t begin, size_t en
     if (task->gradient == NULL || begin == end) {
         return GW_OK;
     }
-    size_t segments = (end - begin + SEGMENT - 1) / SEGMENT;
+    size_t segments = (end - begin + GW_SCAN_SEGMENT - 1) / GW_SCAN_SEGMENT;
     GW_TRY(gw_workspace_reserve(task->workspace, segments * sizeof(int32_t), error));
     struct addition addition = {
         .task = task, .begin = begin, .end = end, .largest = task->workspace->memory};

@@ -14,14 +14,15 @@ enum {
     GW_SCAN_THRESHOLDS =
         7,                /* that one pass counts best with; magnitudes of more cost more passes */
     GW_SCAN_AHEAD = 2048, /* elements that are asked for ahead of their use, see below */
-    GW_SCAN_SLACK = 16,   /* entries behind the last that gw_scan.collect may overwrite */
-    GW_INFINITE = 0x7f800000, /* magnitude of infinity; NaNs lie above */
+    GW_SCAN_SEGMENT = 1 << 18, /* elements that are summed, and that a thread takes, at a time */
+    GW_SCAN_SLACK = 16,        /* entries behind the last that gw_scan.collect may overwrite */
+    GW_INFINITE = 0x7f800000,  /* magnitude of infinity; NaNs lie above */
 };
 
 /*
  * Asks for the cache line of an element that comes later. Left to themselves, loops that do more
- * than add have too few lines on their way to use what one core can get from memory: this made a
- * pass that sums squares twice as fast, and that of 10 counts too. Ends of vectors may be passed.
+ * than add have too few lines on their way to use what one core can get from memory. Ends of
+ * vectors may be passed.
  */
 static inline void gw_scan_ask(const float *element) {
     __builtin_prefetch((const void *)((uintptr_t)element + GW_SCAN_AHEAD * sizeof *element), 0, 3);

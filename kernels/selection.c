@@ -23,34 +23,34 @@ void gw_selection_free(struct gw_selection *selection) {
     *selection = (struct gw_selection){0};
 }
 
-enum gw_status gw_workspace_reserve(struct gw_workspace *workspace, size_t bytes,
-                                    struct gw_error *error) {
-    if (bytes <= workspace->capacity) {
+/* Another block of memory for one that is too small; what that held is lost. */
+static enum gw_status reserve(void **memory, size_t *capacity, size_t count, size_t size,
+                              struct gw_error *error) {
+    if (count <= *capacity) {
         return GW_OK;
     }
-    free(workspace->memory);
-    workspace->capacity = 0;
-    workspace->memory = malloc(bytes);
-    if (workspace->memory == NULL) {
+    free(*memory);
+    *capacity = 0;
+    *memory = malloc(count * size);
+    if (*memory == NULL) {
         return gw_fail_memory(error, "making room for a selection");
     }
-    workspace->capacity = bytes;
+    *capacity = count;
     return GW_OK;
+}
+
+enum gw_status gw_workspace_reserve(struct gw_workspace *workspace, size_t bytes,
+                                    struct gw_error *error) {
+    return reserve(&workspace->memory, &workspace->capacity, bytes, 1, error);
 }
 
 enum gw_status gw_workspace_reserve_sample(struct gw_workspace *workspace, size_t count,
                                            struct gw_error *error) {
-    if (count <= workspace->sample_capacity) {
-        return GW_OK;
-    }
-    free(workspace->sample);
-    workspace->sample_capacity = 0;
-    workspace->sample = malloc(count * sizeof *workspace->sample);
-    if (workspace->sample == NULL) {
-        return gw_fail_memory(error, "sampling a gradient");
-    }
-    workspace->sample_capacity = count;
-    return GW_OK;
+    void *sample = workspace->sample;
+    enum gw_status status =
+        reserve(&sample, &workspace->sample_capacity, count, sizeof(float), error);
+    workspace->sample = sample;
+    return status;
 }
 
 enum gw_status gw_workspace_reserve_parts(struct gw_workspace *workspace, size_t count,

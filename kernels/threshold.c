@@ -7,9 +7,6 @@
 #include "kernels/scan.h"
 #include "kernels/workspace.h"
 
-/* Sums are made for each so many elements, then added: their order is the same for any threads. */
-enum { SEGMENT = 1 << 18 };
-
 /* The least magnitude of floats that reach a threshold. */
 static int32_t magnitude_from(double threshold) {
     float nearest = (float)fmax(threshold, 0);
@@ -35,12 +32,12 @@ struct segments {
 };
 
 static size_t segment_count(const struct gw_task *task) {
-    return (task->n + SEGMENT - 1) / SEGMENT;
+    return (task->n + GW_SCAN_SEGMENT - 1) / GW_SCAN_SEGMENT;
 }
 
 static size_t segment_size(const struct gw_task *task, size_t segment) {
-    size_t left = task->n - segment * SEGMENT;
-    return left < SEGMENT ? left : SEGMENT;
+    size_t left = task->n - segment * GW_SCAN_SEGMENT;
+    return left < GW_SCAN_SEGMENT ? left : GW_SCAN_SEGMENT;
 }
 
 /* Runs over all segments, each with `size` zeroed bytes of results, which are in the workspace. */
@@ -64,7 +61,7 @@ static enum gw_status run_over_segments(const struct gw_task *task, size_t size,
 static void moments_of_segment(size_t segment, void *context) {
     const struct segments *segments = context;
     const struct gw_task *task = segments->task;
-    size_t begin = segment * SEGMENT;
+    size_t begin = segment * GW_SCAN_SEGMENT;
     gw_scan()->moments(task->u + begin, task->gradient == NULL ? NULL : task->gradient + begin,
                        segment_size(task, segment), &segments->moments[segment]);
 }
@@ -137,7 +134,7 @@ enum gw_status gw_threshold_moments_reference(const struct gw_task *task,
 static void exceed_segment(size_t segment, void *context) {
     const struct segments *segments = context;
     const struct gw_task *task = segments->task;
-    size_t begin = segment * SEGMENT;
+    size_t begin = segment * GW_SCAN_SEGMENT;
     const float *gradient = segments->adding ? task->gradient : NULL;
     gw_scan()->tail(task->u + begin, gradient == NULL ? NULL : gradient + begin,
                     segment_size(task, segment), segments->magnitude, &segments->tails[segment]);
@@ -189,9 +186,9 @@ enum gw_status gw_threshold_exceed_reference(const struct gw_task *task, double 
 
 static void count_segment(size_t segment, void *context) {
     const struct segments *segments = context;
-    gw_scan()->count(segments->task->u + segment * SEGMENT, segment_size(segments->task, segment),
-                     segments->counting->magnitudes, segments->counting->count,
-                     segments->counts[segment]);
+    gw_scan()->count(segments->task->u + segment * GW_SCAN_SEGMENT,
+                     segment_size(segments->task, segment), segments->counting->magnitudes,
+                     segments->counting->count, segments->counts[segment]);
 }
 
 enum gw_status gw_threshold_count(const struct gw_task *task, const double *thresholds,

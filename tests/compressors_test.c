@@ -19,18 +19,7 @@ static uint64_t seed;
 enum { N = 200000, K = N / 1000, LAYERS = 400 };
 
 static void draw(enum gw_shape shape, float *u) {
-    const size_t n = N;
-    const struct gw_gradients_spec spec = {.shape = shape,
-                                           .scale = 1e-3,
-                                           .freedom = 2,
-                                           .drift = 1,
-                                           .sizes = &n,
-                                           .tensor_count = 1,
-                                           .seed = seed};
-    struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
-    gw_gradients_fill(gradients, 0, u);
-    gw_gradients_close(gradients);
+    draw_gradient(shape, 1e-3, 2, seed, N, u);
 }
 
 static double energy(const struct gw_selection *selection) {
@@ -63,8 +52,7 @@ static void run(const char *name, struct gw_task *task, struct gw_selection *out
 
 /*
  * Counts over k and energies over that of top-k. On normal gradients Gaussian_k's quantile is right
- * and its first threshold stays; RedSync stops between k and 2k, unless its steps of an eighth are
- * too coarse; SIDCo aims at 0.8 to 1.2.
+ * and its first threshold stays; SIDCo aims at 0.8 to 1.2.
  */
 static const struct promise {
     const char *compressor;
@@ -76,7 +64,6 @@ static const struct promise {
     {"randk", GW_SHAPE_NORMAL, 1, 1, 0.01},
     {"gaussiank", GW_SHAPE_NORMAL, 2.0 / 3, 4.0 / 3, 0.7},
     {"gaussiank", GW_SHAPE_LAPLACE, 2.0 / 3, 4.0 / 3, 0.7},
-    {"redsync", GW_SHAPE_NORMAL, 0.02, 20, 0.02},
     {"hard-threshold", GW_SHAPE_LAPLACE, 1, 1, 1},
     {"sidco", GW_SHAPE_LAPLACE, 0.7, 1.3, 0.75},
     {"sidco", GW_SHAPE_NORMAL, 0.6, 1.5, 0.7},
@@ -107,6 +94,52 @@ static void compressors_keep_their_promises(void **state) {
         }
     }
     gw_selection_free(&topk);
+    gw_selection_free(&selection);
+    free(u);
+}
+
+/*
+ * RedSync: one of the thresholds mean + (max - mean) step / 8, which selects k to 2k, or less than
+ * k where the step below selects more than 2k, or more than 2k where the step above selects less
+ * than k.
+ */
+static void check_bisection(const float *u, size_t k, size_t selected) {
+    enum { STEPS = 8 };
+    double sum = 0;
+    double largest = 0;
+    size_t counts[STEPS + 1] = {0};
+    for (size_t i = 0; i < N; i++) {
+        sum += fabs((double)u[i]);
+        largest = fmax(largest, fabs((double)u[i]));
+    }
+    for (size_t step = 0; step <= STEPS; step++) {
+        double threshold = sum / N + (largest - sum / N) * (double)step / STEPS;
+        for (size_t i = 0; i < N; i++) {
+            counts[step] += fabs((double)u[i]) >= threshold;
+        }
+    }
+    bool explained = false;
+    for (size_t step = 1; step < STEPS; step++) {
+        explained =
+            explained || (selected == counts[step] && ((selected >= k && selected <= 2 * k) ||
+                                                       (selected < k && counts[step - 1] > 2 * k) ||
+                                                       (selected > 2 * k && counts[step + 1] < k)));
+    }
+    assert_true(explained);
+}
+
+static void redsync_stops_where_bisection_ends(void **state) {
+    (void)state;
+    static const enum gw_shape shapes[] = {GW_SHAPE_NORMAL, GW_SHAPE_LAPLACE, GW_SHAPE_STUDENT};
+    static const size_t ks[] = {N / 10000, N / 1000, N / 100, N / 20};
+    float *u = allocate(N, sizeof *u);
+    struct gw_selection selection = {0};
+    for (size_t i = 0; i < 12; i++) {
+        struct gw_task task = {.u = u, .n = N, .k = ks[i / 3], .seed = seed};
+        draw(shapes[i % 3], u);
+        run("redsync", &task, &selection);
+        check_bisection(u, task.k, selection.count);
+    }
     gw_selection_free(&selection);
     free(u);
 }
@@ -239,6 +272,7 @@ int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(compressors_keep_their_promises),
+        cmocka_unit_test(redsync_stops_where_bisection_ends),
         cmocka_unit_test(dgc_selects_about_as_many_as_its_sample_says),
         cmocka_unit_test(random_k_is_common_to_workers),
         cmocka_unit_test(random_k_is_fair),

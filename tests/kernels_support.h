@@ -20,4 +20,20 @@ static inline uint32_t bits_of(float value) {
     return bits;
 }
 
+/* The first gradient of a series of one tensor. */
+static inline void draw_gradient(enum gw_shape shape, double scale, double freedom, uint64_t from,
+                                 size_t n, float *out) {
+    const struct gw_gradients_spec spec = {.shape = shape,
+                                           .scale = scale,
+                                           .freedom = freedom,
+                                           .drift = 1,
+                                           .sizes = &n,
+                                           .tensor_count = 1,
+                                           .seed = from};
+    struct gw_gradients *gradients = NULL;
+    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
+    gw_gradients_fill(gradients, 0, out);
+    gw_gradients_close(gradients);
+}
+
 #endif

@@ -15,18 +15,7 @@ static uint64_t seed;
 enum { N = 400000 };
 
 static void fill(float *u, enum gw_shape shape, double scale) {
-    const size_t n = N;
-    const struct gw_gradients_spec spec = {.shape = shape,
-                                           .scale = scale,
-                                           .freedom = 3,
-                                           .drift = 1,
-                                           .sizes = &n,
-                                           .tensor_count = 1,
-                                           .seed = seed};
-    struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
-    gw_gradients_fill(gradients, 0, u);
-    gw_gradients_close(gradients);
+    draw_gradient(shape, scale, 3, seed, N, u);
 }
 
 static double mean_excess(const float *u, double threshold) {
