@@ -20,7 +20,7 @@ set(library_may_use core traces planner kernels)
 set(cli_may_use core traces planner kernels transport algorithms sim exec calibrate plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
-set(traces_public traces.h cluster.h data.h exchange.h model.h plan.h result.h timeline.h)
+set(traces_public traces.h cluster.h data.h exchange.h model.h network.h plan.h result.h timeline.h)
 set(calibrate_public calibrate.h bench.h)
 set(kernels_public kernels.h bounds.h)
 set(algorithms_public algorithms.h schedule.h)

@@ -3,6 +3,7 @@
 #define GW_TRACES_CLUSTER_H
 
 #include "core/core.h"
+#include "traces/network.h"
 
 struct gw_collective_cost {
     char *name;
@@ -25,6 +26,7 @@ struct gw_cluster {
     struct gw_collective_cost *collectives;
     size_t compressor_count;
     struct gw_compressor_cost *compressors;
+    struct gw_network *network; /* NULL: not measured */
     cJSON *kept;
 };
 

@@ -6,6 +6,7 @@
 #include "traces/data.h"
 #include "traces/exchange.h"
 #include "traces/model.h"
+#include "traces/network.h"
 #include "traces/plan.h"
 #include "traces/result.h"
 #include "traces/timeline.h"

@@ -1,0 +1,62 @@
+/*
+ * Collectives as the messages that they are made of: each algorithm is one file that says what a
+ * rank does in its i-th step. Nothing is stored: steps are worked out when they are asked for.
+ *
+ * Workers are ranks 0 .. workers-1. A parameter server is a rank of its own, number `workers`.
+ */
+#ifndef GW_COLLECTIVES_COLLECTIVES_H
+#define GW_COLLECTIVES_COLLECTIVES_H
+
+#include "core/core.h"
+
+/* Whom a step does not send to or receive from, and a receive that takes whoever comes first. */
+enum { GW_NOBODY = UINT32_MAX, GW_ANYBODY = UINT32_MAX - 1 };
+
+/*
+ * A step sends and receives at once. It ends when what it sends has left the rank and what it
+ * receives has come; then the rank's next step begins. Ranks send to each other in the order in
+ * which they receive from each other, so no message needs a tag.
+ */
+struct gw_step {
+    uint32_t to, from;       /* ranks, or GW_NOBODY; from also GW_ANYBODY */
+    uint64_t send_bytes;     /* 0 is a message too, if there is somebody to send to */
+    uint64_t receive_bytes;  /* what comes from `from` */
+    uint64_t combined_bytes; /* of these, what is added to or merged with what the rank holds */
+};
+
+/* One call: as in cluster files, `bytes` is what one worker contributes (contract, "Cluster"). */
+struct gw_call {
+    uint32_t workers;
+    uint64_t bytes;
+};
+
+struct gw_collective {
+    const char *operation; /* "allgather": what calibrate measures and schedules name */
+    const char *name;      /* "ring" */
+    const char *title;     /* one line for a person */
+    const char *source;    /* who published it */
+    /*
+     * Whether ranks are interchangeable: with equal links and an equal start, all of them take
+     * every step at the same time.
+     */
+    bool (*symmetric)(uint32_t workers);
+    uint32_t (*ranks)(uint32_t workers);                          /* with servers */
+    uint32_t (*steps)(const struct gw_call *call, uint32_t rank); /* how many the rank takes */
+    void (*step)(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out);
+    /*
+     * The literature's closed form for equal, uncontended links, on which a message of n bytes
+     * takes alpha_s + n * beta_s_per_byte and ranks send and receive at the same time.
+     */
+    double (*cost)(const struct gw_call *call, double alpha_s, double beta_s_per_byte);
+};
+
+/* All of them, ended by NULL; the first of an operation is the one that is meant without a name. */
+extern const struct gw_collective *const gw_collectives[];
+
+/*
+ * The algorithm `name` (NULL: the first) of an operation; fails with the list of what there is.
+ */
+enum gw_status gw_collective_find(const char *operation, const char *name,
+                                  const struct gw_collective **out, struct gw_error *error);
+
+#endif

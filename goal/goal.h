@@ -1,0 +1,88 @@
+/*
+ * GOAL: schedules of sends, receives and calculations as the LogGOPSim toolchain writes them
+ * (Hoefler, Siebert and Lumsdaine, "Group Operation Assembly Language", 2009), and how long they
+ * take under the LogGOPS model.
+ */
+#ifndef GW_GOAL_GOAL_H
+#define GW_GOAL_GOAL_H
+
+#include "core/core.h"
+
+/* In the order in which operations that become free together are started. */
+enum gw_goal_kind { GW_GOAL_SEND = 1, GW_GOAL_RECEIVE = 2, GW_GOAL_CALC = 3 };
+
+/* A receive from any rank, and a tag that matches any other. */
+static const uint32_t GW_GOAL_ANY = UINT32_MAX;
+
+/* 24 bytes, for schedules of millions. */
+struct gw_goal_operation {
+    uint64_t size; /* bytes; calc: nanoseconds */
+    uint32_t peer; /* send: to whom; receive: from whom; calc: 0 */
+    uint32_t tag;
+    uint32_t waits;                /* on how many operations (of its own rank) it depends */
+    uint8_t kind, cpu, nic, state; /* state: the runner's, 0 before */
+};
+
+/* An operation that depends on the end of another, or (with this bit) on its start. */
+enum { GW_GOAL_MOST_OPERATIONS = INT32_MAX };
+static const uint32_t GW_GOAL_AT_START = 1u << 31;
+
+struct gw_goal_rank {
+    uint32_t first, count; /* its operations lie together, in the order in which they stand */
+};
+
+struct gw_goal {
+    uint32_t rank_count;
+    struct gw_goal_rank *ranks;
+    uint32_t cpus, nics; /* of every rank: 1 more than the largest number that is named */
+    uint32_t operation_count;
+    struct gw_goal_operation *operations;
+    /*
+     * Who depends on operation i: dependents[first_dependent[i] .. first_dependent[i + 1]), first
+     * those that wait for its start (irequires), then those that wait for its end (requires), each
+     * in the order in which the file names them. They are indices of operations.
+     */
+    uint32_t *first_dependent;
+    uint32_t *dependents;
+};
+
+/*
+ * Reads the text form. Bad input is reported as FILE:LINE: what was expected, and what stands
+ * there. The file is read once, in pieces.
+ */
+enum gw_status gw_goal_read(const char *path, struct gw_goal *out, struct gw_error *error);
+enum gw_status gw_goal_parse(const char *text, size_t length, const char *name, struct gw_goal *out,
+                             struct gw_error *error);
+void gw_goal_free(struct gw_goal *goal);
+
+/* Room for how an operation stands in its file. */
+enum { GW_GOAL_PLACE_SIZE = 160 };
+
+/*
+ * Where operation `index` stands and what it says: "line 12: l3: recv 8b from 2 tag 0". Labels and
+ * lines are not kept in memory: the file is read again.
+ */
+enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
+                             struct gw_error *error);
+
+/* The LogGOPS model's parameters, in nanoseconds and nanoseconds per byte. */
+struct gw_loggops {
+    uint64_t L, o, g, O, G;
+    uint64_t S; /* bytes: larger messages wait for their receiver (rendezvous) */
+};
+
+struct gw_goal_result {
+    uint64_t *finish_ns; /* per rank; the caller's to free */
+    uint64_t events;     /* operations started and messages delivered, as LogGOPSim counts them */
+    double wall_s;       /* that the run took */
+};
+
+/*
+ * Runs the schedule, with LogGOPSim's semantics to the nanosecond, and uses it up: what is left can
+ * only be freed. Receives that match the same messages are matched in the order in which they
+ * stand. `path` (NULL: none) is for naming operations that wait for ever.
+ */
+enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parameters,
+                           const char *path, struct gw_goal_result *out, struct gw_error *error);
+
+#endif
