@@ -4,9 +4,10 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms core traces planner kernels transport algorithms sim exec calibrate plots library cli)
+set(rooms core engine traces planner kernels transport algorithms sim exec calibrate plots library cli)
 
 set(core_may_use)
+set(engine_may_use core)
 set(traces_may_use core)
 set(planner_may_use core traces)
 set(kernels_may_use core)
@@ -25,7 +26,7 @@ set(calibrate_public calibrate.h bench.h)
 set(kernels_public kernels.h bounds.h)
 set(algorithms_public algorithms.h schedule.h)
 
-set(without_mpi_and_cuda core traces planner algorithms sim plots library)
+set(without_mpi_and_cuda core engine traces planner algorithms sim plots library)
 set(without_algorithm_names sim exec)
 
 # Of the line `number` of `file`, which the caller has.

@@ -1,0 +1,326 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "engine/run.h"
+
+enum {
+    BLOCK_EVENTS = 31, /* a block is 512 bytes */
+    MOST_RUNGS = 12,
+    SORTED_AT_ONCE = 64, /* a bucket of at most so many events is not spread any further */
+    EVENTS_PER_BUCKET = 4,
+    MOST_BUCKETS = 1 << 16,
+    SLAB_BLOCKS = 256
+};
+
+/* Events that wait unsorted, in the order in which they were pushed. */
+struct block {
+    struct block *next;
+    size_t count;
+    struct gw_event events[BLOCK_EVENTS];
+};
+
+struct bucket {
+    struct block *first, *last;
+    size_t count;
+};
+
+/* A stretch of time from `start`, in buckets of 2^shift each; those before `next` are taken. */
+struct rung {
+    uint64_t start;
+    unsigned shift;
+    size_t next, bucket_count;
+    size_t capacity;
+    struct bucket *buckets;
+};
+
+/*
+ * From far to near: `far` holds times from far_start on; rung r+1 spreads the bucket of rung r that
+ * was taken last; `run` is the bucket that is being used up, and `late` (a heap) what was pushed
+ * into its stretch of time, or before it, since it was sorted.
+ */
+struct gw_queue {
+    uint64_t far_start;
+    struct bucket far;
+    size_t rung_count;
+    struct rung rungs[MOST_RUNGS];
+    struct gw_run run;
+    size_t late_count, late_capacity;
+    struct gw_event *late;
+
+    struct block *free_blocks;
+    size_t slab_count, slab_capacity;
+    struct block **slabs;
+};
+
+enum gw_status gw_queue_open(struct gw_queue **out, struct gw_error *error) {
+    *out = calloc(1, sizeof **out);
+    return *out == NULL ? gw_fail_memory(error, "opening a simulation") : GW_OK;
+}
+
+void gw_queue_close(struct gw_queue *queue) {
+    if (queue == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < queue->slab_count; i++) {
+        free(queue->slabs[i]);
+    }
+    for (size_t i = 0; i < MOST_RUNGS; i++) {
+        free(queue->rungs[i].buckets);
+    }
+    free(queue->slabs);
+    free(queue->late);
+    gw_run_free(&queue->run);
+    free(queue);
+}
+
+/* ---- buckets ------------------------------------------------------------------------------- */
+
+static enum gw_status add_slab(struct gw_queue *queue, struct gw_error *error) {
+    struct block **slabs =
+        gw_grow(queue->slabs, queue->slab_count + 1, &queue->slab_capacity, sizeof *slabs);
+    struct block *slab = malloc(SLAB_BLOCKS * sizeof *slab);
+    queue->slabs = slabs == NULL ? queue->slabs : slabs;
+    if (slabs == NULL || slab == NULL) {
+        free(slab);
+        return gw_fail_memory(error, "simulating");
+    }
+    queue->slabs[queue->slab_count++] = slab;
+    for (size_t i = 0; i < SLAB_BLOCKS; i++) {
+        slab[i].next = queue->free_blocks;
+        queue->free_blocks = &slab[i];
+    }
+    return GW_OK;
+}
+
+static enum gw_status bucket_extend(struct gw_queue *queue, struct bucket *bucket,
+                                    struct gw_error *error) {
+    if (queue->free_blocks == NULL) {
+        GW_TRY(add_slab(queue, error));
+    }
+    struct block *block = queue->free_blocks;
+    queue->free_blocks = block->next;
+    block->next = NULL;
+    block->count = 0;
+    if (bucket->last == NULL) {
+        bucket->first = block;
+    } else {
+        bucket->last->next = block;
+    }
+    bucket->last = block;
+    return GW_OK;
+}
+
+static inline enum gw_status bucket_add(struct gw_queue *queue, struct bucket *bucket,
+                                        struct gw_event event, struct gw_error *error) {
+    if (bucket->last == NULL || bucket->last->count == BLOCK_EVENTS) {
+        GW_TRY(bucket_extend(queue, bucket, error));
+    }
+    bucket->last->events[bucket->last->count++] = event;
+    bucket->count++;
+    return GW_OK;
+}
+
+/* Gives the bucket's first block back; returns the one after it. */
+static struct block *release(struct gw_queue *queue, struct block *block) {
+    struct block *next = block->next;
+    block->next = queue->free_blocks;
+    queue->free_blocks = block;
+    return next;
+}
+
+static void bucket_times(const struct bucket *bucket, uint64_t *least, uint64_t *most) {
+    *least = UINT64_MAX;
+    *most = 0;
+    for (const struct block *block = bucket->first; block != NULL; block = block->next) {
+        for (size_t i = 0; i < block->count; i++) {
+            uint64_t time = block->events[i].time;
+            *least = time < *least ? time : *least;
+            *most = time > *most ? time : *most;
+        }
+    }
+}
+
+/* ---- what comes next ----------------------------------------------------------------------- */
+
+static enum gw_status push_late(struct gw_queue *queue, struct gw_event event,
+                                struct gw_error *error) {
+    struct gw_event *late =
+        gw_grow(queue->late, queue->late_count + 1, &queue->late_capacity, sizeof *late);
+    if (late == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    queue->late = late;
+    size_t hole = queue->late_count++;
+    while (hole > 0 && gw_event_before(&event, &late[(hole - 1) / 2])) {
+        late[hole] = late[(hole - 1) / 2];
+        hole = (hole - 1) / 2;
+    }
+    late[hole] = event;
+    return GW_OK;
+}
+
+static struct gw_event pop_late(struct gw_queue *queue) {
+    struct gw_event *late = queue->late;
+    struct gw_event first = late[0];
+    struct gw_event last = late[--queue->late_count];
+    size_t hole = 0;
+    for (;;) {
+        size_t child = 2 * hole + 1;
+        if (child + 1 < queue->late_count && gw_event_before(&late[child + 1], &late[child])) {
+            child++;
+        }
+        if (child >= queue->late_count || !gw_event_before(&late[child], &last)) {
+            break;
+        }
+        late[hole] = late[child];
+        hole = child;
+    }
+    late[hole] = last;
+    return first;
+}
+
+/* Moves the bucket's events into the run, sorted, and empties the bucket. */
+static enum gw_status take(struct gw_queue *queue, struct bucket *bucket, struct gw_error *error) {
+    GW_TRY(gw_run_start(&queue->run, bucket->count, error));
+    struct gw_event *out = queue->run.events;
+    for (struct block *block = bucket->first; block != NULL; block = release(queue, block)) {
+        memcpy(out, block->events, block->count * sizeof *out);
+        out += block->count;
+    }
+    *bucket = (struct bucket){0};
+    return gw_run_sort(&queue->run, error);
+}
+
+/* A rung of buckets for `count` events of times from `least` to `most`. */
+static enum gw_status open_rung(struct gw_queue *queue, size_t count, uint64_t least, uint64_t most,
+                                struct gw_error *error) {
+    struct rung *rung = &queue->rungs[queue->rung_count];
+    size_t wanted = count / EVENTS_PER_BUCKET;
+    wanted = wanted < MOST_BUCKETS ? wanted : MOST_BUCKETS;
+    rung->start = least;
+    rung->shift = 0;
+    while ((most - least) >> rung->shift >= wanted) {
+        rung->shift++;
+    }
+    rung->next = 0;
+    rung->bucket_count = (size_t)((most - least) >> rung->shift) + 1;
+    struct bucket *buckets =
+        gw_grow(rung->buckets, rung->bucket_count, &rung->capacity, sizeof *buckets);
+    if (buckets == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    rung->buckets = buckets;
+    memset(buckets, 0, rung->bucket_count * sizeof *buckets);
+    queue->rung_count++;
+    return GW_OK;
+}
+
+/* Spreads the bucket's events over a new rung, and empties the bucket. */
+static enum gw_status spread(struct gw_queue *queue, struct bucket *bucket, uint64_t least,
+                             uint64_t most, struct gw_error *error) {
+    struct bucket from = *bucket; /* it may lie in the rung above, which stays where it is */
+    GW_TRY(open_rung(queue, from.count, least, most, error));
+    *bucket = (struct bucket){0};
+    struct rung *rung = &queue->rungs[queue->rung_count - 1];
+    for (struct block *block = from.first; block != NULL; block = release(queue, block)) {
+        for (size_t i = 0; i < block->count; i++) {
+            struct gw_event event = block->events[i];
+            size_t index = (size_t)((event.time - rung->start) >> rung->shift);
+            GW_TRY(bucket_add(queue, &rung->buckets[index], event, error));
+        }
+    }
+    return GW_OK;
+}
+
+/* The rung's next bucket that holds anything, or NULL; it is then one that has been taken. */
+static struct bucket *next_bucket(struct rung *rung) {
+    while (rung->next < rung->bucket_count) {
+        struct bucket *bucket = &rung->buckets[rung->next++];
+        if (bucket->count > 0) {
+            return bucket;
+        }
+    }
+    return NULL;
+}
+
+/* Takes a bucket, or spreads it if it is large and not all of one time. */
+static enum gw_status use(struct gw_queue *queue, struct bucket *bucket, struct gw_error *error) {
+    if (bucket->count <= SORTED_AT_ONCE || queue->rung_count == MOST_RUNGS) {
+        return take(queue, bucket, error);
+    }
+    uint64_t least = 0;
+    uint64_t most = 0;
+    bucket_times(bucket, &least, &most);
+    return least == most ? take(queue, bucket, error) : spread(queue, bucket, least, most, error);
+}
+
+/* Fills the run, which is used up; it stays empty if nothing is pending. */
+static enum gw_status refill(struct gw_queue *queue, struct gw_error *error) {
+    while (queue->run.next == queue->run.count) {
+        if (queue->rung_count == 0) {
+            if (queue->far.count == 0) {
+                return GW_OK;
+            }
+            uint64_t least = 0;
+            bucket_times(&queue->far, &least, &queue->far_start);
+            queue->far_start += queue->far_start < UINT64_MAX;
+            GW_TRY(use(queue, &queue->far, error));
+            continue;
+        }
+        struct bucket *bucket = next_bucket(&queue->rungs[queue->rung_count - 1]);
+        if (bucket == NULL) {
+            queue->rung_count--;
+        } else {
+            GW_TRY(use(queue, bucket, error));
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- the queue ----------------------------------------------------------------------------- */
+
+enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
+                             struct gw_error *error) {
+    if (event.time >= queue->far_start) {
+        return bucket_add(queue, &queue->far, event, error);
+    }
+    for (size_t i = 0; i < queue->rung_count; i++) {
+        struct rung *rung = &queue->rungs[i];
+        if (event.time < rung->start) {
+            continue;
+        }
+        size_t index = (size_t)((event.time - rung->start) >> rung->shift);
+        if (index >= rung->next && index < rung->bucket_count) {
+            return bucket_add(queue, &rung->buckets[index], event, error);
+        }
+    }
+    return push_late(queue, event, error);
+}
+
+/* The run is filled first: what is late may come after what still lies in buckets. */
+enum gw_status gw_queue_pop(struct gw_queue *queue, struct gw_event *out, bool *any,
+                            struct gw_error *error) {
+    struct gw_run *run = &queue->run;
+    if (run->next == run->count) {
+        GW_TRY(refill(queue, error));
+    }
+    bool in_run = run->next < run->count;
+    *any = in_run || queue->late_count > 0;
+    if (in_run &&
+        (queue->late_count == 0 || gw_event_before(&run->events[run->next], &queue->late[0]))) {
+        *out = run->events[run->next++];
+    } else if (*any) {
+        *out = pop_late(queue);
+    }
+    return GW_OK;
+}
+
+const struct gw_event *gw_queue_ahead(const struct gw_queue *queue, size_t ahead) {
+    size_t index = queue->run.next + ahead;
+    return index < queue->run.count ? &queue->run.events[index] : NULL;
+}
+
+bool gw_queue_is_warm(const struct gw_queue *queue) {
+    return queue->run.next != 1;
+}
