@@ -14,18 +14,24 @@ enum gw_goal_kind { GW_GOAL_SEND = 1, GW_GOAL_RECEIVE = 2, GW_GOAL_CALC = 3 };
 /* A receive from any rank, and a tag that matches any other. */
 static const uint32_t GW_GOAL_ANY = UINT32_MAX;
 
-/* 24 bytes, for schedules of millions. */
+/* A dependent that waits for the start (irequires) of what it depends on, not for its end. */
+static const uint32_t GW_GOAL_AT_START = 1u << 31;
+
+enum { GW_GOAL_MOST_OPERATIONS = INT32_MAX };
+
+/* 32 bytes, so that a run reads one cache line for most operations. */
 struct gw_goal_operation {
     uint64_t size; /* bytes; calc: nanoseconds */
     uint32_t peer; /* send: to whom; receive: from whom; calc: 0 */
     uint32_t tag;
     uint32_t waits;                /* on how many operations (of its own rank) it depends */
     uint8_t kind, cpu, nic, state; /* state: the runner's, 0 before */
+    /*
+     * Who depends on it: an only dependent itself, or where several stand in the schedule's list.
+     * Dependents are indices of operations, with GW_GOAL_AT_START or without.
+     */
+    uint32_t dependent_count, dependents;
 };
-
-/* An operation that depends on the end of another, or (with this bit) on its start. */
-enum { GW_GOAL_MOST_OPERATIONS = INT32_MAX };
-static const uint32_t GW_GOAL_AT_START = 1u << 31;
 
 struct gw_goal_rank {
     uint32_t first, count; /* its operations lie together, in the order in which they stand */
@@ -37,12 +43,7 @@ struct gw_goal {
     uint32_t cpus, nics; /* of every rank: 1 more than the largest number that is named */
     uint32_t operation_count;
     struct gw_goal_operation *operations;
-    /*
-     * Who depends on operation i: dependents[first_dependent[i] .. first_dependent[i + 1]), first
-     * those that wait for its start (irequires), then those that wait for its end (requires), each
-     * in the order in which the file names them. They are indices of operations.
-     */
-    uint32_t *first_dependent;
+    /* Of each operation first those that wait for its start, each kind as the file names them. */
     uint32_t *dependents;
 };
 

@@ -1,0 +1,551 @@
+/*
+ * The LogGOPS model as LogGOPSim runs it (Hoefler, Schneider and Lumsdaine, "LogGOPSim - simulating
+ * large-scale applications in the LogGOPS model", 2010). Times are whole nanoseconds, of 64 bits
+ * that wrap, as there: a message of 0 bytes is charged -1 byte.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "goal/goal.h"
+#include "goal/matching.h"
+#include "goal/parking.h"
+#include "goal/start_order.h"
+
+/* An operation's state, in bits. */
+enum {
+    FREE = 1,    /* in the queue, or beyond; its `waits` is now its rank */
+    STARTED = 2, /* a send: its events in the queue are now its message's */
+    ENDED = 4,
+    ARRIVED = 8,   /* a send: its message */
+    QUEUED_UP = 16 /* it is, or was, the next in order for a resource */
+};
+
+/* Operations that became free while an event was handled, of one rank. */
+struct freed {
+    uint32_t rank;
+    size_t count, capacity;
+    uint32_t *operations;
+};
+
+struct run {
+    struct gw_goal *goal;
+    struct gw_loggops p;
+    struct gw_queue *queue;
+    struct gw_matching *matching;
+    struct gw_parking *parking;
+    struct gw_start_order start_order;
+    /*
+     * Until when resources are busy: of each rank first its processors, then its network interfaces
+     * as they send, then as they receive.
+     */
+    size_t clocks_per_rank;
+    uint64_t *clocks;
+    struct freed here, there; /* at the event's rank, and at the rank of a message's sender */
+    uint32_t next_order;      /* counts events, which is what they are ordered by at equal times */
+    uint64_t now;
+    struct gw_error *error;
+};
+
+static uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
+}
+
+static uint64_t *cpu_clock(struct run *run, uint32_t rank, uint8_t cpu) {
+    return &run->clocks[rank * run->clocks_per_rank + cpu];
+}
+
+static uint64_t *send_clock(struct run *run, uint32_t rank, uint8_t nic) {
+    return &run->clocks[rank * run->clocks_per_rank + run->goal->cpus + nic];
+}
+
+static uint64_t *receive_clock(struct run *run, uint32_t rank, uint8_t nic) {
+    return &run->clocks[rank * run->clocks_per_rank + run->goal->cpus + run->goal->nics + nic];
+}
+
+/* ---- dependencies -------------------------------------------------------------------------- */
+
+static enum gw_status add_freed(struct freed *freed, uint32_t operation, struct gw_error *error) {
+    uint32_t *operations =
+        gw_grow(freed->operations, freed->count + 1, &freed->capacity, sizeof *operations);
+    if (operations == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    freed->operations = operations;
+    operations[freed->count++] = operation;
+    return GW_OK;
+}
+
+static const uint32_t *dependents_of(const struct run *run,
+                                     const struct gw_goal_operation *operation) {
+    return operation->dependent_count == 1 ? &operation->dependents
+                                           : &run->goal->dependents[operation->dependents];
+}
+
+/* Lets go those that wait for the operation's start, or (at_end) for its end. */
+static enum gw_status let_go(struct run *run, struct freed *freed, uint32_t index, bool at_end) {
+    const struct gw_goal_operation *operation = &run->goal->operations[index];
+    const uint32_t *dependents = dependents_of(run, operation);
+    for (uint32_t i = 0; i < operation->dependent_count; i++) {
+        if (((dependents[i] & GW_GOAL_AT_START) == 0) != at_end) {
+            continue;
+        }
+        uint32_t dependent = dependents[i] & ~GW_GOAL_AT_START;
+        if (--run->goal->operations[dependent].waits == 0) {
+            GW_TRY(add_freed(freed, dependent, run->error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status start(struct run *run, uint32_t operation) {
+    run->goal->operations[operation].state |= STARTED;
+    return let_go(run, &run->here, operation, false);
+}
+
+static enum gw_status end(struct run *run, struct freed *freed, uint32_t operation) {
+    run->goal->operations[operation].state |= ENDED;
+    return let_go(run, freed, operation, true);
+}
+
+/* When an operation that is free now would start, as far as its rank's clocks tell. */
+static uint64_t ready_time(struct run *run, const struct gw_goal_operation *operation,
+                           uint32_t rank) {
+    uint64_t cpu = *cpu_clock(run, rank, operation->cpu);
+    return operation->kind == GW_GOAL_SEND ? later(cpu, *send_clock(run, rank, operation->nic))
+                                           : cpu;
+}
+
+/* Orders what became free at a rank; from now on it knows its rank. */
+static enum gw_status order_freed(struct run *run, struct freed *freed, uint32_t rank) {
+    struct gw_goal_operation *operations = run->goal->operations;
+    GW_TRY(gw_goal_start_order(&run->start_order, operations, freed->operations, freed->count,
+                               run->error));
+    for (size_t i = 0; i < freed->count; i++) {
+        operations[freed->operations[i]].state = FREE;
+        operations[freed->operations[i]].waits = rank;
+    }
+    return GW_OK;
+}
+
+/* Puts what became free into the queue. */
+static enum gw_status queue_freed(struct run *run, struct freed *freed) {
+    if (freed->count == 0) {
+        return GW_OK;
+    }
+    GW_TRY(order_freed(run, freed, freed->rank));
+    for (size_t i = 0; i < freed->count; i++) {
+        uint32_t operation = freed->operations[i];
+        struct gw_event event = {
+            .time = ready_time(run, &run->goal->operations[operation], freed->rank),
+            .order = run->next_order++,
+            .id = operation};
+        GW_TRY(gw_queue_push(run->queue, event, run->error));
+    }
+    freed->count = 0;
+    return GW_OK;
+}
+
+/* ---- busy resources ------------------------------------------------------------------------ */
+
+/* What an operation, or its message, waits for: a processor of a rank with a network interface. */
+static uint64_t resource_of(const struct gw_goal_operation *operation, uint32_t rank) {
+    uint64_t kind = operation->kind == GW_GOAL_CALC ? 0 : (operation->state & STARTED) == 0 ? 1 : 2;
+    uint64_t nic = operation->kind == GW_GOAL_CALC ? 0 : operation->nic;
+    return ((uint64_t)rank << 18) | (kind << 16) | ((uint64_t)operation->cpu << 8) | nic;
+}
+
+/* The event comes too early: its resource is busy until `free_at`. */
+static enum gw_status wait_until(struct run *run, struct gw_event event, uint32_t rank,
+                                 uint64_t free_at) {
+    struct gw_goal_operation *operation = &run->goal->operations[event.id];
+    bool parked = false;
+    GW_TRY(gw_park(run->parking, resource_of(operation, rank), event.order, event.id, &parked,
+                   run->error));
+    if (parked) {
+        return GW_OK;
+    }
+    operation->state |= QUEUED_UP;
+    event.time = free_at;
+    return gw_queue_push(run->queue, event, run->error);
+}
+
+/* The event has used its resource, busy now until `free_at`: the next one in order may queue. */
+static enum gw_status queue_next(struct run *run, struct gw_event event, uint64_t resource,
+                                 uint64_t free_at) {
+    struct gw_event next = {.time = later(free_at, run->now)};
+    if (!gw_unpark(run->parking, resource, event.order, &next.order, &next.id)) {
+        return GW_OK;
+    }
+    run->goal->operations[next.id].state |= QUEUED_UP;
+    return gw_queue_push(run->queue, next, run->error);
+}
+
+/* ---- events -------------------------------------------------------------------------------- */
+
+static enum gw_status calculate(struct run *run, struct gw_event event) {
+    struct gw_goal_operation *operation = &run->goal->operations[event.id];
+    uint32_t rank = operation->waits;
+    uint64_t *cpu = cpu_clock(run, rank, operation->cpu);
+    if (*cpu > run->now) {
+        return wait_until(run, event, rank, *cpu);
+    }
+    bool queued_up = (operation->state & QUEUED_UP) != 0;
+    uint64_t resource = resource_of(operation, rank);
+    *cpu = run->now + operation->size;
+    GW_TRY(start(run, event.id));
+    GW_TRY(end(run, &run->here, event.id));
+    return queued_up ? queue_next(run, event, resource, *cpu) : GW_OK;
+}
+
+static enum gw_status send(struct run *run, struct gw_event event) {
+    struct gw_goal_operation *operation = &run->goal->operations[event.id];
+    uint32_t rank = operation->waits;
+    uint64_t *cpu = cpu_clock(run, rank, operation->cpu);
+    uint64_t *nic = send_clock(run, rank, operation->nic);
+    if (later(*cpu, *nic) > run->now) {
+        return wait_until(run, event, rank, later(*cpu, *nic));
+    }
+    bool queued_up = (operation->state & QUEUED_UP) != 0;
+    uint64_t resource = resource_of(operation, rank);
+    GW_TRY(start(run, event.id));
+    operation->state &= (uint8_t)~QUEUED_UP;
+    *cpu = run->now + run->p.o + (operation->size - 1) * run->p.O;
+    *nic = run->now + run->p.g + (operation->size - 1) * run->p.G;
+    struct gw_event message = {
+        .time = run->now + run->p.o + run->p.L, .order = run->next_order++, .id = event.id};
+    GW_TRY(gw_queue_push(run->queue, message, run->error));
+    if (operation->size <= run->p.S) {
+        GW_TRY(end(run, &run->here, event.id));
+    }
+    return queued_up ? queue_next(run, event, resource, later(*cpu, *nic)) : GW_OK;
+}
+
+/*
+ * A message has been matched. If it is a rendezvous, its sender, which has waited, goes on now. Its
+ * processor and network interface are those of the same number as at the event that ends the wait.
+ * (LogGOPSim takes the receive's size for the message's; they should be equal.)
+ */
+static enum gw_status release_sender(struct run *run, uint32_t message,
+                                     const struct gw_goal_operation *by) {
+    if ((run->goal->operations[message].state & ENDED) != 0) {
+        return GW_OK;
+    }
+    uint32_t sender = run->goal->operations[message].waits;
+    uint64_t *cpu = cpu_clock(run, sender, by->cpu);
+    uint64_t *nic = send_clock(run, sender, by->nic);
+    *cpu = later(*cpu, run->now);
+    *nic = later(*nic, run->now);
+    struct freed *freed = &run->here;
+    if (sender != run->here.rank) {
+        freed = &run->there;
+        freed->rank = sender;
+    }
+    return end(run, freed, message);
+}
+
+static enum gw_status receive(struct run *run, struct gw_event event) {
+    struct gw_goal_operation *operation = &run->goal->operations[event.id];
+    uint32_t message = GW_UNMATCHED;
+    GW_TRY(start(run, event.id));
+    GW_TRY(gw_match(run->matching, event.id, &message, run->error));
+    if (message == GW_UNMATCHED) {
+        return GW_OK;
+    }
+    run->goal->operations[message].state |= ARRIVED;
+    GW_TRY(release_sender(run, message, operation));
+    return end(run, &run->here, event.id);
+}
+
+static enum gw_status arrive(struct run *run, struct gw_event event) {
+    struct gw_goal_operation *message = &run->goal->operations[event.id];
+    uint32_t rank = message->peer;
+    uint64_t *cpu = cpu_clock(run, rank, message->cpu);
+    uint64_t *nic = receive_clock(run, rank, message->nic);
+    if (later(*cpu, *nic) > run->now) {
+        return wait_until(run, event, rank, later(*cpu, *nic));
+    }
+    bool queued_up = (message->state & QUEUED_UP) != 0;
+    uint64_t resource = resource_of(message, rank);
+    uint64_t size = message->size;
+    *cpu = run->now + run->p.o + later((size - 1) * run->p.O, (size - 1) * run->p.G);
+    *nic = run->now + run->p.g + (size - 1) * run->p.G;
+    uint64_t free_at = later(*cpu, *nic);
+    uint32_t posted = GW_UNMATCHED;
+    GW_TRY(gw_match(run->matching, event.id, &posted, run->error));
+    if (posted != GW_UNMATCHED) {
+        message->state |= ARRIVED;
+        GW_TRY(release_sender(run, event.id, message));
+        GW_TRY(end(run, &run->here, posted));
+    }
+    return queued_up ? queue_next(run, event, resource, free_at) : GW_OK;
+}
+
+static enum gw_status handle(struct run *run, struct gw_event event) {
+    const struct gw_goal_operation *operation = &run->goal->operations[event.id];
+    run->now = event.time;
+    run->here.rank = operation->waits;
+    if (operation->kind == GW_GOAL_CALC) {
+        GW_TRY(calculate(run, event));
+    } else if (operation->kind == GW_GOAL_RECEIVE) {
+        GW_TRY(receive(run, event));
+    } else if ((operation->state & STARTED) == 0) {
+        GW_TRY(send(run, event));
+    } else {
+        run->here.rank = operation->peer;
+        GW_TRY(arrive(run, event));
+    }
+    bool here_first = run->there.count == 0 || run->here.rank < run->there.rank;
+    GW_TRY(queue_freed(run, here_first ? &run->here : &run->there));
+    return queue_freed(run, here_first ? &run->there : &run->here);
+}
+
+/* ---- a run --------------------------------------------------------------------------------- */
+
+static uint32_t count_roots(const struct gw_goal *goal) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < goal->operation_count; i++) {
+        count += goal->operations[i].waits == 0;
+    }
+    return count;
+}
+
+/*
+ * What depends on nothing: at time 0, in order of rank. Events that follow from it have later
+ * orders, so it is done first of all and need not go through the queue.
+ */
+static enum gw_status run_roots(struct run *run) {
+    struct freed roots = {0};
+    enum gw_status status = GW_OK;
+    uint32_t order = 0;
+    run->next_order = count_roots(run->goal);
+    for (uint32_t rank = 0; rank < run->goal->rank_count && status == GW_OK; rank++) {
+        const struct gw_goal_rank *place = &run->goal->ranks[rank];
+        roots.count = 0;
+        for (uint32_t i = place->first; i < place->first + place->count && status == GW_OK; i++) {
+            if (run->goal->operations[i].waits == 0 && run->goal->operations[i].state == 0) {
+                status = add_freed(&roots, i, run->error);
+            }
+        }
+        status = status == GW_OK ? order_freed(run, &roots, rank) : status;
+        for (size_t i = 0; i < roots.count; i++) {
+            gw_match_soon(run->matching, roots.operations[i]);
+        }
+        for (size_t i = 0; i < roots.count && status == GW_OK; i++) {
+            struct gw_event event = {.order = order++, .id = roots.operations[i]};
+            status = handle(run, event);
+        }
+    }
+    free(roots.operations);
+    return status;
+}
+
+static bool is_message(const struct gw_goal_operation *operation) {
+    return operation->kind == GW_GOAL_SEND && (operation->state & STARTED) != 0;
+}
+
+/*
+ * The memory of events to come is asked for early, in stages, since each reads what the one before
+ * it asked for. What would not be in time costs nothing but time.
+ */
+static void prefetch_operation(const struct run *run, uint32_t index) {
+    __builtin_prefetch(&run->goal->operations[index], 1);
+}
+
+/* Whom an operation will let go. */
+static void prefetch_dependents(const struct run *run, uint32_t index) {
+    const struct gw_goal_operation *operation = &run->goal->operations[index];
+    if (operation->dependent_count == 1) {
+        prefetch_operation(run, operation->dependents & ~GW_GOAL_AT_START);
+    } else {
+        __builtin_prefetch(&run->goal->dependents[operation->dependents]);
+    }
+}
+
+/* Its rank's clocks, and where it is matched. */
+static void prefetch_place(const struct run *run, uint32_t index) {
+    const struct gw_goal_operation *operation = &run->goal->operations[index];
+    uint32_t rank = is_message(operation) ? operation->peer : operation->waits;
+    __builtin_prefetch(&run->clocks[rank * run->clocks_per_rank], 1);
+    prefetch_dependents(run, index);
+    if (operation->kind == GW_GOAL_RECEIVE || is_message(operation)) {
+        gw_match_soon(run->matching, index);
+    }
+}
+
+static uint32_t guess_match(const struct run *run, uint32_t index) {
+    return is_message(&run->goal->operations[index]) ? gw_match_guess(run->matching, index)
+                                                     : GW_UNMATCHED;
+}
+
+static void prefetch_match(const struct run *run, uint32_t index) {
+    uint32_t match = guess_match(run, index);
+    if (match != GW_UNMATCHED) {
+        prefetch_operation(run, match);
+    }
+}
+
+static void prefetch_match_dependents(const struct run *run, uint32_t index) {
+    uint32_t match = guess_match(run, index);
+    if (match != GW_UNMATCHED) {
+        prefetch_dependents(run, match);
+    }
+}
+
+/* How many events ahead, each stage after the one before it. */
+static const struct stage {
+    size_t ahead;
+    void (*prefetch)(const struct run *run, uint32_t index);
+} stages[] = {{28, prefetch_operation},
+              {20, prefetch_place},
+              {12, prefetch_match},
+              {6, prefetch_match_dependents}};
+
+static void prefetch(const struct run *run) {
+    bool warm = gw_queue_is_warm(run->queue);
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+        for (size_t ahead = warm ? stages[i].ahead : 0; ahead <= stages[i].ahead; ahead++) {
+            const struct gw_event *event = gw_queue_ahead(run->queue, ahead);
+            if (event == NULL) {
+                break;
+            }
+            stages[i].prefetch(run, event->id);
+        }
+    }
+}
+
+static enum gw_status run_events(struct run *run) {
+    GW_TRY(run_roots(run));
+    for (;;) {
+        struct gw_event event;
+        bool any = false;
+        GW_TRY(gw_queue_pop(run->queue, &event, &any, run->error));
+        if (!any) {
+            return GW_OK;
+        }
+        prefetch(run);
+        GW_TRY(handle(run, event));
+    }
+}
+
+/* ---- what waits for ever ------------------------------------------------------------------- */
+
+static const char *why_it_waits(const struct gw_goal_operation *operation) {
+    if ((operation->state & FREE) == 0) {
+        return "what it requires never happens";
+    }
+    return operation->kind == GW_GOAL_SEND ? "nobody receives it" : "nobody sends it";
+}
+
+static bool is_waiting(const struct gw_goal_operation *operation) {
+    if (operation->kind == GW_GOAL_SEND && (operation->state & STARTED) != 0) {
+        return (operation->state & ARRIVED) == 0;
+    }
+    return (operation->state & ENDED) == 0;
+}
+
+/* Operations that wait for a message first: those that require them follow from that. */
+static uint32_t find_waiting(const struct gw_goal *goal, bool free_ones, uint32_t from) {
+    for (uint32_t i = from; i < goal->operation_count; i++) {
+        const struct gw_goal_operation *operation = &goal->operations[i];
+        if (is_waiting(operation) && ((operation->state & FREE) != 0) == free_ones) {
+            return i;
+        }
+    }
+    return goal->operation_count;
+}
+
+static uint32_t rank_of(const struct gw_goal *goal, uint32_t operation) {
+    uint32_t rank = 0;
+    while (operation - goal->ranks[rank].first >= goal->ranks[rank].count) {
+        rank++;
+    }
+    return rank;
+}
+
+static enum gw_status check_ended(const struct gw_goal *goal, const char *path,
+                                  struct gw_error *error) {
+    enum { NAMED = 4 };
+    uint64_t waiting = 0;
+    for (uint32_t i = 0; i < goal->operation_count; i++) {
+        waiting += is_waiting(&goal->operations[i]);
+    }
+    if (waiting == 0) {
+        return GW_OK;
+    }
+    char text[NAMED * (GW_GOAL_PLACE_SIZE + 80)] = "";
+    size_t length = 0;
+    uint64_t named = 0;
+    for (int free_ones = 1; free_ones >= 0; free_ones--) {
+        uint32_t i = find_waiting(goal, free_ones, 0);
+        for (; i < goal->operation_count && named < NAMED;
+             i = find_waiting(goal, free_ones, i + 1), named++) {
+            char place[GW_GOAL_PLACE_SIZE] = "";
+            if (path != NULL) {
+                GW_TRY(gw_goal_place(path, i, place, error));
+            } else {
+                (void)snprintf(place, sizeof place, "operation %u", i);
+            }
+            int printed = snprintf(text + length, sizeof text - length, "%srank %u, %s: %s",
+                                   named > 0 ? "; " : "", rank_of(goal, i), place,
+                                   why_it_waits(&goal->operations[i]));
+            length += (size_t)printed;
+        }
+    }
+    return gw_fail(error, GW_BAD_INPUT, "%s: deadlock: %llu operation%s wait%s for ever: %s%s",
+                   path == NULL ? "GOAL schedule" : path, (unsigned long long)waiting,
+                   waiting == 1 ? "" : "s", waiting == 1 ? "s" : "", text,
+                   waiting > named ? "; and others" : "");
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static enum gw_status collect(struct run *run, struct gw_goal_result *out) {
+    out->finish_ns = calloc(run->goal->rank_count + 1, sizeof *out->finish_ns);
+    if (out->finish_ns == NULL) {
+        return gw_fail_memory(run->error, "simulating");
+    }
+    for (uint32_t rank = 0; rank < run->goal->rank_count; rank++) {
+        for (uint32_t cpu = 0; cpu < run->goal->cpus; cpu++) {
+            out->finish_ns[rank] = later(out->finish_ns[rank], *cpu_clock(run, rank, (uint8_t)cpu));
+        }
+    }
+    out->events = run->next_order;
+    return GW_OK;
+}
+
+static enum gw_status open_run(struct run *run) {
+    run->clocks_per_rank = run->goal->cpus + 2 * (size_t)run->goal->nics;
+    run->clocks = calloc(run->goal->rank_count * run->clocks_per_rank + 1, sizeof *run->clocks);
+    if (run->clocks == NULL) {
+        return gw_fail_memory(run->error, "simulating");
+    }
+    GW_TRY(gw_queue_open(&run->queue, run->error));
+    GW_TRY(gw_parking_open(&run->parking, run->error));
+    return gw_matching_open(&run->matching, run->goal, run->error);
+}
+
+static void close_run(struct run *run) {
+    free(run->clocks);
+    free(run->here.operations);
+    free(run->there.operations);
+    gw_start_order_free(&run->start_order);
+    gw_queue_close(run->queue);
+    gw_parking_close(run->parking);
+    gw_matching_close(run->matching);
+}
+
+enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parameters,
+                           const char *path, struct gw_goal_result *out, struct gw_error *error) {
+    struct run run = {.goal = goal, .p = *parameters, .error = error};
+    *out = (struct gw_goal_result){0};
+    double start_s = gw_clock_now_s();
+    enum gw_status status = open_run(&run);
+    status = status == GW_OK ? run_events(&run) : status;
+    status = status == GW_OK ? check_ended(goal, path, error) : status;
+    status = status == GW_OK ? collect(&run, out) : status;
+    out->wall_s = gw_clock_now_s() - start_s;
+    close_run(&run);
+    return status;
+}
