@@ -13,18 +13,35 @@
 enum { GW_NOBODY = UINT32_MAX, GW_ANYBODY = UINT32_MAX - 1 };
 
 /*
+ * Which of the call's data travels: `count` blocks from `first` on, where block 0 comes after the
+ * last one. What a block is, the algorithm says (`blocks`, `shares`).
+ */
+struct gw_blocks {
+    uint32_t first, count;
+};
+
+/*
  * A step sends and receives at once. It ends when what it sends has left the rank and what it
- * receives has come; then the rank's next step begins. Ranks send to each other in the order in
- * which they receive from each other, so no message needs a tag.
+ * receives has come; then the rank's next step begins. What it sends is what the rank held when the
+ * step began. Ranks send to each other in the order in which they receive from each other, so
+ * within a call no message needs a tag. Calls that overlap do: a receive from GW_ANYBODY must not
+ * take a message of a later call.
  */
 struct gw_step {
     uint32_t to, from;       /* ranks, or GW_NOBODY; from also GW_ANYBODY */
     uint64_t send_bytes;     /* 0 is a message too, if there is somebody to send to */
     uint64_t receive_bytes;  /* what comes from `from` */
     uint64_t combined_bytes; /* of these, what is added to or merged with what the rank holds */
+    struct gw_blocks send;
+    struct gw_blocks
+        receive; /* the ones that are sent; from GW_ANYBODY `first` is only known there */
 };
 
-/* One call: as in cluster files, `bytes` is what one worker contributes (contract, "Cluster"). */
+/*
+ * One call: as in cluster files, `bytes` is what one worker contributes (contract, "Cluster"); for
+ * scatter and pull, what one worker gets. 1 to 2^30 workers. A message or an offset of 2^64 bytes
+ * or more, which no machine holds, counts as UINT64_MAX.
+ */
 struct gw_call {
     uint32_t workers;
     uint64_t bytes;
@@ -37,15 +54,26 @@ struct gw_collective {
     const char *source;    /* who published it */
     /*
      * Whether ranks are interchangeable: with equal links and an equal start, all of them take
-     * every step at the same time.
+     * every step at the same time. Promised is that all ranks take equally many steps, that in step
+     * i each of them sends to one rank and receives from one rank (never GW_ANYBODY), and that the
+     * bytes of step i are the same on all ranks if `bytes` is a multiple of 4 * workers (with
+     * shares false: always). With other bytes ranks may be a step's few bytes apart.
      */
     bool (*symmetric)(uint32_t workers);
     uint32_t (*ranks)(uint32_t workers);                          /* with servers */
     uint32_t (*steps)(const struct gw_call *call, uint32_t rank); /* how many the rank takes */
     void (*step)(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out);
     /*
+     * The data, in order, is so many blocks. If they are shares, the blocks together have the
+     * call's bytes, in whole elements of 4 bytes if these are (otherwise in single bytes), and the
+     * first ones have one element more where they cannot be equal. If not, each has all of them.
+     */
+    uint32_t (*blocks)(uint32_t workers);
+    bool shares;
+    /*
      * The literature's closed form for equal, uncontended links, on which a message of n bytes
-     * takes alpha_s + n * beta_s_per_byte and ranks send and receive at the same time.
+     * takes alpha_s + n * beta_s_per_byte and ranks send and receive at the same time
+     * (docs/collectives.md says where it is exact). Unequal shares count as the largest.
      */
     double (*cost)(const struct gw_call *call, double alpha_s, double beta_s_per_byte);
 };
@@ -58,5 +86,10 @@ extern const struct gw_collective *const gw_collectives[];
  */
 enum gw_status gw_collective_find(const char *operation, const char *name,
                                   const struct gw_collective **out, struct gw_error *error);
+
+/* Where a block begins in the call's data, in bytes; block number `blocks`: how long the data is.
+ */
+uint64_t gw_collective_offset(const struct gw_collective *collective, const struct gw_call *call,
+                              uint32_t block);
 
 #endif

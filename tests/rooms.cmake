@@ -4,13 +4,14 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms core engine traces planner kernels transport algorithms sim exec calibrate plots library cli)
+set(rooms core engine traces planner kernels collectives transport algorithms sim exec calibrate plots library cli)
 
 set(core_may_use)
 set(engine_may_use core)
 set(traces_may_use core)
 set(planner_may_use core traces)
 set(kernels_may_use core)
+set(collectives_may_use core)
 set(transport_may_use core)
 set(algorithms_may_use core traces)
 set(sim_may_use core traces algorithms)
@@ -18,7 +19,7 @@ set(exec_may_use core traces algorithms kernels transport)
 set(calibrate_may_use core traces kernels transport)
 set(plots_may_use core traces)
 set(library_may_use core traces planner kernels)
-set(cli_may_use core traces planner kernels transport algorithms sim exec calibrate plots)
+set(cli_may_use core traces planner kernels collectives transport algorithms sim exec calibrate plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h data.h exchange.h model.h network.h plan.h result.h timeline.h)
@@ -26,7 +27,7 @@ set(calibrate_public calibrate.h bench.h)
 set(kernels_public kernels.h bounds.h)
 set(algorithms_public algorithms.h schedule.h)
 
-set(without_mpi_and_cuda core engine traces planner algorithms sim plots library)
+set(without_mpi_and_cuda core engine traces planner collectives algorithms sim plots library)
 set(without_algorithm_names sim exec)
 
 # Of the line `number` of `file`, which the caller has.

@@ -1,0 +1,24 @@
+#include "collectives/layout.h"
+#include "collectives/tree.h"
+
+static void step(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out) {
+    struct gw_tree_edge edge = gw_tree_up(call->workers, rank, index);
+    const struct gw_transfer transfer = {.from = edge.child,
+                                         .to = edge.parent,
+                                         .blocks = {.first = edge.child, .count = edge.below},
+                                         .bytes = gw_copies_bytes(call->bytes, edge.below)};
+    *out = gw_transfer_step(&transfer, rank);
+}
+
+const struct gw_collective gw_collective_gather_binomial = {
+    .operation = "gather",
+    .name = "binomial",
+    .title = "up a binomial tree to rank 0, growing on the way",
+    .source = "Thakur, Rabenseifner and Gropp 2005",
+    .symmetric = gw_symmetric_never,
+    .ranks = gw_ranks_workers,
+    .steps = gw_tree_one_way_steps,
+    .step = step,
+    .blocks = gw_blocks_per_worker,
+    .cost = gw_tree_blocks_cost,
+};

@@ -1,0 +1,32 @@
+#include "collectives/layout.h"
+
+static uint32_t steps(const struct gw_call *call, uint32_t rank) {
+    return rank == 0 ? call->workers - 1 : 1;
+}
+
+static void step(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out) {
+    uint32_t receiver = rank == 0 ? index + 1 : rank;
+    const struct gw_transfer transfer = {
+        .from = 0, .to = receiver, .blocks = {.first = receiver, .count = 1}, .bytes = call->bytes};
+    *out = gw_transfer_step(&transfer, rank);
+}
+
+/* Messages queue at rank 0's link. */
+static double cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
+    return call->workers == 1
+               ? 0
+               : alpha_s + (double)(call->workers - 1) * (double)call->bytes * beta_s_per_byte;
+}
+
+const struct gw_collective gw_collective_scatter_linear = {
+    .operation = "scatter",
+    .name = "linear",
+    .title = "rank 0 sends to one after another",
+    .source = "Alexandrov, Ionescu, Schauser and Scheiman 1995",
+    .symmetric = gw_symmetric_never,
+    .ranks = gw_ranks_workers,
+    .steps = steps,
+    .step = step,
+    .blocks = gw_blocks_per_worker,
+    .cost = cost,
+};
