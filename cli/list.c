@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "collectives/collectives.h"
 #include "kernels/kernels.h"
 
 struct options {
@@ -25,6 +26,7 @@ static enum gw_status add_row(cJSON *array, const char *const *keys, const char 
 static const char *const algorithm_keys[] = {"name",    "policy", "compressor", "exchange",
                                              "overlap", "title",  "paper",      NULL};
 static const char *const method_keys[] = {"name", "title", "paper", NULL};
+static const char *const collective_keys[] = {"operation", "name", "title", "source", NULL};
 static const char *const data_keys[] = {"name", "title", NULL};
 
 static enum gw_status list_algorithms(cJSON *array, struct gw_error *error) {
@@ -55,6 +57,15 @@ static enum gw_status list_policies(cJSON *array, struct gw_error *error) {
                  policy->argument == NULL ? "" : policy->argument);
         const char *values[] = {name, policy->title, policy->paper};
         GW_TRY(add_row(array, method_keys, values, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status list_collectives(cJSON *array, struct gw_error *error) {
+    for (size_t i = 0; gw_collectives[i] != NULL; i++) {
+        const char *values[] = {gw_collectives[i]->operation, gw_collectives[i]->name,
+                                gw_collectives[i]->title, gw_collectives[i]->source};
+        GW_TRY(add_row(array, collective_keys, values, error));
     }
     return GW_OK;
 }
@@ -131,6 +142,7 @@ static const struct list {
 } lists[] = {{"algorithms", algorithm_keys, "lllllll", list_algorithms},
              {"compressors", method_keys, "lll", list_compressors},
              {"policies", method_keys, "lll", list_policies},
+             {"collectives", collective_keys, "llll", list_collectives},
              {"models", data_keys, "ll", list_models},
              {"clusters", data_keys, "ll", list_clusters}};
 
@@ -178,10 +190,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
                 return 0;
             }
         }
-        argp_error(
-            state,
-            "expected one of algorithms, compressors, policies, models, clusters; got \"%s\"",
-            argument);
+        argp_error(state,
+                   "expected one of algorithms, compressors, policies, collectives, models, "
+                   "clusters; got \"%s\"",
+                   argument);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -191,7 +203,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
-    .args_doc = "[algorithms|compressors|policies|models|clusters]",
+    .args_doc = "[algorithms|compressors|policies|collectives|models|clusters]",
     .doc = "Lists what there is.",
     .children = children,
 };
@@ -231,4 +243,6 @@ static int run(int argc, char **argv) {
 }
 
 const struct gw_verb gw_verb_list = {
-    .name = "list", .title = "algorithms, compressors, policies, models, clusters", .run = run};
+    .name = "list",
+    .title = "algorithms, compressors, policies, collectives, models, clusters",
+    .run = run};

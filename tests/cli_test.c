@@ -95,6 +95,7 @@ static void lists_what_there_is(void **state) {
                  {"compressors", "topk"},
                  {"policies", "per-tensor"},
                  {"policies", "threshold:elements"},
+                 {"collectives", "halving-doubling"},
                  {"models", "resnet50"},
                  {"clusters", "p102-1gbe-16"}};
     cJSON *all = ask_for(*state, "gradweave/list@1", "gradweave list --json");
