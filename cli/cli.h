@@ -55,6 +55,24 @@ extern const struct argp gw_question_argp; /* its input: struct gw_question_opti
 /* A question's options and the output's, in this order: the children of a verb without others. */
 extern const struct argp_child gw_question_children[];
 
+/* What makes a simulated cluster uneven, and how its repetitions are drawn: for simulate. */
+enum { GW_MOST_FACTORS = 64 };
+struct gw_numbered_factors {
+    size_t count;
+    struct {
+        size_t number; /* of a worker or a node */
+        double factor;
+    } each[GW_MOST_FACTORS];
+};
+struct gw_uneven_options {
+    const char *noise, *network_noise; /* NULL: none */
+    struct gw_numbered_factors stragglers, bandwidths;
+    double background;
+    uint64_t seed;
+    size_t threads;
+};
+extern const struct argp gw_uneven_argp; /* its input: struct gw_uneven_options */
+
 /* The value of an option, or the end of the program with a message that says what is expected. */
 double gw_parse_positive(const char *text, const char *option, double maximum,
                          struct argp_state *state);
@@ -90,6 +108,12 @@ struct gw_question {
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);
 void gw_question_close(struct gw_question *question);
+
+/* The question's cluster made as uneven as the options say; reads samples of noise. */
+enum gw_status gw_uneven_open(const struct gw_uneven_options *options,
+                              const struct gw_question *question, struct gw_simulation *out,
+                              struct gw_error *error);
+void gw_uneven_close(struct gw_simulation *simulation);
 
 /* What plans for a question are made with. Its planning points into it: it stays where it is. */
 struct gw_costs {

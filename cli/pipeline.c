@@ -141,22 +141,40 @@ struct gw_result gw_pipeline_result(const struct gw_question *question,
     };
 }
 
-static enum gw_status simulate(struct gw_simulator *simulator, size_t iterations,
-                               struct gw_timeline *timeline, struct gw_timeline *trace,
-                               struct gw_result *out, struct gw_error *error) {
-    double start_s = 0;
-    for (size_t i = 0; i < iterations; i++) {
-        struct gw_measure measure;
-        gw_timeline_clear(timeline);
-        GW_TRY(gw_simulator_iterate(simulator, start_s, timeline, error));
-        GW_TRY(gw_timeline_measure(timeline, &measure, error));
-        gw_result_add(out, &measure);
-        start_s = timeline->iterations[0].end_s;
-        if (trace != NULL) {
-            GW_TRY(gw_timeline_append(trace, timeline, error));
-        }
+/* Means and spread of what the iterations measured. */
+static enum gw_status summarise(const struct gw_question *question,
+                                const struct gw_measure *measures, size_t iterations,
+                                struct gw_result *out, struct gw_error *error) {
+    double *iteration_s = calloc(iterations, sizeof *iteration_s);
+    if (iteration_s == NULL) {
+        return gw_fail_memory(error, "simulating");
     }
-    return GW_OK;
+    for (size_t i = 0; i < iterations; i++) {
+        iteration_s[i] = measures[i].iteration_s;
+        gw_result_add(out, &measures[i]);
+    }
+    enum gw_status status = check_finite(question, out->iteration_s, error);
+    if (status == GW_OK) {
+        gw_spread_of(iteration_s, iterations, &out->spread);
+    }
+    free(iteration_s);
+    return status;
+}
+
+static enum gw_status simulate(const struct gw_question *question,
+                               const struct gw_simulator *simulator, size_t iterations,
+                               struct gw_timeline *trace, struct gw_result *out,
+                               struct gw_error *error) {
+    struct gw_measure *measures = calloc(iterations, sizeof *measures);
+    if (measures == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    enum gw_status status = gw_simulator_run(simulator, iterations, trace, measures, error);
+    if (status == GW_OK) {
+        status = summarise(question, measures, iterations, out, error);
+    }
+    free(measures);
+    return status;
 }
 
 enum gw_status gw_pipeline_predict(const struct gw_question *question,
@@ -166,20 +184,12 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question,
                                    struct gw_error *error) {
     *out = gw_pipeline_result(question, pipeline);
     struct gw_simulator *simulator = NULL;
-    struct gw_timeline timeline = {0};
     GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &question->cluster, simulation, out,
                              error));
-    enum gw_status status = gw_simulator_timeline(simulator, &timeline, error);
-    if (status == GW_OK && trace != NULL) {
-        status = gw_simulator_timeline(simulator, trace, error);
-    }
+    enum gw_status status = trace == NULL ? GW_OK : gw_simulator_timeline(simulator, trace, error);
     if (status == GW_OK) {
-        status = simulate(simulator, iterations, &timeline, trace, out, error);
+        status = simulate(question, simulator, iterations, trace, out, error);
     }
-    if (status == GW_OK) {
-        status = check_finite(question, out->iteration_s, error);
-    }
-    gw_timeline_free(&timeline);
     gw_simulator_close(simulator);
     return status;
 }

@@ -1,62 +1,34 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-struct straggler {
-    size_t worker;
-    double factor;
-};
-
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
+    struct gw_uneven_options uneven;
     const char *algorithm, *plan, *trace;
     size_t iterations;
-    uint64_t seed;
-    double noise;
-    size_t straggler_count;
-    struct straggler stragglers[64];
 };
 
-enum { KEY_PLAN = 2000, KEY_TRACE, KEY_NOISE, KEY_STRAGGLER };
+enum { KEY_PLAN = 2000, KEY_TRACE };
 
 static const struct argp_option option_table[] = {
     {"algo", 'a', "ALGORITHM", 0, "The pipeline to predict (see gradweave list algorithms)", 0},
     {"plan", KEY_PLAN, "PLAN.json", 0,
      "Groups from a plan file instead of the algorithm's own policy", 0},
     {"iterations", 'n', "N", 0, "Number of iterations (default 1)", 0},
-    {"noise", KEY_NOISE, "SIGMA", 0, "Lognormal noise on every compute time, e.g. 0.05 (default 0)",
-     0},
-    {"straggler", KEY_STRAGGLER, "WORKER:FACTOR", 0,
-     "A worker whose compute takes FACTOR times as long; can be repeated", 0},
-    {"seed", 's', "S", 0, "Seed of the noise (default 1)", 0},
     {"trace", KEY_TRACE, "FILE", 0, "Write the timeline for ui.perfetto.dev", 0},
     {0},
 };
-
-static void add_straggler(struct options *options, const char *argument, struct argp_state *state) {
-    char *end = NULL;
-    unsigned long long worker = strtoull(argument, &end, 10);
-    if (argument[0] < '0' || argument[0] > '9' || *end != ':' || worker > 1ULL << 53) {
-        argp_error(state, "--straggler: expected WORKER:FACTOR such as 3:1.5, got \"%s\"",
-                   argument);
-    }
-    if (options->straggler_count == sizeof options->stragglers / sizeof *options->stragglers) {
-        argp_error(state, "--straggler: expected at most %zu of them", options->straggler_count);
-    }
-    options->stragglers[options->straggler_count++] =
-        (struct straggler){.worker = (size_t)worker,
-                           .factor = gw_parse_positive(end + 1, "--straggler", INFINITY, state)};
-}
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->output;
+        state->child_inputs[1] = &options->uneven;
+        state->child_inputs[2] = &options->output;
         return 0;
     case 'a':
         options->algorithm = argument;
@@ -66,15 +38,6 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 'n':
         options->iterations = gw_parse_count(argument, "--iterations", state);
-        return 0;
-    case KEY_NOISE:
-        options->noise = gw_parse_not_negative(argument, "--noise", state);
-        return 0;
-    case KEY_STRAGGLER:
-        add_straggler(options, argument, state);
-        return 0;
-    case 's':
-        options->seed = gw_parse_seed(argument, state);
         return 0;
     case KEY_TRACE:
         options->trace = argument;
@@ -89,13 +52,19 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
+static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
+                                             {&gw_uneven_argp, 0, NULL, 0},
+                                             {&gw_output_argp, 0, NULL, 0},
+                                             {0}};
+
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "MODEL --cluster CLUSTER --algo ALGORITHM",
-    .doc = "Predicts one iteration of a pipeline, event by event: how long it takes, and where the "
-           "time goes.",
-    .children = gw_question_children,
+    .doc =
+        "Predicts an iteration of a pipeline, operation by operation: how long it takes, and where "
+        "the time goes.",
+    .children = children,
 };
 
 /* ---- answering ----------------------------------------------------------------------------- */
@@ -105,6 +74,23 @@ static void print_part(struct gw_table *table, const char *name, double seconds,
     gw_table_cell(table, "%s", name);
     gw_table_cell(table, "%s", gw_format_seconds(seconds, text));
     gw_table_cell(table, "%.1f%%", whole > 0 ? 100 * seconds / whole : 0);
+}
+
+static void print_spread(const struct gw_spread *spread) {
+    static const char *const headings[] = {"min", "5%", "25%", "50%", "75%", "95%", "99%", "max"};
+    char text[4][GW_UNITS_SIZE];
+    printf(
+        "\nmean of %zu iterations, standard deviation %s; 95%% interval of the mean %s to %s\n\n",
+        spread->count, gw_format_seconds(spread->sd, text[0]),
+        gw_format_seconds(spread->mean_low, text[1]),
+        gw_format_seconds(spread->mean_high, text[2]));
+    struct gw_table *table = gw_table_open(headings, "rrrrrrrr");
+    gw_table_cell(table, "%s", gw_format_seconds(spread->minimum, text[0]));
+    for (size_t i = 0; i < GW_PERCENTILES; i++) {
+        gw_table_cell(table, "%s", gw_format_seconds(spread->percentiles[i], text[0]));
+    }
+    gw_table_cell(table, "%s", gw_format_seconds(spread->maximum, text[0]));
+    gw_table_print_and_close(table);
 }
 
 static void print_text(const struct gw_question *question, const struct gw_result *result) {
@@ -121,8 +107,7 @@ static void print_text(const struct gw_question *question, const struct gw_resul
     print_part(table, "iteration", result->iteration_s, result->iteration_s);
     gw_table_print_and_close(table);
     if (result->iterations > 1) {
-        printf("\nmean of %zu iterations, standard deviation %s\n", result->iterations,
-               gw_format_seconds(result->iteration_sd_s, text));
+        print_spread(&result->spread);
     }
     printf("\n%s: %zu group%s", result->algorithm, result->groups, result->groups == 1 ? "" : "s");
     printf(", %s from each worker", gw_format_bytes(result->bytes_per_worker, text));
@@ -130,44 +115,13 @@ static void print_text(const struct gw_question *question, const struct gw_resul
     gw_print_result_notes(result);
 }
 
-/* Per-worker factors from the options: NULL if all workers are alike. The caller frees. */
-static enum gw_status make_slowdown(const struct options *options, size_t workers, double **out,
-                                    struct gw_error *error) {
-    *out = NULL;
-    if (options->straggler_count == 0) {
-        return GW_OK;
-    }
-    double *slowdown = malloc(workers * sizeof *slowdown);
-    if (slowdown == NULL) {
-        return gw_fail_memory(error, "simulating");
-    }
-    for (size_t worker = 0; worker < workers; worker++) {
-        slowdown[worker] = 1;
-    }
-    for (size_t i = 0; i < options->straggler_count; i++) {
-        if (options->stragglers[i].worker >= workers) {
-            free(slowdown);
-            return gw_fail(error, GW_BAD_INPUT,
-                           "--straggler: expected a worker from 0 to %zu, got %zu", workers - 1,
-                           options->stragglers[i].worker);
-        }
-        slowdown[options->stragglers[i].worker] = options->stragglers[i].factor;
-    }
-    *out = slowdown;
-    return GW_OK;
-}
-
 static enum gw_status predict(const struct options *options, const struct gw_question *question,
                               const struct gw_pipeline *pipeline, struct gw_result *result,
                               struct gw_error *error) {
-    double *slowdown = NULL;
     struct gw_timeline trace = {0};
-    GW_TRY(make_slowdown(options, question->workers, &slowdown, error));
-    struct gw_simulation simulation = {.workers = question->workers,
-                                       .slowdown = slowdown,
-                                       .compute_noise = options->noise,
-                                       .seed = options->seed,
-                                       .every_worker = options->trace != NULL};
+    struct gw_simulation simulation;
+    GW_TRY(gw_uneven_open(&options->uneven, question, &simulation, error));
+    simulation.every_worker = options->trace != NULL;
     enum gw_status status =
         gw_pipeline_predict(question, pipeline, &simulation, options->iterations,
                             options->trace == NULL ? NULL : &trace, result, error);
@@ -175,7 +129,7 @@ static enum gw_status predict(const struct options *options, const struct gw_que
         status = gw_timeline_write(&trace, options->trace, error);
     }
     gw_timeline_free(&trace);
-    free(slowdown);
+    gw_uneven_close(&simulation);
     return status;
 }
 
@@ -235,7 +189,7 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.iterations = 1, .seed = 1};
+    struct options options = {.iterations = 1, .uneven = {.seed = 1, .threads = gw_cores()}};
     struct gw_error error = {0};
     struct gw_plan plan = {0};
     gw_cli_parse(&argp, "simulate", argc, argv, &options);

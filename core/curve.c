@@ -1,8 +1,9 @@
 #include "core/curve.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/portable.h"
 
 /* On the line through the two points around n, or through the two at the nearest end. */
 static double points_time(const struct gw_curve *curve, double n) {
@@ -32,7 +33,7 @@ double gw_curve_time(const struct gw_curve *curve, double n) {
     }
     double time = curve->fixed_s + curve->per_unit_s * n;
     if (curve->per_nlog2n_s > 0) {
-        time += curve->per_nlog2n_s * n * log2(n);
+        time += curve->per_nlog2n_s * n * gw_portable_log2(n);
     }
     return time > 0 ? time : 0;
 }

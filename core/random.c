@@ -8,8 +8,8 @@ struct gw_random {
     gsl_rng *generator;
 };
 
-/* Mixes seed and stream so that neighbouring numbers give unrelated generators (SplitMix64). */
-static uint64_t mix(uint64_t x) {
+/* The output function of SplitMix64 (Steele, Lea and Flood, 2014). */
+uint64_t gw_random_mix(uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -26,7 +26,8 @@ enum gw_status gw_random_open(struct gw_random **out, uint64_t seed, uint64_t st
         return gw_fail_memory(error, "making a random number generator");
     }
     random->generator = generator;
-    gsl_rng_set(generator, (unsigned long)(mix(seed ^ mix(stream)) & 0xffffffffu));
+    gsl_rng_set(generator,
+                (unsigned long)(gw_random_mix(seed ^ gw_random_mix(stream)) & 0xffffffffu));
     *out = random;
     return GW_OK;
 }

@@ -6,6 +6,9 @@
 
 #include "core/status.h"
 
+/* A one-to-one map of numbers that makes neighbouring ones unrelated: for seeds and counters. */
+uint64_t gw_random_mix(uint64_t x);
+
 struct gw_random;
 
 /* `stream` gives independent sequences from one seed (a worker, an iteration, a test case). */

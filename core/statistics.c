@@ -44,3 +44,52 @@ void gw_running_add(struct gw_running *running, double value) {
 double gw_running_sd(const struct gw_running *running) {
     return running->count > 1 ? sqrt(running->squares / (double)(running->count - 1)) : 0;
 }
+
+/* ---- repetitions --------------------------------------------------------------------------- */
+
+const int gw_percentile_ranks[GW_PERCENTILES] = {5, 25, 50, 75, 95, 99};
+
+/* As GSL interpolates, which may contract the sum where the processor can. */
+static double quantile(const double *sorted, size_t count, double share) {
+    double place = share * (double)(count - 1);
+    size_t below = (size_t)place;
+    double part = place - (double)below;
+    return below + 1 < count ? (1 - part) * sorted[below] + part * sorted[below + 1]
+                             : sorted[count - 1];
+}
+
+/* Rounded to 9 decimals: what libm's last bit does to GSL's iteration then no longer shows. */
+static double student_t(size_t freedom) {
+    return rint(gsl_cdf_tdist_Pinv(0.975, (double)freedom) * 1e9) / 1e9;
+}
+
+void gw_spread_of(double *values, size_t count, struct gw_spread *out) {
+    struct gw_running running = {0};
+    for (size_t i = 0; i < count; i++) {
+        gw_running_add(&running, values[i]);
+    }
+    gsl_sort(values, 1, count);
+    double sd = gw_running_sd(&running);
+    double reach = count > 1 ? student_t(count - 1) * sd / sqrt((double)count) : 0;
+    *out = (struct gw_spread){.count = count,
+                              .mean = running.mean,
+                              .sd = sd,
+                              .minimum = values[0],
+                              .maximum = values[count - 1],
+                              .mean_low = running.mean - reach,
+                              .mean_high = running.mean + reach};
+    for (size_t i = 0; i < GW_PERCENTILES; i++) {
+        out->percentiles[i] = quantile(values, count, gw_percentile_ranks[i] / 100.0);
+    }
+}
+
+/* fma is a single rounding by definition, also where it takes libm many steps. */
+void gw_sum_add(struct gw_sum *sum, double value, double times) {
+    double product = value * times;
+    double lost = times == 1 ? 0 : fma(value, times, -product);
+    double high = sum->high + product;
+    double of_product = high - sum->high;
+    lost += (sum->high - (high - of_product)) + (product - of_product);
+    sum->high = high;
+    sum->low += lost;
+}

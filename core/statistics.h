@@ -1,4 +1,4 @@
-/* Order statistics of repeated measurements, over GSL. */
+/* Statistics of repeated measurements and simulations, over GSL. */
 #ifndef GW_CORE_STATISTICS_H
 #define GW_CORE_STATISTICS_H
 
@@ -29,5 +29,31 @@ struct gw_running {
 };
 void gw_running_add(struct gw_running *running, double value);
 double gw_running_sd(const struct gw_running *running);
+
+/* How the values of independent repetitions spread, in their unit. */
+enum { GW_PERCENTILES = 6 };
+extern const int gw_percentile_ranks[GW_PERCENTILES]; /* 5, 25, 50, 75, 95, 99 */
+struct gw_spread {
+    size_t count;
+    double mean, sd, minimum, maximum;
+    double percentiles[GW_PERCENTILES]; /* interpolated between order statistics */
+    double mean_low, mean_high; /* 95% confidence interval of the mean, by Student's t; the mean
+                                   itself for one value */
+};
+
+/*
+ * Sorts `values` (count >= 1) in place. The same values in the same order give the same bits on
+ * every machine.
+ */
+void gw_spread_of(double *values, size_t count, struct gw_spread *out);
+
+/*
+ * A sum in about twice a double's precision, by error-free transformations (Knuth; Dekker). With it
+ * n times a value and the value added n times come to the same.
+ */
+struct gw_sum {
+    double high, low;
+};
+void gw_sum_add(struct gw_sum *sum, double value, double times);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/collect.h"
-#include "kernels/parallel.h"
+#include "core/parallel.h"
 #include "kernels/scan.h"
 #include "kernels/workspace.h"
 

@@ -6,12 +6,24 @@
 #include "core/core.h"
 #include "traces/traces.h"
 
+/* What is simulated. All 0 but the workers: a quiet cluster of equal ones. Pointers are borrowed.
+ */
 struct gw_simulation {
     size_t workers;
     const double *slowdown; /* per worker: factor on compute times (2: half as fast); NULL: all 1 */
-    double compute_noise;   /* standard deviation of the logarithm of each compute time; 0: none */
+    /*
+     * Per node (gw_cluster_nodes): factor on its bandwidth (0.5: half of it); NULL: all 1. And the
+     * share of every link that other traffic takes, from 0 to less than 1. An exchange goes at the
+     * pace of its slowest node: what its curve has above the startup is divided by the smallest
+     * factor and by 1 - background.
+     */
+    const double *bandwidth;
+    double background;
+    struct gw_noise compute_noise; /* on each compute time of each worker */
+    struct gw_noise network_noise; /* on each exchange, for all its workers at once */
     uint64_t seed;
     bool every_worker; /* a lane for every worker, even if several behave alike */
+    size_t threads;    /* that share the work; 0 is as 1. No figure depends on it */
 };
 
 struct gw_simulator;
@@ -29,9 +41,15 @@ enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_sche
 enum gw_status gw_simulator_timeline(const struct gw_simulator *simulator, struct gw_timeline *out,
                                      struct gw_error *error);
 
-/* Runs one iteration, beginning at `start_s`, and appends it to the timeline. */
-enum gw_status gw_simulator_iterate(struct gw_simulator *simulator, double start_s,
-                                    struct gw_timeline *timeline, struct gw_error *error);
+/*
+ * Runs independent repetitions of the iteration, number 0 to iterations-1, and measures each. Their
+ * timelines are appended to `timeline` (or NULL) one after another; then a single thread works.
+ * Noise of a repetition follows from the seed and its number. O(operations * lanes) time each; per
+ * thread or, where there are many lanes, in all O(lanes) memory besides the timeline.
+ */
+enum gw_status gw_simulator_run(const struct gw_simulator *simulator, size_t iterations,
+                                struct gw_timeline *timeline, struct gw_measure *measures,
+                                struct gw_error *error);
 
 void gw_simulator_close(struct gw_simulator *simulator);
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/parallel.h"
+#include "core/parallel.h"
 #include "kernels/scan.h"
 #include "kernels_support.h"
 

@@ -309,6 +309,10 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
                            slope_law(name, workers) / slope_law(name, cost->workers), curve, error);
 }
 
+size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers) {
+    return (workers - 1) / cluster->workers_per_node + 1;
+}
+
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_curve **curve, struct gw_error *error) {
     for (size_t i = 0; i < cluster->compressor_count; i++) {

@@ -66,6 +66,9 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
                                      size_t workers, struct gw_curve *curve,
                                      char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
 
+/* On how many nodes so many workers run, each node but the last filled. */
+size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers);
+
 /* The cost of a compressor; the curve stays the cluster's. */
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_curve **curve, struct gw_error *error);

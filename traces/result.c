@@ -48,6 +48,26 @@ enum gw_status gw_result_put_times(const struct gw_result *result, cJSON *object
     return gw_json_put_number(object, "comm_s", result->comm_s, error);
 }
 
+/* "iteration_percentiles_s": {"5": ..} and so on, where there are several iterations. */
+static enum gw_status put_spread(const struct gw_spread *spread, cJSON *document,
+                                 struct gw_error *error) {
+    if (spread->count < 2) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_put_number(document, "iteration_min_s", spread->minimum, error));
+    GW_TRY(gw_json_put_number(document, "iteration_max_s", spread->maximum, error));
+    cJSON *percentiles = cJSON_CreateObject();
+    GW_TRY(gw_json_put(document, "iteration_percentiles_s", percentiles, error));
+    for (size_t i = 0; i < GW_PERCENTILES; i++) {
+        char rank[16];
+        snprintf(rank, sizeof rank, "%d", gw_percentile_ranks[i]);
+        GW_TRY(gw_json_put_number(percentiles, rank, spread->percentiles[i], error));
+    }
+    double interval[] = {spread->mean_low, spread->mean_high};
+    return gw_json_put(document, "iteration_mean_ci95_s", cJSON_CreateDoubleArray(interval, 2),
+                       error);
+}
+
 static enum gw_status put_result(const struct gw_result *result, cJSON *document,
                                  struct gw_error *error) {
     GW_TRY(gw_json_put_text(document, "schema", "gradweave/result@1", error));
@@ -58,6 +78,7 @@ static enum gw_status put_result(const struct gw_result *result, cJSON *document
     GW_TRY(gw_json_put_number(document, "iterations", (double)result->iterations, error));
     GW_TRY(gw_json_put_number(document, "groups", (double)result->groups, error));
     GW_TRY(gw_result_put_times(result, document, error));
+    GW_TRY(put_spread(&result->spread, document, error));
     GW_TRY(gw_json_put_number(document, "bytes_per_worker", result->bytes_per_worker, error));
     char *notes[sizeof result->notes / sizeof *result->notes];
     for (size_t i = 0; i < result->note_count; i++) {

@@ -18,6 +18,7 @@ struct gw_result {
     char notes[4][GW_RESULT_NOTE_SIZE];
     size_t note_count;
     struct gw_running running; /* of iteration_s */
+    struct gw_spread spread;   /* of iteration_s; all 0: not worked out */
 };
 
 /* Counts one more measured iteration into the means. */

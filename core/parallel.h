@@ -1,6 +1,6 @@
-/* Work that is shared among threads; private to kernels/. */
-#ifndef GW_KERNELS_PARALLEL_H
-#define GW_KERNELS_PARALLEL_H
+/* Work that is shared among threads, where OpenMP is built in; otherwise done one by one. */
+#ifndef GW_CORE_PARALLEL_H
+#define GW_CORE_PARALLEL_H
 
 #include <stddef.h>
 
@@ -10,5 +10,8 @@
  */
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context);
+
+/* How many threads run at a time at most. */
+size_t gw_cores(void);
 
 #endif

@@ -1,0 +1,51 @@
+/*
+ * Noise: factors on times, drawn from one of a few distributions.
+ *
+ * A draw is a pure function of its stream and its index: nothing is stored, and draws do not depend
+ * on the order in which, or the thread by which, they are made. They are the same bits on every
+ * machine (see core/portable.h).
+ */
+#ifndef GW_CORE_NOISE_H
+#define GW_CORE_NOISE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+enum gw_noise_kind {
+    GW_NOISE_NONE,      /* 1 */
+    GW_NOISE_NORMAL,    /* 1 + sigma z for a standard normal z, but at least 0 */
+    GW_NOISE_LOGNORMAL, /* exp(sigma z - sigma^2 / 2): of mean 1 */
+    GW_NOISE_SAMPLE,    /* a measured value over the mean of all of them, each as likely */
+};
+
+struct gw_noise {
+    enum gw_noise_kind kind;
+    double sigma;   /* >= 0 */
+    size_t count;   /* of the sample */
+    double *sample; /* >= 0, of mean 1; owned */
+};
+
+/*
+ * "none", "normal:SIGMA", "lognormal:SIGMA", "SIGMA" (lognormal) or "sample:FILE". The file holds
+ * numbers >= 0, not all 0, in any unit: a JSON array, or one on each line, where empty lines and
+ * lines that begin with # do not count. Messages name the file, or say what `text` is expected to
+ * be, with the caller's `option` before it. An absent or malformed file is GW_BAD_INPUT.
+ */
+enum gw_status gw_noise_read(const char *text, const char *option, struct gw_noise *out,
+                             struct gw_error *error);
+void gw_noise_free(struct gw_noise *noise);
+
+/* The stream of a source of noise - a worker, or what all share - in one repetition. */
+static const uint64_t GW_NOISE_SHARED = UINT64_MAX;
+uint64_t gw_noise_stream(uint64_t seed, uint64_t repetition, uint64_t source);
+
+/* The stream's factor number `index`: >= 0. */
+double gw_noise_factor(const struct gw_noise *noise, uint64_t stream, uint64_t index);
+
+/* The same of `count` streams, faster. */
+void gw_noise_factors(const struct gw_noise *noise, const uint64_t *streams, size_t count,
+                      uint64_t index, double *out);
+
+#endif

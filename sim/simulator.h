@@ -1,0 +1,38 @@
+/* A schedule made ready to run on a cluster; private to this room. */
+#ifndef GW_SIM_SIMULATOR_H
+#define GW_SIM_SIMULATOR_H
+
+#include "sim/sim.h"
+
+struct gw_simulator {
+    const struct gw_schedule *schedule;
+    struct gw_simulation simulation;
+    size_t lane_count;
+    struct gw_lane *lanes; /* by their first worker */
+    double *seconds;       /* per operation, without noise and for a worker without slowdown */
+    size_t *slots;         /* per operation: where its end is kept, or GW_NO_SLOT */
+    size_t slot_count;
+};
+
+/* Lanes for the workers; those of equal slowdown share one unless each is to be seen or noise tells
+ * them apart. O(P + K log K) for K workers that are not as the first. */
+enum gw_status gw_lanes_open(const struct gw_simulation *simulation, struct gw_lane **lanes,
+                             size_t *count, struct gw_error *error);
+
+/*
+ * Where operations leave their ends for those that wait for them. A stream's clock says when its
+ * last operation ended, so only ends that another stream waits for are kept, each from the
+ * operation to the last one that waits for it: as many slots as ends are kept at a time. Fails if
+ * an operation depends on one that does not stand before it.
+ */
+static const size_t GW_NO_SLOT = SIZE_MAX;
+enum gw_status gw_slots_assign(const struct gw_schedule *schedule, size_t *slots,
+                               size_t *slot_count, struct gw_error *error);
+
+/* Fills seconds[operation]; notes derived curves and lost bandwidth in `result`, if not NULL. */
+enum gw_status gw_operation_costs(const struct gw_schedule *schedule,
+                                  const struct gw_cluster *cluster,
+                                  const struct gw_simulation *simulation, double *seconds,
+                                  struct gw_result *result, struct gw_error *error);
+
+#endif
