@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { BLOCK = 256 }; /* numbers that are worked on at a time */
+
 static inline uint64_t bits_of(double x) {
     uint64_t bits = 0;
     memcpy(&bits, &x, sizeof bits);
@@ -32,7 +34,8 @@ static inline double polynomial(const double *terms, size_t count, double x) {
 static const double LN2_HIGH = 0x1.62e42feep-1, LN2_LOW = 0x1.a39ef35793c76p-33;
 static const double LOG2_E = 0x1.71547652b82fep+0;
 
-/* e^x = 2^k e^r with |r| <= ln(2) / 2, for which Taylor's series to r^13 is short of 2^-57. */
+/* e^x = 2^k e^r with |r| <= ln(2) / 2, for which Taylor's series to r^13 is short of 2^-57. For x
+ * from -708 to 709; of others it is a number without a meaning. */
 static inline double exponential(double x) {
     static const double terms[] = {1,
                                    1,
@@ -54,18 +57,30 @@ static inline double exponential(double x) {
     double k = shifted - to_integer;
     double r = (x - k * LN2_HIGH) - k * LN2_LOW;
     double power = of_bits((bits_of(shifted) + 1023) << 52);
-    double value = power * polynomial(terms, sizeof terms / sizeof *terms, r);
-    value = x > 709 ? INFINITY : value;
-    return x >= -708 ? value : 0;
+    return power * polynomial(terms, sizeof terms / sizeof *terms, r);
+}
+
+static inline double limited(double x, double value) {
+    return x > 709 ? INFINITY : x >= -708 ? value : 0;
 }
 
 double gw_portable_exp(double x) {
-    return exponential(x);
+    return limited(x, exponential(x));
 }
 
+/* Branches in loops of their own, so that the arithmetic is vectorised. */
 void gw_portable_exp_each(double *x, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        x[i] = exponential(x[i]);
+    double given[BLOCK];
+    for (size_t done = 0; done < count; done += BLOCK) {
+        size_t length = count - done < BLOCK ? count - done : BLOCK;
+        double *block = x + done;
+        for (size_t i = 0; i < length; i++) {
+            given[i] = block[i];
+            block[i] = exponential(block[i]);
+        }
+        for (size_t i = 0; i < length; i++) {
+            block[i] = limited(given[i], block[i]);
+        }
     }
 }
 
@@ -167,7 +182,6 @@ double gw_normal_quantile(double p) {
 
 /* All as if near the median, in one loop without a branch; then the tails, 15% of them. */
 void gw_normal_quantile_each(double *p, size_t count) {
-    enum { BLOCK = 256 };
     double given[BLOCK];
     for (size_t done = 0; done < count; done += BLOCK) {
         size_t length = count - done < BLOCK ? count - done : BLOCK;

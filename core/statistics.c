@@ -49,12 +49,12 @@ double gw_running_sd(const struct gw_running *running) {
 
 const int gw_percentile_ranks[GW_PERCENTILES] = {5, 25, 50, 75, 95, 99};
 
-/* As GSL interpolates, which may contract the sum where the processor can. */
+/* Linear between order statistics. Of equal values it is that value. */
 static double quantile(const double *sorted, size_t count, double share) {
     double place = share * (double)(count - 1);
     size_t below = (size_t)place;
     double part = place - (double)below;
-    return below + 1 < count ? (1 - part) * sorted[below] + part * sorted[below + 1]
+    return below + 1 < count ? sorted[below] + part * (sorted[below + 1] - sorted[below])
                              : sorted[count - 1];
 }
 

@@ -160,10 +160,11 @@ static void simulate(const struct gw_schedule *schedule, const struct gw_cluster
                      struct gw_timeline *timeline) {
     struct gw_simulator *simulator = NULL;
     struct gw_simulation simulation = {.workers = 16};
+    struct gw_measure measure;
     assert_int_equal(gw_simulator_open(&simulator, schedule, cluster, &simulation, NULL, &error),
                      GW_OK);
     assert_int_equal(gw_simulator_timeline(simulator, timeline, &error), GW_OK);
-    assert_int_equal(gw_simulator_iterate(simulator, 0, timeline, &error), GW_OK);
+    assert_int_equal(gw_simulator_run(simulator, 1, timeline, &measure, &error), GW_OK);
     gw_simulator_close(simulator);
 }
 
