@@ -1,0 +1,426 @@
+/*
+ * Noise and the statistics of repetitions: against GSL's distributions, libm's functions in higher
+ * precision, and bits that every machine, compiler and optimisation must come to.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <gsl/gsl_cdf.h>
+#include <gsl/gsl_sort.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/core.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+
+/* ---- portable functions -------------------------------------------------------------------- */
+
+/* How far a result is off, in units of the truth's last place. */
+static double units_off(double result, long double truth) {
+    double rounded = fabs((double)truth);
+    return (double)(fabsl(result - truth) / (nextafter(rounded, INFINITY) - rounded));
+}
+
+static void functions_are_as_close_as_they_say(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    for (int i = 0; i < 1000000; i++) {
+        double x = (i % 2 == 0 ? 1400 : 4) * (gw_random_uniform(random) - 0.5);
+        assert_true(units_off(gw_portable_exp(x), expl(x)) < 1.5);
+        double y = i % 2 == 0 ? exp(x) : 0.5 + 1.5 * gw_random_uniform(random);
+        assert_true(units_off(gw_portable_log(y), logl(y)) < 3);
+        assert_true(units_off(gw_portable_log2(y), log2l(y)) < 3);
+    }
+    for (int k = -1000; k < 1000; k++) {
+        assert_true(gw_portable_log2(ldexp(1, k)) == k);
+    }
+    assert_true(gw_portable_exp(0) == 1 && gw_portable_log(1) == 0);
+    assert_true(gw_portable_exp(-1e300) == 0 && gw_portable_exp(-INFINITY) == 0);
+    assert_true(isinf(gw_portable_exp(710)) && gw_portable_exp(709) < INFINITY);
+    gw_random_close(random);
+}
+
+static void quantiles_are_gsls(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    for (int i = 0; i < 300000; i++) {
+        double p = i % 2 == 0 ? gw_random_uniform(random) : exp(-44 * gw_random_uniform(random));
+        p = i % 4 == 3 ? 1 - p : p;
+        if (p > 0 && p < 1) {
+            assert_true(near(gw_normal_quantile(p), gsl_cdf_ugaussian_Pinv(p), 2e-15));
+        }
+    }
+    gw_random_close(random);
+}
+
+static void many_at_a_time_are_the_same(void **state) {
+    (void)state;
+    enum { count = 1111 };
+    static double x[count], exponentials[count], quantiles[count];
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    for (size_t i = 0; i < count; i++) {
+        x[i] = gw_random_uniform(random) + 1e-12;
+        quantiles[i] = x[i];
+        exponentials[i] = 2000 * (x[i] - 0.5);
+    }
+    gw_portable_exp_each(exponentials, count);
+    gw_normal_quantile_each(quantiles, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(exponentials[i] == gw_portable_exp(2000 * (x[i] - 0.5)));
+        assert_true(quantiles[i] == gw_normal_quantile(x[i]));
+    }
+    gw_random_close(random);
+}
+
+/* ---- draws --------------------------------------------------------------------------------- */
+
+static double sample_of_five[] = {0.5, 0.75, 1, 1.25, 1.5};
+
+static const struct gw_noise kinds[] = {
+    {.kind = GW_NOISE_NONE},
+    {.kind = GW_NOISE_NORMAL, .sigma = 0.5},
+    {.kind = GW_NOISE_LOGNORMAL, .sigma = 0.3},
+    {.kind = GW_NOISE_SAMPLE, .count = 5, .sample = sample_of_five},
+};
+
+/* FNV-1a over the bits of draws that visit both tails. */
+static uint64_t fingerprint(const struct gw_noise *noise) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (uint64_t stream = 0; stream < 300; stream++) {
+        uint64_t key = gw_noise_stream(1, stream / 100, stream);
+        for (uint64_t index = 0; index < 300; index++) {
+            double factor = gw_noise_factor(noise, key, index);
+            uint64_t bits = 0;
+            memcpy(&bits, &factor, sizeof bits);
+            for (int byte = 0; byte < 8; byte++) {
+                hash = (hash ^ (bits >> 8 * byte & 0xff)) * 0x100000001b3u;
+            }
+        }
+    }
+    return hash;
+}
+
+static void draws_are_the_same_bits_everywhere(void **state) {
+    (void)state;
+    static const uint64_t expected[] = {0, 0xbb6354b9f9a5d234, 0x2af5549ce70f7049,
+                                        0x7a6aaae5900e4c11};
+    for (size_t kind = 1; kind < 4; kind++) {
+        assert_true(fingerprint(&kinds[kind]) == expected[kind]);
+    }
+}
+
+static void draws_do_not_depend_on_their_company(void **state) {
+    (void)state;
+    enum { count = 700 };
+    uint64_t streams[count];
+    double factors[count];
+    for (size_t i = 0; i < count; i++) {
+        streams[i] = gw_noise_stream(seed, 0, i);
+    }
+    for (size_t kind = 0; kind < 4; kind++) {
+        gw_noise_factors(&kinds[kind], streams, count, 3, factors);
+        for (size_t i = count; i-- > 0;) {
+            assert_true(factors[i] == gw_noise_factor(&kinds[kind], streams[i], 3));
+        }
+    }
+}
+
+enum { draws = 200000 };
+
+static double *draw_sorted(const struct gw_noise *noise, uint64_t first_stream) {
+    double *values = calloc(draws, sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < draws; i++) {
+        uint64_t stream = gw_noise_stream(seed, 0, first_stream + i / 400);
+        values[i] = gw_noise_factor(noise, stream, i % 400);
+    }
+    gsl_sort(values, 1, draws);
+    return values;
+}
+
+static double normal_share(double factor) {
+    return gsl_cdf_gaussian_P(factor - 1, 0.2);
+}
+
+static double lognormal_share(double factor) {
+    return gsl_cdf_lognormal_P(factor, -0.5 * 0.3 * 0.3, 0.3);
+}
+
+/* Kolmogorov and Smirnov: a distance beyond 2.5 / sqrt(n) happens once in 130,000 times. */
+static void draws_have_their_distribution(void **state) {
+    (void)state;
+    const struct {
+        struct gw_noise noise;
+        double (*share)(double);
+    } table[] = {{{.kind = GW_NOISE_NORMAL, .sigma = 0.2}, normal_share},
+                 {{.kind = GW_NOISE_LOGNORMAL, .sigma = 0.3}, lognormal_share}};
+    for (size_t t = 0; t < 2; t++) {
+        double *values = draw_sorted(&table[t].noise, 0);
+        double distance = 0;
+        for (size_t i = 0; i < draws; i++) {
+            double share = table[t].share(values[i]);
+            distance = fmax(distance, fmax(fabs(share - (double)i / draws),
+                                           fabs(share - (double)(i + 1) / draws)));
+        }
+        assert_true(distance * sqrt(draws) < 2.5);
+        free(values);
+    }
+}
+
+static void normal_factors_stop_at_nothing(void **state) {
+    (void)state;
+    const struct gw_noise wide = {.kind = GW_NOISE_NORMAL, .sigma = 2};
+    double *values = draw_sorted(&wide, 0);
+    size_t zeros = 0;
+    while (zeros < draws && values[zeros] == 0) {
+        zeros++;
+    }
+    double share = gsl_cdf_ugaussian_P(-0.5);
+    assert_true(values[0] == 0);
+    assert_true(fabs((double)zeros / draws - share) < 5 * sqrt(share * (1 - share) / draws));
+    free(values);
+}
+
+static void no_sigma_is_too_large(void **state) {
+    (void)state;
+    static const double sigmas[] = {10, 1e10, 1e200, 1.7e308};
+    for (size_t s = 0; s < 4; s++) {
+        const struct gw_noise noise = {.kind = GW_NOISE_LOGNORMAL, .sigma = sigmas[s]};
+        for (uint64_t i = 0; i < 10000; i++) {
+            double factor = gw_noise_factor(&noise, gw_noise_stream(seed, 0, 0), i);
+            assert_true(isfinite(factor) && factor >= 0);
+        }
+    }
+}
+
+/* Of two sequences of independent factors of standard deviation 0.2. */
+static double correlation(uint64_t stream_step, uint64_t index_step) {
+    const struct gw_noise noise = {.kind = GW_NOISE_NORMAL, .sigma = 0.2};
+    double total = 0;
+    for (uint64_t i = 0; i < draws; i++) {
+        uint64_t a = gw_noise_stream(seed, 0, i / 100);
+        uint64_t b = gw_noise_stream(seed, 0, i / 100 + stream_step);
+        total += (gw_noise_factor(&noise, a, i % 100) - 1) *
+                 (gw_noise_factor(&noise, b, i % 100 + index_step) - 1);
+    }
+    return total / draws / (0.2 * 0.2);
+}
+
+static void neighbours_are_unrelated(void **state) {
+    (void)state;
+    assert_true(near(correlation(0, 0), 1, 0.05));
+    assert_true(fabs(correlation(1, 0)) < 5 / sqrt(draws));
+    assert_true(fabs(correlation(0, 1)) < 5 / sqrt(draws));
+    assert_true(fabs(correlation(1, 1)) < 5 / sqrt(draws));
+    assert_true(gw_noise_stream(1, 0, 0) != gw_noise_stream(2, 0, 0));
+    assert_true(gw_noise_stream(1, 0, 0) != gw_noise_stream(1, 1, 0));
+}
+
+/* ---- names and samples --------------------------------------------------------------------- */
+
+static void names_are_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        enum gw_noise_kind kind;
+        double sigma;
+    } table[] = {
+        {"none", GW_NOISE_NONE, 0},           {"0", GW_NOISE_NONE, 0},
+        {"0.05", GW_NOISE_LOGNORMAL, 0.05},   {"lognormal:0.1", GW_NOISE_LOGNORMAL, 0.1},
+        {"normal:0.2", GW_NOISE_NORMAL, 0.2}, {"normal:0", GW_NOISE_NONE, 0},
+    };
+    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
+        struct gw_noise noise;
+        assert_int_equal(gw_noise_read(table[t].text, "--noise", &noise, NULL), GW_OK);
+        assert_true(noise.kind == table[t].kind && noise.sigma == table[t].sigma);
+    }
+}
+
+static const char *write_sample(const char *folder, const char *text) {
+    const char *path = path_in(folder, "sample");
+    assert_int_equal(gw_file_write(path, text, strlen(text), NULL), GW_OK);
+    return path;
+}
+
+static enum gw_status read_sample(const char *folder, const char *text, struct gw_noise *out,
+                                  struct gw_error *error) {
+    char name[600];
+    (void)snprintf(name, sizeof name, "sample:%s", write_sample(folder, text));
+    return gw_noise_read(name, "--noise", out, error);
+}
+
+/* Milliseconds with mean 2: factors 0.5, 1, 1.5. */
+static void samples_are_read_and_scaled(void **state) {
+    static const char *const texts[] = {"1\n2\n3\n", "# ms\n\n 1 \r\n2e0\n\t3", "[1, 2, 3]\n",
+                                        " \n[1e0,2,3]"};
+    for (size_t t = 0; t < 4; t++) {
+        struct gw_noise noise;
+        assert_int_equal(read_sample(*state, texts[t], &noise, NULL), GW_OK);
+        assert_int_equal(noise.kind, GW_NOISE_SAMPLE);
+        assert_int_equal(noise.count, 3);
+        assert_true(noise.sample[0] == 0.5 && noise.sample[1] == 1 && noise.sample[2] == 1.5);
+        gw_noise_free(&noise);
+    }
+}
+
+static void samples_are_drawn_evenly(void **state) {
+    struct gw_noise noise;
+    assert_int_equal(read_sample(*state, "1\n2\n3\n4\n90\n", &noise, NULL), GW_OK);
+    double *values = draw_sorted(&noise, 7);
+    size_t from = 0;
+    double total = 0;
+    for (size_t value = 0; value < noise.count; value++) {
+        size_t hits = 0;
+        while (from + hits < draws && values[from + hits] == noise.sample[value]) {
+            hits++;
+        }
+        from += hits;
+        total += (double)hits * noise.sample[value];
+        assert_true(fabs((double)hits - draws / 5.0) < 5 * sqrt(draws * 0.2 * 0.8));
+    }
+    assert_int_equal(from, draws);
+    assert_true(fabs(total / draws - 1) < 5 * 1.75 / sqrt(draws)); /* standard deviation 1.75 */
+    free(values);
+    gw_noise_free(&noise);
+}
+
+static void bad_noise_is_refused(void **state) {
+    static const struct {
+        const char *text, *message;
+    } names[] = {
+        {"gauss:1", "--noise: expected none, SIGMA, normal:SIGMA, lognormal:SIGMA or sample:FILE"},
+        {"", "got \"\""},
+        {"normal", "got \"normal\""},
+        {"normal:", "--noise: expected a number >= 0, got \"\""},
+        {"normal:-1", "got \"-1\""},
+        {"lognormal:inf", "got \"inf\""},
+        {"0.1x", "got \"0.1x\""},
+        {"1e999", "got \"1e999\""},
+        {"sample:absent", "absent: cannot be read"},
+    };
+    static const struct {
+        const char *text, *message;
+    } samples[] = {
+        {"", "expected numbers with a mean above 0, got 0 with mean 0"},
+        {"# nothing\n", "got 0 with"},
+        {"0\n0\n", "got 2 with mean 0"},
+        {"1\n-2\n", "sample:2: expected a number >= 0, got \"-2\""},
+        {"1\n\n2 3\n", "sample:3: expected a number >= 0, got \"2 3\""},
+        {"1\nnan\n", "got \"nan\""},
+        {"[1, \"2\"]", "sample: [1]: expected a finite number >= 0, got \"2\""},
+        {"[1, -2]", "sample: [1]: expected a finite number >= 0, got -2"},
+        {"[1, 2", "sample: line 1"},
+        {"[]", "got 0 with"},
+    };
+    struct gw_noise noise;
+    struct gw_error error;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(gw_noise_read(names[i].text, "--noise", &noise, &error), GW_BAD_INPUT);
+        assert_non_null(strstr(error.message, names[i].message));
+    }
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        assert_int_equal(read_sample(*state, samples[i].text, &noise, &error), GW_BAD_INPUT);
+        if (strstr(error.message, samples[i].message) == NULL) {
+            print_error("%s\n", error.message);
+        }
+        assert_non_null(strstr(error.message, samples[i].message));
+        assert_null(noise.sample);
+    }
+}
+
+/* ---- statistics of repetitions ------------------------------------------------------------- */
+
+/* Student's t of 4 degrees of freedom is 2.776 445 105. */
+static void a_spread_by_hand(void **state) {
+    (void)state;
+    double values[] = {5, 1, 4, 2, 3};
+    struct gw_spread spread;
+    gw_spread_of(values, 5, &spread);
+    assert_int_equal(spread.count, 5);
+    assert_true(spread.mean == 3 && spread.minimum == 1 && spread.maximum == 5);
+    assert_true(near(spread.sd, sqrt(2.5), 1e-15));
+    assert_true(near(spread.mean_high - 3, 2.776445105 * sqrt(0.5), 1e-9));
+    assert_true(near(3 - spread.mean_low, 2.776445105 * sqrt(0.5), 1e-9));
+    static const double expected[GW_PERCENTILES] = {1.2, 2, 3, 4, 4.8, 4.96};
+    for (size_t i = 0; i < GW_PERCENTILES; i++) {
+        assert_true(near(spread.percentiles[i], expected[i], 1e-15));
+    }
+    double equal[] = {0.3, 0.3, 0.3};
+    gw_spread_of(equal, 3, &spread);
+    assert_true(spread.percentiles[1] == 0.3 && spread.mean_low == 0.3 && spread.sd == 0);
+    gw_spread_of(equal, 1, &spread);
+    assert_true(spread.percentiles[0] == 0.3 && spread.mean_high == 0.3);
+}
+
+/* Of 2,000 intervals, 95% hold the mean: within five standard errors of that share. */
+static void the_means_interval_covers_as_stated(void **state) {
+    (void)state;
+    enum { trials = 2000, size = 6 };
+    struct gw_random *random = NULL;
+    size_t covered = 0;
+    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    for (int trial = 0; trial < trials; trial++) {
+        double values[size];
+        struct gw_spread spread;
+        for (int i = 0; i < size; i++) {
+            values[i] = 10 + gw_random_normal(random, 2);
+        }
+        gw_spread_of(values, size, &spread);
+        covered += spread.mean_low <= 10 && spread.mean_high >= 10;
+    }
+    assert_true(fabs((double)covered / trials - 0.95) < 5 * sqrt(0.95 * 0.05 / trials));
+    gw_random_close(random);
+}
+
+static void times_is_repeated_addition(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 5, NULL), GW_OK);
+    for (int trial = 0; trial < 1000; trial++) {
+        struct gw_sum at_once = {0}, one_by_one = {0};
+        for (int part = 0; part < 3; part++) {
+            double value = gw_random_normal(random, 1);
+            size_t times = 1 + (size_t)gw_random_below(random, 1000);
+            gw_sum_add(&at_once, value, (double)times);
+            for (size_t i = 0; i < times; i++) {
+                gw_sum_add(&one_by_one, value, 1);
+            }
+        }
+        assert_true(at_once.high + at_once.low == one_by_one.high + one_by_one.low);
+    }
+    gw_random_close(random);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(functions_are_as_close_as_they_say),
+        cmocka_unit_test(quantiles_are_gsls),
+        cmocka_unit_test(many_at_a_time_are_the_same),
+        cmocka_unit_test(draws_are_the_same_bits_everywhere),
+        cmocka_unit_test(draws_do_not_depend_on_their_company),
+        cmocka_unit_test(draws_have_their_distribution),
+        cmocka_unit_test(normal_factors_stop_at_nothing),
+        cmocka_unit_test(no_sigma_is_too_large),
+        cmocka_unit_test(neighbours_are_unrelated),
+        cmocka_unit_test(names_are_read),
+        cmocka_unit_test_setup_teardown(samples_are_read_and_scaled, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(samples_are_drawn_evenly, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(bad_noise_is_refused, make_folder, remove_folder),
+        cmocka_unit_test(a_spread_by_hand),
+        cmocka_unit_test(the_means_interval_covers_as_stated),
+        cmocka_unit_test(times_is_repeated_addition),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
