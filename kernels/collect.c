@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "kernels/hash.h"
 #include "core/parallel.h"
+#include "kernels/hash.h"
 #include "kernels/sample.h"
 #include "kernels/scan.h"
 #include "kernels/workspace.h"

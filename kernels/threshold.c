@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "kernels/collect.h"
 #include "core/parallel.h"
+#include "kernels/collect.h"
 #include "kernels/scan.h"
 #include "kernels/workspace.h"
 
