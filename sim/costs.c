@@ -92,12 +92,15 @@ enum gw_status gw_operation_costs(const struct gw_schedule *schedule,
                                   const struct gw_simulation *simulation, double *seconds,
                                   struct gw_result *result, struct gw_error *error) {
     struct cached_curve cached = {0};
-    GW_TRY(find_congestion(cluster, simulation, &cached.congestion, result, error));
+    bool curves = simulation->level == GW_LEVEL_CURVES;
+    if (curves) {
+        GW_TRY(find_congestion(cluster, simulation, &cached.congestion, result, error));
+    }
     enum gw_status status = GW_OK;
     for (size_t i = 0; i < schedule->operation_count && status == GW_OK; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         seconds[i] = operation->duration_s;
-        if (operation->kind == GW_EXCHANGE) {
+        if (operation->kind == GW_EXCHANGE && curves) {
             status = exchange_cost(operation, cluster, simulation->workers, &cached, &seconds[i],
                                    result, error);
         } else if (operation->kind == GW_COMPRESS) {

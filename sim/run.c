@@ -18,7 +18,7 @@ enum {
     MEASURED = GW_WAIT, /* forward, backward and compress, which stand before it */
 };
 
-struct gw_run {
+struct run {
     const struct gw_simulator *simulator;
 
     /* Per lane. */
@@ -57,39 +57,14 @@ static inline double later(double a, double b) {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static double *lanes_of_numbers(const struct gw_run *run, bool *complete) {
+static double *lanes_of_numbers(const struct run *run, bool *complete) {
     double *numbers = calloc(run->simulator->lane_count, sizeof *numbers);
     *complete = *complete && numbers != NULL;
     return numbers;
 }
 
-enum gw_status gw_run_open(struct gw_run **out, const struct gw_simulator *simulator,
-                           struct gw_error *error) {
-    struct gw_run *run = calloc(1, sizeof *run);
-    if (run == NULL) {
-        return gw_fail_memory(error, "simulating");
-    }
-    run->simulator = simulator;
-    bool complete = true;
-    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        run->clock[stream] = lanes_of_numbers(run, &complete);
-    }
-    for (int kind = 0; kind < MEASURED; kind++) {
-        run->busy[kind] = lanes_of_numbers(run, &complete);
-    }
-    run->idle = lanes_of_numbers(run, &complete);
-    run->noise = calloc(simulator->lane_count, sizeof *run->noise);
-    run->latest = calloc(gw_run_blocks(simulator), sizeof *run->latest);
-    run->ends = calloc(simulator->slot_count + 1, simulator->lane_count * sizeof *run->ends);
-    if (!complete || run->noise == NULL || run->latest == NULL || run->ends == NULL) {
-        gw_run_close(run);
-        return gw_fail_memory(error, "simulating");
-    }
-    *out = run;
-    return GW_OK;
-}
-
-void gw_run_close(struct gw_run *run) {
+static void close_run(void *state) {
+    struct run *run = state;
     if (run == NULL) {
         return;
     }
@@ -106,7 +81,33 @@ void gw_run_close(struct gw_run *run) {
     free(run);
 }
 
-static void reset(struct gw_run *run, uint64_t repetition) {
+static enum gw_status open_run(void **out, const struct gw_simulator *simulator,
+                               struct gw_error *error) {
+    struct run *run = calloc(1, sizeof *run);
+    if (run == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    run->simulator = simulator;
+    bool complete = true;
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        run->clock[stream] = lanes_of_numbers(run, &complete);
+    }
+    for (int kind = 0; kind < MEASURED; kind++) {
+        run->busy[kind] = lanes_of_numbers(run, &complete);
+    }
+    run->idle = lanes_of_numbers(run, &complete);
+    run->noise = calloc(simulator->lane_count, sizeof *run->noise);
+    run->latest = calloc(gw_run_blocks(simulator), sizeof *run->latest);
+    run->ends = calloc(simulator->slot_count + 1, simulator->lane_count * sizeof *run->ends);
+    if (!complete || run->noise == NULL || run->latest == NULL || run->ends == NULL) {
+        close_run(run);
+        return gw_fail_memory(error, "simulating");
+    }
+    *out = run;
+    return GW_OK;
+}
+
+static void reset(struct run *run, uint64_t repetition) {
     const struct gw_simulator *simulator = run->simulator;
     size_t bytes = simulator->lane_count * sizeof(double);
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
@@ -127,7 +128,7 @@ static void reset(struct gw_run *run, uint64_t repetition) {
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
-static void record(struct gw_run *run, size_t lane, size_t index, enum gw_activity activity,
+static void record(struct run *run, size_t lane, size_t index, enum gw_activity activity,
                    double start_s, double end_s) {
     const struct gw_operation *operation = &run->simulator->schedule->operations[index];
     struct gw_span span = {.lane = lane,
@@ -145,7 +146,7 @@ static void record(struct gw_run *run, size_t lane, size_t index, enum gw_activi
 }
 
 /* When the stream and all that the operation waits for have ended. */
-static void find_starts(const struct gw_run *run, size_t index, struct block *block) {
+static void find_starts(const struct run *run, size_t index, struct block *block) {
     const struct gw_simulator *simulator = run->simulator;
     const struct gw_schedule *schedule = simulator->schedule;
     const struct gw_operation *operation = &schedule->operations[index];
@@ -169,7 +170,7 @@ static inline double stretched(double seconds, double factor) {
     return factor > 0 ? seconds * factor : 0;
 }
 
-static void find_ends(const struct gw_run *run, size_t index, struct block *block) {
+static void find_ends(const struct run *run, size_t index, struct block *block) {
     const struct gw_simulator *simulator = run->simulator;
     const struct gw_simulation *simulation = &simulator->simulation;
     double seconds = simulator->seconds[index];
@@ -191,7 +192,7 @@ static void find_ends(const struct gw_run *run, size_t index, struct block *bloc
 }
 
 /* Moves the stream's clock over an operation, and keeps its end for those that wait for it. */
-static void advance(struct gw_run *run, size_t index, const struct block *block) {
+static void advance(struct run *run, size_t index, const struct block *block) {
     const struct gw_simulator *simulator = run->simulator;
     enum gw_stream stream = simulator->schedule->operations[index].stream;
     double *clock = run->clock[stream] + block->first;
@@ -207,7 +208,7 @@ static void advance(struct gw_run *run, size_t index, const struct block *block)
     }
 }
 
-static void compute(struct gw_run *run, size_t index, struct block *block) {
+static void compute(struct run *run, size_t index, struct block *block) {
     enum gw_activity kind = run->simulator->schedule->operations[index].kind;
     find_starts(run, index, block);
     find_ends(run, index, block);
@@ -226,7 +227,7 @@ static void compute(struct gw_run *run, size_t index, struct block *block) {
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
 /* When the block's last lane comes to the exchange. */
-static double enter_exchange(const struct gw_run *run, size_t index, struct block *block) {
+static double enter_exchange(const struct run *run, size_t index, struct block *block) {
     double latest = 0;
     find_starts(run, index, block);
     for (size_t i = 0; i < block->count; i++) {
@@ -236,7 +237,7 @@ static double enter_exchange(const struct gw_run *run, size_t index, struct bloc
 }
 
 /* A collective starts when its last worker has arrived, and ends for all at once. */
-static void exchange(struct gw_run *run, size_t index) {
+static void exchange(struct run *run, size_t index) {
     const struct gw_simulator *simulator = run->simulator;
     double factor =
         gw_noise_factor(&simulator->simulation.network_noise, run->network_noise, index);
@@ -248,7 +249,7 @@ static void exchange(struct gw_run *run, size_t index) {
     run->exchanges_s += run->exchange_end_s - run->exchange_start_s;
 }
 
-static void leave_exchange(struct gw_run *run, size_t index, struct block *block) {
+static void leave_exchange(struct run *run, size_t index, struct block *block) {
     find_starts(run, index, block);
     for (size_t i = 0; i < block->count; i++) {
         block->ends[i] = run->exchange_end_s;
@@ -267,7 +268,7 @@ static void leave_exchange(struct gw_run *run, size_t index, struct block *block
 /* ---- stretches ----------------------------------------------------------------------------- */
 
 static void run_block(size_t number, void *context) {
-    struct gw_run *run = context;
+    struct run *run = context;
     struct block block;
     size_t left = run->simulator->lane_count - number * BLOCK;
     block.first = number * BLOCK;
@@ -283,7 +284,7 @@ static void run_block(size_t number, void *context) {
     }
 }
 
-static void run_stretches(struct gw_run *run, size_t threads) {
+static void run_stretches(struct run *run, size_t threads) {
     const struct gw_schedule *schedule = run->simulator->schedule;
     size_t blocks = gw_run_blocks(run->simulator);
     for (run->first = 0;; run->first = run->end + 1) {
@@ -303,7 +304,7 @@ static void run_stretches(struct gw_run *run, size_t threads) {
 /* ---- measuring ----------------------------------------------------------------------------- */
 
 /* Over workers. Equal values have that mean exactly, and lanes may be of one worker or of many. */
-static double mean_of(const struct gw_run *run, const double *values) {
+static double mean_of(const struct run *run, const double *values) {
     const struct gw_simulator *simulator = run->simulator;
     struct gw_sum sum = {0};
     for (size_t lane = 0; lane < simulator->lane_count; lane++) {
@@ -318,7 +319,7 @@ static double mean_of(const struct gw_run *run, const double *values) {
  * other's. So all that the compute stream idled between operations is exposed communication, and so
  * is what the communication stream has left at the end.
  */
-static void measure(struct gw_run *run, struct gw_measure *out) {
+static void measure(struct run *run, struct gw_measure *out) {
     const double *compute_s = run->clock[GW_STREAM_COMPUTE];
     const double *communication_s = run->clock[GW_STREAM_COMMUNICATION];
     double end_s = 0;
@@ -339,9 +340,10 @@ static void measure(struct gw_run *run, struct gw_measure *out) {
         (struct gw_measure){.iteration_s = end_s, .breakdown = parts, .comm_s = run->exchanges_s};
 }
 
-enum gw_status gw_run_iterate(struct gw_run *run, uint64_t repetition, size_t threads,
+static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                               struct gw_timeline *timeline, double start_s, struct gw_measure *out,
                               struct gw_error *error) {
+    struct run *run = state;
     reset(run, repetition);
     run->timeline = timeline;
     run->start_s = start_s;
@@ -353,3 +355,6 @@ enum gw_status gw_run_iterate(struct gw_run *run, uint64_t repetition, size_t th
     }
     return gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
 }
+
+const struct gw_runner gw_runner_clocks = {
+    .open = open_run, .iterate = iterate, .close = close_run};

@@ -6,6 +6,17 @@
 #include "core/core.h"
 #include "traces/traces.h"
 
+/*
+ * How exchanges take their time: as the cluster's measured curves say, or as the messages that they
+ * are made of, which queue for links with the LogGP parameters of the cluster's network.
+ */
+enum gw_network_level { GW_LEVEL_CURVES, GW_LEVEL_MESSAGES };
+
+/* By which algorithm a collective is carried out: "allreduce", "halving-doubling". */
+struct gw_collective_choice {
+    const char *operation, *name;
+};
+
 /* What is simulated. All 0 but the workers: a quiet cluster of equal ones. Pointers are borrowed.
  */
 struct gw_simulation {
@@ -13,14 +24,17 @@ struct gw_simulation {
     const double *slowdown; /* per worker: factor on compute times (2: half as fast); NULL: all 1 */
     /*
      * Per node (gw_cluster_nodes): factor on its bandwidth (0.5: half of it); NULL: all 1. And the
-     * share of every link that other traffic takes, from 0 to less than 1. An exchange goes at the
-     * pace of its slowest node: what its curve has above the startup is divided by the smallest
-     * factor and by 1 - background.
+     * share of every link that other traffic takes, from 0 to less than 1. Messages are slowed link
+     * by link. By curves an exchange goes at the pace of its slowest node: what its curve has above
+     * the startup is divided by the smallest factor and by 1 - background.
      */
     const double *bandwidth;
     double background;
     struct gw_noise compute_noise; /* on each compute time of each worker */
-    struct gw_noise network_noise; /* on each exchange, for all its workers at once */
+    struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
+    enum gw_network_level level;
+    size_t choice_count; /* of messages; others take the first algorithm of gw_collectives */
+    const struct gw_collective_choice *choices;
     uint64_t seed;
     bool every_worker; /* a lane for every worker, even if several behave alike */
     size_t threads;    /* that share the work; 0 is as 1. No figure depends on it */
@@ -30,7 +44,8 @@ struct gw_simulator;
 
 /*
  * Looks up what the schedule's operations cost on the cluster. Workers that behave alike share a
- * lane. Notes about derived curves go to `result` (may be NULL).
+ * lane; in messages, all of them or none. Notes about derived curves go to `result` (may be NULL).
+ * Schedule and cluster must live longer.
  */
 enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_schedule *schedule,
                                  const struct gw_cluster *cluster,
@@ -50,6 +65,13 @@ enum gw_status gw_simulator_timeline(const struct gw_simulator *simulator, struc
 enum gw_status gw_simulator_run(const struct gw_simulator *simulator, size_t iterations,
                                 struct gw_timeline *timeline, struct gw_measure *measures,
                                 struct gw_error *error);
+
+/*
+ * Writes the schedule as GOAL: a rank for each worker and server, calculations in nanoseconds on
+ * processor 0, messages on processor 1, an exchange's number as their tag. Without noise.
+ */
+enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, const char *path,
+                                        struct gw_error *error);
 
 void gw_simulator_close(struct gw_simulator *simulator);
 

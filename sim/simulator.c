@@ -3,22 +3,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/messages.h"
 #include "sim/run.h"
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static enum gw_status prepare(struct gw_simulator *simulator, const struct gw_cluster *cluster,
-                              struct gw_result *result, struct gw_error *error) {
+/* In messages, a worker stands for all if that changes nothing, and otherwise for itself. */
+static enum gw_status open_lanes(struct gw_simulator *simulator, struct gw_error *error) {
+    struct gw_simulation seen = simulator->simulation;
+    if (seen.level == GW_LEVEL_MESSAGES) {
+        bool collapse = false;
+        GW_TRY(
+            gw_messages_collapse(simulator->schedule, simulator->cluster, &seen, &collapse, error));
+        seen.every_worker = !collapse;
+    }
+    return gw_lanes_open(&seen, &simulator->lanes, &simulator->lane_count, error);
+}
+
+static enum gw_status check_network(const struct gw_simulator *simulator, struct gw_error *error) {
+    if (simulator->simulation.level == GW_LEVEL_MESSAGES && simulator->cluster->network == NULL) {
+        return gw_fail(
+            error, GW_BAD_INPUT, "%s: network: expected measured LogGP parameters, found none",
+            simulator->cluster->path == NULL ? simulator->cluster->name : simulator->cluster->path);
+    }
+    return GW_OK;
+}
+
+static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *result,
+                              struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
     simulator->seconds = calloc(schedule->operation_count + 1, sizeof *simulator->seconds);
     simulator->slots = calloc(schedule->operation_count + 1, sizeof *simulator->slots);
     if (simulator->seconds == NULL || simulator->slots == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
-    GW_TRY(gw_lanes_open(&simulator->simulation, &simulator->lanes, &simulator->lane_count, error));
+    GW_TRY(check_network(simulator, error));
+    GW_TRY(open_lanes(simulator, error));
     GW_TRY(gw_slots_assign(schedule, simulator->slots, &simulator->slot_count, error));
-    return gw_operation_costs(schedule, cluster, &simulator->simulation, simulator->seconds, result,
-                              error);
+    return gw_operation_costs(schedule, simulator->cluster, &simulator->simulation,
+                              simulator->seconds, result, error);
 }
 
 enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_schedule *schedule,
@@ -30,8 +53,9 @@ enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_sche
         return gw_fail_memory(error, "opening a simulation");
     }
     simulator->schedule = schedule;
+    simulator->cluster = cluster;
     simulator->simulation = *simulation;
-    enum gw_status status = prepare(simulator, cluster, result, error);
+    enum gw_status status = prepare(simulator, result, error);
     if (status != GW_OK) {
         gw_simulator_close(simulator);
         return status;
@@ -59,59 +83,78 @@ enum gw_status gw_simulator_timeline(const struct gw_simulator *simulator, struc
 
 /* ---- repetitions --------------------------------------------------------------------------- */
 
-/* Runners that share the iterations: number r takes r, r + runner_count, and so on. */
+/* One of those that share the iterations. */
+struct member {
+    void *state;
+    enum gw_status status;
+    struct gw_error error;
+};
+
+/* Member number m takes iterations m, m + count, and so on. */
 struct team {
-    size_t runner_count, iterations;
-    size_t threads; /* that a runner may use itself */
-    struct gw_run **runners;
+    const struct gw_runner *runner;
+    size_t count, iterations;
+    size_t threads; /* that a member may use itself */
+    struct member *members;
     struct gw_timeline *timeline;
     struct gw_measure *measures;
-    enum gw_status status; /* of recording; only a runner that is alone can fail */
-    struct gw_error *error;
 };
 
 static void run_share(size_t number, void *context) {
     struct team *team = context;
+    struct member *member = &team->members[number];
     double start_s = 0;
-    for (size_t i = number; i < team->iterations && team->status == GW_OK;
-         i += team->runner_count) {
+    for (size_t i = number; i < team->iterations && member->status == GW_OK; i += team->count) {
         struct gw_measure *measure = &team->measures[i];
-        enum gw_status status = gw_run_iterate(team->runners[number], i, team->threads,
-                                               team->timeline, start_s, measure, team->error);
-        if (status != GW_OK) {
-            team->status = status;
-        }
+        member->status = team->runner->iterate(member->state, i, team->threads, team->timeline,
+                                               start_s, measure, &member->error);
         start_s += measure->iteration_s;
     }
 }
 
-/* Many lanes are shared among threads; few are repeated by each, where there are repetitions. */
-static void choose_runners(const struct gw_simulator *simulator, struct team *team) {
-    size_t threads = simulator->simulation.threads > 0 ? simulator->simulation.threads : 1;
+/* Many lanes are shared among threads; few are repeated by each, which takes a state for each. */
+static void choose_members(const struct gw_simulator *simulator, struct team *team) {
+    const struct gw_simulation *simulation = &simulator->simulation;
+    bool messages = simulation->level == GW_LEVEL_MESSAGES;
+    size_t cores = gw_cores();
+    size_t threads = simulation->threads < cores ? simulation->threads : cores;
+    threads = threads < 1 ? 1 : threads;
     size_t most = team->iterations < threads ? team->iterations : threads;
-    bool alone = team->timeline != NULL || most < 2 || gw_run_blocks(simulator) / threads >= 4;
-    team->runner_count = alone ? 1 : most;
+    bool many = !messages && gw_run_blocks(simulator) >= 2 * threads;
+    bool alone = team->timeline != NULL || most < 2 || many;
+    team->runner = messages ? &gw_runner_messages : &gw_runner_clocks;
+    team->count = alone ? 1 : most;
     team->threads = alone ? threads : 1;
+}
+
+static enum gw_status run_team(struct team *team, const struct gw_simulator *simulator,
+                               struct gw_error *error) {
+    for (size_t m = 0; m < team->count; m++) {
+        GW_TRY(team->runner->open(&team->members[m].state, simulator, error));
+    }
+    gw_parallel(team->count, team->count, run_share, team);
+    for (size_t m = 0; m < team->count; m++) {
+        const struct member *member = &team->members[m];
+        if (member->status != GW_OK) {
+            return gw_fail(error, member->status, "%s", member->error.message);
+        }
+    }
+    return GW_OK;
 }
 
 enum gw_status gw_simulator_run(const struct gw_simulator *simulator, size_t iterations,
                                 struct gw_timeline *timeline, struct gw_measure *measures,
                                 struct gw_error *error) {
-    struct team team = {
-        .iterations = iterations, .timeline = timeline, .measures = measures, .error = error};
-    choose_runners(simulator, &team);
-    team.runners = calloc(team.runner_count, sizeof(struct gw_run *));
-    enum gw_status status = team.runners == NULL ? gw_fail_memory(error, "simulating") : GW_OK;
-    for (size_t r = 0; r < team.runner_count && status == GW_OK; r++) {
-        status = gw_run_open(&team.runners[r], simulator, error);
+    struct team team = {.iterations = iterations, .timeline = timeline, .measures = measures};
+    choose_members(simulator, &team);
+    team.members = calloc(team.count, sizeof *team.members);
+    if (team.members == NULL) {
+        return gw_fail_memory(error, "simulating");
     }
-    if (status == GW_OK) {
-        gw_parallel(team.runner_count, team.runner_count, run_share, &team);
-        status = team.status;
+    enum gw_status status = run_team(&team, simulator, error);
+    for (size_t m = 0; m < team.count; m++) {
+        team.runner->close(team.members[m].state);
     }
-    for (size_t r = 0; r < team.runner_count && team.runners != NULL; r++) {
-        gw_run_close(team.runners[r]);
-    }
-    free(team.runners);
+    free(team.members);
     return status;
 }

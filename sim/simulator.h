@@ -6,6 +6,7 @@
 
 struct gw_simulator {
     const struct gw_schedule *schedule;
+    const struct gw_cluster *cluster;
     struct gw_simulation simulation;
     size_t lane_count;
     struct gw_lane *lanes; /* by their first worker */
@@ -29,7 +30,24 @@ static const size_t GW_NO_SLOT = SIZE_MAX;
 enum gw_status gw_slots_assign(const struct gw_schedule *schedule, size_t *slots,
                                size_t *slot_count, struct gw_error *error);
 
-/* Fills seconds[operation]; notes derived curves and lost bandwidth in `result`, if not NULL. */
+/*
+ * A way to run repetitions: by clocks (run.c), or by messages (messages.c). A runner's state is
+ * used again for its next repetition. `iterate` measures repetition number `repetition`; spans in
+ * `timeline` (or NULL; then one thread) are moved by `start_s`.
+ */
+struct gw_runner {
+    enum gw_status (*open)(void **out, const struct gw_simulator *simulator,
+                           struct gw_error *error);
+    enum gw_status (*iterate)(void *state, uint64_t repetition, size_t threads,
+                              struct gw_timeline *timeline, double start_s, struct gw_measure *out,
+                              struct gw_error *error);
+    void (*close)(void *state); /* NULL: nothing to close */
+};
+
+/*
+ * Fills seconds[operation], except for exchanges that are messages; notes derived curves and lost
+ * bandwidth in `result`, if not NULL.
+ */
 enum gw_status gw_operation_costs(const struct gw_schedule *schedule,
                                   const struct gw_cluster *cluster,
                                   const struct gw_simulation *simulation, double *seconds,

@@ -1,0 +1,68 @@
+/*
+ * The network as messages queue for it: every node's network interface in each direction, every
+ * worker's way to others of its node, every switch's uplink and downlink. Times are whole
+ * picoseconds, so that sums do not depend on their order.
+ */
+#ifndef GW_SIM_LINKS_H
+#define GW_SIM_LINKS_H
+
+#include "core/core.h"
+#include "traces/traces.h"
+
+/* Where ranks are, and what is uneven. Pointers are borrowed. */
+struct gw_links_spec {
+    const struct gw_network *network;
+    size_t ranks;
+    size_t workers; /* the first ranks; each of the others, servers, has its own node */
+    size_t workers_per_node;
+    const double *bandwidth; /* per node: factor on its interface's bandwidth; NULL: all 1 */
+    double background;       /* share of every link between nodes that other traffic takes */
+};
+
+/* LogGP parameters in picoseconds; those per byte are fractions. */
+struct gw_costs_ps {
+    uint64_t latency, overhead, gap;
+    double gap_per_byte, overhead_per_byte;
+};
+
+struct gw_links;
+
+/* A message on its way. */
+struct gw_transfer {
+    uint32_t from, to; /* ranks */
+    uint64_t bytes;
+    uint64_t left; /* when its last byte has left the sender */
+    uint64_t tail; /* when its last byte is there, as far as is known */
+};
+
+enum gw_status gw_links_open(struct gw_links **out, const struct gw_links_spec *spec,
+                             struct gw_error *error);
+void gw_links_close(struct gw_links *links);
+
+/* Makes all links free from time 0 on. */
+void gw_links_reset(struct gw_links *links);
+
+/* How long a message's sender, and its receiver, is busy with it. */
+uint64_t gw_links_overhead(const struct gw_links *links, uint32_t from, uint32_t to,
+                           uint64_t bytes);
+
+/*
+ * The message begins to leave its sender at `now`, or when the interface is free. Returns when its
+ * first byte would reach the receiver. Calls must come in order of time. `slowness` is a factor on
+ * the time that it takes on every link.
+ */
+uint64_t gw_links_depart(struct gw_links *links, struct gw_transfer *transfer, uint64_t now,
+                         double slowness);
+
+/* Its first byte reaches the receiver: sets when the last one does. Calls in order of time. */
+void gw_links_arrive(struct gw_links *links, struct gw_transfer *transfer, uint64_t now,
+                     double slowness);
+
+/* Whether all ranks see the same network: nobody shares a link with another rank. */
+bool gw_links_are_symmetric(const struct gw_links_spec *spec);
+
+/* Seconds as picoseconds, rounded; saturated. */
+uint64_t gw_picoseconds(double seconds);
+double gw_seconds(uint64_t picoseconds);
+
+#endif

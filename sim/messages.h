@@ -1,0 +1,22 @@
+/* Repetitions whose exchanges are messages on links; private to this room. */
+#ifndef GW_SIM_MESSAGES_H
+#define GW_SIM_MESSAGES_H
+
+#include "sim/simulator.h"
+
+/* The simulator has lanes for one of all workers, or for each (gw_messages_collapse). */
+extern const struct gw_runner gw_runner_messages;
+
+/*
+ * Whether one worker stands for all: workers are equal, each exchange has them take the same steps,
+ * and nobody shares a link. The answer is then that of simulating each of them, to the bit.
+ */
+enum gw_status gw_messages_collapse(const struct gw_schedule *schedule,
+                                    const struct gw_cluster *cluster,
+                                    const struct gw_simulation *simulation, bool *out,
+                                    struct gw_error *error);
+
+/* Steps begun, messages that left and messages that came, in all repetitions of this state. */
+uint64_t gw_messages_events(const void *state);
+
+#endif
