@@ -48,8 +48,10 @@ struct gw_goal {
 };
 
 /*
- * Reads the text form. Bad input is reported as FILE:LINE: what was expected, and what stands
- * there. The file is read once, in pieces.
+ * Reads the text form, as LogGOPSim's txt2bin does: labels name operations above them. Every rank
+ * must be there once, in any order, and no label twice in a rank. Bad input is reported as
+ * FILE:LINE: what was expected, and what stands there. The file is read once, in pieces. What
+ * cannot be read is an empty schedule.
  */
 enum gw_status gw_goal_read(const char *path, struct gw_goal *out, struct gw_error *error);
 enum gw_status gw_goal_parse(const char *text, size_t length, const char *name, struct gw_goal *out,
@@ -61,7 +63,7 @@ enum { GW_GOAL_PLACE_SIZE = 160 };
 
 /*
  * Where operation `index` stands and what it says: "line 12: l3: recv 8b from 2 tag 0". Labels and
- * lines are not kept in memory: the file is read again.
+ * lines are not kept in memory: the file is read again, and must be there still.
  */
 enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
                              struct gw_error *error);

@@ -4,7 +4,7 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms core engine traces planner kernels collectives transport algorithms sim exec calibrate plots library cli)
+set(rooms core engine traces planner kernels collectives transport algorithms goal sim exec calibrate plots library cli)
 
 set(core_may_use)
 set(engine_may_use core)
@@ -15,6 +15,8 @@ set(collectives_may_use core)
 set(transport_may_use core)
 set(algorithms_may_use core traces)
 set(sim_may_use core engine traces collectives algorithms)
+set(goal_may_use core)
+set(sim_may_use core traces algorithms)
 set(exec_may_use core traces algorithms kernels transport)
 set(calibrate_may_use core traces kernels transport)
 set(plots_may_use core traces)
@@ -27,7 +29,7 @@ set(calibrate_public calibrate.h bench.h)
 set(kernels_public kernels.h bounds.h)
 set(algorithms_public algorithms.h schedule.h)
 
-set(without_mpi_and_cuda core engine traces planner collectives algorithms sim plots library)
+set(without_mpi_and_cuda core engine traces planner collectives algorithms goal sim plots library)
 set(without_algorithm_names sim exec)
 
 # Of the line `number` of `file`, which the caller has.

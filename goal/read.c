@@ -1,0 +1,298 @@
+#include <stdlib.h>
+
+#include "goal/labels.h"
+#include "goal/statement.h"
+
+/* `after` (with GW_GOAL_AT_START for irequires) depends on `before`. */
+struct dependency {
+    uint32_t before, after;
+};
+
+struct block {
+    uint64_t line;
+    uint32_t rank;
+    struct gw_goal_rank operations;
+};
+
+/* A schedule under construction. */
+struct reader {
+    struct gw_goal_text text;
+    struct gw_statement statement; /* the last that was read */
+    struct gw_goal goal;
+    size_t operation_capacity, first_capacity, dependent_capacity;
+    size_t dependent_count;
+    /* In the order of the file; whatever num_ranks says, only ranks that are there take memory. */
+    struct block *ranks;
+    size_t rank_count, rank_capacity;
+    /* Of the rank that is being read: */
+    struct gw_labels labels;
+    struct dependency *dependencies;
+    size_t dependency_count, dependency_capacity;
+    size_t start_dependency_count;
+};
+
+static enum gw_status fail_memory(struct gw_error *error) {
+    return gw_fail_memory(error, "reading a schedule");
+}
+
+void gw_goal_free(struct gw_goal *goal) {
+    free(goal->ranks);
+    free(goal->operations);
+    free(goal->first_dependent);
+    free(goal->dependents);
+    *goal = (struct gw_goal){0};
+}
+
+/* ---- statements of a rank ------------------------------------------------------------------ */
+
+static enum gw_status add_label(struct reader *reader, struct gw_error *error) {
+    const struct gw_statement *statement = &reader->statement;
+    bool is_new = false;
+    GW_TRY(gw_labels_add(&reader->labels, &statement->label, reader->goal.operation_count, &is_new,
+                         error));
+    return is_new ? GW_OK
+                  : gw_scanner_fail(&reader->text.scanner, statement->line, error,
+                                    "a label that is new in its rank, got %.*s again",
+                                    (int)statement->label.length, statement->label.bytes);
+}
+
+static enum gw_status add_operation(struct reader *reader, struct gw_error *error) {
+    const struct gw_statement *statement = &reader->statement;
+    const struct gw_goal_operation *operation = &statement->operation;
+    struct gw_goal *goal = &reader->goal;
+    if (statement->label.length > 0) {
+        GW_TRY(add_label(reader, error));
+    }
+    if (goal->operation_count == GW_GOAL_MOST_OPERATIONS) {
+        return gw_scanner_fail(&reader->text.scanner, statement->line, error,
+                               "at most %d operations, got more", GW_GOAL_MOST_OPERATIONS);
+    }
+    struct gw_goal_operation *operations =
+        gw_grow(goal->operations, (size_t)goal->operation_count + 1, &reader->operation_capacity,
+                sizeof *operations);
+    if (operations == NULL) {
+        return fail_memory(error);
+    }
+    goal->operations = operations;
+    operations[goal->operation_count++] = *operation;
+    goal->cpus = operation->cpu < goal->cpus ? goal->cpus : operation->cpu + 1u;
+    goal->nics = operation->nic < goal->nics ? goal->nics : operation->nic + 1u;
+    return GW_OK;
+}
+
+static enum gw_status find_operation(const struct reader *reader, const struct gw_word *label,
+                                     uint32_t *out, struct gw_error *error) {
+    const struct gw_label *found = gw_labels_find(&reader->labels, label);
+    if (found == NULL) {
+        return gw_scanner_fail(&reader->text.scanner, reader->statement.line, error,
+                               "a label of an operation above in this rank, got %.*s",
+                               (int)label->length, label->bytes);
+    }
+    *out = found->operation;
+    return GW_OK;
+}
+
+static enum gw_status add_dependency(struct reader *reader, struct gw_error *error) {
+    const struct gw_statement *statement = &reader->statement;
+    uint32_t before = 0;
+    uint32_t after = 0;
+    GW_TRY(find_operation(reader, &statement->label, &after, error));
+    GW_TRY(find_operation(reader, &statement->other, &before, error));
+    if (reader->dependent_count + reader->dependency_count >= UINT32_MAX) {
+        return gw_scanner_fail(&reader->text.scanner, statement->line, error,
+                               "at most %u dependencies, got more", UINT32_MAX);
+    }
+    struct dependency *dependencies = gw_grow(reader->dependencies, reader->dependency_count + 1,
+                                              &reader->dependency_capacity, sizeof *dependencies);
+    if (dependencies == NULL) {
+        return fail_memory(error);
+    }
+    reader->dependencies = dependencies;
+    dependencies[reader->dependency_count++] = (struct dependency){
+        .before = before, .after = after | (statement->at_start ? GW_GOAL_AT_START : 0)};
+    reader->start_dependency_count += statement->at_start ? 1 : 0;
+    reader->goal.operations[after].waits++;
+    return GW_OK;
+}
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+static enum gw_status open_rank(struct reader *reader, struct gw_error *error) {
+    struct block *ranks =
+        gw_grow(reader->ranks, reader->rank_count + 1, &reader->rank_capacity, sizeof *ranks);
+    if (ranks == NULL) {
+        return fail_memory(error);
+    }
+    reader->ranks = ranks;
+    ranks[reader->rank_count++] = (struct block){
+        .line = reader->statement.line,
+        .rank = reader->statement.number,
+        .operations = {.first = reader->goal.operation_count},
+    };
+    gw_labels_clear(&reader->labels);
+    reader->dependency_count = 0;
+    reader->start_dependency_count = 0;
+    return GW_OK;
+}
+
+static enum gw_status make_room_for_dependents(struct reader *reader, struct gw_error *error) {
+    struct gw_goal *goal = &reader->goal;
+    uint32_t *first = gw_grow(goal->first_dependent, (size_t)goal->operation_count + 1,
+                              &reader->first_capacity, sizeof *first);
+    goal->first_dependent = first != NULL ? first : goal->first_dependent;
+    uint32_t *dependents =
+        gw_grow(goal->dependents, reader->dependent_count + reader->dependency_count,
+                &reader->dependent_capacity, sizeof *dependents);
+    goal->dependents = dependents != NULL ? dependents : goal->dependents;
+    return first == NULL || dependents == NULL ? fail_memory(error) : GW_OK;
+}
+
+/* Puts the rank's dependencies of one sort where `next` says, by the operation depended on. */
+static void place_dependents(const struct reader *reader, uint32_t at_start, uint32_t *next) {
+    for (size_t i = 0; i < reader->dependency_count; i++) {
+        const struct dependency *dependency = &reader->dependencies[i];
+        if ((dependency->after & GW_GOAL_AT_START) == at_start) {
+            reader->goal.dependents[next[dependency->before]++] = dependency->after;
+        }
+    }
+}
+
+/* A counting sort of the rank's dependencies, in the place that first_dependent has for it. */
+static enum gw_status close_rank(struct reader *reader, struct gw_error *error) {
+    struct gw_goal *goal = &reader->goal;
+    struct gw_goal_rank *rank = &reader->ranks[reader->rank_count - 1].operations;
+    rank->count = goal->operation_count - rank->first;
+    GW_TRY(make_room_for_dependents(reader, error));
+    uint32_t *first = goal->first_dependent;
+    memset(first + rank->first, 0, ((size_t)rank->count + 1) * sizeof *first);
+    for (size_t i = 0; i < reader->dependency_count; i++) {
+        first[reader->dependencies[i].before]++;
+    }
+    uint32_t start = (uint32_t)reader->dependent_count;
+    for (uint32_t i = rank->first; i < goal->operation_count; i++) {
+        uint32_t count = first[i];
+        first[i] = start;
+        start += count;
+    }
+    if (reader->start_dependency_count > 0) {
+        place_dependents(reader, GW_GOAL_AT_START, first);
+    }
+    place_dependents(reader, 0, first);
+    /* Now every entry is where its operation's dependents end: where those of the next begin. */
+    memmove(first + rank->first + 1, first + rank->first, rank->count * sizeof *first);
+    first[rank->first] = (uint32_t)reader->dependent_count;
+    reader->dependent_count += reader->dependency_count;
+    return GW_OK;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static int compare_ranks(const void *a, const void *b) {
+    const struct block *x = a;
+    const struct block *y = b;
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* Each rank must be there once. */
+static enum gw_status check_ranks(const struct reader *reader, struct gw_error *error) {
+    const struct gw_scanner *scanner = &reader->text.scanner;
+    for (size_t i = 0; i < reader->rank_count; i++) {
+        const struct block *block = &reader->ranks[i];
+        if (i > 0 && block->rank == block[-1].rank) {
+            return gw_scanner_fail(scanner, block->line, error,
+                                   "a rank that is not above, got %u again", block->rank);
+        }
+        if (block->rank != i) {
+            return gw_scanner_expected(scanner, error, "rank %zu", i);
+        }
+    }
+    return reader->rank_count == reader->text.rank_count
+               ? GW_OK
+               : gw_scanner_expected(scanner, error, "rank %zu", reader->rank_count);
+}
+
+/* Gives back what has been allocated ahead; if that fails, nothing is lost. */
+static void *shrink(void *items, size_t count, size_t size) {
+    void *moved = count > 0 ? realloc(items, count * size) : NULL;
+    return moved != NULL ? moved : items;
+}
+
+static enum gw_status finish(struct reader *reader, struct gw_error *error) {
+    struct gw_goal *goal = &reader->goal;
+    if (reader->rank_count > 0) {
+        qsort(reader->ranks, reader->rank_count, sizeof *reader->ranks, compare_ranks);
+    }
+    GW_TRY(check_ranks(reader, error));
+    goal->rank_count = reader->text.rank_count;
+    goal->ranks = calloc(goal->rank_count, sizeof *goal->ranks);
+    if (goal->ranks == NULL) {
+        return fail_memory(error);
+    }
+    for (size_t i = 0; i < reader->rank_count; i++) {
+        goal->ranks[i] = reader->ranks[i].operations;
+    }
+    size_t count = goal->operation_count;
+    goal->operations = shrink(goal->operations, count, sizeof *goal->operations);
+    goal->first_dependent = shrink(goal->first_dependent, count + 1, sizeof(uint32_t));
+    goal->dependents = shrink(goal->dependents, reader->dependent_count, sizeof(uint32_t));
+    return GW_OK;
+}
+
+static enum gw_status read_all(struct reader *reader, struct gw_error *error) {
+    for (;;) {
+        GW_TRY(gw_statement_read(&reader->text, &reader->statement, error));
+        switch (reader->statement.kind) {
+        case GW_STATEMENT_NUM_RANKS:
+            break;
+        case GW_STATEMENT_RANK:
+            GW_TRY(open_rank(reader, error));
+            break;
+        case GW_STATEMENT_OPERATION:
+            GW_TRY(add_operation(reader, error));
+            break;
+        case GW_STATEMENT_DEPENDENCY:
+            GW_TRY(add_dependency(reader, error));
+            break;
+        case GW_STATEMENT_CLOSE:
+            GW_TRY(close_rank(reader, error));
+            break;
+        case GW_STATEMENT_END:
+            return finish(reader, error);
+        }
+    }
+}
+
+/* Uses up the reader, whose scanner is open. */
+static enum gw_status read_and_close(struct reader *reader, struct gw_goal *out,
+                                     struct gw_error *error) {
+    reader->goal.cpus = reader->goal.nics = 1;
+    enum gw_status status = read_all(reader, error);
+    gw_scanner_close(&reader->text.scanner);
+    gw_labels_free(&reader->labels);
+    free(reader->dependencies);
+    free(reader->ranks);
+    if (status == GW_OK) {
+        *out = reader->goal;
+    } else {
+        gw_goal_free(&reader->goal);
+    }
+    return status;
+}
+
+enum gw_status gw_goal_read(const char *path, struct gw_goal *out, struct gw_error *error) {
+    struct reader reader = {0};
+    *out = (struct gw_goal){0};
+    GW_TRY(gw_scanner_open(&reader.text.scanner, path, error));
+    return read_and_close(&reader, out, error);
+}
+
+enum gw_status gw_goal_parse(const char *text, size_t length, const char *name, struct gw_goal *out,
+                             struct gw_error *error) {
+    struct reader reader = {0};
+    *out = (struct gw_goal){0};
+    GW_TRY(gw_scanner_open_text(&reader.text.scanner, text, length, name, error));
+    return read_and_close(&reader, out, error);
+}
