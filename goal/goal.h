@@ -68,6 +68,36 @@ enum { GW_GOAL_PLACE_SIZE = 160 };
 enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
                              struct gw_error *error);
 
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/*
+ * Schedules as text, written as they come and kept nowhere: once it is whole, the file takes its
+ * place (core/file.h). What is written must be a schedule: every rank once, peers that are ranks.
+ * A write that fails (the disk is full) is reported when the next rank begins, and at the end.
+ */
+struct gw_goal_writer;
+
+enum gw_status gw_goal_writer_open(struct gw_goal_writer **out, const char *path,
+                                   uint32_t rank_count, struct gw_error *error);
+/* Both free the writer; only the first, where it succeeds, leaves a file. */
+enum gw_status gw_goal_writer_close(struct gw_goal_writer *writer, struct gw_error *error);
+void gw_goal_writer_discard(struct gw_goal_writer *writer);
+
+/* The rank that all what follows is of, up to the next. */
+enum gw_status gw_goal_write_rank(struct gw_goal_writer *writer, uint32_t rank,
+                                  struct gw_error *error);
+/*
+ * Of the operation, `size`, `peer`, `tag`, `kind`, `cpu` and `nic` count. Returns its label: 1 for
+ * the rank's first ("l1"), and so on.
+ */
+uint32_t gw_goal_write_operation(struct gw_goal_writer *writer,
+                                 const struct gw_goal_operation *operation);
+/* Operation `label` waits for the end (irequires: the start) of `other`; both are above. */
+void gw_goal_write_requires(struct gw_goal_writer *writer, uint32_t label, uint32_t other);
+void gw_goal_write_irequires(struct gw_goal_writer *writer, uint32_t label, uint32_t other);
+
+/* ---- running ------------------------------------------------------------------------------- */
+
 /* The LogGOPS model's parameters, in nanoseconds and nanoseconds per byte. */
 struct gw_loggops {
     uint64_t L, o, g, O, G;

@@ -1,0 +1,160 @@
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "goal/format.h"
+
+struct gw_goal_writer {
+    FILE *stream;
+    char *path, *temporary;
+    int failure; /* errno of the first write that failed, or 0 */
+    bool in_rank;
+    uint32_t operation_count; /* of the rank */
+    char buffer[256 * 1024];
+};
+
+static enum gw_status fail_to_write(const char *path, int cause, struct gw_error *error) {
+    return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
+}
+
+static void destroy(struct gw_goal_writer *writer) {
+    free(writer->path);
+    free(writer->temporary);
+    free(writer);
+}
+
+static void write_text(struct gw_goal_writer *writer, const char *text, const char *end) {
+    size_t length = (size_t)(end - text);
+    if (writer->failure == 0 && fwrite_unlocked(text, 1, length, writer->stream) != length) {
+        writer->failure = errno;
+    }
+}
+
+static enum gw_status check(const struct gw_goal_writer *writer, struct gw_error *error) {
+    return writer->failure == 0 ? GW_OK : fail_to_write(writer->path, writer->failure, error);
+}
+
+/* ---- the file ------------------------------------------------------------------------------ */
+
+static enum gw_status open_stream(struct gw_goal_writer *writer, struct gw_error *error) {
+    if (writer->path == NULL) {
+        return gw_fail_memory(error, "writing a schedule");
+    }
+    GW_TRY(gw_file_temporary(writer->path, &writer->temporary, error));
+    writer->stream = fopen(writer->temporary, "wb");
+    if (writer->stream == NULL) {
+        int cause = errno;
+        gw_file_discard(writer->temporary);
+        return fail_to_write(writer->path, cause, error);
+    }
+    (void)setvbuf(writer->stream, writer->buffer, _IOFBF, sizeof writer->buffer);
+    return GW_OK;
+}
+
+enum gw_status gw_goal_writer_open(struct gw_goal_writer **out, const char *path,
+                                   uint32_t rank_count, struct gw_error *error) {
+    *out = NULL;
+    struct gw_goal_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL) {
+        return gw_fail_memory(error, "writing a schedule");
+    }
+    writer->path = strdup(path);
+    enum gw_status status = open_stream(writer, error);
+    if (status != GW_OK) {
+        destroy(writer);
+        return status;
+    }
+    char line[64];
+    char *at = gw_put_number(gw_put_text(line, "num_ranks "), rank_count);
+    write_text(writer, line, gw_put_text(at, "\n"));
+    *out = writer;
+    return GW_OK;
+}
+
+static void end_rank(struct gw_goal_writer *writer) {
+    static const char end[] = "}\n";
+    if (writer->in_rank) {
+        write_text(writer, end, end + strlen(end));
+    }
+    writer->in_rank = false;
+}
+
+/* The stream is closed then, whatever comes of it. */
+static void finish_stream(struct gw_goal_writer *writer) {
+    if (fflush(writer->stream) != 0 && writer->failure == 0) {
+        writer->failure = errno;
+    }
+    bool syncs = writer->failure == 0;
+    if (syncs && fsync(fileno(writer->stream)) != 0 && errno != EINVAL) {
+        writer->failure = errno;
+    }
+    if (fclose(writer->stream) != 0 && writer->failure == 0) {
+        writer->failure = errno;
+    }
+}
+
+enum gw_status gw_goal_writer_close(struct gw_goal_writer *writer, struct gw_error *error) {
+    end_rank(writer);
+    finish_stream(writer);
+    enum gw_status status = check(writer, error);
+    if (status == GW_OK) {
+        status = gw_file_replace(writer->temporary, writer->path, error);
+    } else {
+        gw_file_discard(writer->temporary);
+    }
+    destroy(writer);
+    return status;
+}
+
+void gw_goal_writer_discard(struct gw_goal_writer *writer) {
+    if (writer != NULL) {
+        (void)fclose(writer->stream);
+        gw_file_discard(writer->temporary);
+        destroy(writer);
+    }
+}
+
+/* ---- statements ---------------------------------------------------------------------------- */
+
+enum gw_status gw_goal_write_rank(struct gw_goal_writer *writer, uint32_t rank,
+                                  struct gw_error *error) {
+    char line[64];
+    end_rank(writer);
+    char *at = gw_put_number(gw_put_text(line, "\nrank "), rank);
+    write_text(writer, line, gw_put_text(at, " {\n"));
+    writer->in_rank = true;
+    writer->operation_count = 0;
+    return check(writer, error);
+}
+
+static char *put_label(char *at, uint32_t label) {
+    return gw_put_number(gw_put_text(at, "l"), label);
+}
+
+uint32_t gw_goal_write_operation(struct gw_goal_writer *writer,
+                                 const struct gw_goal_operation *operation) {
+    char line[GW_OPERATION_TEXT_SIZE + 32];
+    uint32_t label = ++writer->operation_count;
+    char *at = gw_put_text(put_label(line, label), ": ");
+    at += gw_operation_format(operation, at);
+    write_text(writer, line, gw_put_text(at, "\n"));
+    return label;
+}
+
+static void write_dependency(struct gw_goal_writer *writer, uint32_t label, const char *verb,
+                             uint32_t other) {
+    char line[64];
+    char *at = gw_put_text(put_label(line, label), verb);
+    write_text(writer, line, gw_put_text(put_label(at, other), "\n"));
+}
+
+void gw_goal_write_requires(struct gw_goal_writer *writer, uint32_t label, uint32_t other) {
+    write_dependency(writer, label, " requires ", other);
+}
+
+void gw_goal_write_irequires(struct gw_goal_writer *writer, uint32_t label, uint32_t other) {
+    write_dependency(writer, label, " irequires ", other);
+}
