@@ -42,7 +42,7 @@ size_t gw_operation_format(const struct gw_goal_operation *operation,
         at = put_rank(gw_put_text(at, " tag "), operation->tag);
     }
     at = put_option(at, " cpu ", operation->cpu);
-    at = put_option(at, " nic ", operation->nic);
+    at = operation->kind == GW_GOAL_CALC ? at : put_option(at, " nic ", operation->nic);
     *at = '\0';
     return (size_t)(at - out);
 }

@@ -7,7 +7,7 @@
 /* "recv 18446744073709551615b from 4294967295 tag 4294967295 cpu 255 nic 255", and a zero */
 enum { GW_OPERATION_TEXT_SIZE = 80 };
 
-/* "send 8b to 3 tag 0"; cpu and nic only where they are not 0. Returns the length. */
+/* "send 8b to 3 tag 0"; cpu and nic (of messages) only where they are not 0. Returns the length. */
 size_t gw_operation_format(const struct gw_goal_operation *operation,
                            char out[GW_OPERATION_TEXT_SIZE]);
 

@@ -28,7 +28,6 @@ struct reader {
     struct gw_labels labels;
     struct dependency *dependencies;
     size_t dependency_count, dependency_capacity;
-    size_t start_dependency_count;
 };
 
 static enum gw_status fail_memory(struct gw_error *error) {
@@ -110,7 +109,6 @@ static enum gw_status add_dependency(struct reader *reader, struct gw_error *err
     reader->dependencies = dependencies;
     dependencies[reader->dependency_count++] = (struct dependency){
         .before = before, .after = after | (statement->at_start ? GW_GOAL_AT_START : 0)};
-    reader->start_dependency_count += statement->at_start ? 1 : 0;
     reader->goal.operations[after].waits++;
     return GW_OK;
 }
@@ -131,7 +129,6 @@ static enum gw_status open_rank(struct reader *reader, struct gw_error *error) {
     };
     gw_labels_clear(&reader->labels);
     reader->dependency_count = 0;
-    reader->start_dependency_count = 0;
     return GW_OK;
 }
 
@@ -174,9 +171,7 @@ static enum gw_status close_rank(struct reader *reader, struct gw_error *error) 
         first[i] = start;
         start += count;
     }
-    if (reader->start_dependency_count > 0) {
-        place_dependents(reader, GW_GOAL_AT_START, first);
-    }
+    place_dependents(reader, GW_GOAL_AT_START, first);
     place_dependents(reader, 0, first);
     /* Now every entry is where its operation's dependents end: where those of the next begin. */
     memmove(first + rank->first + 1, first + rank->first, rank->count * sizeof *first);

@@ -257,32 +257,57 @@ static void files_that_cannot_be_read_are_bad_input(void **state) {
     assert_string_equal(error.message, message);
 }
 
-/* Labels of a rank with many do not slow down, or mix with, those of the ranks that follow. */
-static void ranks_keep_their_labels_apart(void **state) {
+/* Of each pair, both have the same 32-bit FNV-1a hash. */
+static void labels_with_the_same_hash_are_told_apart(void **state) {
     (void)state;
-    enum { labels = 3000, ranks = 2000 };
+    expect_meaning("num_ranks 1\nrank 0 {\ndeclinate: calc 1\nmacallums: calc 2\ncostarring: calc "
+                   "3\nliquid: calc 4\nliquid requires declinate\ncostarring requires macallums\n}",
+                   "1 x 1: 0+4; calc 1 (0, 0, 0, 0) waits 0 < 3; calc 2 (0, 0, 0, 0) waits 0 < 2; "
+                   "calc 3 (0, 0, 0, 0) waits 1 <; calc 4 (0, 0, 0, 0) waits 1 <");
+}
+
+/* In every rank, each operation but the first waits for the one with half its number. */
+static char *make_ranks(int ranks, const int counts[2], size_t *length) {
     char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = open_memstream(&text, length);
     assert_non_null(out);
     (void)fprintf(out, "num_ranks %d\n", ranks);
     for (int rank = 0; rank < ranks; rank++) {
-        (void)fprintf(out, "rank %d {\n", rank);
-        int count = rank % 500 == 0 ? labels : 2;
-        for (int i = 0; i < count; i++) {
+        int count = counts[rank % 500 == 0 ? 0 : 1];
+        (void)fprintf(out, "rank %d {\nl0: calc 0\n", rank);
+        for (int i = 1; i < count; i++) {
             (void)fprintf(out, "l%d: calc %d\n", i, i);
         }
-        (void)fprintf(out, "l%d requires l%d\n}\n", count - 1, count - 2);
+        for (int i = 1; i < count; i++) {
+            (void)fprintf(out, "l%d requires l%d\n", i, i / 2);
+        }
+        (void)fputs("}\n", out);
     }
     assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* Ranks with many labels and with few take turns. */
+static void ranks_keep_their_labels_apart(void **state) {
+    (void)state;
+    static const int counts[] = {3000, 3};
+    size_t length = 0;
+    char *text = make_ranks(2000, counts, &length);
     struct gw_goal goal;
     assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_OK);
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        uint32_t last = goal.ranks[rank].first + goal.ranks[rank].count - 1;
-        assert_int_equal(goal.first_dependent[last - 1], rank);
-        assert_int_equal(goal.dependents[rank], last);
-        assert_int_equal(goal.operations[last].waits, 1);
+    for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
+        uint32_t first = goal.ranks[rank].first;
+        for (uint32_t i = 0; i < goal.ranks[rank].count; i++) {
+            uint32_t from = goal.first_dependent[first + i];
+            uint32_t to = goal.first_dependent[first + i + 1];
+            assert_int_equal(goal.operations[first + i].waits, i > 0);
+            for (uint32_t j = from; j < to; j++) {
+                assert_int_equal((goal.dependents[j] - first) / 2, i);
+            }
+        }
     }
+    assert_int_equal(goal.first_dependent[goal.operation_count],
+                     goal.operation_count - goal.rank_count);
     gw_goal_free(&goal);
     free(text);
 }
@@ -413,6 +438,7 @@ int main(void) {
         cmocka_unit_test(labels_have_at_most_255_characters),
         cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_bad_input, make_folder,
                                         remove_folder),
+        cmocka_unit_test(labels_with_the_same_hash_are_told_apart),
         cmocka_unit_test(ranks_keep_their_labels_apart),
         cmocka_unit_test_setup_teardown(places_name_the_line_and_the_operation, make_folder,
                                         remove_folder),

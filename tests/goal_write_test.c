@@ -62,7 +62,8 @@ static void write_something(struct gw_goal_writer *writer) {
     uint32_t sent = gw_goal_write_operation(
         writer, &(struct gw_goal_operation){.kind = GW_GOAL_SEND, .size = 1000, .peer = 1});
     uint32_t done = gw_goal_write_operation(
-        writer, &(struct gw_goal_operation){.kind = GW_GOAL_CALC, .size = UINT64_MAX, .cpu = 255});
+        writer, &(struct gw_goal_operation){
+                    .kind = GW_GOAL_CALC, .size = UINT64_MAX, .cpu = 255, .nic = 1});
     gw_goal_write_requires(writer, done, sent);
     assert_int_equal(gw_goal_write_rank(writer, 1, &error), GW_OK);
     uint32_t received = gw_goal_write_operation(
