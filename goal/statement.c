@@ -14,7 +14,8 @@ static enum gw_status read_number(struct gw_scanner *scanner, const struct gw_nu
     return gw_scanner_number(scanner, expected, out, error);
 }
 
-static enum gw_status pass(struct gw_scanner *scanner, const char *token, struct gw_error *error) {
+static inline enum gw_status pass(struct gw_scanner *scanner, const char *token,
+                                  struct gw_error *error) {
     GW_TRY(gw_scanner_skip(scanner, error));
     return gw_scanner_take(scanner, token) ? GW_OK
                                            : gw_scanner_expected(scanner, error, "%s", token);
@@ -43,7 +44,7 @@ static enum gw_status read_byte_sized(struct gw_scanner *scanner, uint8_t *out, 
 
 static enum gw_status read_tag(struct gw_scanner *scanner, uint32_t *out, struct gw_error *error) {
     uint64_t number = 0;
-    struct gw_number expected = {.what = "a tag", .most = GW_GOAL_ANY - 1, .any = true};
+    static const struct gw_number expected = {.what = "a tag", .most = UINT32_MAX - 1, .any = true};
     GW_TRY(read_number(scanner, &expected, &number, error));
     *out = (uint32_t)number;
     return GW_OK;
@@ -80,22 +81,21 @@ static enum gw_status read_options(struct gw_scanner *scanner, struct gw_goal_op
 
 static enum gw_status read_calc(struct gw_goal_text *text, struct gw_goal_operation *out,
                                 struct gw_error *error) {
-    const struct gw_number time = {.what = "a time in nanoseconds", .most = UINT64_MAX};
-    *out = (struct gw_goal_operation){.kind = GW_GOAL_CALC};
+    static const struct gw_number time = {.what = "a time in nanoseconds", .most = UINT64_MAX};
     GW_TRY(read_number(&text->scanner, &time, &out->size, error));
     return read_options(&text->scanner, out, error);
 }
 
 static enum gw_status read_message(struct gw_goal_text *text, enum gw_goal_kind kind,
                                    struct gw_goal_operation *out, struct gw_error *error) {
-    const struct gw_number size = {.what = "a number of bytes", .most = UINT64_MAX};
+    static const struct gw_number size = {.what = "a number of bytes", .most = UINT64_MAX};
     const struct gw_number rank = {
-        .what = "a rank", .most = text->rank_count - 1, .any = kind == GW_GOAL_RECEIVE};
+        .what = "a rank", .least = 0, .most = text->rank_count - 1, .any = kind == GW_GOAL_RECEIVE};
     uint64_t peer = 0;
-    *out = (struct gw_goal_operation){.kind = (uint8_t)kind};
     GW_TRY(read_number(&text->scanner, &size, &out->size, error));
     GW_TRY(pass(&text->scanner, "b", error));
-    GW_TRY(pass(&text->scanner, kind == GW_GOAL_SEND ? "to" : "from", error));
+    GW_TRY(kind == GW_GOAL_SEND ? pass(&text->scanner, "to", error)
+                                : pass(&text->scanner, "from", error));
     GW_TRY(read_number(&text->scanner, &rank, &peer, error));
     out->peer = (uint32_t)peer;
     return read_options(&text->scanner, out, error);
@@ -105,6 +105,8 @@ static enum gw_status read_message(struct gw_goal_text *text, enum gw_goal_kind 
 static enum gw_status read_operation(struct gw_goal_text *text, enum gw_goal_kind kind,
                                      struct gw_statement *out, struct gw_error *error) {
     out->kind = GW_STATEMENT_OPERATION;
+    memset(&out->operation, 0, sizeof out->operation);
+    out->operation.kind = (uint8_t)kind;
     return kind == GW_GOAL_CALC ? read_calc(text, &out->operation, error)
                                 : read_message(text, kind, &out->operation, error);
 }
