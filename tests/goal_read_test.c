@@ -335,8 +335,8 @@ static void places_name_the_line_and_the_operation(void **state) {
         "line 3: l1: send 8b to 0 tag 5",
         "line 5: l2: calc 1000 cpu 3",
         "line 9: recv 8b from -1 tag -1 cpu 1 nic 2",
-        "line 10: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...: recv 18446744073709551615b from 1 "
-        "tag 4294967294 cpu 255 nic 255",
+        ("line 10: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...: recv 18446744073709551615b from 1 "
+         "tag 4294967294 cpu 255 nic 255"),
     };
     for (uint32_t i = 0; i < 4; i++) {
         assert_int_equal(gw_goal_place(path, i, place, &error), GW_OK);
