@@ -43,9 +43,18 @@ struct gw_goal {
     uint32_t cpus, nics; /* of every rank: 1 more than the largest number that is named */
     uint32_t operation_count;
     struct gw_goal_operation *operations;
-    /* Of each operation first those that wait for its start, each kind as the file names them. */
     uint32_t *dependents;
 };
+
+/*
+ * The operation's dependents, `dependent_count` of them: first those that wait for its start, then
+ * those that wait for its end, each in the order in which the file names them.
+ */
+static inline const uint32_t *gw_goal_dependents(const struct gw_goal *goal,
+                                                 const struct gw_goal_operation *operation) {
+    return operation->dependent_count == 1 ? &operation->dependents
+                                           : goal->dependents + operation->dependents;
+}
 
 /*
  * Reads the text form, as LogGOPSim's txt2bin does: labels name operations above them. Every rank

@@ -19,8 +19,7 @@ struct reader {
     struct gw_goal_text text;
     struct gw_statement statement; /* the last that was read */
     struct gw_goal goal;
-    size_t operation_capacity, first_capacity, dependent_capacity;
-    size_t dependent_count;
+    size_t operation_capacity, dependent_count, dependent_capacity;
     /* In the order of the file; whatever num_ranks says, only ranks that are there take memory. */
     struct block *ranks;
     size_t rank_count, rank_capacity;
@@ -37,7 +36,6 @@ static enum gw_status fail_memory(struct gw_error *error) {
 void gw_goal_free(struct gw_goal *goal) {
     free(goal->ranks);
     free(goal->operations);
-    free(goal->first_dependent);
     free(goal->dependents);
     *goal = (struct gw_goal){0};
 }
@@ -110,6 +108,7 @@ static enum gw_status add_dependency(struct reader *reader, struct gw_error *err
     dependencies[reader->dependency_count++] = (struct dependency){
         .before = before, .after = after | (statement->at_start ? GW_GOAL_AT_START : 0)};
     reader->goal.operations[after].waits++;
+    reader->goal.operations[before].dependent_count++;
     return GW_OK;
 }
 
@@ -132,51 +131,58 @@ static enum gw_status open_rank(struct reader *reader, struct gw_error *error) {
     return GW_OK;
 }
 
-static enum gw_status make_room_for_dependents(struct reader *reader, struct gw_error *error) {
+/* Where the dependents of each of the rank's operations will lie; *end: how many there then are. */
+static enum gw_status lay_out_dependents(struct reader *reader, const struct gw_goal_rank *rank,
+                                         uint32_t *end, struct gw_error *error) {
     struct gw_goal *goal = &reader->goal;
-    uint32_t *first = gw_grow(goal->first_dependent, (size_t)goal->operation_count + 1,
-                              &reader->first_capacity, sizeof *first);
-    goal->first_dependent = first != NULL ? first : goal->first_dependent;
     uint32_t *dependents =
         gw_grow(goal->dependents, reader->dependent_count + reader->dependency_count,
                 &reader->dependent_capacity, sizeof *dependents);
-    goal->dependents = dependents != NULL ? dependents : goal->dependents;
-    return first == NULL || dependents == NULL ? fail_memory(error) : GW_OK;
+    if (dependents == NULL) {
+        return fail_memory(error);
+    }
+    goal->dependents = dependents;
+    *end = (uint32_t)reader->dependent_count;
+    for (uint32_t i = rank->first; i < rank->first + rank->count; i++) {
+        struct gw_goal_operation *operation = &goal->operations[i];
+        if (operation->dependent_count > 1) {
+            operation->dependents = *end;
+            *end += operation->dependent_count;
+        }
+    }
+    return GW_OK;
 }
 
-/* Puts the rank's dependencies of one sort where `next` says, by the operation depended on. */
-static void place_dependents(const struct reader *reader, uint32_t at_start, uint32_t *next) {
+/* Adds those that wait for a start, or for an end, behind what is there already. */
+static void place_dependents(const struct reader *reader, uint32_t at_start) {
     for (size_t i = 0; i < reader->dependency_count; i++) {
         const struct dependency *dependency = &reader->dependencies[i];
-        if ((dependency->after & GW_GOAL_AT_START) == at_start) {
-            reader->goal.dependents[next[dependency->before]++] = dependency->after;
+        struct gw_goal_operation *before = &reader->goal.operations[dependency->before];
+        if ((dependency->after & GW_GOAL_AT_START) != at_start) {
+            continue;
+        }
+        if (before->dependent_count == 1) {
+            before->dependents = dependency->after;
+        } else {
+            reader->goal.dependents[before->dependents++] = dependency->after;
         }
     }
 }
 
-/* A counting sort of the rank's dependencies, in the place that first_dependent has for it. */
+/* A counting sort of the rank's dependencies by the operation that they depend on. */
 static enum gw_status close_rank(struct reader *reader, struct gw_error *error) {
     struct gw_goal *goal = &reader->goal;
     struct gw_goal_rank *rank = &reader->ranks[reader->rank_count - 1].operations;
+    uint32_t end = 0;
     rank->count = goal->operation_count - rank->first;
-    GW_TRY(make_room_for_dependents(reader, error));
-    uint32_t *first = goal->first_dependent;
-    memset(first + rank->first, 0, ((size_t)rank->count + 1) * sizeof *first);
-    for (size_t i = 0; i < reader->dependency_count; i++) {
-        first[reader->dependencies[i].before]++;
-    }
-    uint32_t start = (uint32_t)reader->dependent_count;
+    GW_TRY(lay_out_dependents(reader, rank, &end, error));
+    place_dependents(reader, GW_GOAL_AT_START);
+    place_dependents(reader, 0);
     for (uint32_t i = rank->first; i < goal->operation_count; i++) {
-        uint32_t count = first[i];
-        first[i] = start;
-        start += count;
+        struct gw_goal_operation *operation = &goal->operations[i];
+        operation->dependents -= operation->dependent_count > 1 ? operation->dependent_count : 0;
     }
-    place_dependents(reader, GW_GOAL_AT_START, first);
-    place_dependents(reader, 0, first);
-    /* Now every entry is where its operation's dependents end: where those of the next begin. */
-    memmove(first + rank->first + 1, first + rank->first, rank->count * sizeof *first);
-    first[rank->first] = (uint32_t)reader->dependent_count;
-    reader->dependent_count += reader->dependency_count;
+    reader->dependent_count = end;
     return GW_OK;
 }
 
@@ -229,9 +235,7 @@ static enum gw_status finish(struct reader *reader, struct gw_error *error) {
     for (size_t i = 0; i < reader->rank_count; i++) {
         goal->ranks[i] = reader->ranks[i].operations;
     }
-    size_t count = goal->operation_count;
-    goal->operations = shrink(goal->operations, count, sizeof *goal->operations);
-    goal->first_dependent = shrink(goal->first_dependent, count + 1, sizeof(uint32_t));
+    goal->operations = shrink(goal->operations, goal->operation_count, sizeof *goal->operations);
     goal->dependents = shrink(goal->dependents, reader->dependent_count, sizeof(uint32_t));
     return GW_OK;
 }

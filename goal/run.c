@@ -77,16 +77,10 @@ static enum gw_status add_freed(struct freed *freed, uint32_t operation, struct 
     return GW_OK;
 }
 
-static const uint32_t *dependents_of(const struct run *run,
-                                     const struct gw_goal_operation *operation) {
-    return operation->dependent_count == 1 ? &operation->dependents
-                                           : &run->goal->dependents[operation->dependents];
-}
-
 /* Lets go those that wait for the operation's start, or (at_end) for its end. */
 static enum gw_status let_go(struct run *run, struct freed *freed, uint32_t index, bool at_end) {
     const struct gw_goal_operation *operation = &run->goal->operations[index];
-    const uint32_t *dependents = dependents_of(run, operation);
+    const uint32_t *dependents = gw_goal_dependents(run->goal, operation);
     for (uint32_t i = 0; i < operation->dependent_count; i++) {
         if (((dependents[i] & GW_GOAL_AT_START) == 0) != at_end) {
             continue;
@@ -359,7 +353,7 @@ static void prefetch_dependents(const struct run *run, uint32_t index) {
     if (operation->dependent_count == 1) {
         prefetch_operation(run, operation->dependents & ~GW_GOAL_AT_START);
     } else {
-        __builtin_prefetch(&run->goal->dependents[operation->dependents]);
+        __builtin_prefetch(gw_goal_dependents(run->goal, operation));
     }
 }
 

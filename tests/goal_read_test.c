@@ -18,10 +18,10 @@ static struct gw_error error;
 /* ---- meaning ------------------------------------------------------------------------------- */
 
 static void print_dependents(FILE *out, const struct gw_goal *goal, uint32_t operation) {
-    for (uint32_t i = goal->first_dependent[operation]; i < goal->first_dependent[operation + 1];
-         i++) {
-        bool at_start = (goal->dependents[i] & GW_GOAL_AT_START) != 0;
-        (void)fprintf(out, " %u%s", goal->dependents[i] & ~GW_GOAL_AT_START, at_start ? "s" : "");
+    const uint32_t *dependents = gw_goal_dependents(goal, &goal->operations[operation]);
+    for (uint32_t i = 0; i < goal->operations[operation].dependent_count; i++) {
+        bool at_start = (dependents[i] & GW_GOAL_AT_START) != 0;
+        (void)fprintf(out, " %u%s", dependents[i] & ~GW_GOAL_AT_START, at_start ? "s" : "");
     }
 }
 
@@ -294,20 +294,20 @@ static void ranks_keep_their_labels_apart(void **state) {
     size_t length = 0;
     char *text = make_ranks(2000, counts, &length);
     struct gw_goal goal;
+    uint32_t dependents = 0;
     assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_OK);
     for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
         uint32_t first = goal.ranks[rank].first;
         for (uint32_t i = 0; i < goal.ranks[rank].count; i++) {
-            uint32_t from = goal.first_dependent[first + i];
-            uint32_t to = goal.first_dependent[first + i + 1];
-            assert_int_equal(goal.operations[first + i].waits, i > 0);
-            for (uint32_t j = from; j < to; j++) {
-                assert_int_equal((goal.dependents[j] - first) / 2, i);
+            const struct gw_goal_operation *operation = &goal.operations[first + i];
+            assert_int_equal(operation->waits, i > 0);
+            dependents += operation->dependent_count;
+            for (uint32_t j = 0; j < operation->dependent_count; j++) {
+                assert_int_equal((gw_goal_dependents(&goal, operation)[j] - first) / 2, i);
             }
         }
     }
-    assert_int_equal(goal.first_dependent[goal.operation_count],
-                     goal.operation_count - goal.rank_count);
+    assert_int_equal(dependents, goal.operation_count - goal.rank_count);
     gw_goal_free(&goal);
     free(text);
 }
