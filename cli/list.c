@@ -97,8 +97,10 @@ static enum gw_status describe_cluster(const char *name, char *out, size_t size,
     GW_TRY(status);
     const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster.kept, "source");
     const cJSON *kind = cJSON_GetObjectItemCaseSensitive(source, "kind");
-    snprintf(out, size, "%zu workers, %zu per node, %s", cluster.workers, cluster.workers_per_node,
-             cJSON_IsString(kind) ? kind->valuestring : "of unknown origin");
+    snprintf(out, size, "%zu workers, %zu per node, %s%s", cluster.workers,
+             cluster.workers_per_node,
+             cJSON_IsString(kind) ? kind->valuestring : "of unknown origin",
+             cluster.network == NULL ? "" : ", with a network");
     gw_cluster_free(&cluster);
     return GW_OK;
 }

@@ -28,6 +28,15 @@ struct bad_document {
 #define POINTS(list) ALLREDUCE("[{'workers': 16, 'points': " list "}]")
 #define TOPK(curve) COSTS("{}", "{'topk': " curve "}")
 
+#define NETWORK_OF(workers, per_node, fields)                                                      \
+    CLUSTER_OF("'name': 'c', 'workers': " workers ", 'workers_per_node': " per_node                \
+               ", 'collectives': {}, 'compressors': {}, 'network': " fields)
+#define NETWORK(fields) NETWORK_OF("8", "1", fields)
+#define LOGGP "{'latency_s': 1, 'overhead_s': 2, 'gap_s': 3, 'gap_s_per_byte': 4}"
+#define LINK(latency, overhead, gap, gap_per_byte, rest)                                           \
+    NETWORK("{'between': {'latency_s': " latency ", 'overhead_s': " overhead ", 'gap_s': " gap     \
+            ", 'gap_s_per_byte': " gap_per_byte rest "}}")
+
 #define PLAN_OF(fields) "{'schema': 'gradweave/plan@1', " fields "}"
 #define PLAN_WITH(density, workers, groups, times)                                                 \
     PLAN_OF("'model': 'm', 'policy': 'single', 'compressor': 'topk', 'density': " density          \
@@ -153,6 +162,39 @@ static const struct bad_document bad_documents[] = {
      "compressors.topk.per_nlog2n_s: expected a finite number >= 0, got inf"},
     {CLUSTER, TOPK("{'points': [[1, 1]]}"),
      "compressors.topk.points: expected at least two points, got an array"},
+
+    {CLUSTER, NETWORK("[]"), "network: expected an object, got an empty array"},
+    {CLUSTER, NETWORK("{}"), "network.within: expected an object, got nothing"},
+    {CLUSTER, NETWORK("{'between': 5}"), "network.between: expected an object, got 5"},
+    {CLUSTER, NETWORK("{'within': " LOGGP "}"), "network.between: expected an object, got nothing"},
+    {CLUSTER, NETWORK_OF("8", "4", "{'between': " LOGGP "}"),
+     "network.within: expected an object, got nothing"},
+    {CLUSTER, NETWORK_OF("4", "4", "{'between': " LOGGP "}"),
+     "network.within: expected an object, got nothing"},
+    {CLUSTER, NETWORK("{'within': 'none', 'between': " LOGGP "}"),
+     "network.within: expected an object, got 'none'"},
+    {CLUSTER, NETWORK("{'between': {}}"),
+     "network.between.latency_s: expected a finite number >= 0, got nothing"},
+    {CLUSTER, LINK("-1e-6", "0", "0", "0", ""),
+     "network.between.latency_s: expected a finite number >= 0, got -1e-06"},
+    {CLUSTER, LINK("0", "1e999", "0", "0", ""),
+     "network.between.overhead_s: expected a finite number >= 0, got inf"},
+    {CLUSTER, LINK("0", "0", "'1'", "0", ""),
+     "network.between.gap_s: expected a finite number >= 0, got '1'"},
+    {CLUSTER, LINK("0", "0", "0", "null", ""),
+     "network.between.gap_s_per_byte: expected a finite number >= 0, got null"},
+    {CLUSTER, LINK("0", "0", "0", "0", ", 'overhead_s_per_byte': -1"),
+     "network.between.overhead_s_per_byte: expected a finite number >= 0, got -1"},
+    {CLUSTER, NETWORK("{'between': " LOGGP ", 'nodes_per_switch': -1}"),
+     "network.nodes_per_switch: expected an integer >= 0, got -1"},
+    {CLUSTER, NETWORK("{'between': " LOGGP ", 'nodes_per_switch': 1.5}"),
+     "network.nodes_per_switch: expected an integer >= 0, got 1.5"},
+    {CLUSTER, NETWORK("{'between': " LOGGP ", 'oversubscription': 0.5}"),
+     "network.oversubscription: expected a finite number >= 1, got 0.5"},
+    {CLUSTER, NETWORK("{'between': " LOGGP ", 'oversubscription': 1e999}"),
+     "network.oversubscription: expected a finite number >= 1, got inf"},
+    {CLUSTER, NETWORK("{'between': " LOGGP ", 'oversubscription': 'full'}"),
+     "network.oversubscription: expected a finite number >= 1, got 'full'"},
 
     {PLAN, PLAN_OF("'policy': 'omgs'"), "model: expected a string, got nothing"},
     {PLAN, PLAN_OF("'model': 'm'"), "policy: expected a string, got nothing"},

@@ -1,6 +1,7 @@
 /*
- * Plan documents gone wrong, in their bytes and in their JSON: the reader never crashes, refuses in
- * words, and what it accepts has every tensor once, in order. GRADWEAVE_SEED repeats a run.
+ * Plans and clusters' networks gone wrong, in their bytes and in their JSON: the reader never
+ * crashes, refuses in words, and what it accepts makes sense: a plan has every tensor once, in
+ * order. GRADWEAVE_SEED repeats a run.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,12 +44,36 @@ static void make_plan(struct gw_random *random, struct gw_plan *out) {
     }
 }
 
-static cJSON *make_document(struct gw_random *random) {
+static cJSON *make_plan_document(struct gw_random *random) {
     struct gw_plan plan;
     cJSON *document = NULL;
     make_plan(random, &plan);
     assert_int_equal(gw_plan_document(&plan, &document, &error), GW_OK);
     gw_plan_free(&plan);
+    return document;
+}
+
+static struct gw_loggp draw_loggp(struct gw_random *random) {
+    return (struct gw_loggp){.latency_s = 1e-5 * gw_random_uniform(random),
+                             .overhead_s = 1e-6 * gw_random_uniform(random),
+                             .gap_s = 1e-6 * gw_random_uniform(random),
+                             .gap_s_per_byte = 1e-9 * gw_random_uniform(random)};
+}
+
+/* Of one node, of one worker on each, or of both: "within" or "between" may be absent. */
+static cJSON *make_network_document(struct gw_random *random) {
+    struct gw_cluster cluster;
+    cJSON *document = NULL;
+    size_t per_node = 1 + below(random, 2);
+    size_t workers = per_node * (1 + below(random, 3));
+    struct gw_network network = {.within = draw_loggp(random),
+                                 .nodes_per_switch = below(random, 3),
+                                 .oversubscription = 1 + gw_random_uniform(random)};
+    network.between = below(random, 2) == 0 ? network.within : draw_loggp(random);
+    assert_int_equal(gw_cluster_create(&cluster, "tiny", workers, per_node, &error), GW_OK);
+    assert_int_equal(gw_cluster_set_network(&cluster, network, &error), GW_OK);
+    assert_int_equal(gw_cluster_document(&cluster, &document, &error), GW_OK);
+    gw_cluster_free(&cluster);
     return document;
 }
 
@@ -269,7 +294,13 @@ static void check_round_trip(const struct gw_plan *plan) {
     free(text);
 }
 
-static void judge(const char *text, size_t length) {
+static void check_refusal(enum gw_status status) {
+    expect(status == GW_BAD_INPUT && error.status == GW_BAD_INPUT, "another status");
+    expect(strncmp(error.message, "f: ", 3) == 0, "a message without the file");
+    expect(strstr(error.message, "expected ") != NULL, "a message that does not help");
+}
+
+static void judge_plan(const char *text, size_t length) {
     static const struct gw_plan nothing;
     struct gw_plan plan;
     subject = text;
@@ -284,11 +315,64 @@ static void judge(const char *text, size_t length) {
         gw_plan_free(&plan);
         return;
     }
-    expect(status == GW_BAD_INPUT && error.status == GW_BAD_INPUT, "another status");
-    expect(strncmp(error.message, "f: ", 3) == 0, "a message without the file");
-    expect(strstr(error.message, "expected ") != NULL, "a message that does not help");
+    check_refusal(status);
     expect(memcmp(&plan, &nothing, sizeof plan) == 0, "a refused plan that holds something");
 }
+
+static bool makes_sense(const struct gw_loggp *loggp) {
+    const double values[] = {loggp->latency_s, loggp->overhead_s, loggp->gap_s,
+                             loggp->gap_s_per_byte, loggp->overhead_s_per_byte};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (!isfinite(values[i]) || values[i] < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_network(const struct gw_cluster *cluster) {
+    const struct gw_network *network = cluster->network;
+    struct gw_cluster again;
+    cJSON *document = NULL;
+    char *text = NULL;
+    if (network == NULL) {
+        return;
+    }
+    expect(makes_sense(&network->within) && makes_sense(&network->between), "a parameter");
+    expect(isfinite(network->oversubscription) && network->oversubscription >= 1,
+           "an oversubscription");
+    assert_int_equal(gw_cluster_document(cluster, &document, &error), GW_OK);
+    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    expect(gw_cluster_parse(text, strlen(text), "f", &again, &error) == GW_OK, "no second reading");
+    expect(again.network != NULL &&
+               memcmp(again.network, network, offsetof(struct gw_network, kept)) == 0,
+           "another network at the second reading");
+    gw_cluster_free(&again);
+    cJSON_Delete(document);
+    free(text);
+}
+
+static void judge_network(const char *text, size_t length) {
+    static const struct gw_cluster nothing;
+    struct gw_cluster cluster;
+    subject = text;
+    error = (struct gw_error){0};
+    enum gw_status status = gw_cluster_parse(text, length, "f", &cluster, &error);
+    if (status == GW_OK) {
+        accepted++;
+        check_network(&cluster);
+        gw_cluster_free(&cluster);
+        return;
+    }
+    check_refusal(status);
+    expect(memcmp(&cluster, &nothing, sizeof cluster) == 0,
+           "a refused cluster that holds something");
+}
+
+static const struct subject_kind {
+    cJSON *(*make)(struct gw_random *random);
+    void (*judge)(const char *text, size_t length);
+} plans = {make_plan_document, judge_plan}, networks = {make_network_document, judge_network};
 
 /* ---- the tests ----------------------------------------------------------------------------- */
 
@@ -298,18 +382,17 @@ static char *print(const cJSON *document) {
     return text;
 }
 
-static void damaged_json_is_refused_or_whole(void **state) {
-    (void)state;
+static void damage_json(const struct subject_kind *kind) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
     accepted = 0;
     for (int i = 0; i < cases; i++) {
-        cJSON *document = make_document(random);
+        cJSON *document = kind->make(random);
         for (size_t times = below(random, 4); times > 0; times--) {
             damage_document(random, document);
         }
         char *text = print(document);
-        judge(text, strlen(text));
+        kind->judge(text, strlen(text));
         free(text);
         cJSON_Delete(document);
     }
@@ -318,13 +401,12 @@ static void damaged_json_is_refused_or_whole(void **state) {
     assert_in_range(accepted, cases / 4, 3 * cases / 4);
 }
 
-static void damaged_bytes_are_refused_or_whole(void **state) {
-    (void)state;
+static void damage_texts(const struct subject_kind *kind) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 2, &error), GW_OK);
     accepted = 0;
     for (int i = 0; i < cases; i++) {
-        cJSON *document = make_document(random);
+        cJSON *document = kind->make(random);
         char *printed = print(document);
         size_t used = strlen(printed);
         char *text = calloc(used + 64, 1);
@@ -333,7 +415,7 @@ static void damaged_bytes_are_refused_or_whole(void **state) {
         for (size_t times = below(random, 4); times > 0; times--) {
             damage_bytes(random, text, &used);
         }
-        judge(text, used);
+        kind->judge(text, used);
         free(text);
         free(printed);
         cJSON_Delete(document);
@@ -343,11 +425,28 @@ static void damaged_bytes_are_refused_or_whole(void **state) {
     assert_in_range(accepted, cases / 4, 3 * cases / 4);
 }
 
+static void damaged_json_is_refused_or_whole(void **state) {
+    (void)state;
+    damage_json(&plans);
+}
+
+static void damaged_bytes_are_refused_or_whole(void **state) {
+    (void)state;
+    damage_texts(&plans);
+}
+
+static void damaged_networks_are_refused_or_make_sense(void **state) {
+    (void)state;
+    damage_json(&networks);
+    damage_texts(&networks);
+}
+
 int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_json_is_refused_or_whole),
         cmocka_unit_test(damaged_bytes_are_refused_or_whole),
+        cmocka_unit_test(damaged_networks_are_refused_or_make_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,57 +8,16 @@
 #include <cmocka.h>
 
 #include "bad_documents.h"
-#include "support.h"
-#include "traces/traces.h"
-
-static struct gw_error error;
-
-/* The document with double quotes for single ones, in one of two buffers used in turn. */
-static char *quoted(const char *text) {
-    static char buffers[2][4096];
-    static size_t turn;
-    char *out = buffers[turn++ % 2];
-    assert_true(strlen(text) < sizeof buffers[0]);
-    for (size_t i = 0; i <= strlen(text); i++) {
-        out[i] = text[i];
-        if (text[i] == '\'') {
-            out[i] = '"';
-        }
-    }
-    return out;
-}
+#include "traces_support.h"
 
 static void parse_model(const char *text, struct gw_model *out) {
     const char *document = quoted(text);
     assert_int_equal(gw_model_parse(document, strlen(document), "f", out, &error), GW_OK);
 }
 
-static void parse_cluster(const char *text, struct gw_cluster *out) {
-    const char *document = quoted(text);
-    assert_int_equal(gw_cluster_parse(document, strlen(document), "f", out, &error), GW_OK);
-}
-
 static void parse_plan(const char *text, struct gw_plan *out) {
     const char *document = quoted(text);
     assert_int_equal(gw_plan_parse(document, strlen(document), "f", out, &error), GW_OK);
-}
-
-/* The file holds the same JSON as the text, in whatever order and spacing. */
-static void assert_same_document(const char *path, const char *text) {
-    cJSON *written = NULL;
-    cJSON *expected = NULL;
-    const char *document = quoted(text);
-    assert_int_equal(gw_json_read(path, &written, &error), GW_OK);
-    assert_int_equal(gw_json_parse(document, strlen(document), "f", &expected, &error), GW_OK);
-    char *printed = NULL;
-    assert_int_equal(gw_json_print(written, &printed, &error), GW_OK);
-    if (!cJSON_Compare(written, expected, 1)) {
-        print_error("%s", printed);
-        fail();
-    }
-    free(printed);
-    cJSON_Delete(written);
-    cJSON_Delete(expected);
 }
 
 static void assert_same_curve(const struct gw_curve *a, const struct gw_curve *b) {

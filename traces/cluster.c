@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "traces/curve_json.h"
+#include "traces/network_json.h"
 
 static const char *const schema = "gradweave/cluster@1";
 
@@ -86,7 +87,8 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     cluster->workers = (size_t)workers;
     cluster->workers_per_node = (size_t)per_node;
     GW_TRY(read_collectives(&root, cluster, error));
-    return read_compressors(&root, cluster, error);
+    GW_TRY(read_compressors(&root, cluster, error));
+    return gw_network_read(&root, cluster, error);
 }
 
 enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,
@@ -178,6 +180,7 @@ void gw_cluster_free(struct gw_cluster *cluster) {
     }
     free(cluster->collectives);
     free(cluster->compressors);
+    gw_network_free(cluster->network);
     free(cluster->name);
     free(cluster->path);
     cJSON_Delete(cluster->kept);
@@ -226,7 +229,7 @@ static enum gw_status put_document(const struct gw_cluster *cluster, cJSON *docu
         GW_TRY(gw_json_put(compressors, cost->name, entry, error));
         GW_TRY(gw_curve_put(&cost->curve, GW_COMPRESSOR_CURVE, entry, error));
     }
-    return GW_OK;
+    return gw_network_put(cluster, document, error);
 }
 
 enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,

@@ -42,8 +42,8 @@ enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *pa
                                 struct gw_error *error);
 
 /*
- * For those who measure. The curve and `details` (an object of further keys, or NULL) become the
- * cluster's, also on failure.
+ * For those who measure. The curve and `details` (an object of further keys, or NULL), or what the
+ * network has kept, become the cluster's, also on failure.
  */
 enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_t workers,
                                  size_t workers_per_node, struct gw_error *error);
@@ -53,6 +53,8 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
 enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char *name,
                                          struct gw_curve curve, cJSON *details,
                                          struct gw_error *error);
+enum gw_status gw_cluster_set_network(struct gw_cluster *cluster, struct gw_network network,
+                                      struct gw_error *error);
 
 /* Room for how a curve was derived. */
 enum { GW_DERIVATION_SIZE = 128 };
