@@ -7,8 +7,6 @@
 #include "calibrate/subjects.h"
 #include "kernels/kernels.h"
 
-enum { HOST_SIZE = 64 };
-
 static void cpu_model(char *out, size_t size) {
     snprintf(out, size, "unknown");
     char *text = NULL;
@@ -26,17 +24,15 @@ static void cpu_model(char *out, size_t size) {
 
 static enum gw_status put_hosts(struct gw_communicator *communicator, struct gw_cluster *cluster,
                                 cJSON *source, struct gw_error *error) {
-    char host[HOST_SIZE] = "";
-    (void)gethostname(host, sizeof host - 1);
     size_t size = (size_t)communicator->size;
-    char(*hosts)[HOST_SIZE] = calloc(size, sizeof *hosts);
+    char(*hosts)[GW_HOST_SIZE] = calloc(size, sizeof *hosts);
     cJSON *list = cJSON_CreateArray();
     enum gw_status status = gw_json_put(source, "hosts", list, error);
     if (hosts == NULL && status == GW_OK) {
         status = gw_fail_memory(error, "listing hosts");
     }
     if (status == GW_OK) {
-        status = communicator->transport->allgather(communicator, host, sizeof host, hosts, error);
+        status = gw_gather_hosts(communicator, hosts, error);
     }
     for (size_t rank = 0; rank < size && status == GW_OK; rank++) {
         size_t sharing = 0;

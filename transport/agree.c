@@ -1,6 +1,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "transport/transport.h"
 
@@ -42,4 +43,11 @@ enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status sta
     }
     free(all);
     return agreed;
+}
+
+enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*hosts)[GW_HOST_SIZE],
+                               struct gw_error *error) {
+    char mine[GW_HOST_SIZE] = "";
+    (void)gethostname(mine, sizeof mine - 1);
+    return communicator->transport->allgather(communicator, mine, sizeof mine, hosts, error);
 }

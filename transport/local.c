@@ -1,9 +1,12 @@
-/* Ranks as threads of one process: they read each other's send buffers between two barriers. */
+/*
+ * Ranks as threads of one process: in collectives they read each other's send buffers between two
+ * barriers.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/transport.h"
+#include "transport/mailboxes.h"
 
 struct shared {
     int size, open;
@@ -12,6 +15,7 @@ struct shared {
     int arrived;
     unsigned generation;
     const void **sends; /* per rank */
+    struct gw_mailboxes *mailboxes;
 };
 
 static void meet(struct shared *shared) {
@@ -64,6 +68,28 @@ static enum gw_status local_barrier(struct gw_communicator *communicator, struct
     return GW_OK;
 }
 
+static enum gw_status local_start_send(struct gw_communicator *communicator, int to,
+                                       const void *data, size_t bytes, struct gw_request *out,
+                                       struct gw_error *error) {
+    struct shared *shared = communicator->state;
+    return gw_mailboxes_start_send(shared->mailboxes, communicator->rank, to, data, bytes, out,
+                                   error);
+}
+
+static enum gw_status local_start_receive(struct gw_communicator *communicator, int from,
+                                          void *data, size_t bytes, struct gw_request *out,
+                                          struct gw_error *error) {
+    struct shared *shared = communicator->state;
+    return gw_mailboxes_start_receive(shared->mailboxes, communicator->rank, from, data, bytes, out,
+                                      error);
+}
+
+static enum gw_status local_wait(struct gw_communicator *communicator, struct gw_request *requests,
+                                 size_t count, struct gw_error *error) {
+    struct shared *shared = communicator->state;
+    return gw_mailboxes_wait(shared->mailboxes, communicator->rank, requests, count, error);
+}
+
 static void local_abort(struct gw_communicator *communicator, int status) {
     (void)communicator;
     _Exit(status);
@@ -77,6 +103,7 @@ static void local_close(struct gw_communicator *communicator) {
     if (last) {
         pthread_cond_destroy(&shared->all_arrived);
         pthread_mutex_destroy(&shared->mutex);
+        gw_mailboxes_close(shared->mailboxes);
         free(shared->sends);
         free(shared);
     }
@@ -87,6 +114,9 @@ static const struct gw_transport local_transport = {
     .allgather = local_allgather,
     .allreduce = local_allreduce,
     .barrier = local_barrier,
+    .start_send = local_start_send,
+    .start_receive = local_start_receive,
+    .wait = local_wait,
     .abort = local_abort,
     .close = local_close,
 };
@@ -95,12 +125,16 @@ enum gw_status gw_communicators_open_local(int size, struct gw_communicator *out
                                            struct gw_error *error) {
     struct shared *shared = calloc(1, sizeof *shared);
     const void **sends = calloc((size_t)size, sizeof *sends);
-    if (shared == NULL || sends == NULL) {
+    struct gw_mailboxes *mailboxes = NULL;
+    enum gw_status status = shared == NULL || sends == NULL
+                                ? gw_fail_memory(error, "opening communicators")
+                                : gw_mailboxes_open(&mailboxes, size, error);
+    if (status != GW_OK) {
         free(shared);
         free(sends);
-        return gw_fail_memory(error, "opening communicators");
+        return status;
     }
-    *shared = (struct shared){.size = size, .open = size, .sends = sends};
+    *shared = (struct shared){.size = size, .open = size, .sends = sends, .mailboxes = mailboxes};
     pthread_mutex_init(&shared->mutex, NULL);
     pthread_cond_init(&shared->all_arrived, NULL);
     for (int rank = 0; rank < size; rank++) {

@@ -1,6 +1,7 @@
 #include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "transport/transport.h"
 
@@ -60,6 +61,65 @@ static enum gw_status mpi_barrier(struct gw_communicator *communicator, struct g
     return check(MPI_Barrier(comm(communicator)), "MPI_Barrier", error);
 }
 
+/* ---- messages ------------------------------------------------------------------------------ */
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request fits its handle");
+
+static struct gw_request request_of(MPI_Request started, size_t bytes, bool receives) {
+    struct gw_request request = {.bytes = bytes, .receives = receives};
+    memcpy(&request.handle, &started, sizeof started);
+    return request;
+}
+
+static enum gw_status mpi_start_send(struct gw_communicator *communicator, int to, const void *data,
+                                     size_t bytes, struct gw_request *out, struct gw_error *error) {
+    MPI_Request started;
+    GW_TRY(check_count(bytes, "MPI_Isend", error));
+    GW_TRY(check(MPI_Isend(data, (int)bytes, MPI_BYTE, to, 0, comm(communicator), &started),
+                 "MPI_Isend", error));
+    *out = request_of(started, bytes, false);
+    return GW_OK;
+}
+
+static enum gw_status mpi_start_receive(struct gw_communicator *communicator, int from, void *data,
+                                        size_t bytes, struct gw_request *out,
+                                        struct gw_error *error) {
+    MPI_Request started;
+    int source = from == GW_ANY_RANK ? MPI_ANY_SOURCE : from;
+    GW_TRY(check_count(bytes, "MPI_Irecv", error));
+    GW_TRY(check(MPI_Irecv(data, (int)bytes, MPI_BYTE, source, 0, comm(communicator), &started),
+                 "MPI_Irecv", error));
+    *out = request_of(started, bytes, true);
+    return GW_OK;
+}
+
+/* A longer message than the receive has room for is MPI's own error. */
+static enum gw_status check_length(const struct gw_request *request, const MPI_Status *status,
+                                   struct gw_error *error) {
+    int count = 0;
+    MPI_Get_count(status, MPI_BYTE, &count);
+    if (request->receives && (size_t)count != request->bytes) {
+        return gw_fail(error, GW_FAILED, "a message from rank %d: expected %zu bytes, got %d",
+                       status->MPI_SOURCE, request->bytes, count);
+    }
+    return GW_OK;
+}
+
+static enum gw_status mpi_wait(struct gw_communicator *communicator, struct gw_request *requests,
+                               size_t count, struct gw_error *error) {
+    (void)communicator;
+    for (size_t i = 0; i < count; i++) {
+        MPI_Request started;
+        MPI_Status status;
+        memcpy(&started, &requests[i].handle, sizeof started);
+        GW_TRY(check(MPI_Wait(&started, &status), "MPI_Wait", error));
+        GW_TRY(check_length(&requests[i], &status, error));
+    }
+    return GW_OK;
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
 static void mpi_abort(struct gw_communicator *communicator, int status) {
     MPI_Abort(comm(communicator), gw_mpi_exit_status(status));
 }
@@ -76,6 +136,9 @@ static const struct gw_transport mpi_transport = {
     .allgather = mpi_allgather,
     .allreduce = mpi_allreduce,
     .barrier = mpi_barrier,
+    .start_send = mpi_start_send,
+    .start_receive = mpi_start_receive,
+    .wait = mpi_wait,
     .abort = mpi_abort,
     .close = mpi_close,
 };

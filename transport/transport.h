@@ -1,7 +1,7 @@
 /*
- * The communicator: collectives among the workers of a job. One interface, several transports: MPI
- * between processes, `local` between threads of one process. calibrate times exactly these
- * functions, and exec calls them.
+ * The communicator: collectives among the workers of a job, and messages between two of them. One
+ * interface, several transports: MPI between processes, `local` between threads of one process.
+ * calibrate times exactly these functions, and exec calls them.
  */
 #ifndef GW_TRANSPORT_TRANSPORT_H
 #define GW_TRANSPORT_TRANSPORT_H
@@ -9,6 +9,16 @@
 #include "core/core.h"
 
 struct gw_communicator;
+
+/* In place of a sender: whoever's message comes first. */
+enum { GW_ANY_RANK = -1 };
+
+/* A message that was started and not yet waited for; what it holds is the transport's. */
+struct gw_request {
+    uintptr_t handle;
+    size_t bytes;
+    bool receives;
+};
 
 struct gw_transport {
     const char *name;
@@ -26,6 +36,20 @@ struct gw_transport {
                                 float *receive, size_t count, struct gw_error *error);
     enum gw_status (*barrier)(struct gw_communicator *communicator, struct gw_error *error);
 
+    /*
+     * Messages between two ranks, which only those two call for: one rank's messages to another
+     * arrive in the order in which they were started. Both return at once; the data must stay
+     * where it is, unchanged or unread, until wait() has returned. A receive of another length
+     * than the message's fails.
+     */
+    enum gw_status (*start_send)(struct gw_communicator *communicator, int to, const void *data,
+                                 size_t bytes, struct gw_request *out, struct gw_error *error);
+    enum gw_status (*start_receive)(struct gw_communicator *communicator, int from, void *data,
+                                    size_t bytes, struct gw_request *out, struct gw_error *error);
+    /* A send may be over before it is received; with large messages, do not count on that. */
+    enum gw_status (*wait)(struct gw_communicator *communicator, struct gw_request *requests,
+                           size_t count, struct gw_error *error);
+
     /* Ends the whole job at once, with this exit status: for a rank that cannot go on. */
     void (*abort)(struct gw_communicator *communicator, int status);
     void (*close)(struct gw_communicator *communicator);
@@ -36,6 +60,20 @@ struct gw_communicator {
     int rank, size;
     void *state;
 };
+
+/* One message, started and waited for. */
+enum gw_status gw_send(struct gw_communicator *communicator, int to, const void *data, size_t bytes,
+                       struct gw_error *error);
+enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *data, size_t bytes,
+                          struct gw_error *error);
+
+/* Room for a host's name; longer ones are cut. */
+enum { GW_HOST_SIZE = 64 };
+
+/* The name of the host that each rank is on, [size], on every rank: ranks with one name share a
+ * node. */
+enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*hosts)[GW_HOST_SIZE],
+                               struct gw_error *error);
 
 /* The maximum over ranks of each value, in place, on every rank: for agreeing on measurements. */
 enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
