@@ -10,6 +10,7 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .max_elements = 1 << 24,
                                    .density = 0.001,
                                    .compressors = gw_compressors,
+                                   .network = true,
                                    .precision = 0.02,
                                    .max_s_per_point = 0.5};
 }
@@ -32,10 +33,16 @@ static enum gw_status measure_all(struct gw_communicator *communicator,
                                   struct gw_cluster *cluster, struct gw_error *error) {
     bool speaks = communicator->rank == 0;
     struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
-    struct gw_report report = {.tell = draw, .context = &bar, .scale = 0.5};
+    struct gw_report report = {.tell = draw, .context = &bar, .scale = 0.45};
     enum gw_status status =
         gw_calibrate_collectives(communicator, calibration, &report, cluster, error);
+    report.offset = 0.45;
+    report.scale = 0.05;
+    if (status == GW_OK && calibration->network && communicator->size > 1) {
+        status = gw_calibrate_network(communicator, calibration, &report, cluster, error);
+    }
     report.offset = 0.5;
+    report.scale = 0.5;
     if (status == GW_OK) {
         status = gw_calibrate_compressors(communicator, calibration, &report, cluster, error);
     }

@@ -19,6 +19,7 @@ struct gw_calibration {
     size_t max_elements;                            /* compressors: 2^10, 2^11, ... up to this */
     double density;                                 /* of compression */
     const struct gw_compressor *const *compressors; /* ended by NULL */
+    bool network;                                   /* whether to measure LogGP parameters */
     double precision;       /* repeat until the median is known to this, relative ... */
     double max_s_per_point; /* ... or this much time has been measured, in seconds */
 };

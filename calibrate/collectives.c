@@ -19,31 +19,23 @@ struct exchange {
     size_t bytes, position, receive_position;
 };
 
-/* The next part of `length` bytes of a buffer that is used round and round. */
-static size_t advance(size_t *position, size_t length, size_t capacity) {
-    if (*position + length > capacity) {
-        *position = 0;
-    }
-    size_t part = *position;
-    *position += length;
-    return part;
-}
-
 static enum gw_status run_allgather(void *context, struct gw_error *error) {
     struct exchange *exchange = context;
     size_t gathered = exchange->bytes * (size_t)exchange->communicator->size;
-    const char *send = exchange->pool + advance(&exchange->position, exchange->bytes, pool_bytes);
-    char *receive =
-        exchange->receive + advance(&exchange->receive_position, gathered, exchange->receive_bytes);
+    const char *send =
+        exchange->pool + gw_next_part(&exchange->position, exchange->bytes, pool_bytes);
+    char *receive = exchange->receive +
+                    gw_next_part(&exchange->receive_position, gathered, exchange->receive_bytes);
     return exchange->communicator->transport->allgather(exchange->communicator, send,
                                                         exchange->bytes, receive, error);
 }
 
 static enum gw_status run_allreduce(void *context, struct gw_error *error) {
     struct exchange *exchange = context;
-    const char *send = exchange->pool + advance(&exchange->position, exchange->bytes, pool_bytes);
-    char *receive = exchange->receive +
-                    advance(&exchange->receive_position, exchange->bytes, exchange->receive_bytes);
+    const char *send =
+        exchange->pool + gw_next_part(&exchange->position, exchange->bytes, pool_bytes);
+    char *receive = exchange->receive + gw_next_part(&exchange->receive_position, exchange->bytes,
+                                                     exchange->receive_bytes);
     return exchange->communicator->transport->allreduce(
         exchange->communicator, (const float *)(const void *)send, (float *)(void *)receive,
         exchange->bytes / sizeof(float), error);

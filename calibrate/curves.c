@@ -5,22 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum gw_status gw_put_measurement(const struct gw_measurement *measurement, const char *size_key,
+                                  cJSON *raw, cJSON **entry, struct gw_error *error) {
+    const struct gw_summary *summary = &measurement->summary;
+    *entry = cJSON_CreateObject();
+    GW_TRY(gw_json_append(raw, *entry, error));
+    GW_TRY(gw_json_put_number(*entry, size_key, measurement->size, error));
+    GW_TRY(gw_json_put_number(*entry, "median_s", summary->median, error));
+    GW_TRY(gw_json_put_number(*entry, "median_low_s", summary->median_low, error));
+    GW_TRY(gw_json_put_number(*entry, "median_high_s", summary->median_high, error));
+    GW_TRY(gw_json_put_number(*entry, "p5_s", summary->p5, error));
+    GW_TRY(gw_json_put_number(*entry, "p95_s", summary->p95, error));
+    GW_TRY(gw_json_put_number(*entry, "repeats", (double)summary->count, error));
+    return gw_json_put(*entry, "precise", cJSON_CreateBool(measurement->precise), error);
+}
+
 static enum gw_status put_raw(const struct gw_measurement *measurements, size_t count,
                               const char *size_key, cJSON *details, struct gw_error *error) {
     cJSON *raw = cJSON_CreateArray();
     GW_TRY(gw_json_put(details, "raw", raw, error));
     for (size_t i = 0; i < count; i++) {
-        const struct gw_summary *summary = &measurements[i].summary;
-        cJSON *entry = cJSON_CreateObject();
-        GW_TRY(gw_json_append(raw, entry, error));
-        GW_TRY(gw_json_put_number(entry, size_key, measurements[i].size, error));
-        GW_TRY(gw_json_put_number(entry, "median_s", summary->median, error));
-        GW_TRY(gw_json_put_number(entry, "median_low_s", summary->median_low, error));
-        GW_TRY(gw_json_put_number(entry, "median_high_s", summary->median_high, error));
-        GW_TRY(gw_json_put_number(entry, "p5_s", summary->p5, error));
-        GW_TRY(gw_json_put_number(entry, "p95_s", summary->p95, error));
-        GW_TRY(gw_json_put_number(entry, "repeats", (double)summary->count, error));
-        GW_TRY(gw_json_put(entry, "precise", cJSON_CreateBool(measurements[i].precise), error));
+        cJSON *entry = NULL;
+        GW_TRY(gw_put_measurement(&measurements[i], size_key, raw, &entry, error));
     }
     return GW_OK;
 }

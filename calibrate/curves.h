@@ -16,6 +16,10 @@ enum gw_status gw_choose_curve(const struct gw_subject *subject,
                                const struct gw_measurement *measurements, size_t count,
                                struct gw_curve *curve, cJSON **details, struct gw_error *error);
 
+/* Appends a measurement to the "raw" of what it is of. `entry` stays the array's. */
+enum gw_status gw_put_measurement(const struct gw_measurement *measurement, const char *size_key,
+                                  cJSON *raw, cJSON **entry, struct gw_error *error);
+
 /* Told before each point how much of a subject is done. */
 struct gw_report {
     void (*tell)(void *context, double share, const char *what);

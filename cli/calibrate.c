@@ -13,13 +13,22 @@ struct options {
     const char *out;
 };
 
-enum { KEY_NAME = 2000, KEY_DENSITY, KEY_PRECISION, KEY_MAX_TIME, KEY_MAX_BYTES, KEY_MAX_ELEMENTS };
+enum {
+    KEY_NAME = 2000,
+    KEY_DENSITY,
+    KEY_PRECISION,
+    KEY_MAX_TIME,
+    KEY_MAX_BYTES,
+    KEY_MAX_ELEMENTS,
+    KEY_NO_NETWORK
+};
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "CLUSTER.json", 0, "Where to write the cluster (required)", 0},
     {"name", KEY_NAME, "NAME", 0, "The cluster's name (default: that of the file)", 0},
     {"density", KEY_DENSITY, "R", 0, "Share of elements that compressors keep (default 0.001)", 0},
     {"compressor", 'c', "A[,B..]|all", 0, "The compressors to measure (default all)", 0},
+    {"no-network", KEY_NO_NETWORK, 0, 0, "Leave out messages between two ranks", 0},
     {"precision", KEY_PRECISION, "R", 0,
      "Repeat until a median is known to this share of it (default 0.02)", 0},
     {"max-time", KEY_MAX_TIME, "SECONDS", 0,
@@ -69,6 +78,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'c':
         choose_compressors(options, argument, state);
         return 0;
+    case KEY_NO_NETWORK:
+        asked->network = false;
+        return 0;
     case KEY_PRECISION:
         asked->precision = gw_parse_positive(argument, "--precision", 1, state);
         return 0;
@@ -100,8 +112,8 @@ static const struct argp argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "--out CLUSTER.json [--nodes N]",
-    .doc = "Measures what collectives and compressors cost on this cluster, through the same "
-           "functions that validate runs, and writes their cost curves.",
+    .doc = "Measures what collectives, messages and compressors cost on this cluster, through the "
+           "same functions that validate runs, and writes their cost curves and LogGP parameters.",
     .children = children,
 };
 
@@ -123,20 +135,57 @@ static struct precision judge(const cJSON *kept) {
     return precision;
 }
 
+static void count(struct precision precision, struct precision *total) {
+    total->points += precision.points;
+    total->imprecise += precision.imprecise;
+}
+
 static void print_row(struct gw_table *table, const char *name, const struct gw_curve *curve,
                       double largest, const cJSON *kept, struct precision *total) {
     char text[GW_UNITS_SIZE];
     const cJSON *fit = cJSON_GetObjectItemCaseSensitive(kept, "fit");
     const cJSON *chosen = cJSON_GetObjectItemCaseSensitive(fit, "chosen");
     struct precision precision = judge(kept);
-    total->points += precision.points;
-    total->imprecise += precision.imprecise;
+    count(precision, total);
     gw_table_cell(table, "%s", name);
     gw_table_cell(table, "%s", cJSON_IsString(chosen) ? chosen->valuestring : "");
     gw_table_cell(table, "%s", gw_format_seconds(gw_curve_startup(curve), text));
     gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, 1024), text));
     gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, largest), text));
     gw_table_cell(table, "%zu of %zu", precision.points - precision.imprecise, precision.points);
+}
+
+static void print_link(struct gw_table *table, const char *name, const struct gw_loggp *loggp,
+                       const cJSON *network, struct precision *total) {
+    char text[GW_UNITS_SIZE];
+    const cJSON *kept = cJSON_GetObjectItemCaseSensitive(network, name);
+    if (kept == NULL) {
+        return;
+    }
+    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(kept, "fit");
+    const cJSON *off = cJSON_GetObjectItemCaseSensitive(fit, "median_relative_error");
+    double per_s = 1 / loggp->gap_s_per_byte;
+    struct precision precision = judge(kept);
+    count(precision, total);
+    gw_table_cell(table, "%s nodes", name);
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->latency_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->overhead_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->gap_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->overhead_s_per_byte * (1 << 20), text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->gap_s_per_byte * (1 << 20), text));
+    gw_table_cell(table, isfinite(per_s) ? "%.3g GB/s" : "-", per_s / 1e9);
+    gw_table_cell(table, "%.1f%%", 100 * (cJSON_IsNumber(off) ? off->valuedouble : 0));
+    gw_table_cell(table, "%zu of %zu", precision.points - precision.imprecise, precision.points);
+}
+
+static void print_network(const struct gw_network *network, struct precision *total) {
+    static const char *const headings[] = {"messages",  "L",   "o",     "g",      "O per MiB",
+                                           "G per MiB", "1/G", "error", "precise"};
+    struct gw_table *table = gw_table_open(headings, "lrrrrrrrr");
+    printf("\n");
+    print_link(table, "within", &network->within, network->kept, total);
+    print_link(table, "between", &network->between, network->kept, total);
+    gw_table_print_and_close(table);
 }
 
 static void print_text(const struct gw_cluster *cluster, const struct options *options) {
@@ -158,6 +207,9 @@ static void print_text(const struct gw_cluster *cluster, const struct options *o
                   &total);
     }
     gw_table_print_and_close(table);
+    if (cluster->network != NULL) {
+        print_network(cluster->network, &total);
+    }
     char bytes[GW_UNITS_SIZE];
     char elements[GW_UNITS_SIZE];
     printf("\ncollectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to %s\n",
@@ -265,5 +317,5 @@ static int run(int argc, char **argv) {
 
 const struct gw_verb gw_verb_calibrate = {
     .name = "calibrate",
-    .title = "what collectives and compressors cost on this cluster",
+    .title = "what collectives, messages and compressors cost on this cluster",
     .run = run};
