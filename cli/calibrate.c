@@ -179,8 +179,9 @@ static void print_link(struct gw_table *table, const char *name, const struct gw
 }
 
 static void print_network(const struct gw_network *network, struct precision *total) {
-    static const char *const headings[] = {"messages",  "L",   "o",     "g",      "O per MiB",
-                                           "G per MiB", "1/G", "error", "precise"};
+    static const char *const headings[] = {"messages",         "latency",     "overhead",  "gap",
+                                           "overhead per MiB", "gap per MiB", "bandwidth", "error",
+                                           "precise"};
     struct gw_table *table = gw_table_open(headings, "lrrrrrrrr");
     printf("\n");
     print_link(table, "within", &network->within, network->kept, total);
@@ -218,7 +219,8 @@ static void print_text(const struct gw_cluster *cluster, const struct options *o
     if (total.imprecise > 0) {
         char note[160];
         snprintf(note, sizeof note,
-                 "%zu of %zu medians not known to %g%% after %g s of repeats; is the machine busy?",
+                 "%zu of %zu medians not known to %g%% in at most %g s of repeats; is the machine "
+                 "busy?",
                  total.imprecise, total.points, 100 * calibration->precision,
                  calibration->max_s_per_point);
         gw_print_notes((const char *const[]){note}, 1);

@@ -190,6 +190,9 @@ static void calibration_writes_a_complete_cluster(void **state) {
         assert_string_equal(cluster.compressors[i].name, gw_compressors[i]->name);
         check_curve(&cluster.compressors[i].curve, cluster.compressors[i].kept, 5);
     }
+    assert_non_null(cluster.network);
+    assert_memory_equal(cluster.network, ranks[1].cluster.network,
+                        offsetof(struct gw_network, kept));
     const cJSON *source = cJSON_GetObjectItem(cluster.kept, "source");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(source, "kind")), "measured");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(source, "command")), "by hand");

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "program_inputs.h"
 #include "support.h"
@@ -46,6 +47,38 @@ static void check_measured(const cJSON *curve, const char *size) {
     assert_true(strlen(text_at(curve, "fit.chosen")) > 0);
 }
 
+/* What half of a ping-pong should take, as the man page says. */
+static double predict(const cJSON *link, double bytes) {
+    double gap_s = number_at(link, "gap_s");
+    double bytes_s = bytes * number_at(link, "gap_s_per_byte");
+    return 2 * number_at(link, "overhead_s") + bytes * number_at(link, "overhead_s_per_byte") +
+           (gap_s > bytes_s ? gap_s : bytes_s) + number_at(link, "latency_s");
+}
+
+/* Ping-pongs are predicted within the stated error, half of them within the median one. */
+static void check_network(const cJSON *network) {
+    const cJSON *link = item_at(network, "within");
+    double median = number_at(link, "fit.median_relative_error");
+    double largest = number_at(link, "fit.max_relative_error");
+    size_t count = 0;
+    size_t good = 0;
+    const cJSON *raw = NULL;
+    assert_null(cJSON_GetObjectItem(network, "between"));
+    assert_true(number_at(network, "oversubscription") == 1);
+    cJSON_ArrayForEach(raw, item_at(link, "raw")) {
+        double median_s = number_at(raw, "median_s");
+        assert_true(median_s > 0);
+        if (strcmp(text_at(raw, "what"), "ping-pong") == 0) {
+            double off = fabs(predict(link, number_at(raw, "bytes")) - median_s) / median_s;
+            assert_true(off <= largest * (1 + 1e-9));
+            good += off <= median * (1 + 1e-9);
+            count++;
+        }
+    }
+    assert_true(count >= 8 && 2 * good >= count);
+    assert_true(predict(link, 1) > 0 && number_at(link, "gap_s_per_byte") > 0);
+}
+
 static void check_calibrated(const cJSON *cluster) {
     assert_string_equal(text_at(cluster, "schema"), "gradweave/cluster@1");
     assert_string_equal(text_at(cluster, "name"), "mine");
@@ -66,6 +99,19 @@ static void check_calibrated(const cJSON *cluster) {
     (void)item_at(cluster, "collectives.allgather");
     (void)item_at(cluster, "collectives.allreduce");
     (void)item_at(cluster, "compressors.topk");
+    check_network(item_at(cluster, "network"));
+}
+
+/* The cluster as data that ships would be listed. */
+static void check_listed(const char *folder) {
+    assert_int_equal(mkdir(path_in(folder, "clusters"), 0700), 0);
+    assert_int_equal(rename(path_in(folder, "mine.json"), path_in(folder, "clusters/mine.json")),
+                     0);
+    struct answer list = ask(folder, "/usr/bin/env GRADWEAVE_DATA=. gradweave list clusters");
+    assert_non_null(strstr(list.out, "2 workers, 2 per node, measured, with a network"));
+    assert_int_equal(rename(path_in(folder, "clusters/mine.json"), path_in(folder, "mine.json")),
+                     0);
+    forget(&list);
 }
 
 static void calibrates_what_plan_and_simulate_read(void **state) {
@@ -81,9 +127,19 @@ static void calibrates_what_plan_and_simulate_read(void **state) {
                               "gradweave/plans@1"));
     cJSON_Delete(ask_document(*state, "gradweave compare tiny.json --cluster mine.json --json",
                               "gradweave/comparison@1"));
+    check_listed(*state);
     cJSON_Delete(cluster);
     cJSON_Delete(written);
     free(text);
+}
+
+static void leaves_the_network_out(void **state) {
+    need_mpi();
+    cJSON *cluster = ask_document(
+        *state, "gradweave calibrate --nodes 2 --no-network --out bare.json --json " QUICK,
+        "gradweave/cluster@1");
+    assert_null(cJSON_GetObjectItem(cluster, "network"));
+    cJSON_Delete(cluster);
 }
 
 /* Whether the process is there and is no zombie: those have no command line. */
@@ -321,6 +377,7 @@ static int prepare(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibrates_what_plan_and_simulate_read),
+        cmocka_unit_test(leaves_the_network_out),
         cmocka_unit_test(leaves_files_alone_when_interrupted),
         cmocka_unit_test(validates_all_algorithms),
         cmocka_unit_test(says_no_beyond_the_tolerance),
