@@ -5,6 +5,7 @@
 #include <argp.h>
 
 #include "algorithms/algorithms.h"
+#include "collectives/collectives.h"
 #include "core/core.h"
 #include "kernels/kernels.h"
 #include "planner/planner.h"
@@ -28,6 +29,7 @@ extern const struct gw_verb gw_verb_validate;
 extern const struct gw_verb gw_verb_list;
 extern const struct gw_verb gw_verb_plot;
 extern const struct gw_verb gw_verb_bench;
+extern const struct gw_verb gw_verb_export;
 
 /* Prints the message on stderr and returns the exit status that it stands for. */
 int gw_cli_fail(const struct gw_error *error);
@@ -73,6 +75,24 @@ struct gw_uneven_options {
 };
 extern const struct argp gw_uneven_argp; /* its input: struct gw_uneven_options */
 
+/* By which algorithms messages carry out collectives. */
+enum { GW_MOST_CHOICES = 16 };
+struct gw_choices {
+    size_t count;
+    struct gw_collective_choice each[GW_MOST_CHOICES];
+};
+extern const struct argp gw_choices_argp; /* its input: struct gw_choices */
+
+/* At which level exchanges are simulated, and the network that messages see. */
+struct gw_network_options {
+    enum gw_network_level level;
+    struct gw_choices choices;
+    const char *loggp;                         /* NULL: the cluster's */
+    size_t workers_per_node, nodes_per_switch; /* 0: the cluster's */
+    double oversubscription;                   /* 0: the cluster's */
+};
+extern const struct argp gw_network_argp; /* its input: struct gw_network_options */
+
 /* The value of an option, or the end of the program with a message that says what is expected. */
 double gw_parse_positive(const char *text, const char *option, double maximum,
                          struct argp_state *state);
@@ -114,6 +134,13 @@ enum gw_status gw_uneven_open(const struct gw_uneven_options *options,
                               const struct gw_question *question, struct gw_simulation *out,
                               struct gw_error *error);
 void gw_uneven_close(struct gw_simulation *simulation);
+
+/* Fails if there is no such collective, or no such algorithm for it. */
+enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error);
+
+/* Changes the question's cluster as the options say; refuses what there is not. */
+enum gw_status gw_network_apply(const struct gw_network_options *options,
+                                struct gw_question *question, struct gw_error *error);
 
 /* What plans for a question are made with. Its planning points into it: it stays where it is. */
 struct gw_costs {

@@ -2,16 +2,18 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/simulate_goal.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
     struct gw_uneven_options uneven;
-    const char *algorithm, *plan, *trace;
+    struct gw_network_options network;
+    const char *algorithm, *plan, *trace, *goal;
     size_t iterations;
 };
 
-enum { KEY_PLAN = 2000, KEY_TRACE };
+enum { KEY_PLAN = 2000, KEY_TRACE, KEY_GOAL };
 
 static const struct argp_option option_table[] = {
     {"algo", 'a', "ALGORITHM", 0, "The pipeline to predict (see gradweave list algorithms)", 0},
@@ -19,6 +21,8 @@ static const struct argp_option option_table[] = {
      "Groups from a plan file instead of the algorithm's own policy", 0},
     {"iterations", 'n', "N", 0, "Number of iterations (default 1)", 0},
     {"trace", KEY_TRACE, "FILE", 0, "Write the timeline for ui.perfetto.dev", 0},
+    {"goal", KEY_GOAL, "FILE", 0,
+     "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with --loggp", 0},
     {0},
 };
 
@@ -28,7 +32,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->question;
         state->child_inputs[1] = &options->uneven;
-        state->child_inputs[2] = &options->output;
+        state->child_inputs[2] = &options->network;
+        state->child_inputs[3] = &options->output;
         return 0;
     case 'a':
         options->algorithm = argument;
@@ -42,8 +47,17 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case KEY_TRACE:
         options->trace = argument;
         return 0;
+    case KEY_GOAL:
+        options->goal = argument;
+        options->question.partial = true;
+        return 0;
     case ARGP_KEY_END:
-        if (options->algorithm == NULL) {
+        if (options->goal != NULL &&
+            (options->question.model != NULL || options->question.cluster != NULL ||
+             options->algorithm != NULL)) {
+            argp_error(state, "expected either --goal or MODEL, --cluster and --algo");
+        }
+        if (options->goal == NULL && options->algorithm == NULL) {
             argp_error(state, "expected --algo ALGORITHM (gradweave list algorithms)");
         }
         return 0;
@@ -54,13 +68,14 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 
 static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
                                              {&gw_uneven_argp, 0, NULL, 0},
+                                             {&gw_network_argp, 0, NULL, 0},
                                              {&gw_output_argp, 0, NULL, 0},
                                              {0}};
 
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,
-    .args_doc = "MODEL --cluster CLUSTER --algo ALGORITHM",
+    .args_doc = "MODEL --cluster CLUSTER --algo ALGORITHM\n--goal FILE",
     .doc =
         "Predicts an iteration of a pipeline, operation by operation: how long it takes, and where "
         "the time goes.",
@@ -122,6 +137,9 @@ static enum gw_status predict(const struct options *options, const struct gw_que
     struct gw_simulation simulation;
     GW_TRY(gw_uneven_open(&options->uneven, question, &simulation, error));
     simulation.every_worker = options->trace != NULL;
+    simulation.level = options->network.level;
+    simulation.choice_count = options->network.choices.count;
+    simulation.choices = options->network.choices.each;
     enum gw_status status =
         gw_pipeline_predict(question, pipeline, &simulation, options->iterations,
                             options->trace == NULL ? NULL : &trace, result, error);
@@ -181,6 +199,7 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
     GW_TRY(gw_question_open(&options->question, &question, error));
     enum gw_status status =
         planned ? gw_plan_check(plan, &question.model, options->plan, error) : GW_OK;
+    status = status == GW_OK ? gw_network_apply(&options->network, &question, error) : status;
     if (status == GW_OK) {
         status = answer(options, &question, planned ? plan : NULL, error);
     }
@@ -193,7 +212,10 @@ static int run(int argc, char **argv) {
     struct gw_error error = {0};
     struct gw_plan plan = {0};
     gw_cli_parse(&argp, "simulate", argc, argv, &options);
-    enum gw_status status = open_and_answer(&options, &plan, &error);
+    enum gw_status status =
+        options.goal == NULL
+            ? open_and_answer(&options, &plan, &error)
+            : gw_simulate_goal(options.goal, options.network.loggp, options.output.json, &error);
     gw_plan_free(&plan);
     return status == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
