@@ -8,9 +8,10 @@ static uint32_t steps(const struct gw_call *call, uint32_t rank) {
 }
 
 static void step(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out) {
-    *out = gw_ring_step(call->workers, rank, index);
-    out->send_bytes = gw_shares_bytes(call->bytes, call->workers, out->send);
-    out->receive_bytes = gw_shares_bytes(call->bytes, call->workers, out->receive);
+    gw_ring_step(call->workers, rank, index, out);
+    struct gw_shares shares = gw_shares_of(call->bytes, call->workers);
+    out->send_bytes = gw_share_bytes(&shares, out->send.first);
+    out->receive_bytes = gw_share_bytes(&shares, out->receive.first);
     out->combined_bytes = index < call->workers - 1 ? out->receive_bytes : 0;
 }
 

@@ -50,10 +50,8 @@ uint64_t gw_copies_bytes(uint64_t bytes, uint32_t count) {
 }
 
 uint64_t gw_share_offset(uint64_t bytes, uint32_t blocks, uint32_t block) {
-    uint64_t element = bytes % 4 == 0 ? 4 : 1;
-    uint64_t elements = bytes / element;
-    uint64_t remainder = elements % blocks;
-    return element * (elements / blocks * block + (block < remainder ? block : remainder));
+    struct gw_shares shares = gw_shares_of(bytes, blocks);
+    return shares.element * (shares.each * block + (block < shares.longer ? block : shares.longer));
 }
 
 uint64_t gw_shares_bytes(uint64_t bytes, uint32_t blocks, struct gw_blocks which) {

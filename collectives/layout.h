@@ -55,4 +55,24 @@ uint64_t gw_share_offset(uint64_t bytes, uint32_t blocks, uint32_t block);
 /* Of blocks that do not go round the end. */
 uint64_t gw_shares_bytes(uint64_t bytes, uint32_t blocks, struct gw_blocks which);
 
+/* The same for single blocks of one call: the first `longer` have an element more than `each`. */
+struct gw_shares {
+    uint64_t element, each, longer;
+};
+
+static inline struct gw_shares gw_shares_of(uint64_t bytes, uint32_t blocks) {
+    uint64_t element = bytes % 4 == 0 ? 4 : 1;
+    uint64_t elements = bytes / element;
+    if (elements <= UINT32_MAX) { /* which divides faster */
+        uint32_t few = (uint32_t)elements;
+        return (struct gw_shares){.element = element, .each = few / blocks, .longer = few % blocks};
+    }
+    return (struct gw_shares){
+        .element = element, .each = elements / blocks, .longer = elements % blocks};
+}
+
+static inline uint64_t gw_share_bytes(const struct gw_shares *shares, uint32_t block) {
+    return shares->element * (shares->each + (block < shares->longer));
+}
+
 #endif

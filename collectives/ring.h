@@ -8,13 +8,16 @@
 #include "collectives/collectives.h"
 
 /* Ranks and blocks of a step, which may be of a second round; bytes are the caller's to fill. */
-static inline struct gw_step gw_ring_step(uint32_t workers, uint32_t rank, uint32_t index) {
-    uint32_t sent = (rank + workers - index % workers) % workers;
-    uint32_t left = (rank + workers - 1) % workers;
-    return (struct gw_step){.to = (rank + 1) % workers,
-                            .from = left,
-                            .send = {.first = sent, .count = 1},
-                            .receive = {.first = (sent + workers - 1) % workers, .count = 1}};
+static inline void gw_ring_step(uint32_t workers, uint32_t rank, uint32_t index,
+                                struct gw_step *out) {
+    uint32_t round = index < workers ? index : index - workers;
+    uint32_t sent = rank >= round ? rank - round : rank + workers - round;
+    out->to = rank + 1 < workers ? rank + 1 : 0;
+    out->from = rank > 0 ? rank - 1 : workers - 1;
+    out->send.first = sent;
+    out->send.count = 1;
+    out->receive.first = sent > 0 ? sent - 1 : workers - 1;
+    out->receive.count = 1;
 }
 
 #endif

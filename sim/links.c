@@ -1,6 +1,5 @@
 #include "sim/links.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +23,7 @@ struct gw_links {
     size_t nodes, nodes_per_switch, switches;
     struct gw_costs_ps within, between;
     double uplink_gap_per_byte;
+    uint32_t *node;        /* per rank */
     double *node_slowness; /* per node: factor on its interface's time */
     struct direction rank_links, node_links, switch_links;
 };
@@ -55,12 +55,17 @@ static struct gw_costs_ps costs_of(const struct gw_loggp *loggp) {
 
 /* ---- where things are ---------------------------------------------------------------------- */
 
-static size_t node_of(const struct gw_links *links, uint32_t rank) {
-    if (rank < links->workers) {
-        return rank / links->workers_per_node;
+static enum gw_status set_nodes(struct gw_links *links, struct gw_error *error) {
+    links->node = malloc(links->ranks * sizeof *links->node);
+    if (links->node == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
     }
-    return (links->workers + links->workers_per_node - 1) / links->workers_per_node +
-           (rank - links->workers);
+    for (size_t rank = 0; rank < links->ranks; rank++) {
+        links->node[rank] = rank < links->workers ? (uint32_t)(rank / links->workers_per_node)
+                                                  : links->node[rank - 1] + 1;
+    }
+    links->nodes = links->node[links->ranks - 1] + 1;
+    return GW_OK;
 }
 
 static size_t switch_of(const struct gw_links *links, size_t node) {
@@ -99,30 +104,34 @@ static enum gw_status set_slowness(struct gw_links *links, const struct gw_links
     return GW_OK;
 }
 
+static enum gw_status open_links(struct gw_links *links, const struct gw_links_spec *spec,
+                                 struct gw_error *error) {
+    const struct gw_network *network = spec->network;
+    GW_TRY(set_nodes(links, error));
+    GW_TRY(set_slowness(links, spec, error));
+    links->nodes_per_switch = network->nodes_per_switch;
+    links->switches = switch_of(links, links->nodes - 1) + 1;
+    if (links->nodes_per_switch > 0) {
+        links->uplink_gap_per_byte = links->between.gap_per_byte * network->oversubscription /
+                                     ((double)links->nodes_per_switch * (1 - spec->background));
+    }
+    GW_TRY(open_direction(&links->rank_links, links->ranks, error));
+    GW_TRY(open_direction(&links->node_links, links->nodes, error));
+    return open_direction(&links->switch_links, links->switches, error);
+}
+
 enum gw_status gw_links_open(struct gw_links **out, const struct gw_links_spec *spec,
                              struct gw_error *error) {
     struct gw_links *links = calloc(1, sizeof *links);
     if (links == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
-    const struct gw_network *network = spec->network;
     links->ranks = spec->ranks;
     links->workers = spec->workers;
     links->workers_per_node = spec->workers_per_node;
-    links->nodes = node_of(links, (uint32_t)spec->ranks - 1) + 1;
-    links->nodes_per_switch = network->nodes_per_switch;
-    links->switches = switch_of(links, links->nodes - 1) + 1;
-    links->within = costs_of(&network->within);
-    links->between = costs_of(&network->between);
-    if (links->nodes_per_switch > 0) {
-        links->uplink_gap_per_byte = links->between.gap_per_byte * network->oversubscription /
-                                     ((double)links->nodes_per_switch * (1 - spec->background));
-    }
-    enum gw_status status = set_slowness(links, spec, error);
-    status = status == GW_OK ? open_direction(&links->rank_links, links->ranks, error) : status;
-    status = status == GW_OK ? open_direction(&links->node_links, links->nodes, error) : status;
-    status =
-        status == GW_OK ? open_direction(&links->switch_links, links->switches, error) : status;
+    links->within = costs_of(&spec->network->within);
+    links->between = costs_of(&spec->network->between);
+    enum gw_status status = open_links(links, spec, error);
     if (status != GW_OK) {
         gw_links_close(links);
         return status;
@@ -141,6 +150,7 @@ void gw_links_close(struct gw_links *links) {
         close_direction(&links->rank_links);
         close_direction(&links->node_links);
         close_direction(&links->switch_links);
+        free(links->node);
         free(links->node_slowness);
         free(links);
     }
@@ -170,49 +180,64 @@ static uint64_t occupy(struct link *link, uint64_t now, double picoseconds) {
 }
 
 static double occupancy(const struct gw_costs_ps *costs, uint64_t bytes) {
-    return fmax((double)costs->gap, (double)bytes * costs->gap_per_byte);
+    double gap = (double)costs->gap;
+    double time = (double)bytes * costs->gap_per_byte;
+    return time > gap ? time : gap;
 }
 
-uint64_t gw_links_overhead(const struct gw_links *links, uint32_t from, uint32_t to,
-                           uint64_t bytes) {
-    bool within = node_of(links, from) == node_of(links, to);
-    const struct gw_costs_ps *costs = within ? &links->within : &links->between;
-    return costs->overhead + scaled((double)bytes * costs->overhead_per_byte);
+/* Whether other ranks send on the interface of the rank's node. */
+static bool has_neighbours(const struct gw_links *links, uint32_t rank) {
+    uint32_t node = links->node[rank];
+    return (rank > 0 && links->node[rank - 1] == node) ||
+           (rank + 1 < links->ranks && links->node[rank + 1] == node);
 }
 
-uint64_t gw_links_depart(struct gw_links *links, struct gw_transfer *transfer, uint64_t now,
-                         double slowness) {
-    size_t from = node_of(links, transfer->from);
-    bool within = from == node_of(links, transfer->to);
-    const struct gw_costs_ps *costs = within ? &links->within : &links->between;
+void gw_links_address(const struct gw_links *links, struct gw_transfer *transfer) {
+    transfer->within = links->node[transfer->from] == links->node[transfer->to];
+    transfer->shared = !transfer->within && has_neighbours(links, transfer->from);
+    const struct gw_costs_ps *costs = transfer->within ? &links->within : &links->between;
+    transfer->receiving = costs->overhead;
+    transfer->sending =
+        costs->overhead + scaled((double)transfer->bytes * costs->overhead_per_byte);
+}
+
+uint64_t gw_links_depart(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
+    const struct gw_costs_ps *costs = transfer->within ? &links->within : &links->between;
+    size_t node = links->node[transfer->from];
     struct link *link =
-        within ? &links->rank_links.out[transfer->from] : &links->node_links.out[from];
+        transfer->within ? &links->rank_links.out[transfer->from] : &links->node_links.out[node];
     uint64_t start = later(link->free, now);
-    double time = slowness * occupancy(costs, transfer->bytes);
-    transfer->left = occupy(link, now, within ? time : time * links->node_slowness[from]);
+    double time = transfer->slowness * occupancy(costs, transfer->bytes);
+    transfer->left = occupy(link, now, transfer->within ? time : time * links->node_slowness[node]);
     transfer->tail = transfer->left + costs->latency;
     return start + costs->latency;
 }
 
-void gw_links_arrive(struct gw_links *links, struct gw_transfer *transfer, uint64_t now,
-                     double slowness) {
-    size_t from = node_of(links, transfer->from);
-    size_t to = node_of(links, transfer->to);
-    if (from == to) {
-        double time = slowness * occupancy(&links->within, transfer->bytes);
-        uint64_t done = occupy(&links->rank_links.in[transfer->to], now, time);
-        transfer->tail = later(transfer->tail, done);
+/* Through the uplink of one switch and the downlink of another, if the nodes hang on two. */
+static void cross_switches(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
+    size_t up = switch_of(links, links->node[transfer->from]);
+    size_t down = switch_of(links, links->node[transfer->to]);
+    if (up == down) {
         return;
     }
-    size_t up = switch_of(links, from);
-    size_t down = switch_of(links, to);
-    if (up != down) {
-        double time = slowness * (double)transfer->bytes * links->uplink_gap_per_byte;
-        uint64_t above = occupy(&links->switch_links.out[up], now, time);
-        uint64_t below = occupy(&links->switch_links.in[down], now, time);
-        transfer->tail = later(transfer->tail, later(above, below));
+    double time = transfer->slowness * (double)transfer->bytes * links->uplink_gap_per_byte;
+    uint64_t above = occupy(&links->switch_links.out[up], now, time);
+    uint64_t below = occupy(&links->switch_links.in[down], now, time);
+    transfer->tail = later(transfer->tail, later(above, below));
+}
+
+void gw_links_arrive(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
+    size_t node = links->node[transfer->to];
+    uint64_t done = 0;
+    if (transfer->within) {
+        double time = transfer->slowness * occupancy(&links->within, transfer->bytes);
+        done = occupy(&links->rank_links.in[transfer->to], now, time);
+    } else {
+        if (links->nodes_per_switch > 0) {
+            cross_switches(links, transfer, now);
+        }
+        double time = transfer->slowness * occupancy(&links->between, transfer->bytes);
+        done = occupy(&links->node_links.in[node], now, time * links->node_slowness[node]);
     }
-    double time = slowness * occupancy(&links->between, transfer->bytes);
-    uint64_t done = occupy(&links->node_links.in[to], now, time * links->node_slowness[to]);
     transfer->tail = later(transfer->tail, done);
 }

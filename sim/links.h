@@ -31,6 +31,12 @@ struct gw_links;
 struct gw_transfer {
     uint32_t from, to; /* ranks */
     uint64_t bytes;
+    double slowness; /* factor on the time that it takes on every link */
+    /* Set by gw_links_address: */
+    bool within;                 /* a node */
+    bool shared;                 /* others send on the link on which it leaves its sender */
+    uint64_t sending, receiving; /* how long its sender and its receiver are busy with it */
+    /* Set by gw_links_depart, gw_links_arrive: */
     uint64_t left; /* when its last byte has left the sender */
     uint64_t tail; /* when its last byte is there, as far as is known */
 };
@@ -42,21 +48,17 @@ void gw_links_close(struct gw_links *links);
 /* Makes all links free from time 0 on. */
 void gw_links_reset(struct gw_links *links);
 
-/* How long a message's sender, and its receiver, is busy with it. */
-uint64_t gw_links_overhead(const struct gw_links *links, uint32_t from, uint32_t to,
-                           uint64_t bytes);
+/* What follows from a message's ranks and bytes. */
+void gw_links_address(const struct gw_links *links, struct gw_transfer *transfer);
 
 /*
- * The message begins to leave its sender at `now`, or when the interface is free. Returns when its
- * first byte would reach the receiver. Calls must come in order of time. `slowness` is a factor on
- * the time that it takes on every link.
+ * The message begins to leave its sender at `now`, or when the link is free. Returns when its first
+ * byte would reach the receiver. Calls for a link must come in order of time.
  */
-uint64_t gw_links_depart(struct gw_links *links, struct gw_transfer *transfer, uint64_t now,
-                         double slowness);
+uint64_t gw_links_depart(struct gw_links *links, struct gw_transfer *transfer, uint64_t now);
 
 /* Its first byte reaches the receiver: sets when the last one does. Calls in order of time. */
-void gw_links_arrive(struct gw_links *links, struct gw_transfer *transfer, uint64_t now,
-                     double slowness);
+void gw_links_arrive(struct gw_links *links, struct gw_transfer *transfer, uint64_t now);
 
 /* Whether all ranks see the same network: nobody shares a link with another rank. */
 bool gw_links_are_symmetric(const struct gw_links_spec *spec);

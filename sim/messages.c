@@ -14,29 +14,28 @@
 
 static const uint32_t NO_MESSAGE = UINT32_MAX;
 
-/* What an event is about, in the upper bits of its id; the rest says which rank or message. */
-enum event_kind {
-    STEP,   /* a rank begins its next step */
-    DEPART, /* a message comes to its sender's interface */
-    ARRIVE, /* a message's first byte comes to its receiver */
-};
-enum { KIND_SHIFT = 30 };
+/*
+ * An event is a message that comes to its sender's interface, where others may be before it, or one
+ * whose first byte comes to its receiver (this bit of the id). Steps need no events: what a rank
+ * does by itself may be worked out as soon as it is known when.
+ */
+static const uint32_t ARRIVES = 1u << 31;
 
 struct message {
     struct gw_transfer transfer;
     uint32_t exchange; /* that it belongs to */
     uint32_t next;     /* that came too early to the same rank, or that is unused */
-    double slowness;
 };
 
 /* A worker, or a server, in its exchanges. */
 struct rank {
     uint64_t busy;     /* until when it handles messages, which takes overhead */
-    uint64_t left;     /* when what the step sends has left */
-    uint32_t exchange; /* that it is in, or comes to next */
+    uint64_t left;     /* when its step began, or what that sends has left */
+    uint32_t exchange; /* that it is in */
     uint32_t step, steps;
     uint32_t from; /* whom the step waits for; GW_NOBODY: for no one */
     bool sending;  /* what the step sends has not left yet */
+    bool done;     /* with all exchanges */
     uint64_t sent; /* messages so far, which number the draws of noise */
     uint64_t noise;
     uint32_t early_first, early_last; /* messages that came before the rank waited for them */
@@ -67,7 +66,6 @@ struct messages {
     size_t lane_count;
     struct rank *ranks;
     struct lane *lanes;
-    bool *alone;          /* per rank: nobody shares its node */
     struct visit *visits; /* lane * exchange_count + exchange */
     uint64_t *ends;       /* slot * lane_count + lane, see gw_slots_assign */
     size_t message_count, message_capacity;
@@ -117,21 +115,15 @@ static enum gw_status open_state(struct messages *messages, struct gw_error *err
     messages->lane_count = simulator->lane_count;
     messages->collapsed = simulator->lane_count < workers;
     messages->ranks = calloc(messages->exchanges.ranks, sizeof *messages->ranks);
-    messages->alone = calloc(messages->exchanges.ranks, sizeof *messages->alone);
     messages->lanes = calloc(messages->lane_count, sizeof *messages->lanes);
     messages->last_entered = calloc(messages->exchanges.count + 1, sizeof *messages->last_entered);
     messages->visits =
         calloc(messages->exchanges.count + 1, messages->lane_count * sizeof *messages->visits);
     messages->ends =
         calloc(simulator->slot_count + 1, messages->lane_count * sizeof *messages->ends);
-    if (messages->ranks == NULL || messages->alone == NULL || messages->lanes == NULL ||
-        messages->last_entered == NULL || messages->visits == NULL || messages->ends == NULL) {
+    if (messages->ranks == NULL || messages->lanes == NULL || messages->last_entered == NULL ||
+        messages->visits == NULL || messages->ends == NULL) {
         return gw_fail_memory(error, "opening a simulation");
-    }
-    size_t per_node = simulator->cluster->workers_per_node;
-    for (size_t rank = 0; rank < messages->exchanges.ranks; rank++) {
-        messages->alone[rank] =
-            rank >= workers || per_node == 1 || (workers % per_node == 1 && rank == workers - 1);
     }
     return GW_OK;
 }
@@ -146,7 +138,6 @@ static void close_messages(void *state) {
     gw_exchanges_close(&messages->exchanges);
     free(messages->last_entered);
     free(messages->ranks);
-    free(messages->alone);
     free(messages->lanes);
     free(messages->visits);
     free(messages->ends);
@@ -206,28 +197,25 @@ static void reset(struct messages *messages, uint64_t repetition) {
 
 /* ---- events and messages ------------------------------------------------------------------- */
 
-static enum gw_status push(struct messages *messages, enum event_kind kind, uint32_t which,
-                           uint64_t time) {
-    struct gw_event event = {
-        .time = time, .order = messages->next_order++, .id = (uint32_t)kind << KIND_SHIFT | which};
+static enum gw_status push(struct messages *messages, uint32_t id, uint64_t time) {
+    struct gw_event event = {.time = time, .order = messages->next_order++, .id = id};
     return gw_queue_push(messages->queue, event, messages->error);
 }
 
-static enum gw_status add_message(struct messages *messages, struct message message,
-                                  uint32_t *out) {
+/* Room for a message, whose fields the caller fills. */
+static enum gw_status add_message(struct messages *messages, uint32_t *out) {
     if (messages->unused != NO_MESSAGE) {
         *out = messages->unused;
         messages->unused = messages->messages[*out].next;
-    } else {
-        struct message *grown = gw_grow(messages->messages, messages->message_count + 1,
-                                        &messages->message_capacity, sizeof *grown);
-        if (grown == NULL) {
-            return gw_fail_memory(messages->error, "simulating");
-        }
-        messages->messages = grown;
-        *out = (uint32_t)messages->message_count++;
+        return GW_OK;
     }
-    messages->messages[*out] = message;
+    struct message *grown = gw_grow(messages->messages, messages->message_count + 1,
+                                    &messages->message_capacity, sizeof *grown);
+    if (grown == NULL) {
+        return gw_fail_memory(messages->error, "simulating");
+    }
+    messages->messages = grown;
+    *out = (uint32_t)messages->message_count++;
     return GW_OK;
 }
 
@@ -269,100 +257,104 @@ static uint32_t take_early(struct messages *messages, struct rank *rank) {
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-static enum gw_status end_step_if_done(struct messages *messages, uint32_t which) {
-    struct rank *rank = &messages->ranks[which];
-    if (rank->sending || rank->from != GW_NOBODY) {
-        return GW_OK;
-    }
-    rank->step++;
-    return push(messages, STEP, which, later(rank->left, rank->busy));
-}
-
 /* The message is there, and the rank has waited for it: handling it takes its overhead. */
-static enum gw_status receive(struct messages *messages, uint32_t which, uint32_t index) {
-    struct rank *rank = &messages->ranks[which];
+static void receive(struct messages *messages, struct rank *rank, uint32_t index) {
     struct message *message = &messages->messages[index];
-    const struct gw_transfer *transfer = &message->transfer;
-    rank->busy = later(rank->busy, transfer->tail) +
-                 gw_links_overhead(messages->links, transfer->from, transfer->to, transfer->bytes);
+    rank->busy = later(rank->busy, message->transfer.tail) + message->transfer.receiving;
     rank->from = GW_NOBODY;
     message->next = messages->unused;
     messages->unused = index;
-    return end_step_if_done(messages, which);
 }
 
+/* The message leaves its sender, alone or behind others. */
 static enum gw_status depart(struct messages *messages, uint32_t index, uint64_t now) {
     struct message *message = &messages->messages[index];
-    uint32_t sender = message->transfer.from;
-    uint64_t arrives = gw_links_depart(messages->links, &message->transfer, now, message->slowness);
-    struct rank *rank = &messages->ranks[sender];
+    struct rank *rank = &messages->ranks[message->transfer.from];
+    uint64_t arrives = gw_links_depart(messages->links, &message->transfer, now);
     rank->left = message->transfer.left;
     rank->sending = false;
-    GW_TRY(push(messages, ARRIVE, index, arrives));
-    return end_step_if_done(messages, sender);
+    return push(messages, index | ARRIVES, arrives);
+}
+
+static double slowness_of(const struct messages *messages, struct rank *rank) {
+    const struct gw_noise *noise = &messages->simulator->simulation.network_noise;
+    return noise->kind == GW_NOISE_NONE ? 1 : gw_noise_factor(noise, rank->noise, rank->sent++);
 }
 
 /* One worker stands for all: what it sends comes back to it as what it receives. */
-static void reflect(struct message *message, const struct gw_step *step, uint32_t which) {
-    message->transfer.from = step->from;
-    message->transfer.to = which;
-    message->transfer.bytes = step->receive_bytes;
+static void reflect(struct gw_transfer *transfer, const struct gw_step *step) {
+    transfer->to = transfer->from;
+    transfer->from = step->from;
+    transfer->bytes = step->receive_bytes;
 }
 
-static enum gw_status send(struct messages *messages, uint32_t which, const struct gw_step *step,
-                           uint64_t now) {
+static enum gw_status send(struct messages *messages, uint32_t which, const struct gw_step *step) {
     struct rank *rank = &messages->ranks[which];
-    struct message message = {
-        .transfer = {.from = which, .to = step->to, .bytes = step->send_bytes},
-        .exchange = rank->exchange,
-        .slowness = gw_noise_factor(&messages->simulator->simulation.network_noise, rank->noise,
-                                    rank->sent++)};
-    rank->busy = later(rank->busy, now) +
-                 gw_links_overhead(messages->links, which, step->to, step->send_bytes);
     uint32_t index = NO_MESSAGE;
-    rank->sending = !messages->alone[which];
+    GW_TRY(add_message(messages, &index));
+    struct message *message = &messages->messages[index];
+    struct gw_transfer *transfer = &message->transfer;
+    transfer->from = which;
+    transfer->to = step->to;
+    transfer->bytes = step->send_bytes;
+    message->exchange = rank->exchange;
+    transfer->slowness = slowness_of(messages, rank);
+    gw_links_address(messages->links, transfer);
+    rank->busy += transfer->sending;
+    rank->sending = transfer->shared;
     if (rank->sending) {
-        GW_TRY(add_message(messages, message, &index));
-        return push(messages, DEPART, index, rank->busy);
+        return push(messages, index, rank->busy);
     }
-    uint64_t arrives =
-        gw_links_depart(messages->links, &message.transfer, rank->busy, message.slowness);
-    rank->left = message.transfer.left;
+    uint64_t arrives = gw_links_depart(messages->links, transfer, rank->busy);
+    rank->left = transfer->left;
     if (messages->collapsed) {
-        reflect(&message, step, which);
+        reflect(transfer, step);
     }
-    GW_TRY(add_message(messages, message, &index));
-    return push(messages, ARRIVE, index, arrives);
+    return push(messages, index | ARRIVES, arrives);
+}
+
+static enum gw_status take_step(struct messages *messages, uint32_t which, uint64_t now) {
+    struct rank *rank = &messages->ranks[which];
+    const struct gw_exchange *exchange = &messages->exchanges.list[rank->exchange];
+    struct gw_step step;
+    exchange->collective->step(&exchange->call, which, rank->step++, &step);
+    messages->events++;
+    rank->left = rank->busy = now;
+    rank->from = step.from;
+    if (step.to != GW_NOBODY) {
+        GW_TRY(send(messages, which, &step));
+    }
+    if (step.from != GW_NOBODY && rank->early_first != NO_MESSAGE) {
+        uint32_t early = take_early(messages, rank);
+        if (early != NO_MESSAGE) {
+            receive(messages, rank, early);
+        }
+    }
+    return GW_OK;
 }
 
 static enum gw_status leave(struct messages *messages, uint32_t which, uint64_t now);
 
-static enum gw_status begin_step(struct messages *messages, uint32_t which, uint64_t now) {
+/* Takes steps, and leaves exchanges, up to one that waits. */
+static enum gw_status proceed(struct messages *messages, uint32_t which) {
     struct rank *rank = &messages->ranks[which];
-    if (rank->step == rank->steps) {
-        return leave(messages, which, now);
+    while (!rank->done && !rank->sending && rank->from == GW_NOBODY) {
+        uint64_t now = later(rank->left, rank->busy);
+        GW_TRY(rank->step == rank->steps ? leave(messages, which, now)
+                                         : take_step(messages, which, now));
     }
-    const struct gw_exchange *exchange = &messages->exchanges.list[rank->exchange];
-    struct gw_step step;
-    exchange->collective->step(&exchange->call, which, rank->step, &step);
-    rank->left = now;
-    rank->busy = later(rank->busy, now);
-    rank->from = step.from;
-    if (step.to != GW_NOBODY) {
-        GW_TRY(send(messages, which, &step, now));
-    }
-    uint32_t early = step.from == GW_NOBODY ? NO_MESSAGE : take_early(messages, rank);
-    return early == NO_MESSAGE ? end_step_if_done(messages, which)
-                               : receive(messages, which, early);
+    return GW_OK;
 }
 
 static enum gw_status arrive(struct messages *messages, uint32_t index, uint64_t now) {
     struct message *message = &messages->messages[index];
-    gw_links_arrive(messages->links, &message->transfer, now, message->slowness);
+    gw_links_arrive(messages->links, &message->transfer, now);
     uint32_t which = message->transfer.to;
     struct rank *rank = &messages->ranks[which];
+    messages->events++;
     if (is_awaited(rank, message)) {
-        return receive(messages, which, index);
+        receive(messages, rank, index);
+        return proceed(messages, which);
     }
     keep_early(messages, rank, index);
     return GW_OK;
@@ -436,41 +428,45 @@ static enum gw_status compute(struct messages *messages, size_t lane, size_t ind
     return record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
-/* A rank comes to its next exchange, which it begins at `now`. */
-static enum gw_status enter(struct messages *messages, uint32_t which, uint64_t now) {
+/* The rank begins the exchange at `now`. */
+static void enter(struct messages *messages, uint32_t which, uint64_t now) {
     struct rank *rank = &messages->ranks[which];
-    const struct gw_exchange *exchange = &messages->exchanges.list[rank->exchange];
     rank->step = 0;
-    rank->steps =
-        exchange->call.bytes == 0 ? 0 : exchange->collective->steps(&exchange->call, which);
-    return push(messages, STEP, which, now);
+    rank->steps = gw_exchange_steps(&messages->exchanges.list[rank->exchange], which);
+    rank->left = rank->busy = later(rank->busy, now);
 }
 
 /* Takes the worker to its next exchange, or to the end. */
 static enum gw_status go_on(struct messages *messages, size_t lane) {
     const struct gw_schedule *schedule = messages->simulator->schedule;
     struct lane *state = &messages->lanes[lane];
+    struct rank *rank = &messages->ranks[lane];
     for (; state->operation < schedule->operation_count; state->operation++) {
         if (schedule->operations[state->operation].kind == GW_EXCHANGE) {
-            uint32_t number = messages->ranks[lane].exchange;
+            uint32_t number = rank->exchange;
             struct visit *visit = &messages->visits[lane * messages->exchanges.count + number];
             visit->entered = start_of(messages, lane, state->operation);
             messages->last_entered[number] = later(messages->last_entered[number], visit->entered);
-            return enter(messages, (uint32_t)lane, visit->entered);
+            enter(messages, (uint32_t)lane, visit->entered);
+            return GW_OK;
         }
         GW_TRY(compute(messages, lane, state->operation));
     }
+    rank->done = true;
     return GW_OK;
 }
 
 /* Servers take part in those exchanges that have servers, as soon as they can. */
-static enum gw_status serve(struct messages *messages, uint32_t which, uint64_t now) {
+static void serve(struct messages *messages, uint32_t which, uint64_t now) {
     struct rank *rank = &messages->ranks[which];
     while (rank->exchange < messages->exchanges.count &&
            messages->exchanges.list[rank->exchange].ranks <= which) {
         rank->exchange++;
     }
-    return rank->exchange < messages->exchanges.count ? enter(messages, which, now) : GW_OK;
+    rank->done = rank->exchange == messages->exchanges.count;
+    if (!rank->done) {
+        enter(messages, which, now);
+    }
 }
 
 static enum gw_status leave(struct messages *messages, uint32_t which, uint64_t now) {
@@ -478,7 +474,8 @@ static enum gw_status leave(struct messages *messages, uint32_t which, uint64_t 
     uint32_t number = rank->exchange++;
     if (which >= messages->simulator->simulation.workers) {
         messages->served = later(messages->served, now);
-        return serve(messages, which, now);
+        serve(messages, which, now);
+        return GW_OK;
     }
     struct visit *visit = &messages->visits[which * messages->exchanges.count + number];
     visit->left = now;
@@ -490,12 +487,14 @@ static enum gw_status leave(struct messages *messages, uint32_t which, uint64_t 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
 static enum gw_status start_all(struct messages *messages) {
-    size_t workers = messages->simulator->simulation.workers;
-    for (size_t lane = 0; lane < messages->lane_count; lane++) {
+    uint32_t workers = (uint32_t)messages->simulator->simulation.workers;
+    for (uint32_t lane = 0; lane < messages->lane_count; lane++) {
         GW_TRY(go_on(messages, lane));
+        GW_TRY(proceed(messages, lane));
     }
-    for (size_t server = workers; server < messages->exchanges.ranks; server++) {
-        GW_TRY(serve(messages, (uint32_t)server, 0));
+    for (uint32_t server = workers; server < messages->exchanges.ranks; server++) {
+        serve(messages, server, 0);
+        GW_TRY(proceed(messages, server));
     }
     return GW_OK;
 }
@@ -508,18 +507,20 @@ static enum gw_status run_events(struct messages *messages) {
         if (!any) {
             return GW_OK;
         }
-        uint32_t which = event.id & ((1u << KIND_SHIFT) - 1);
-        enum event_kind kind = event.id >> KIND_SHIFT;
-        messages->events++;
-        GW_TRY(kind == STEP     ? begin_step(messages, which, event.time)
-               : kind == DEPART ? depart(messages, which, event.time)
-                                : arrive(messages, which, event.time));
+        uint32_t index = event.id & ~ARRIVES;
+        if (event.id != index) {
+            GW_TRY(arrive(messages, index, event.time));
+        } else {
+            uint32_t sender = messages->messages[index].transfer.from;
+            GW_TRY(depart(messages, index, event.time));
+            GW_TRY(proceed(messages, sender));
+        }
     }
 }
 
 static enum gw_status check_ended(const struct messages *messages) {
     for (size_t lane = 0; lane < messages->lane_count; lane++) {
-        if (messages->ranks[lane].exchange < messages->exchanges.count) {
+        if (!messages->ranks[lane].done) {
             const struct gw_exchange *exchange =
                 &messages->exchanges.list[messages->ranks[lane].exchange];
             return gw_fail(messages->error, GW_FAILED,

@@ -16,7 +16,7 @@ enum gw_status gw_messages_collapse(const struct gw_schedule *schedule,
                                     const struct gw_simulation *simulation, bool *out,
                                     struct gw_error *error);
 
-/* Steps begun, messages that left and messages that came, in all repetitions of this state. */
+/* Steps that ranks have begun, and messages that have come, in all repetitions of this state. */
 uint64_t gw_messages_events(const void *state);
 
 #endif

@@ -224,7 +224,7 @@ static void slow_links_slow_the_ring(void **state) {
 
 /* ---- LogGP --------------------------------------------------------------------------------- */
 
-/* A message: o and n O at both ends, n G on the wire, L; the next one leaves g later at least. */
+/* A message: o at both ends, n O at its sender, n G on the wire, L; the next leaves g later. */
 static void charges_loggp(void **state) {
     (void)state;
     struct scene scene;
@@ -236,7 +236,7 @@ static void charges_loggp(void **state) {
                                               .overhead_s_per_byte = 2e-10};
     add_exchange(&scene, "allgather", 100000, 0);
     assert_true(
-        near(run_scene(&scene).iteration_s, 3e-6 + 2 * 2e-6 + 100000 * (1e-9 + 2 * 2e-10), 1e-9));
+        near(run_scene(&scene).iteration_s, 3e-6 + 2 * 2e-6 + 100000 * (1e-9 + 2e-10), 1e-9));
     gw_schedule_free(&scene.schedule);
 
     make_scene(&scene, "scatter", "linear", 9);

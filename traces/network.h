@@ -9,9 +9,9 @@
 
 /*
  * LogGP (Alexandrov, Ionescu, Schauser and Scheiman, 1995), with LogGOPS's overhead per byte. A
- * message of n bytes keeps its sender busy for overhead_s + n * overhead_s_per_byte and the link
+ * message of n bytes keeps its sender busy for overhead_s + n * overhead_s_per_byte, then the link
  * for the larger of gap_s and n * gap_s_per_byte; its last byte arrives latency_s after it has
- * left.
+ * left, and keeps its receiver busy for overhead_s.
  */
 struct gw_loggp {
     double latency_s, overhead_s, gap_s;
