@@ -10,11 +10,13 @@
  * all who use it delays nobody.
  */
 struct link {
-    uint64_t free; /* from when on */
+    uint64_t free;   /* from when on */
+    double slowness; /* factor on the time that messages take */
 };
 
 /* The links of nodes (or of single ranks within a node, or of switches) of one kind. */
 struct direction {
+    size_t count;
     struct link *out, *in;
 };
 
@@ -23,8 +25,7 @@ struct gw_links {
     size_t nodes, nodes_per_switch, switches;
     struct gw_costs_ps within, between;
     double uplink_gap_per_byte;
-    uint32_t *node;        /* per rank */
-    double *node_slowness; /* per node: factor on its interface's time */
+    uint32_t *node; /* per rank */
     struct direction rank_links, node_links, switch_links;
 };
 
@@ -82,33 +83,37 @@ bool gw_links_are_symmetric(const struct gw_links_spec *spec) {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+static struct link *open_some(size_t count) {
+    struct link *links = malloc(count * sizeof *links);
+    for (size_t i = 0; links != NULL && i < count; i++) {
+        links[i] = (struct link){.slowness = 1};
+    }
+    return links;
+}
+
 static enum gw_status open_direction(struct direction *direction, size_t count,
                                      struct gw_error *error) {
-    direction->out = calloc(count + 1, sizeof *direction->out);
-    direction->in = calloc(count + 1, sizeof *direction->in);
+    direction->count = count;
+    direction->out = open_some(count);
+    direction->in = open_some(count);
     return direction->out == NULL || direction->in == NULL
                ? gw_fail_memory(error, "opening a simulation")
                : GW_OK;
 }
 
-static enum gw_status set_slowness(struct gw_links *links, const struct gw_links_spec *spec,
-                                   struct gw_error *error) {
-    links->node_slowness = malloc((links->nodes + 1) * sizeof *links->node_slowness);
-    if (links->node_slowness == NULL) {
-        return gw_fail_memory(error, "opening a simulation");
-    }
+static void slow_down(struct gw_links *links, const struct gw_links_spec *spec) {
     for (size_t node = 0; node < links->nodes; node++) {
         double factor = spec->bandwidth == NULL ? 1 : spec->bandwidth[node];
-        links->node_slowness[node] = 1 / (factor * (1 - spec->background));
+        double slowness = 1 / (factor * (1 - spec->background));
+        links->node_links.out[node].slowness = slowness;
+        links->node_links.in[node].slowness = slowness;
     }
-    return GW_OK;
 }
 
 static enum gw_status open_links(struct gw_links *links, const struct gw_links_spec *spec,
                                  struct gw_error *error) {
     const struct gw_network *network = spec->network;
     GW_TRY(set_nodes(links, error));
-    GW_TRY(set_slowness(links, spec, error));
     links->nodes_per_switch = network->nodes_per_switch;
     links->switches = switch_of(links, links->nodes - 1) + 1;
     if (links->nodes_per_switch > 0) {
@@ -117,6 +122,7 @@ static enum gw_status open_links(struct gw_links *links, const struct gw_links_s
     }
     GW_TRY(open_direction(&links->rank_links, links->ranks, error));
     GW_TRY(open_direction(&links->node_links, links->nodes, error));
+    slow_down(links, spec);
     return open_direction(&links->switch_links, links->switches, error);
 }
 
@@ -151,20 +157,21 @@ void gw_links_close(struct gw_links *links) {
         close_direction(&links->node_links);
         close_direction(&links->switch_links);
         free(links->node);
-        free(links->node_slowness);
         free(links);
     }
 }
 
-static void reset_direction(struct direction *direction, size_t count) {
-    memset(direction->out, 0, count * sizeof *direction->out);
-    memset(direction->in, 0, count * sizeof *direction->in);
+static void reset_direction(struct direction *direction) {
+    for (size_t i = 0; i < direction->count; i++) {
+        direction->out[i].free = 0;
+        direction->in[i].free = 0;
+    }
 }
 
 void gw_links_reset(struct gw_links *links) {
-    reset_direction(&links->rank_links, links->ranks);
-    reset_direction(&links->node_links, links->nodes);
-    reset_direction(&links->switch_links, links->switches);
+    reset_direction(&links->rank_links);
+    reset_direction(&links->node_links);
+    reset_direction(&links->switch_links);
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -175,40 +182,50 @@ static uint64_t later(uint64_t a, uint64_t b) {
 
 /* Occupies the link from `now` on, behind those before; until when. */
 static uint64_t occupy(struct link *link, uint64_t now, double picoseconds) {
-    link->free = later(link->free, now) + scaled(picoseconds);
+    link->free = later(link->free, now) + scaled(picoseconds * link->slowness);
     return link->free;
 }
 
-static double occupancy(const struct gw_costs_ps *costs, uint64_t bytes) {
+static bool is_within(const struct gw_links *links, const struct gw_transfer *transfer) {
+    return links->node[transfer->from] == links->node[transfer->to];
+}
+
+static const struct gw_costs_ps *costs_for(const struct gw_links *links,
+                                           const struct gw_transfer *transfer) {
+    return is_within(links, transfer) ? &links->within : &links->between;
+}
+
+/* Of the rank's way to others of its node, or of the node's interface. */
+static double occupancy(const struct gw_costs_ps *costs, const struct gw_transfer *transfer) {
     double gap = (double)costs->gap;
-    double time = (double)bytes * costs->gap_per_byte;
-    return time > gap ? time : gap;
+    double time = (double)transfer->bytes * costs->gap_per_byte;
+    return transfer->slowness * (time > gap ? time : gap);
 }
 
-/* Whether other ranks send on the interface of the rank's node. */
-static bool has_neighbours(const struct gw_links *links, uint32_t rank) {
+uint64_t gw_links_sending(const struct gw_links *links, const struct gw_transfer *transfer) {
+    const struct gw_costs_ps *costs = costs_for(links, transfer);
+    return costs->overhead + scaled((double)transfer->bytes * costs->overhead_per_byte);
+}
+
+uint64_t gw_links_receiving(const struct gw_links *links, const struct gw_transfer *transfer) {
+    return costs_for(links, transfer)->overhead;
+}
+
+bool gw_links_shared(const struct gw_links *links, const struct gw_transfer *transfer) {
+    uint32_t rank = transfer->from;
     uint32_t node = links->node[rank];
-    return (rank > 0 && links->node[rank - 1] == node) ||
-           (rank + 1 < links->ranks && links->node[rank + 1] == node);
-}
-
-void gw_links_address(const struct gw_links *links, struct gw_transfer *transfer) {
-    transfer->within = links->node[transfer->from] == links->node[transfer->to];
-    transfer->shared = !transfer->within && has_neighbours(links, transfer->from);
-    const struct gw_costs_ps *costs = transfer->within ? &links->within : &links->between;
-    transfer->receiving = costs->overhead;
-    transfer->sending =
-        costs->overhead + scaled((double)transfer->bytes * costs->overhead_per_byte);
+    bool neighbours = (rank > 0 && links->node[rank - 1] == node) ||
+                      (rank + 1 < links->ranks && links->node[rank + 1] == node);
+    return neighbours && !is_within(links, transfer);
 }
 
 uint64_t gw_links_depart(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
-    const struct gw_costs_ps *costs = transfer->within ? &links->within : &links->between;
-    size_t node = links->node[transfer->from];
-    struct link *link =
-        transfer->within ? &links->rank_links.out[transfer->from] : &links->node_links.out[node];
+    const struct gw_costs_ps *costs = costs_for(links, transfer);
+    struct link *link = is_within(links, transfer)
+                            ? &links->rank_links.out[transfer->from]
+                            : &links->node_links.out[links->node[transfer->from]];
     uint64_t start = later(link->free, now);
-    double time = transfer->slowness * occupancy(costs, transfer->bytes);
-    transfer->left = occupy(link, now, transfer->within ? time : time * links->node_slowness[node]);
+    transfer->left = occupy(link, now, occupancy(costs, transfer));
     transfer->tail = transfer->left + costs->latency;
     return start + costs->latency;
 }
@@ -227,17 +244,12 @@ static void cross_switches(struct gw_links *links, struct gw_transfer *transfer,
 }
 
 void gw_links_arrive(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
-    size_t node = links->node[transfer->to];
-    uint64_t done = 0;
-    if (transfer->within) {
-        double time = transfer->slowness * occupancy(&links->within, transfer->bytes);
-        done = occupy(&links->rank_links.in[transfer->to], now, time);
-    } else {
-        if (links->nodes_per_switch > 0) {
-            cross_switches(links, transfer, now);
-        }
-        double time = transfer->slowness * occupancy(&links->between, transfer->bytes);
-        done = occupy(&links->node_links.in[node], now, time * links->node_slowness[node]);
+    bool within = is_within(links, transfer);
+    struct link *link = within ? &links->rank_links.in[transfer->to]
+                               : &links->node_links.in[links->node[transfer->to]];
+    if (!within && links->nodes_per_switch > 0) {
+        cross_switches(links, transfer, now);
     }
+    uint64_t done = occupy(link, now, occupancy(costs_for(links, transfer), transfer));
     transfer->tail = later(transfer->tail, done);
 }

@@ -27,15 +27,11 @@ struct gw_costs_ps {
 
 struct gw_links;
 
-/* A message on its way. */
+/* A message on its way: its ranks, its bytes, and a factor on the time it takes on every link. */
 struct gw_transfer {
-    uint32_t from, to; /* ranks */
+    uint32_t from, to;
     uint64_t bytes;
-    double slowness; /* factor on the time that it takes on every link */
-    /* Set by gw_links_address: */
-    bool within;                 /* a node */
-    bool shared;                 /* others send on the link on which it leaves its sender */
-    uint64_t sending, receiving; /* how long its sender and its receiver are busy with it */
+    double slowness;
     /* Set by gw_links_depart, gw_links_arrive: */
     uint64_t left; /* when its last byte has left the sender */
     uint64_t tail; /* when its last byte is there, as far as is known */
@@ -48,8 +44,12 @@ void gw_links_close(struct gw_links *links);
 /* Makes all links free from time 0 on. */
 void gw_links_reset(struct gw_links *links);
 
-/* What follows from a message's ranks and bytes. */
-void gw_links_address(const struct gw_links *links, struct gw_transfer *transfer);
+/* How long a message's sender is busy with it, and then its receiver. */
+uint64_t gw_links_sending(const struct gw_links *links, const struct gw_transfer *transfer);
+uint64_t gw_links_receiving(const struct gw_links *links, const struct gw_transfer *transfer);
+
+/* Whether other ranks send on the link on which the message leaves its sender. */
+bool gw_links_shared(const struct gw_links *links, const struct gw_transfer *transfer);
 
 /*
  * The message begins to leave its sender at `now`, or when the link is free. Returns when its first

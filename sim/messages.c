@@ -260,7 +260,8 @@ static uint32_t take_early(struct messages *messages, struct rank *rank) {
 /* The message is there, and the rank has waited for it: handling it takes its overhead. */
 static void receive(struct messages *messages, struct rank *rank, uint32_t index) {
     struct message *message = &messages->messages[index];
-    rank->busy = later(rank->busy, message->transfer.tail) + message->transfer.receiving;
+    rank->busy = later(rank->busy, message->transfer.tail) +
+                 gw_links_receiving(messages->links, &message->transfer);
     rank->from = GW_NOBODY;
     message->next = messages->unused;
     messages->unused = index;
@@ -299,9 +300,8 @@ static enum gw_status send(struct messages *messages, uint32_t which, const stru
     transfer->bytes = step->send_bytes;
     message->exchange = rank->exchange;
     transfer->slowness = slowness_of(messages, rank);
-    gw_links_address(messages->links, transfer);
-    rank->busy += transfer->sending;
-    rank->sending = transfer->shared;
+    rank->busy += gw_links_sending(messages->links, transfer);
+    rank->sending = gw_links_shared(messages->links, transfer);
     if (rank->sending) {
         return push(messages, index, rank->busy);
     }
