@@ -5,6 +5,7 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 static double basis(enum gw_curve_shape shape, double size) {
@@ -89,8 +90,15 @@ static enum gw_status judge(const struct gw_curve_point *points, size_t count, s
     return GW_OK;
 }
 
+/*
+ * GSL's error handler is the process's: ranks that are threads of one process fit one after the
+ * other, or one would bring back the handler that ends the program while another still fits.
+ */
+static pthread_mutex_t handler_lock = PTHREAD_MUTEX_INITIALIZER;
+
 enum gw_status gw_fit_curve(enum gw_curve_shape shape, const struct gw_curve_point *points,
                             size_t count, struct gw_fit *out, struct gw_error *error) {
+    pthread_mutex_lock(&handler_lock);
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
     double c[2] = {0, 0};
     int result = solve(shape, points, count, (const int[2]){1, 1}, c);
@@ -99,6 +107,7 @@ enum gw_status gw_fit_curve(enum gw_curve_shape shape, const struct gw_curve_poi
         result = solve(shape, points, count, (const int[2]){c[0] >= 0, c[1] >= 0}, c);
     }
     gsl_set_error_handler(handler);
+    pthread_mutex_unlock(&handler_lock);
     if (result != GSL_SUCCESS) {
         return gw_fail(error, GW_FAILED, "fitting a cost curve to %zu points: %s", count,
                        gsl_strerror(result));
