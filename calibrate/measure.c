@@ -46,7 +46,8 @@ static size_t first_batch(const struct gw_subject *subject, double warm_s) {
     if (subject->time == NULL) {
         return SMALLEST_BATCH;
     }
-    return (size_t)fmin(LARGEST_BATCH, fmax(FEWEST_LONG_REPEATS, batch_s / warm_s));
+    return (size_t)fmin(LARGEST_BATCH,
+                        fmax(FEWEST_LONG_REPEATS, batch_s / (warm_s + subject->idle_s)));
 }
 
 enum gw_status gw_measure(struct gw_communicator *communicator,

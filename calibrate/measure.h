@@ -21,7 +21,11 @@ struct gw_subject {
     enum gw_status (*time)(void *context, double *seconds, struct gw_error *error);
     void (*restore)(void *context); /* after each repeat, and not timed; or NULL */
     void *context;
-    double idle_s; /* slept before each repeat, by a thread that in execution comes from waiting */
+    /*
+     * Slept before each repeat, by a thread that in execution comes from waiting; of what times
+     * itself, what a repeat takes beyond the time that it says.
+     */
+    double idle_s;
     const enum gw_curve_shape *shapes; /* that the curve may have */
     size_t shape_count;
 };

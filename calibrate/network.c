@@ -36,7 +36,7 @@ struct link {
     char *pool;        /* each message sends or receives another part, as in collectives.c */
     size_t position;
     size_t bytes, messages;
-    double delay_s; /* after which an answer has surely come */
+    double delay_s; /* after which an answer has surely come: twice a round trip */
     double clock_s; /* what reading the clock takes */
 };
 
@@ -226,15 +226,16 @@ static void halve(struct gw_summary *summary) {
 static enum gw_status measure_probe(struct link *link, const struct gw_calibration *calibration,
                                     struct probe *probe, struct gw_error *error) {
     struct gw_subject subject = {.time = kinds[probe->kind].time, .context = link};
+    struct gw_summary *summary = &probe->measurement.summary;
+    bool is_call = probe->kind == GW_SEND_CALL || probe->kind == GW_RECEIVE_CALL;
     link->bytes = probe->bytes;
     link->messages = probe->messages;
+    subject.idle_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
     probe->measurement.size = (double)probe->bytes;
     GW_TRY(gw_measure(link->communicator, calibration, &subject, &probe->measurement, error));
     if (probe->kind == GW_PING_PONG) {
-        halve(&probe->measurement.summary);
-        link->delay_s = probe->bytes == LARGEST_BUFFERED
-                            ? 4 * probe->measurement.summary.median /* twice a round trip */
-                            : link->delay_s;
+        halve(summary);
+        link->delay_s = probe->bytes == LARGEST_BUFFERED ? 4 * summary->median : link->delay_s;
     }
     return GW_OK;
 }
