@@ -310,6 +310,14 @@ static void check_details(const struct gw_cluster *cluster, const char *key, int
     assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(details, "raw")) > 20);
 }
 
+/* Floods are off by half: of this link's overhead all is the sender's, in the model one half is. */
+static void check_floods(const struct gw_cluster *cluster) {
+    const cJSON *between = cJSON_GetObjectItem(cluster->network->kept, "between");
+    const cJSON *fit = cJSON_GetObjectItem(between, "fit");
+    double off = cJSON_GetNumberValue(cJSON_GetObjectItem(fit, "flood_median_relative_error"));
+    assert_true(off > 0 && off < 0.95);
+}
+
 /* Bounds are wide: the threads may have to share the cores with others. */
 static void pairs_are_measured_within_and_between_hosts(void **state) {
     (void)state;
@@ -332,10 +340,11 @@ static void pairs_are_measured_within_and_between_hosts(void **state) {
         assert_memory_equal(network, ranks[0].cluster.network, offsetof(struct gw_network, kept));
         check_details(&ranks[r].cluster, "within", 0, 1);
         check_details(&ranks[r].cluster, "between", 0, 2);
+        check_floods(&ranks[r].cluster);
         double between_s = gw_loggp_message_s(&network->between, 1);
         double per_byte_s = network->between.gap_s_per_byte + network->between.overhead_s_per_byte;
-        assert_in_range(1e9 * between_s, 1e9 * message_s, 1.8e9 * message_s);
-        assert_in_range(1e12 * per_byte_s, 0.7e12 * byte_s, 1.8e12 * byte_s);
+        assert_in_range(1e9 * between_s, 1e9 * message_s, 1.95e9 * message_s);
+        assert_in_range(1e12 * per_byte_s, 0.7e12 * byte_s, 1.95e12 * byte_s);
         assert_true(network->within.gap_s_per_byte < byte_s / 2);
     }
     for (int r = 0; r < RANKS; r++) {
