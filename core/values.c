@@ -18,8 +18,9 @@ static enum gw_status expected_number(const struct gw_values_rule *rule, const c
                        rule->example, shown, text);
     }
     return gw_fail(error, GW_BAD_INPUT,
-                   "expected numbers above 0%s and at most %g%s, such as %s, got \"%.*s\"",
-                   rule->suffix, rule->maximum, rule->suffix, rule->example, shown, text);
+                   "expected numbers %s 0%s and at most %g%s, such as %s, got \"%.*s\"",
+                   rule->zero ? ">=" : "above", rule->suffix, rule->maximum, rule->suffix,
+                   rule->example, shown, text);
 }
 
 /* The number that `text` is up to `length`; only decimal ones, without spaces. */
@@ -39,7 +40,8 @@ static enum gw_status parse_number(const char *text, size_t length,
     *out = strtod(digits, &end);
     bool decimal = strspn(digits, "0123456789.eE+-") == length - suffix;
     bool complete = end == digits + length - suffix && errno == 0;
-    bool allowed = *out > 0 && *out <= rule->maximum && (!rule->whole || floor(*out) == *out);
+    bool least = *out > 0 || (rule->zero && *out == 0 && !signbit(*out));
+    bool allowed = least && *out <= rule->maximum && (!rule->whole || floor(*out) == *out);
     return decimal && complete && allowed ? GW_OK : expected_number(rule, text, length, error);
 }
 
@@ -78,6 +80,11 @@ static enum gw_status parse_range(const char *text, const struct gw_values_rule 
     }
     GW_TRY(parse_number(text, (size_t)(to - text) - 1, rule, &range->from, error));
     GW_TRY(parse_number(to, to_length, rule, &range->to, error));
+    if (range->logarithmic && range->from == 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "expected a logarithmic range to begin above 0, got \"%.*s\"", MOST_SHOWN,
+                       text);
+    }
     if (range->from >= range->to) {
         return gw_fail(error, GW_BAD_INPUT,
                        "expected a range that ascends, such as %s, got \"%.*s\"", rule->example,

@@ -15,6 +15,7 @@ enum { GW_MOST_VALUES = 10000 };
 /* What the numbers may be. */
 struct gw_values_rule {
     double maximum;      /* they are above 0 and at most this, which is finite */
+    bool zero;           /* 0 is allowed as well, but not in logarithmic ranges */
     bool whole;          /* only integers; those of a range are rounded */
     const char *suffix;  /* what stands behind each ("x": "0.5x,1x"), or "" */
     const char *example; /* a range that is allowed, for messages */

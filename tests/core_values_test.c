@@ -16,6 +16,8 @@ static const struct gw_values_rule number = {
     .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
 static const struct gw_values_rule factor = {
     .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};
+static const struct gw_values_rule noise = {
+    .maximum = 10, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
 
 /* ---- what they mean ------------------------------------------------------------------------ */
 
@@ -69,6 +71,14 @@ static void ranges_follow_their_closed_forms(void **state) {
     assert_int_equal(parse("1e-300:1:log10000", &share, &values), GW_MOST_VALUES);
     assert_true(values[0] == 1e-300 && values[GW_MOST_VALUES - 1] == 1);
     free(values);
+}
+
+static void zero_is_a_value_where_the_rule_says_so(void **state) {
+    (void)state;
+    const double listed[] = {0, 0.05, 10};
+    const double steps[] = {0, 0.5, 1};
+    check("0.05,0,10", &noise, listed, 3, 0);
+    check("0:1:lin3", &noise, steps, 3, 0);
 }
 
 /* What a person would look for in a range is in it, to the last bit. */
@@ -130,6 +140,8 @@ static void messages_say_what_would_be_right(void **state) {
         {"0.1:0.2:0.3:log4", &share, "expected FROM:TO:logN"},
         {"0.1:0.2,0.3", &share, "expected FROM:TO:logN"},
         {"0:0.2:lin4", &share, "got \"0\""},
+        {"-0", &noise, "expected numbers >= 0 and at most 10, such as 0,0.05,0.1, got \"-0\""},
+        {"0:1:log3", &noise, "expected a logarithmic range to begin above 0, got \"0:1:log3\""},
         {"0.2:0.1:lin4", &share, "expected a range that ascends, such as 1e-4:1e-1:log20"},
         {"0.2:0.2:log4", &share, "expected a range that ascends"},
     };
@@ -217,8 +229,8 @@ static bool parses_or_refuses(const char *text, const struct gw_values_rule *rul
     }
     bool good = count >= 1 && count <= GW_MOST_VALUES;
     for (size_t i = 0; good && i < count; i++) {
-        good = values[i] > 0 && values[i] <= rule->maximum &&
-               (i == 0 || values[i] > values[i - 1]) &&
+        good = (values[i] > 0 || (rule->zero && i == 0 && !signbit(values[i]))) &&
+               values[i] <= rule->maximum && (i == 0 || values[i] > values[i - 1]) &&
                (!rule->whole || floor(values[i]) == values[i]);
     }
     free(values);
@@ -227,7 +239,7 @@ static bool parses_or_refuses(const char *text, const struct gw_values_rule *rul
 
 static void no_text_does_harm(void **state) {
     (void)state;
-    const struct gw_values_rule *const rules[] = {&share, &number, &factor};
+    const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise};
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
     for (size_t i = 0; i < 60000; i++) {
@@ -237,7 +249,7 @@ static void no_text_does_harm(void **state) {
         } else {
             mutate_text(random, text);
         }
-        if (!parses_or_refuses(text, rules[i / 2 % 3])) {
+        if (!parses_or_refuses(text, rules[i / 2 % 4])) {
             print_error("case %zu: \"%s\"\n", i, text);
             fail();
         }
@@ -249,6 +261,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_sorted_and_free_of_doubles),
         cmocka_unit_test(ranges_follow_their_closed_forms),
+        cmocka_unit_test(zero_is_a_value_where_the_rule_says_so),
         cmocka_unit_test(decades_are_exact),
         cmocka_unit_test(integers_are_rounded_each_once),
         cmocka_unit_test(messages_say_what_would_be_right),
