@@ -131,24 +131,6 @@ static enum gw_status write_document(const struct gw_sweep *sweep, const char *p
 
 /* ---- table --------------------------------------------------------------------------------- */
 
-/* Fifteen digits are what a person wrote; seventeen are always enough to read the same back. */
-static void put_exactly(FILE *stream, double number) {
-    char text[GW_UNITS_SIZE];
-    snprintf(text, sizeof text, "%.15g", number);
-    (void)fprintf(stream, strtod(text, NULL) == number ? "%.15g" : "%.17g", number);
-}
-
-/* As RFC 4180 has it: what could be mistaken for the end of the text makes quotes needed. */
-static void put_csv_text(FILE *stream, const char *text) {
-    bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
-    (void)fputs(quoted ? "\"" : "", stream);
-    for (const char *c = text; *c != '\0'; c++) {
-        (void)fputs(*c == '"' ? "\"" : "", stream);
-        (void)fputc(*c, stream);
-    }
-    (void)fputs(quoted ? "\"" : "", stream);
-}
-
 static enum gw_status write_table(const struct gw_sweep *sweep, const char *path,
                                   struct gw_error *error) {
     char *text = NULL;
@@ -164,11 +146,11 @@ static enum gw_status write_table(const struct gw_sweep *sweep, const char *path
         size_t exchange = i % rows / sweep->policy_count;
         size_t policy = i % sweep->policy_count;
         const struct gw_sweep_cell *cell = &gw_sweep_row(sweep, exchange, policy)[value];
-        put_exactly(stream, sweep->values[value]);
+        gw_csv_number(stream, sweep->values[value]);
         (void)fprintf(stream, ",%s,", sweep->policies[policy]);
-        put_csv_text(stream, sweep->compressors[exchange]);
+        gw_csv_text(stream, sweep->compressors[exchange]);
         (void)fprintf(stream, ",%zu,", cell->groups);
-        put_exactly(stream, cell->iteration_s);
+        gw_csv_number(stream, cell->iteration_s);
         (void)fputc('\n', stream);
     }
     enum gw_status status = fclose(stream) == 0 ? gw_file_write(path, text, length, error)

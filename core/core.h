@@ -4,6 +4,7 @@
 
 #include "core/array.h"
 #include "core/clock.h"
+#include "core/csv.h"
 #include "core/curve.h"
 #include "core/file.h"
 #include "core/json.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/units.h"
 
 static const double largest_exact_integer = 9007199254740992.0; /* 2^53 */
 
@@ -110,21 +111,12 @@ struct gw_json gw_json_item(const struct gw_json *array, const cJSON *node, size
 
 /* ---- checking ------------------------------------------------------------------------------ */
 
-/* The fewest digits that read back as the same number; at least 15, as cJSON prints. */
-static void print_number(double value, char *out, size_t size) {
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(out, size, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) {
-            return;
-        }
-    }
-}
-
 static void describe(const cJSON *node, char *out, size_t size) {
     if (node == NULL) {
         snprintf(out, size, "nothing");
     } else if (cJSON_IsNumber(node)) {
-        print_number(node->valuedouble, out, size);
+        char number[GW_UNITS_SIZE];
+        snprintf(out, size, "%s", gw_format_exactly(node->valuedouble, number));
     } else if (cJSON_IsString(node)) {
         snprintf(out, size, "\"%.40s%s\"", node->valuestring,
                  strlen(node->valuestring) > 40 ? "..." : "");
@@ -244,9 +236,9 @@ enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error
 /* cJSON is content with 15 digits that miss a number by one rounding: those are given as text. */
 static bool make_exact(cJSON *node) {
     if (cJSON_IsNumber(node) && isfinite(node->valuedouble)) {
-        char shortest[32];
-        char fifteen[32];
-        print_number(node->valuedouble, shortest, sizeof shortest);
+        char shortest[GW_UNITS_SIZE];
+        char fifteen[GW_UNITS_SIZE];
+        gw_format_exactly(node->valuedouble, shortest);
         snprintf(fifteen, sizeof fifteen, "%.15g", node->valuedouble);
         if (strcmp(shortest, fifteen) != 0) {
             node->valuestring = cJSON_malloc(sizeof shortest);
@@ -297,6 +289,10 @@ static enum gw_status write_printed(const cJSON *document, bool compact, const c
 
 enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error) {
     return print(document, false, text, error);
+}
+
+enum gw_status gw_json_print_compact(const cJSON *document, char **text, struct gw_error *error) {
+    return print(document, true, text, error);
 }
 
 enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error) {

@@ -61,7 +61,9 @@ enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error
 
 /* The document as text that ends in a newline; the caller frees it. */
 enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error);
-/* The same into a file, as gw_file_write does. */
+/* The same on one line. */
+enum gw_status gw_json_print_compact(const cJSON *document, char **text, struct gw_error *error);
+/* Into a file, as gw_file_write does. */
 enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error);
 /* On one line, for documents that only programs read. */
 enum gw_status gw_json_write_compact(const cJSON *document, const char *path,

@@ -52,8 +52,9 @@ void gw_progress_update(struct gw_progress *progress, double share, const char *
     }
     bar[width] = '\0';
     char left[GW_UNITS_SIZE] = "?";
-    if (share > 0) {
-        snprintf(left, sizeof left, "%.0f s", (now - progress->started_s) * (1 - share) / share);
+    double worked = share - progress->first_share;
+    if (worked > 0) {
+        gw_format_duration((now - progress->started_s) * (1 - share) / worked, left);
     }
     (void)fprintf(stderr, "\r%s [%s] %3.0f%%, %s left  %.40s\033[K", progress->title, bar,
                   100 * share, left, what);

@@ -16,6 +16,7 @@ void gw_log(enum gw_log_level level, const char *format, ...) __attribute__((for
 struct gw_progress {
     const char *title;
     double started_s, drawn_s;
+    double first_share; /* of work that was done before: the remaining time does not count on it */
     int visible;
 };
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct unit {
     double size;
@@ -62,5 +63,33 @@ const char *gw_format_count(double count, char out[GW_UNITS_SIZE]) {
 
 const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]) {
     snprintf(out, GW_UNITS_SIZE, "%+.1f%%", 100 * share);
+    return out;
+}
+
+const char *gw_format_duration(double seconds, char out[GW_UNITS_SIZE]) {
+    static const struct unit units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+    double whole = round(seconds);
+    int u = 0;
+    while (u < 3 && whole < units[u].size) {
+        u++;
+    }
+    double count = floor(whole / units[u].size);
+    if (u == 3) {
+        snprintf(out, GW_UNITS_SIZE, "%.0f s", count);
+    } else {
+        double rest = floor((whole - count * units[u].size) / units[u + 1].size);
+        snprintf(out, GW_UNITS_SIZE, "%.6g %s %.0f %s", count, units[u].name, rest,
+                 units[u + 1].name);
+    }
+    return out;
+}
+
+const char *gw_format_exactly(double value, char out[GW_UNITS_SIZE]) {
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(out, GW_UNITS_SIZE, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) {
+            break;
+        }
+    }
     return out;
 }

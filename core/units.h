@@ -1,4 +1,4 @@
-/* Numbers as a person would quote them: three or four digits and a unit. */
+/* Numbers as a person would quote them: three or four digits and a unit; or exactly. */
 #ifndef GW_CORE_UNITS_H
 #define GW_CORE_UNITS_H
 
@@ -9,5 +9,11 @@ const char *gw_format_seconds(double seconds, char out[GW_UNITS_SIZE]); /* "12.3
 const char *gw_format_bytes(double bytes, char out[GW_UNITS_SIZE]);     /* "1.5 MiB" */
 const char *gw_format_count(double count, char out[GW_UNITS_SIZE]);     /* "25,557,032" */
 const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]);   /* 0.021: "+2.1%" */
+
+/* How long something will still take: "42 s", "3 min 20 s", "5 h 12 min", "2 d 7 h". */
+const char *gw_format_duration(double seconds, char out[GW_UNITS_SIZE]);
+
+/* With the fewest digits that read back as the same number; at least 15, as cJSON prints. */
+const char *gw_format_exactly(double value, char out[GW_UNITS_SIZE]);
 
 #endif

@@ -401,12 +401,39 @@ static void units_as_a_person_would_write_them(void **state) {
         {gw_format_percent, 0.021, "+2.1%"},
         {gw_format_percent, -0.5, "-50.0%"},
         {gw_format_percent, 0, "+0.0%"},
+        {gw_format_duration, 0, "0 s"},
+        {gw_format_duration, 59.4, "59 s"},
+        {gw_format_duration, 59.6, "1 min 0 s"},
+        {gw_format_duration, 200, "3 min 20 s"},
+        {gw_format_duration, 18779, "5 h 12 min"},
+        {gw_format_duration, 198000, "2 d 7 h"},
+        {gw_format_exactly, 0.1, "0.1"},
+        {gw_format_exactly, 1.0 / 3, "0.3333333333333333"},
+        {gw_format_exactly, 0.1 + 0.2, "0.30000000000000004"},
+        {gw_format_exactly, 0x1p53, "9007199254740992"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char out[GW_UNITS_SIZE];
         assert_ptr_equal(table[i].format(table[i].value, out), out);
         assert_string_equal(out, table[i].text);
     }
+}
+
+static void csv_is_quoted_where_it_must_be(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    static const char *const cells[] = {"plain", "", "a,b", "a\"b", "two\nlines", "\r", "\"\""};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        gw_csv_text(stream, cells[i]);
+        (void)fputc('|', stream);
+    }
+    gw_csv_number(stream, 0.1 + 0.2);
+    (void)fclose(stream);
+    assert_string_equal(text, "plain||\"a,b\"|\"a\"\"b\"|\"two\nlines\"|\"\r\"|\"\"\"\"\"\"|"
+                              "0.30000000000000004");
+    free(text);
 }
 
 /* ---- arrays -------------------------------------------------------------------------------- */
@@ -455,6 +482,7 @@ int main(void) {
         cmocka_unit_test(random_numbers_follow_from_seed_and_stream),
         cmocka_unit_test(random_numbers_keep_to_their_bounds),
         cmocka_unit_test(units_as_a_person_would_write_them),
+        cmocka_unit_test(csv_is_quoted_where_it_must_be),
         cmocka_unit_test(arrays_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
