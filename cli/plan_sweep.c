@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/parameters.h"
 #include "kernels/kernels.h"
 
 /* ---- what can be swept --------------------------------------------------------------------- */
@@ -22,48 +23,17 @@ static enum gw_status set_workers(struct gw_question *question, double value,
     return GW_OK;
 }
 
-static void free_collectives(struct gw_collective_cost *collectives, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        gw_curve_free(&collectives[i].curve);
-    }
-    free(collectives);
-}
-
-/* Bytes take 1 / factor of their time; startups stay. */
-static enum gw_status set_bandwidth(struct gw_question *question, double factor,
-                                    struct gw_error *error) {
-    struct gw_cluster *cluster = &question->cluster;
-    struct gw_collective_cost *scaled = calloc(cluster->collective_count + 1, sizeof *scaled);
-    if (scaled == NULL) {
-        return gw_fail_memory(error, "scaling a cluster");
-    }
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        scaled[i] = cluster->collectives[i];
-        enum gw_status status =
-            gw_curve_scaled(&cluster->collectives[i].curve, 1, 1 / factor, &scaled[i].curve, error);
-        if (status != GW_OK) {
-            free_collectives(scaled, i);
-            return status;
-        }
-    }
-    cluster->collectives = scaled;
-    return GW_OK;
-}
-
 static const struct gw_sweep_parameter parameters[] = {
     {.name = "density",
      .axis = "density",
-     .rule = {.maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"},
+     .rule = &gw_density_rule,
      .set = set_density,
      .sparse_only = true},
-    {.name = "workers",
-     .axis = "workers",
-     .rule = {.maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"},
-     .set = set_workers},
+    {.name = "workers", .axis = "workers", .rule = &gw_workers_rule, .set = set_workers},
     {.name = "bandwidth",
      .axis = "bandwidth as a factor of what was measured",
-     .rule = {.maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"},
-     .set = set_bandwidth},
+     .rule = &gw_bandwidth_rule,
+     .set = gw_question_set_bandwidth},
 };
 
 /* The digits, at least four, with which no two neighbouring values look the same. */
@@ -107,7 +77,7 @@ static enum gw_status parse_text(const struct gw_sweep_options *options, struct 
     }
     const struct gw_sweep_parameter *parameter = sweep->parameter;
     GW_TRY(check_given(options, parameter->name, error));
-    enum gw_status status = gw_values_parse(text + length + 1, &parameter->rule, &sweep->values,
+    enum gw_status status = gw_values_parse(text + length + 1, parameter->rule, &sweep->values,
                                             &sweep->value_count, error);
     if (status != GW_OK) {
         char place[32];
@@ -119,17 +89,11 @@ static enum gw_status parse_text(const struct gw_sweep_options *options, struct 
     return GW_OK;
 }
 
-/* The question at a value; to be closed. */
+/* The question at a value; gw_question_end_bandwidth frees what it has. */
 static enum gw_status open_question(const struct gw_sweep *sweep, size_t value,
                                     struct gw_question *out, struct gw_error *error) {
     *out = *sweep->question;
     return sweep->parameter->set(out, sweep->values[value], error);
-}
-
-static void close_question(const struct gw_sweep *sweep, struct gw_question *question) {
-    if (question->cluster.collectives != sweep->question->cluster.collectives) {
-        free_collectives(question->cluster.collectives, question->cluster.collective_count);
-    }
 }
 
 /* ---- notes --------------------------------------------------------------------------------- */
@@ -251,7 +215,7 @@ static enum gw_status find_exchanges(const char *compressor, struct gw_sweep *sw
     struct gw_question question;
     GW_TRY(open_question(sweep, sweep->value_count - 1, &question, error));
     enum gw_status status = find_exchanges_at(&question, compressor, sweep, error);
-    close_question(sweep, &question);
+    gw_question_end_bandwidth(&question, sweep->question);
     return status;
 }
 
@@ -320,7 +284,7 @@ static enum gw_status plan_value(struct gw_sweep *sweep, size_t exchange, size_t
         status = plan_policies(sweep, exchange, value, &costs, error);
         gw_costs_close(&costs);
     }
-    close_question(sweep, &question);
+    gw_question_end_bandwidth(&question, sweep->question);
     if (status != GW_OK) {
         char text[GW_UNITS_SIZE];
         char place[GW_UNITS_SIZE + 32];
@@ -412,7 +376,7 @@ const char *gw_sweep_exchange_name(const struct gw_sweep *sweep, size_t exchange
 }
 
 const char *gw_sweep_value(const struct gw_sweep *sweep, size_t value, char out[GW_UNITS_SIZE]) {
-    const struct gw_values_rule *rule = &sweep->parameter->rule;
+    const struct gw_values_rule *rule = sweep->parameter->rule;
     snprintf(out, GW_UNITS_SIZE, "%.*g%s", rule->whole ? 17 : sweep->digits, sweep->values[value],
              rule->suffix);
     return out;

@@ -25,7 +25,7 @@ enum gw_status gw_plan_sweep(const struct gw_sweep_options *options,
 struct gw_sweep_parameter {
     const char *name;
     const char *axis; /* for a picture */
-    struct gw_values_rule rule;
+    const struct gw_values_rule *rule;
     /* Changes a copy of the sweep's question, which stays as it is. */
     enum gw_status (*set)(struct gw_question *question, double value, struct gw_error *error);
     bool sparse_only; /* dense exchange does not depend on it */
