@@ -284,6 +284,44 @@ static const char *hosts_are_told(struct gw_communicator *communicator) {
         right = right && strcmp(hosts[rank], mine) == 0;
     }
     return right ? NULL : "gather_hosts: not this host's name for each rank";
+/* Everyone writes to everyone, itself too; what comes from one rank comes in order, whole. */
+static const char *messages_come_in_order(struct gw_communicator *communicator) {
+    enum { EACH = 200, LONGEST = 5000 };
+    unsigned char message[LONGEST];
+    size_t seen[MOST_RANKS] = {0};
+    size_t bytes = 0;
+    int from = -1;
+    size_t left = (size_t)communicator->size * EACH;
+    for (size_t i = 0; i < EACH; i++) {
+        memset(message, (int)(i + (size_t)communicator->rank) % 256, sizeof message);
+        for (int to = 0; to < communicator->size; to++) {
+            if (communicator->transport->post(communicator, to, message, 1 + i * 25 % LONGEST,
+                                              NULL) != GW_OK) {
+                return "post: failed";
+            }
+        }
+    }
+    while (left > 0) {
+        if (communicator->transport->poll(communicator, message, LONGEST, &bytes, &from, NULL) !=
+            GW_OK) {
+            return "poll: failed";
+        }
+        if (from >= 0) {
+            size_t i = seen[from]++;
+            unsigned char byte = (unsigned char)(i + (size_t)from);
+            if (bytes != 1 + i * 25 % LONGEST || message[0] != byte || message[bytes - 1] != byte) {
+                return "poll: not the message that was posted next";
+            }
+            left--;
+        }
+    }
+    (void)communicator->transport->barrier(communicator, NULL);
+    if (communicator->transport->poll(communicator, message, LONGEST, &bytes, &from, NULL) !=
+            GW_OK ||
+        from != -1) {
+        return "poll: more than was posted";
+    }
+    return NULL;
 }
 
 static check *const checks[] = {allgather_concatenates,         allreduce_sums,
@@ -291,6 +329,7 @@ static check *const checks[] = {allgather_concatenates,         allreduce_sums,
                                 failures_are_agreed_on,         messages_go_back_and_forth,
                                 floods_keep_their_order,        any_rank_is_received_from,
                                 another_length_is_refused,      hosts_are_told};
+                                failures_are_agreed_on,         messages_come_in_order};
 
 static const char *run_checks(struct gw_communicator *communicator) {
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "transport/mailboxes.h"
+#include "transport/posts.h"
 
 struct shared {
     int size, open;
@@ -16,6 +17,7 @@ struct shared {
     unsigned generation;
     const void **sends; /* per rank */
     struct gw_mailboxes *mailboxes;
+    struct gw_posts *posts;
 };
 
 static void meet(struct shared *shared) {
@@ -90,6 +92,19 @@ static enum gw_status local_wait(struct gw_communicator *communicator, struct gw
     return gw_mailboxes_wait(shared->mailboxes, communicator->rank, requests, count, error);
 }
 
+static enum gw_status local_post(struct gw_communicator *communicator, int to, const void *message,
+                                 size_t bytes, struct gw_error *error) {
+    struct shared *shared = communicator->state;
+    return gw_posts_add(shared->posts, communicator->rank, to, message, bytes, error);
+}
+
+static enum gw_status local_poll(struct gw_communicator *communicator, void *message,
+                                 size_t capacity, size_t *bytes, int *from,
+                                 struct gw_error *error) {
+    struct shared *shared = communicator->state;
+    return gw_posts_take(shared->posts, communicator->rank, message, capacity, bytes, from, error);
+}
+
 static void local_abort(struct gw_communicator *communicator, int status) {
     (void)communicator;
     _Exit(status);
@@ -104,6 +119,7 @@ static void local_close(struct gw_communicator *communicator) {
         pthread_cond_destroy(&shared->all_arrived);
         pthread_mutex_destroy(&shared->mutex);
         gw_mailboxes_close(shared->mailboxes);
+        gw_posts_close(shared->posts);
         free(shared->sends);
         free(shared);
     }
@@ -117,6 +133,8 @@ static const struct gw_transport local_transport = {
     .start_send = local_start_send,
     .start_receive = local_start_receive,
     .wait = local_wait,
+    .post = local_post,
+    .poll = local_poll,
     .abort = local_abort,
     .close = local_close,
 };
@@ -126,15 +144,21 @@ enum gw_status gw_communicators_open_local(int size, struct gw_communicator *out
     struct shared *shared = calloc(1, sizeof *shared);
     const void **sends = calloc((size_t)size, sizeof *sends);
     struct gw_mailboxes *mailboxes = NULL;
+    struct gw_posts *posts = NULL;
     enum gw_status status = shared == NULL || sends == NULL
                                 ? gw_fail_memory(error, "opening communicators")
                                 : gw_mailboxes_open(&mailboxes, size, error);
+    status = status == GW_OK ? gw_posts_open(&posts, size, error) : status;
     if (status != GW_OK) {
+        if (mailboxes != NULL) {
+            gw_mailboxes_close(mailboxes);
+        }
         free(shared);
         free(sends);
         return status;
     }
-    *shared = (struct shared){.size = size, .open = size, .sends = sends, .mailboxes = mailboxes};
+    *shared = (struct shared){
+        .size = size, .open = size, .sends = sends, .mailboxes = mailboxes, .posts = posts};
     pthread_mutex_init(&shared->mutex, NULL);
     pthread_cond_init(&shared->all_arrived, NULL);
     for (int rank = 0; rank < size; rank++) {

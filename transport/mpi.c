@@ -5,8 +5,19 @@
 
 #include "transport/transport.h"
 
+/* What is posted has a tag of its own, so that no receive of the data path takes it. */
+enum { POST_TAG = 1 };
+
+/* A posted message on its way. */
+struct letter {
+    struct letter *next;
+    MPI_Request request;
+    char message[];
+};
+
 struct world {
     MPI_Comm comm;
+    struct letter *posted;
 };
 
 static MPI_Comm comm(const struct gw_communicator *communicator) {
@@ -118,6 +129,72 @@ static enum gw_status mpi_wait(struct gw_communicator *communicator, struct gw_r
     return GW_OK;
 }
 
+/* ---- posts --------------------------------------------------------------------------------- */
+
+/* Frees what has left. */
+static enum gw_status forget_sent(struct world *world, struct gw_error *error) {
+    for (struct letter **place = &world->posted; *place != NULL;) {
+        struct letter *letter = *place;
+        int sent = 0;
+        GW_TRY(check(MPI_Test(&letter->request, &sent, MPI_STATUS_IGNORE), "MPI_Test", error));
+        if (sent) {
+            *place = letter->next;
+            free(letter);
+        } else {
+            place = &letter->next;
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status mpi_post(struct gw_communicator *communicator, int to, const void *message,
+                               size_t bytes, struct gw_error *error) {
+    struct world *world = communicator->state;
+    GW_TRY(check_count(bytes, "MPI_Isend", error));
+    GW_TRY(forget_sent(world, error));
+    struct letter *letter = malloc(sizeof *letter + bytes);
+    if (letter == NULL) {
+        return gw_fail_memory(error, "posting a message");
+    }
+    memcpy(letter->message, message, bytes);
+    enum gw_status status = check(
+        MPI_Isend(letter->message, (int)bytes, MPI_BYTE, to, POST_TAG, world->comm, &letter->request),
+        "MPI_Isend", error);
+    if (status != GW_OK) {
+        free(letter);
+        return status;
+    }
+    letter->next = world->posted;
+    world->posted = letter;
+    return GW_OK;
+}
+
+static enum gw_status mpi_poll(struct gw_communicator *communicator, void *message, size_t capacity,
+                               size_t *bytes, int *from, struct gw_error *error) {
+    struct world *world = communicator->state;
+    int there = 0;
+    int size = 0;
+    MPI_Status about;
+    *from = -1;
+    *bytes = 0;
+    GW_TRY(forget_sent(world, error));
+    GW_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, POST_TAG, world->comm, &there, &about), "MPI_Iprobe", error));
+    if (!there) {
+        return GW_OK;
+    }
+    MPI_Get_count(&about, MPI_BYTE, &size);
+    if ((size_t)size > capacity) {
+        return gw_fail(error, GW_FAILED, "expected a message of at most %zu bytes, got %d",
+                       capacity, size);
+    }
+    GW_TRY(check(
+        MPI_Recv(message, size, MPI_BYTE, about.MPI_SOURCE, POST_TAG, world->comm, MPI_STATUS_IGNORE),
+        "MPI_Recv", error));
+    *from = about.MPI_SOURCE;
+    *bytes = (size_t)size;
+    return GW_OK;
+}
+
 /* ---- opening and closing ------------------------------------------------------------------- */
 
 static void mpi_abort(struct gw_communicator *communicator, int status) {
@@ -126,6 +203,12 @@ static void mpi_abort(struct gw_communicator *communicator, int status) {
 
 static void mpi_close(struct gw_communicator *communicator) {
     struct world *world = communicator->state;
+    while (world->posted != NULL) {
+        struct letter *letter = world->posted;
+        world->posted = letter->next;
+        MPI_Wait(&letter->request, MPI_STATUS_IGNORE);
+        free(letter);
+    }
     MPI_Comm_free(&world->comm);
     free(world);
     MPI_Finalize();
@@ -139,6 +222,8 @@ static const struct gw_transport mpi_transport = {
     .start_send = mpi_start_send,
     .start_receive = mpi_start_receive,
     .wait = mpi_wait,
+    .post = mpi_post,
+    .poll = mpi_poll,
     .abort = mpi_abort,
     .close = mpi_close,
 };
@@ -156,6 +241,7 @@ static enum gw_status make_world(struct gw_communicator *out, int provided,
     }
     enum gw_status status =
         check(MPI_Comm_dup(MPI_COMM_WORLD, &world->comm), "MPI_Comm_dup", error);
+    world->posted = NULL;
     if (status != GW_OK) {
         free(world);
         return status;

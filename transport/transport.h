@@ -50,6 +50,16 @@ struct gw_transport {
     enum gw_status (*wait)(struct gw_communicator *communicator, struct gw_request *requests,
                            size_t count, struct gw_error *error);
 
+    /*
+     * Posts, beside the data path; between the same two ranks they keep their order. post copies
+     * and never waits. poll takes a message of at most `capacity` bytes, if one is there; otherwise
+     * *from is -1.
+     */
+    enum gw_status (*post)(struct gw_communicator *communicator, int to, const void *message,
+                           size_t bytes, struct gw_error *error);
+    enum gw_status (*poll)(struct gw_communicator *communicator, void *message, size_t capacity,
+                           size_t *bytes, int *from, struct gw_error *error);
+
     /* Ends the whole job at once, with this exit status: for a rank that cannot go on. */
     void (*abort)(struct gw_communicator *communicator, int status);
     void (*close)(struct gw_communicator *communicator);
