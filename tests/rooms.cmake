@@ -24,6 +24,7 @@ set(cli_may_use core traces planner kernels collectives goal transport algorithm
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h data.h exchange.h model.h network.h plan.h result.h timeline.h)
+set(transport_public transport.h farm.h)
 set(calibrate_public calibrate.h bench.h)
 set(kernels_public kernels.h bounds.h)
 set(algorithms_public algorithms.h schedule.h)

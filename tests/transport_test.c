@@ -284,8 +284,10 @@ static const char *hosts_are_told(struct gw_communicator *communicator) {
         right = right && strcmp(hosts[rank], mine) == 0;
     }
     return right ? NULL : "gather_hosts: not this host's name for each rank";
+}
+
 /* Everyone writes to everyone, itself too; what comes from one rank comes in order, whole. */
-static const char *messages_come_in_order(struct gw_communicator *communicator) {
+static const char *posts_come_in_order(struct gw_communicator *communicator) {
     enum { EACH = 200, LONGEST = 5000 };
     unsigned char message[LONGEST];
     size_t seen[MOST_RANKS] = {0};
@@ -324,12 +326,17 @@ static const char *messages_come_in_order(struct gw_communicator *communicator) 
     return NULL;
 }
 
-static check *const checks[] = {allgather_concatenates,         allreduce_sums,
-                                a_barrier_holds_until_the_last, maxima_are_agreed_on,
-                                failures_are_agreed_on,         messages_go_back_and_forth,
-                                floods_keep_their_order,        any_rank_is_received_from,
-                                another_length_is_refused,      hosts_are_told};
-                                failures_are_agreed_on,         messages_come_in_order};
+static check *const checks[] = {allgather_concatenates,
+                                allreduce_sums,
+                                a_barrier_holds_until_the_last,
+                                maxima_are_agreed_on,
+                                failures_are_agreed_on,
+                                messages_go_back_and_forth,
+                                floods_keep_their_order,
+                                any_rank_is_received_from,
+                                another_length_is_refused,
+                                hosts_are_told,
+                                posts_come_in_order};
 
 static const char *run_checks(struct gw_communicator *communicator) {
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {

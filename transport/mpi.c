@@ -157,9 +157,9 @@ static enum gw_status mpi_post(struct gw_communicator *communicator, int to, con
         return gw_fail_memory(error, "posting a message");
     }
     memcpy(letter->message, message, bytes);
-    enum gw_status status = check(
-        MPI_Isend(letter->message, (int)bytes, MPI_BYTE, to, POST_TAG, world->comm, &letter->request),
-        "MPI_Isend", error);
+    enum gw_status status = check(MPI_Isend(letter->message, (int)bytes, MPI_BYTE, to, POST_TAG,
+                                            world->comm, &letter->request),
+                                  "MPI_Isend", error);
     if (status != GW_OK) {
         free(letter);
         return status;
@@ -178,7 +178,8 @@ static enum gw_status mpi_poll(struct gw_communicator *communicator, void *messa
     *from = -1;
     *bytes = 0;
     GW_TRY(forget_sent(world, error));
-    GW_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, POST_TAG, world->comm, &there, &about), "MPI_Iprobe", error));
+    GW_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, POST_TAG, world->comm, &there, &about), "MPI_Iprobe",
+                 error));
     if (!there) {
         return GW_OK;
     }
@@ -187,9 +188,9 @@ static enum gw_status mpi_poll(struct gw_communicator *communicator, void *messa
         return gw_fail(error, GW_FAILED, "expected a message of at most %zu bytes, got %d",
                        capacity, size);
     }
-    GW_TRY(check(
-        MPI_Recv(message, size, MPI_BYTE, about.MPI_SOURCE, POST_TAG, world->comm, MPI_STATUS_IGNORE),
-        "MPI_Recv", error));
+    GW_TRY(check(MPI_Recv(message, size, MPI_BYTE, about.MPI_SOURCE, POST_TAG, world->comm,
+                          MPI_STATUS_IGNORE),
+                 "MPI_Recv", error));
     *from = about.MPI_SOURCE;
     *bytes = (size_t)size;
     return GW_OK;
