@@ -25,6 +25,7 @@ extern const struct gw_verb gw_verb_calibrate;
 extern const struct gw_verb gw_verb_plan;
 extern const struct gw_verb gw_verb_simulate;
 extern const struct gw_verb gw_verb_compare;
+extern const struct gw_verb gw_verb_sweep;
 extern const struct gw_verb gw_verb_validate;
 extern const struct gw_verb gw_verb_list;
 extern const struct gw_verb gw_verb_plot;
@@ -221,6 +222,7 @@ struct gw_table *gw_table_open(const char *const *headings, const char *alignmen
 void gw_table_cell(struct gw_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void gw_table_print_and_close(struct gw_table *table);
+void gw_table_close(struct gw_table *table);
 
 /* "resnet50, 16 workers, density 0.001, cluster p102-1gbe-16" */
 void gw_print_heading(const struct gw_question *question);

@@ -90,8 +90,14 @@ void gw_table_print_and_close(struct gw_table *table) {
             printf("\n");
         }
     }
-    free(table->texts);
-    free(table);
+    gw_table_close(table);
+}
+
+void gw_table_close(struct gw_table *table) {
+    if (table != NULL) {
+        free(table->texts);
+        free(table);
+    }
 }
 
 /* ---- headings and notes -------------------------------------------------------------------- */

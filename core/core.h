@@ -7,6 +7,7 @@
 #include "core/csv.h"
 #include "core/curve.h"
 #include "core/file.h"
+#include "core/fingerprint.h"
 #include "core/json.h"
 #include "core/log.h"
 #include "core/noise.h"

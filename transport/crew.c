@@ -30,6 +30,14 @@ struct gw_crew {
     struct hand *hands;
 };
 
+/*
+ * Whether it is time to look at the reports: threads are about to run out of tasks, or so much has
+ * gathered. Waking for each report costs more than tasks of some microseconds.
+ */
+static bool is_due(const struct gw_crew *crew) {
+    return crew->report_count > 0 && (crew->task_count == 0 || 4 * crew->report_count > crew->room);
+}
+
 /* ---- on the crew's threads ----------------------------------------------------------------- */
 
 /* Waits for the next task; false: there is none any more. */
@@ -52,7 +60,9 @@ static void end(struct gw_crew *crew, const struct gw_report *report) {
     pthread_mutex_lock(&crew->mutex);
     size_t place = (crew->report_first + crew->report_count++) % crew->room;
     memcpy(crew->reports + place * crew->report_bytes, report, crew->report_bytes);
-    pthread_cond_signal(&crew->done);
+    if (is_due(crew)) {
+        pthread_cond_signal(&crew->done);
+    }
     pthread_mutex_unlock(&crew->mutex);
 }
 
@@ -95,7 +105,7 @@ void gw_crew_wait(struct gw_crew *crew, double seconds) {
                                 .tv_nsec = (long)(1e9 * (deadline_s - floor(deadline_s)))};
     pthread_mutex_lock(&crew->mutex);
     int late = 0;
-    while (crew->report_count == 0 && late == 0) {
+    while (!is_due(crew) && late == 0) {
         late = pthread_cond_timedwait(&crew->done, &crew->mutex, &deadline);
     }
     pthread_mutex_unlock(&crew->mutex);

@@ -25,7 +25,7 @@ void gw_crew_give(struct gw_crew *crew, uint64_t task);
 /* Takes a report with its result, in the order in which they were done; false: none is there. */
 bool gw_crew_take(struct gw_crew *crew, struct gw_report *report);
 
-/* Waits until a report is there, or so many seconds have passed. */
+/* Waits until it is worth taking reports, or so many seconds have passed. */
 void gw_crew_wait(struct gw_crew *crew, double seconds);
 
 #endif

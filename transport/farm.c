@@ -8,7 +8,7 @@
 
 enum {
     WINDOW = 4096,   /* so many tasks at most are handed out beyond the first undelivered one */
-    MOST_AHEAD = 16, /* so many tasks at most wait beside each that a thread works on */
+    MOST_AHEAD = 64, /* so many tasks at most wait beside each that a thread works on */
 };
 
 /* What stands for tasks in messages: a rank's first (its threads as seconds) and its last one. */

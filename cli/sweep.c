@@ -1,0 +1,373 @@
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/job.h"
+#include "cli/sweep.h"
+#include "transport/farm.h"
+
+struct options {
+    struct gw_output_options output;
+    struct gw_grid_request request;
+    size_t out_count;
+    const char *outs[GW_SWEEP_MOST_FILES];
+    bool resume;
+    size_t threads; /* 0: not given */
+};
+
+enum { KEY_RESUME = 4000, KEY_THREADS, KEY_AXIS };
+
+static const struct argp_option option_table[] = {
+    {"model", KEY_AXIS + GW_AXIS_MODEL, "M[,N..]", 0, "Models: files, or names of those that ship",
+     0},
+    {"cluster", KEY_AXIS + GW_AXIS_CLUSTER, "C[,D..]", 0,
+     "Clusters: files, or names of those that ship", 0},
+    {"algo", 'a', "A[,B..]|all", 0, "Pipelines (default all)", 0},
+    {"workers", KEY_AXIS + GW_AXIS_WORKERS, "VALUES", 0,
+     "Numbers of workers, such as 2,4,8 or 2:64:log6 (default: the cluster's)", 0},
+    {"density", KEY_AXIS + GW_AXIS_DENSITY, "VALUES", 0,
+     "Shares of elements that compressors keep, such as 1e-4:1e-1:log10 (default 0.001)", 0},
+    {"bandwidth", KEY_AXIS + GW_AXIS_BANDWIDTH, "VALUES", 0,
+     "Bandwidths as factors of what was measured, such as 0.1x:10x:log5 (default 1x)", 0},
+    {"straggler", KEY_AXIS + GW_AXIS_STRAGGLER, "VALUES", 0,
+     "Factors on the compute times of worker 0, such as 1,1.5,2 (default 1)", 0},
+    {"noise", KEY_AXIS + GW_AXIS_NOISE, "VALUES", 0,
+     "Lognormal noise on every compute time, such as 0,0.05,0.1 (default 0)", 0},
+    {"iterations", 'n', "N", 0, "Number of iterations of each point (default 1)", 0},
+    {"seed", 's', "S", 0, "Seed of the noise, for each point alike (default 1)", 0},
+    {"out", 'o', "FILE.csv|.jsonl", 0, "Write a row for each point; can be repeated", 0},
+    {"resume", KEY_RESUME, NULL, 0, "Continue a sweep that was interrupted, where there is one", 0},
+    {"threads", KEY_THREADS, "N", 0, "Threads (default: the cores; in an MPI job 1 on each rank)",
+     0},
+    {0},
+};
+
+static void add_out(struct options *options, const char *argument, struct argp_state *state) {
+    if (options->out_count == GW_SWEEP_MOST_FILES) {
+        argp_error(state, "--out: expected at most %d of them", GW_SWEEP_MOST_FILES);
+    }
+    options->outs[options->out_count++] = argument;
+}
+
+static void check(const struct options *options, struct argp_state *state) {
+    const struct gw_grid_request *request = &options->request;
+    if (request->job == NULL && request->texts[GW_AXIS_MODEL] == NULL) {
+        argp_error(state, "expected --model MODEL or a JOB.json");
+    }
+    if (request->job == NULL && request->texts[GW_AXIS_CLUSTER] == NULL) {
+        argp_error(state, "expected --cluster CLUSTER or a JOB.json");
+    }
+    if (options->resume && options->out_count == 0) {
+        argp_error(state, "--resume: expected --out FILE with it");
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    enum { most_threads = 1024 };
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->output;
+        return 0;
+    case 'a':
+        options->request.texts[GW_AXIS_ALGORITHM] = argument;
+        return 0;
+    case 'n':
+        options->request.iterations = gw_parse_count(argument, "--iterations", state);
+        return 0;
+    case 's':
+        options->request.seed = gw_parse_seed(argument, state);
+        options->request.seeded = true;
+        return 0;
+    case 'o':
+        add_out(options, argument, state);
+        return 0;
+    case KEY_RESUME:
+        options->resume = true;
+        return 0;
+    case KEY_THREADS:
+        options->threads = gw_parse_count(argument, "--threads", state);
+        if (options->threads > most_threads) {
+            argp_error(state, "--threads: expected at most %d, got \"%s\"", most_threads, argument);
+        }
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->request.job != NULL) {
+            argp_error(state, "expected one JOB.json, got also \"%s\"", argument);
+        }
+        options->request.job = argument;
+        return 0;
+    case ARGP_KEY_END:
+        check(options, state);
+        return 0;
+    default:
+        if (key >= KEY_AXIS && key < KEY_AXIS + GW_AXES) {
+            options->request.texts[key - KEY_AXIS] = argument;
+            return 0;
+        }
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = option_table,
+    .parser = parse,
+    .args_doc = "--model MODEL --cluster CLUSTER\nJOB.json",
+    .doc =
+        "Predicts an iteration for every combination of models, clusters, pipelines and numbers, "
+        "on all cores, and on all ranks of an MPI job it is started in.",
+    .children = children,
+};
+
+/* ---- on any thread of any rank ------------------------------------------------------------- */
+
+struct sweep {
+    const struct options *options;
+    struct gw_grid grid;
+    /* On rank 0 alone. */
+    struct gw_sweep_files files;
+    struct gw_sweep_table table; /* without files, for a person ... */
+    cJSON *points;               /* ... or for programs */
+    uint64_t infeasible;
+    struct gw_progress progress;
+};
+
+static void work(uint64_t number, void *result, void *context) {
+    const struct sweep *sweep = context;
+    struct gw_outcome *outcome = result;
+    struct gw_point point = gw_grid_point(&sweep->grid, number);
+    *outcome = (struct gw_outcome){0};
+    outcome->status = gw_point_predict(&sweep->grid, &point, &outcome->result, &outcome->why);
+}
+
+/* ---- on rank 0 ----------------------------------------------------------------------------- */
+
+static enum gw_status add_document(struct sweep *sweep, const struct gw_point *point,
+                                   const struct gw_outcome *outcome, struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_sweep_row_document(&sweep->grid, point, outcome, &document, error));
+    return gw_json_append(sweep->points, document, error);
+}
+
+static void show_progress(struct sweep *sweep, uint64_t done) {
+    char texts[2][GW_UNITS_SIZE];
+    char what[3 * GW_UNITS_SIZE];
+    double all = (double)sweep->grid.point_count;
+    snprintf(what, sizeof what, "%s of %s points", gw_format_count((double)done, texts[0]),
+             gw_format_count(all, texts[1]));
+    gw_progress_update(&sweep->progress, (double)done / all, what);
+}
+
+/* An infeasible point is an answer; memory that ran out is not, and is not written as one. */
+static enum gw_status deliver(uint64_t number, const void *result, void *context,
+                              struct gw_error *error) {
+    struct sweep *sweep = context;
+    struct gw_outcome outcome = *(const struct gw_outcome *)result;
+    struct gw_point point = gw_grid_point(&sweep->grid, number);
+    if (outcome.status != GW_OK && outcome.status != GW_BAD_INPUT) {
+        return gw_fail(error, outcome.status, "point %" PRIu64 ": %.400s", number,
+                       outcome.why.message);
+    }
+    outcome.result.model = sweep->grid.models[point.at[GW_AXIS_MODEL]].name;
+    outcome.result.algorithm = gw_point_name(&sweep->grid, &point, GW_AXIS_ALGORITHM);
+    sweep->infeasible += outcome.status != GW_OK;
+    show_progress(sweep, number + 1);
+    if (sweep->files.count > 0) {
+        return gw_sweep_files_append(&sweep->files, &sweep->grid, &point, &outcome, error);
+    }
+    if (sweep->points != NULL) {
+        return add_document(sweep, &point, &outcome, error);
+    }
+    gw_sweep_table_add(&sweep->table, &sweep->grid, &point, &outcome);
+    return GW_OK;
+}
+
+/* Begins what rows go to: files, a list of documents or a table. */
+static enum gw_status open_answer(struct sweep *sweep, struct gw_error *error) {
+    enum { most_shown = 100000 };
+    const struct options *options = sweep->options;
+    if (options->out_count > 0) {
+        GW_TRY(gw_sweep_files_open(options->outs, options->out_count, &sweep->grid, options->resume,
+                                   &sweep->files, error));
+        sweep->infeasible = sweep->files.infeasible;
+        return GW_OK;
+    }
+    if (sweep->grid.point_count > most_shown) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "expected --out FILE for %" PRIu64 " points, which are more than %d",
+                       sweep->grid.point_count, most_shown);
+    }
+    if (options->output.json) {
+        sweep->points = cJSON_CreateArray();
+        return sweep->points == NULL ? gw_fail_memory(error, "sweeping") : GW_OK;
+    }
+    gw_sweep_table_open(&sweep->table, &sweep->grid);
+    return GW_OK;
+}
+
+static enum gw_status put_answer(struct sweep *sweep, cJSON *document, struct gw_error *error) {
+    GW_TRY(gw_json_put_text(document, "schema", "gradweave/sweep-result@1", error));
+    GW_TRY(gw_json_put_number(document, "point_count", (double)sweep->grid.point_count, error));
+    GW_TRY(gw_json_put_number(document, "infeasible_count", (double)sweep->infeasible, error));
+    GW_TRY(gw_json_put_number(document, "resumed_count", (double)sweep->files.done, error));
+    if (sweep->points != NULL) {
+        cJSON *points = sweep->points;
+        sweep->points = NULL;
+        return gw_json_put(document, "points", points, error);
+    }
+    return gw_json_put_texts(document, "files", (char *const *)(void *)sweep->options->outs,
+                             sweep->options->out_count, error);
+}
+
+static void print_files(const struct sweep *sweep, double seconds) {
+    char texts[2][GW_UNITS_SIZE];
+    double simulated = (double)(sweep->grid.point_count - sweep->files.done);
+    printf("%s points, %s of them infeasible, in ",
+           gw_format_count((double)sweep->grid.point_count, texts[0]),
+           gw_format_count((double)sweep->infeasible, texts[1]));
+    for (size_t i = 0; i < sweep->files.count; i++) {
+        printf("%s%s", i == 0 ? "" : ", ", sweep->files.files[i].path);
+    }
+    printf("\n%s simulated in %s", gw_format_count(simulated, texts[0]),
+           gw_format_seconds(seconds, texts[1]));
+    if (simulated > 0 && seconds > 0) {
+        printf(", %s a second", gw_format_count(simulated / seconds, texts[0]));
+    }
+    printf("\n");
+}
+
+static enum gw_status present(struct sweep *sweep, double seconds, struct gw_error *error) {
+    if (sweep->files.count > 0) {
+        GW_TRY(gw_sweep_files_finish(&sweep->files, error));
+    }
+    if (sweep->options->output.json) {
+        cJSON *document = cJSON_CreateObject();
+        return gw_print_filled(document, put_answer(sweep, document, error), error);
+    }
+    if (sweep->files.count > 0) {
+        print_files(sweep, seconds);
+    } else {
+        gw_sweep_table_print(&sweep->table, &sweep->grid);
+    }
+    return GW_OK;
+}
+
+/* ---- on every rank ------------------------------------------------------------------------- */
+
+static size_t usable_cores(void) {
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? (size_t)CPU_COUNT(&cores) : 1;
+}
+
+/* A job that has lost ranks cannot be closed, only ended. */
+static void leave(struct gw_communicator *communicator, size_t lost, enum gw_status status,
+                  const struct gw_error *error) {
+    gw_log(GW_LOG_NORMAL, "gradweave: %zu of %d ranks were lost; others did their points", lost,
+           communicator->size);
+    gw_job_require(communicator, status, error);
+    (void)fflush(stdout);
+    communicator->transport->abort(communicator, GW_OK);
+}
+
+static enum gw_status sweep_all(struct sweep *sweep, struct gw_communicator *communicator,
+                                struct gw_error *error) {
+    size_t alone = communicator == NULL ? usable_cores() : 1;
+    size_t threads = sweep->options->threads > 0 ? sweep->options->threads : alone;
+    double all = (double)sweep->grid.point_count;
+    size_t lost = 0;
+    struct gw_farm farm = {.first = sweep->files.done,
+                           .count = sweep->grid.point_count,
+                           .threads = threads,
+                           .result_bytes = sizeof(struct gw_outcome),
+                           .context = sweep,
+                           .work = work,
+                           .deliver = deliver};
+    double start_s = gw_clock_now_s();
+    bool first = communicator == NULL || communicator->rank == 0;
+    sweep->progress = gw_progress_begin("sweep", first);
+    sweep->progress.first_share = (double)sweep->files.done / all;
+    enum gw_status status = gw_farm_run(&farm, communicator, &lost, error);
+    gw_progress_end(&sweep->progress);
+    if (!first) {
+        gw_job_require(communicator, status, error);
+    }
+    if (status == GW_OK && first) {
+        status = present(sweep, gw_clock_now_s() - start_s, error);
+    }
+    if (lost > 0) {
+        leave(communicator, lost, status, error);
+    }
+    return status;
+}
+
+static void close_sweep(struct sweep *sweep) {
+    gw_sweep_files_close(&sweep->files);
+    gw_table_close(sweep->table.table);
+    cJSON_Delete(sweep->points);
+    gw_grid_close(&sweep->grid);
+}
+
+/* All ranks compare their fingerprints: files of one name may differ between hosts. */
+static enum gw_status check_alike(const struct gw_grid *grid, struct gw_communicator *communicator,
+                                  struct gw_error *error) {
+    enum { parts = 2 };
+    const uint64_t own[parts] = {grid->request_fingerprint, grid->inputs_fingerprint};
+    uint64_t *all = calloc((size_t)communicator->size, sizeof own);
+    if (all == NULL) {
+        return gw_fail_memory(error, "comparing ranks");
+    }
+    enum gw_status status =
+        communicator->transport->allgather(communicator, own, sizeof own, all, error);
+    for (int rank = 1; rank < communicator->size && status == GW_OK; rank++) {
+        if (memcmp(all, all + parts * rank, sizeof own) != 0) {
+            status = gw_fail(error, GW_BAD_INPUT,
+                             "rank %d: expected the models, clusters and options that rank 0 has, "
+                             "got others",
+                             rank);
+        }
+    }
+    free(all);
+    return status;
+}
+
+/* What can be told without simulating anything, agreed on by all ranks. */
+static enum gw_status open_sweep(struct sweep *sweep, struct gw_communicator *communicator,
+                                 struct gw_error *error) {
+    enum gw_status status = gw_grid_open(&sweep->options->request, &sweep->grid, error);
+    if (communicator == NULL) {
+        return status == GW_OK ? open_answer(sweep, error) : status;
+    }
+    GW_TRY(gw_agree(communicator, status, error));
+    GW_TRY(gw_agree(communicator, check_alike(&sweep->grid, communicator, error), error));
+    status = communicator->rank == 0 ? open_answer(sweep, error) : GW_OK;
+    return gw_agree(communicator, status, error);
+}
+
+static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
+                           struct gw_error *error) {
+    struct sweep sweep = {.options = context};
+    (void)verdict;
+    enum gw_status status = open_sweep(&sweep, communicator, error);
+    if (status == GW_OK) {
+        status = sweep_all(&sweep, communicator, error);
+    }
+    close_sweep(&sweep);
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    struct options options = {0};
+    struct gw_error error = {0};
+    struct gw_job_options job = {0};
+    int verdict = GW_OK;
+    gw_cli_parse(&argp, "sweep", argc, argv, &options);
+    if (gw_mpi_is_inside_job()) {
+        return gw_job_run(&job, argv, body, &options);
+    }
+    return body(NULL, &options, &verdict, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
+}
+
+const struct gw_verb gw_verb_sweep = {
+    .name = "sweep", .title = "predicts many points of a grid, on all cores and ranks", .run = run};

@@ -1,0 +1,407 @@
+/* The files of a sweep: begun, continued, appended to, put in place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cli/sweep.h"
+
+/* ---- formats ------------------------------------------------------------------------------- */
+
+struct gw_sweep_format {
+    const char *ending;
+    bool quotes_newlines; /* a line may hold newlines between quotes */
+    void (*put_heading)(FILE *stream);
+    enum gw_status (*put)(FILE *stream, const struct gw_grid *grid, const struct gw_point *point,
+                          const struct gw_outcome *outcome, struct gw_error *error);
+    /* Whether a line is that point's row, whole; and whether the point has no answer. */
+    bool (*is_row)(const char *line, size_t length, uint64_t number, bool *infeasible);
+};
+
+static enum gw_status put_csv(FILE *stream, const struct gw_grid *grid,
+                              const struct gw_point *point, const struct gw_outcome *outcome,
+                              struct gw_error *error) {
+    (void)error;
+    gw_sweep_put_csv(stream, grid, point, outcome);
+    return GW_OK;
+}
+
+static bool is_csv_row(const char *line, size_t length, uint64_t number, bool *infeasible) {
+    char start[32];
+    int digits = snprintf(start, sizeof start, "%" PRIu64 ",", number);
+    *infeasible = length >= 2 && line[length - 2] != ',';
+    return length > (size_t)digits && memcmp(line, start, (size_t)digits) == 0;
+}
+
+static void put_no_heading(FILE *stream) {
+    (void)stream;
+}
+
+static enum gw_status put_json(FILE *stream, const struct gw_grid *grid,
+                               const struct gw_point *point, const struct gw_outcome *outcome,
+                               struct gw_error *error) {
+    cJSON *document = NULL;
+    char *text = NULL;
+    GW_TRY(gw_sweep_row_document(grid, point, outcome, &document, error));
+    enum gw_status status = gw_json_print_compact(document, &text, error);
+    cJSON_Delete(document);
+    if (status == GW_OK) {
+        (void)fputs(text, stream);
+        free(text);
+    }
+    return status;
+}
+
+static bool is_json_row(const char *line, size_t length, uint64_t number, bool *infeasible) {
+    cJSON *document = cJSON_ParseWithLength(line, length);
+    const cJSON *point = cJSON_GetObjectItemCaseSensitive(document, "point");
+    bool same = cJSON_IsNumber(point) && point->valuedouble == (double)number;
+    *infeasible = cJSON_GetObjectItemCaseSensitive(document, "reason") != NULL;
+    cJSON_Delete(document);
+    return same;
+}
+
+static const struct gw_sweep_format formats[] = {
+    {".csv", true, gw_sweep_put_csv_heading, put_csv, is_csv_row},
+    {".jsonl", false, put_no_heading, put_json, is_json_row},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static const struct gw_sweep_format *find_format(const char *path) {
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; i < FORMATS && dot != NULL; i++) {
+        if (strcmp(dot, formats[i].ending) == 0) {
+            return &formats[i];
+        }
+    }
+    return NULL;
+}
+
+enum gw_status gw_sweep_files_check(const char *const *paths, size_t count,
+                                    struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        if (find_format(paths[i]) == NULL) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: expected the name of a table (.csv) or of JSON lines (.jsonl)",
+                           paths[i]);
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(paths[i], paths[j]) == 0) {
+                return gw_fail(error, GW_BAD_INPUT, "--out: expected each file once, got %s twice",
+                               paths[i]);
+            }
+        }
+        GW_TRY(gw_file_check_target(paths[i], error));
+    }
+    return GW_OK;
+}
+
+/* ---- what is there already ----------------------------------------------------------------- */
+
+static enum gw_status fail_to_write(const char *path, struct gw_error *error) {
+    return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+static bool is_complete(const char *line, size_t length) {
+    return length > 0 && line[length - 1] == '\n';
+}
+
+/* A line with its newlines between quotes, if the format has them; the length is 0 at the end. */
+static size_t read_row(FILE *stream, bool quotes_newlines, char **line, size_t *capacity) {
+    size_t length = 0;
+    bool quoted = false;
+    int c = 0;
+    do {
+        c = getc(stream);
+        char *larger = c == EOF ? NULL : gw_grow(*line, length + 1, capacity, 1);
+        if (larger == NULL) {
+            break;
+        }
+        *line = larger;
+        (*line)[length++] = (char)c;
+        quoted = quoted != (quotes_newlines && c == '"');
+    } while (c != '\n' || quoted);
+    return length;
+}
+
+/*
+ * Counts the rows that are whole and in order, `most` at most, behind the prelude, and how many
+ * bytes they take with it. Whatever follows was cut off, or damaged: those points are done again.
+ */
+static size_t count_rows(struct gw_sweep_file *file, FILE *stream, uint64_t most) {
+    size_t bytes = strlen(file->prelude);
+    char *line = NULL;
+    size_t capacity = 0;
+    file->rows = file->infeasible = 0;
+    (void)fseeko(stream, (off_t)bytes, SEEK_SET);
+    while (file->rows < most) {
+        bool infeasible = false;
+        size_t length = read_row(stream, file->format->quotes_newlines, &line, &capacity);
+        if (!is_complete(line, length) ||
+            !file->format->is_row(line, length, file->rows, &infeasible)) {
+            break;
+        }
+        bytes += length;
+        file->rows++;
+        file->infeasible += infeasible;
+    }
+    free(line);
+    return bytes;
+}
+
+/* Why a file's first line is another one. */
+static enum gw_status refuse(const struct gw_sweep_file *file, const char *line,
+                             const struct gw_grid *grid, struct gw_error *error) {
+    char inputs[32];
+    cJSON *title = cJSON_Parse(line);
+    const cJSON *schema = cJSON_GetObjectItemCaseSensitive(title, "schema");
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(title, "inputs");
+    bool partial =
+        cJSON_IsString(schema) && strcmp(schema->valuestring, "gradweave/sweep-partial@1") == 0;
+    snprintf(inputs, sizeof inputs, "%016" PRIx64, grid->inputs_fingerprint);
+    bool same_inputs = cJSON_IsString(found) && strcmp(found->valuestring, inputs) == 0;
+    cJSON_Delete(title);
+    return gw_fail(error, GW_BAD_INPUT,
+                   "%s: expected the beginning of this sweep, to resume it, got %s", file->partial,
+                   !partial ? "something else"
+                   : same_inputs
+                       ? "another one: other values, names, iterations, seed or version"
+                       : "another one: its models or clusters are others, or have changed");
+}
+
+/* Whether the file begins as it must, or was cut off before that. */
+static enum gw_status check_prelude(const struct gw_sweep_file *file, FILE *stream,
+                                    const struct gw_grid *grid, bool *begun,
+                                    struct gw_error *error) {
+    enum { longer = 64 }; /* than ours another sweep's title may be */
+    size_t expected = strlen(file->prelude);
+    char *text = calloc(expected + longer + 1, 1);
+    if (text == NULL) {
+        return gw_fail_memory(error, "resuming a sweep");
+    }
+    size_t length = fread(text, 1, expected + longer, stream);
+    enum gw_status status = GW_OK;
+    *begun = length >= expected;
+    if (memcmp(text, file->prelude, *begun ? expected : length) != 0) {
+        status = refuse(file, text, grid, error);
+    }
+    free(text);
+    return status;
+}
+
+/* Looks at what an interrupted sweep left; changes nothing. */
+static enum gw_status look(struct gw_sweep_file *file, const struct gw_grid *grid,
+                           struct gw_error *error) {
+    FILE *stream = fopen(file->partial, "re");
+    bool begun = false;
+    if (stream == NULL) {
+        return fail_to_write(file->partial, error);
+    }
+    enum gw_status status = check_prelude(file, stream, grid, &begun, error);
+    if (status == GW_OK && begun) {
+        (void)count_rows(file, stream, grid->point_count);
+    }
+    (void)fclose(stream);
+    return status;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------- */
+
+static enum gw_status write_whole(const struct gw_sweep_file *file, const char *text, size_t length,
+                                  struct gw_error *error) {
+    for (size_t written = 0; written < length;) {
+        ssize_t step = write(file->descriptor, text + written, length - written);
+        if (step < 0 && errno != EINTR) {
+            return fail_to_write(file->partial, error);
+        }
+        written += step < 0 ? 0 : (size_t)step;
+    }
+    return GW_OK;
+}
+
+/* Leaves the rows that all files have, or the prelude alone. */
+static enum gw_status cut(struct gw_sweep_file *file, uint64_t rows, struct gw_error *error) {
+    size_t keep = 0;
+    file->rows = file->infeasible = 0;
+    if (rows > 0) {
+        FILE *stream = fopen(file->partial, "re");
+        if (stream == NULL) {
+            return fail_to_write(file->partial, error);
+        }
+        keep = count_rows(file, stream, rows);
+        (void)fclose(stream);
+    }
+    if (ftruncate(file->descriptor, (off_t)keep) != 0) {
+        return fail_to_write(file->partial, error);
+    }
+    return keep > 0 ? GW_OK : write_whole(file, file->prelude, strlen(file->prelude), error);
+}
+
+static enum gw_status make_prelude(struct gw_sweep_file *file, const struct gw_grid *grid,
+                                   struct gw_error *error) {
+    size_t length = 0;
+    FILE *stream = open_memstream(&file->prelude, &length);
+    if (stream == NULL || asprintf(&file->partial, "%s.partial", file->path) < 0) {
+        file->partial = NULL;
+        return gw_fail_memory(error, "beginning a sweep");
+    }
+    (void)fprintf(stream,
+                  "{\"schema\":\"gradweave/sweep-partial@1\",\"points\":%" PRIu64
+                  ",\"request\":\"%016" PRIx64 "\",\"inputs\":\"%016" PRIx64 "\"}\n",
+                  grid->point_count, grid->request_fingerprint, grid->inputs_fingerprint);
+    file->title_length = (size_t)ftello(stream);
+    file->format->put_heading(stream);
+    return fclose(stream) == 0 ? GW_OK : gw_fail_memory(error, "beginning a sweep");
+}
+
+static enum gw_status open_partial(struct gw_sweep_file *file, bool resume,
+                                   struct gw_error *error) {
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+    file->descriptor = open(file->partial, flags | O_CREAT | O_EXCL, 0666);
+    file->created = file->descriptor >= 0;
+    if (!file->created && errno == EEXIST && !resume) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected --resume, to continue the sweep that was interrupted, or no "
+                       "such file",
+                       file->partial);
+    }
+    if (!file->created && errno == EEXIST) {
+        file->descriptor = open(file->partial, flags);
+    }
+    if (file->descriptor < 0) {
+        return fail_to_write(file->partial, error);
+    }
+    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected an interrupted sweep, got one that is still running",
+                       file->partial);
+    }
+    return GW_OK;
+}
+
+static enum gw_status open_files(struct gw_sweep_files *files, const char *const *paths,
+                                 size_t count, const struct gw_grid *grid, bool resume,
+                                 struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        struct gw_sweep_file *file = &files->files[files->count++];
+        *file = (struct gw_sweep_file){
+            .path = paths[i], .format = find_format(paths[i]), .descriptor = -1};
+        GW_TRY(make_prelude(file, grid, error));
+        GW_TRY(open_partial(file, resume, error));
+        GW_TRY(look(file, grid, error));
+        files->done = i == 0 || file->rows < files->done ? file->rows : files->done;
+    }
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(cut(&files->files[i], files->done, error));
+        files->infeasible = files->files[i].infeasible;
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_sweep_files_open(const char *const *paths, size_t count,
+                                   const struct gw_grid *grid, bool resume,
+                                   struct gw_sweep_files *out, struct gw_error *error) {
+    *out = (struct gw_sweep_files){0};
+    GW_TRY(gw_sweep_files_check(paths, count, error));
+    enum gw_status status = open_files(out, paths, count, grid, resume, error);
+    if (status != GW_OK) {
+        for (size_t i = 0; i < out->count; i++) {
+            if (out->files[i].created) {
+                (void)unlink(out->files[i].partial);
+            }
+        }
+        gw_sweep_files_close(out);
+    }
+    return status;
+}
+
+/* ---- going on ------------------------------------------------------------------------------ */
+
+static enum gw_status append(struct gw_sweep_file *file, const struct gw_grid *grid,
+                             const struct gw_point *point, const struct gw_outcome *outcome,
+                             struct gw_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL) {
+        return gw_fail_memory(error, "writing a sweep");
+    }
+    enum gw_status status = file->format->put(stream, grid, point, outcome, error);
+    if (fclose(stream) != 0 && status == GW_OK) {
+        status = gw_fail_memory(error, "writing a sweep");
+    }
+    status = status == GW_OK ? write_whole(file, text, length, error) : status;
+    free(text);
+    return status;
+}
+
+enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const struct gw_grid *grid,
+                                     const struct gw_point *point, const struct gw_outcome *outcome,
+                                     struct gw_error *error) {
+    for (size_t i = 0; i < files->count; i++) {
+        GW_TRY(append(&files->files[i], grid, point, outcome, error));
+    }
+    return GW_OK;
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
+
+/* All but the title, into a stream. */
+static bool copy(const struct gw_sweep_file *file, FILE *to) {
+    char bytes[1 << 16];
+    FILE *from = fopen(file->partial, "re");
+    bool good = from != NULL && fseeko(from, (off_t)file->title_length, SEEK_SET) == 0;
+    size_t length = 0;
+    while (good && (length = fread(bytes, 1, sizeof bytes, from)) > 0) {
+        good = fwrite(bytes, 1, length, to) == length;
+    }
+    good = good && ferror(from) == 0;
+    if (from != NULL) {
+        (void)fclose(from);
+    }
+    return good;
+}
+
+static enum gw_status put_in_place(const struct gw_sweep_file *file, struct gw_error *error) {
+    char *temporary = NULL;
+    GW_TRY(gw_file_temporary(file->path, &temporary, error));
+    FILE *stream = fopen(temporary, "we");
+    bool good = stream != NULL && copy(file, stream) && fflush(stream) == 0 &&
+                (fsync(fileno(stream)) == 0 || errno == EINVAL);
+    int cause = errno;
+    good = (stream == NULL || fclose(stream) == 0) && good;
+    enum gw_status status = GW_OK;
+    if (good) {
+        status = gw_file_replace(temporary, file->path, error);
+    } else {
+        status =
+            gw_fail(error, GW_FAILED, "%s: cannot be written: %s", file->path, strerror(cause));
+        gw_file_discard(temporary);
+    }
+    free(temporary);
+    return status;
+}
+
+enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_error *error) {
+    for (size_t i = 0; i < files->count; i++) {
+        GW_TRY(put_in_place(&files->files[i], error));
+    }
+    for (size_t i = 0; i < files->count; i++) {
+        (void)unlink(files->files[i].partial);
+    }
+    return GW_OK;
+}
+
+void gw_sweep_files_close(struct gw_sweep_files *files) {
+    for (size_t i = 0; i < files->count; i++) {
+        if (files->files[i].descriptor >= 0) {
+            (void)close(files->files[i].descriptor);
+        }
+        free(files->files[i].partial);
+        free(files->files[i].prelude);
+    }
+    *files = (struct gw_sweep_files){0};
+}
