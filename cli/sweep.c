@@ -264,8 +264,8 @@ static size_t usable_cores(void) {
 /* A job that has lost ranks cannot be closed, only ended. */
 static void leave(struct gw_communicator *communicator, size_t lost, enum gw_status status,
                   const struct gw_error *error) {
-    gw_log(GW_LOG_NORMAL, "gradweave: %zu of %d ranks were lost; others did their points", lost,
-           communicator->size);
+    gw_log(GW_LOG_NORMAL, "gradweave: %zu of %d ranks did not answer; the others did their points",
+           lost, communicator->size);
     gw_job_require(communicator, status, error);
     (void)fflush(stdout);
     communicator->transport->abort(communicator, GW_OK);
