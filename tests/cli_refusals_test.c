@@ -17,6 +17,7 @@
 #include "support.h"
 
 #define TINY "tiny.json --cluster small.json"
+#define SWEPT "--model tiny.json --cluster small.json"
 
 struct refusal {
     const char *command; /* without the program's name */
@@ -113,6 +114,31 @@ static const struct refusal wrong_usage[] = {
     {"compare " TINY " --density 0", "--density"},
     {"compare " TINY " --workers many", "--workers"},
     {"compare " TINY " --policy omgs", "unrecognized option '--policy"},
+
+    {"sweep", "expected --model MODEL or a JOB.json"},
+    {"sweep --model tiny.json", "expected --cluster CLUSTER or a JOB.json"},
+    {"sweep --model tiny.json --cluster absent", "absent: expected a file, or a cluster that"},
+    {"sweep --model tiny.json, --cluster small.json", "expected a file, or a model that ships"},
+    {"sweep --model tiny.json,tiny.json --cluster small.json",
+     "--model: expected each once, got \"tiny.json\" twice"},
+    {"sweep absent.json", "absent.json: cannot be read"},
+    {"sweep tiny.json small.json", "expected one JOB.json, got also \"small.json\""},
+    {"sweep tiny.json", "tiny.json: schema: expected \"gradweave/sweep-job@1\""},
+    {"sweep " SWEPT " --algo omgs,sgd --out kept.csv", "got \"sgd\""},
+    {"sweep " SWEPT " --workers 0", "--workers: expected positive integers, such as 2:32:log5"},
+    {"sweep " SWEPT " --workers 2:64", "--workers: expected FROM:TO:logN or FROM:TO:linN"},
+    {"sweep " SWEPT " --density 0.1,2 --out kept.csv", "--density: expected numbers above 0"},
+    {"sweep " SWEPT " --bandwidth 2", "--bandwidth: expected numbers above 0x"},
+    {"sweep " SWEPT " --straggler 0", "--straggler: expected numbers above 0"},
+    {"sweep " SWEPT " --noise -1", "--noise: expected numbers >= 0 and at most 10"},
+    {"sweep " SWEPT " --noise 0:1:log3", "expected a logarithmic range to begin above 0"},
+    {"sweep " SWEPT " --iterations 0", "--iterations: expected a positive integer"},
+    {"sweep " SWEPT " --seed x", "--seed: expected a positive integer, got \"x\""},
+    {"sweep " SWEPT " --threads 1025", "--threads: expected at most 1024, got \"1025\""},
+    {"sweep " SWEPT " --resume", "--resume: expected --out FILE with it"},
+    {"sweep " SWEPT " --out kept.json", "kept.json: expected the name of a table (.csv) or of"},
+    {"sweep " SWEPT " --out new.csv --out new.csv", "expected each file once, got new.csv twice"},
+    {"sweep " SWEPT " --out new.csv --out new.png", "new.png: expected the name of a table"},
 
     {"list everything", "got \"everything\""},
     {"list algorithms policies", "got \"policies\""},
