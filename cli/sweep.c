@@ -134,12 +134,10 @@ struct sweep {
     struct gw_progress progress;
 };
 
-static void work(uint64_t number, void *result, void *context) {
+static size_t work(uint64_t number, void *result, void *context) {
     const struct sweep *sweep = context;
-    struct gw_outcome *outcome = result;
-    struct gw_point point = gw_grid_point(&sweep->grid, number);
-    *outcome = (struct gw_outcome){0};
-    outcome->status = gw_point_predict(&sweep->grid, &point, &outcome->result, &outcome->why);
+    return gw_sweep_packet_fill(result, &sweep->grid, number, sweep->options->outs,
+                                sweep->options->out_count);
 }
 
 /* ---- on rank 0 ----------------------------------------------------------------------------- */
@@ -164,18 +162,17 @@ static void show_progress(struct sweep *sweep, uint64_t done) {
 static enum gw_status deliver(uint64_t number, const void *result, void *context,
                               struct gw_error *error) {
     struct sweep *sweep = context;
-    struct gw_outcome outcome = *(const struct gw_outcome *)result;
+    const struct gw_sweep_packet *packet = result;
     struct gw_point point = gw_grid_point(&sweep->grid, number);
+    struct gw_outcome outcome = gw_sweep_packet_outcome(packet, &sweep->grid, &point);
     if (outcome.status != GW_OK && outcome.status != GW_BAD_INPUT) {
         return gw_fail(error, outcome.status, "point %" PRIu64 ": %.400s", number,
                        outcome.why.message);
     }
-    outcome.result.model = sweep->grid.models[point.at[GW_AXIS_MODEL]].name;
-    outcome.result.algorithm = gw_point_name(&sweep->grid, &point, GW_AXIS_ALGORITHM);
     sweep->infeasible += outcome.status != GW_OK;
     show_progress(sweep, number + 1);
     if (sweep->files.count > 0) {
-        return gw_sweep_files_append(&sweep->files, &sweep->grid, &point, &outcome, error);
+        return gw_sweep_packet_write(packet, &sweep->files, &sweep->grid, &point, error);
     }
     if (sweep->points != NULL) {
         return add_document(sweep, &point, &outcome, error);
@@ -280,7 +277,7 @@ static enum gw_status sweep_all(struct sweep *sweep, struct gw_communicator *com
     struct gw_farm farm = {.first = sweep->files.done,
                            .count = sweep->grid.point_count,
                            .threads = threads,
-                           .result_bytes = sizeof(struct gw_outcome),
+                           .result_bytes = sizeof(struct gw_sweep_packet),
                            .context = sweep,
                            .work = work,
                            .deliver = deliver};

@@ -320,31 +320,15 @@ enum gw_status gw_sweep_files_open(const char *const *paths, size_t count,
 
 /* ---- going on ------------------------------------------------------------------------------ */
 
-static enum gw_status append(struct gw_sweep_file *file, const struct gw_grid *grid,
-                             const struct gw_point *point, const struct gw_outcome *outcome,
-                             struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL) {
-        return gw_fail_memory(error, "writing a sweep");
-    }
-    enum gw_status status = file->format->put(stream, grid, point, outcome, error);
-    if (fclose(stream) != 0 && status == GW_OK) {
-        status = gw_fail_memory(error, "writing a sweep");
-    }
-    status = status == GW_OK ? write_whole(file, text, length, error) : status;
-    free(text);
-    return status;
+enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_grid *grid,
+                                const struct gw_point *point, const struct gw_outcome *outcome,
+                                struct gw_error *error) {
+    return find_format(path)->put(stream, grid, point, outcome, error);
 }
 
-enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const struct gw_grid *grid,
-                                     const struct gw_point *point, const struct gw_outcome *outcome,
-                                     struct gw_error *error) {
-    for (size_t i = 0; i < files->count; i++) {
-        GW_TRY(append(&files->files[i], grid, point, outcome, error));
-    }
-    return GW_OK;
+enum gw_status gw_sweep_file_append(const struct gw_sweep_file *file, const char *row,
+                                    size_t length, struct gw_error *error) {
+    return write_whole(file, row, length, error);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */

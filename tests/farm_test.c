@@ -22,8 +22,13 @@ enum { MOST_RANKS = 5 };
 /* A few hundred bytes, as a point of a sweep has, that follow from the task. */
 struct result {
     uint64_t task;
+    size_t count;
     double values[40];
 };
+
+static size_t count_of(uint64_t task) {
+    return 15 + task % 26;
+}
 
 /* What one rank does and sees; results are checked as they are delivered. */
 struct case_of {
@@ -45,7 +50,7 @@ static double value_of(uint64_t task, size_t i) {
     return 1.0 / (double)(task + 1) + (double)i;
 }
 
-static void work(uint64_t task, void *out, void *context) {
+static size_t work(uint64_t task, void *out, void *context) {
     struct case_of *one = context;
     struct result *result = out;
     int in_hand = atomic_fetch_add(&one->in_hand, 1) + 1;
@@ -53,7 +58,8 @@ static void work(uint64_t task, void *out, void *context) {
     while (in_hand > most && !atomic_compare_exchange_weak(&one->most_in_hand, &most, in_hand)) {
     }
     result->task = task;
-    for (size_t i = 0; i < 40; i++) {
+    result->count = count_of(task);
+    for (size_t i = 0; i < result->count; i++) {
         result->values[i] = value_of(task, i);
     }
     struct gw_random *random = NULL;
@@ -65,14 +71,16 @@ static void work(uint64_t task, void *out, void *context) {
     gw_random_close(random);
     atomic_fetch_add(&one->worked, 1);
     atomic_fetch_sub(&one->in_hand, 1);
+    return offsetof(struct result, values) + result->count * sizeof *result->values;
 }
 
 static enum gw_status deliver(uint64_t task, const void *out, void *context,
                               struct gw_error *error) {
     struct case_of *one = context;
     const struct result *result = out;
-    one->right = one->right && task == one->next && result->task == task;
-    for (size_t i = 0; i < 40; i++) {
+    one->right =
+        one->right && task == one->next && result->task == task && result->count == count_of(task);
+    for (size_t i = 0; i < count_of(task); i++) {
         one->right = one->right && result->values[i] == value_of(task, i);
     }
     one->next++;

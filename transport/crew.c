@@ -59,7 +59,7 @@ static bool begin(struct gw_crew *crew, uint64_t *task) {
 static void end(struct gw_crew *crew, const struct gw_report *report) {
     pthread_mutex_lock(&crew->mutex);
     size_t place = (crew->report_first + crew->report_count++) % crew->room;
-    memcpy(crew->reports + place * crew->report_bytes, report, crew->report_bytes);
+    memcpy(crew->reports + place * crew->report_bytes, report, sizeof *report + report->bytes);
     if (is_due(crew)) {
         pthread_cond_signal(&crew->done);
     }
@@ -71,7 +71,7 @@ static void *run_thread(void *argument) {
     const struct gw_farm *farm = hand->crew->farm;
     while (begin(hand->crew, &hand->report->task)) {
         double start_s = gw_clock_now_s();
-        farm->work(hand->report->task, hand->report + 1, farm->context);
+        hand->report->bytes = farm->work(hand->report->task, hand->report + 1, farm->context);
         hand->report->seconds = gw_clock_now_s() - start_s;
         end(hand->crew, hand->report);
     }
@@ -91,7 +91,9 @@ bool gw_crew_take(struct gw_crew *crew, struct gw_report *report) {
     pthread_mutex_lock(&crew->mutex);
     bool found = crew->report_count > 0;
     if (found) {
-        memcpy(report, crew->reports + crew->report_first * crew->report_bytes, crew->report_bytes);
+        const char *first = crew->reports + crew->report_first * crew->report_bytes;
+        memcpy(report, first, sizeof *report);
+        memcpy(report + 1, first + sizeof *report, report->bytes);
         crew->report_first = (crew->report_first + 1) % crew->room;
         crew->report_count--;
     }
@@ -143,7 +145,7 @@ enum gw_status gw_crew_open(struct gw_crew **out, const struct gw_farm *farm, si
     pthread_condattr_destroy(&monotonic);
     crew->farm = farm;
     crew->room = room;
-    crew->report_bytes = sizeof(struct gw_report) + farm->result_bytes;
+    crew->report_bytes = sizeof(struct gw_report) + gw_crew_round_up(farm->result_bytes);
     crew->tasks = calloc(room, sizeof *crew->tasks);
     crew->reports = calloc(room, crew->report_bytes);
     crew->desks = calloc(farm->threads, crew->report_bytes);

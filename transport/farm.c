@@ -45,8 +45,8 @@ struct coordinator {
     uint64_t next, delivered;
     struct place *places; /* a ring: of task t at t % WINDOW ... */
     char *results;        /* ... like its result */
+    size_t result_bytes;  /* rounded up */
     struct gw_report *report;
-    size_t report_bytes;
     double worked_s, longest_s;
     uint64_t worked;
 };
@@ -119,8 +119,8 @@ static void accept(struct coordinator *coordinator, int rank) {
     coordinator->worked_s += report->seconds;
     coordinator->longest_s = fmax(coordinator->longest_s, report->seconds);
     if (report->task >= coordinator->delivered && !place->done) {
-        size_t bytes = coordinator->farm->result_bytes;
-        memcpy(coordinator->results + report->task % WINDOW * bytes, report + 1, bytes);
+        memcpy(coordinator->results + report->task % WINDOW * coordinator->result_bytes, report + 1,
+               report->bytes);
         place->done = true;
     }
 }
@@ -133,7 +133,7 @@ static enum gw_status read_message(struct coordinator *coordinator, int rank, si
         member->threads = (size_t)report->seconds;
     } else if (bytes == sizeof *report && report->task == STOP) {
         member->gone = true;
-    } else if (bytes == coordinator->report_bytes && report->task < coordinator->next) {
+    } else if (bytes == sizeof *report + report->bytes && report->task < coordinator->next) {
         accept(coordinator, rank);
     } else {
         return gw_fail(error, GW_FAILED, "expected a report of rank %d, got %zu bytes", rank,
@@ -147,8 +147,9 @@ static enum gw_status read_messages(struct coordinator *coordinator, struct gw_e
     int from = communicator == NULL ? -1 : 0;
     while (from >= 0) {
         size_t bytes = 0;
-        GW_TRY(communicator->transport->poll(communicator, coordinator->report,
-                                             coordinator->report_bytes, &bytes, &from, error));
+        GW_TRY(communicator->transport->poll(
+            communicator, coordinator->report,
+            sizeof *coordinator->report + coordinator->result_bytes, &bytes, &from, error));
         if (from >= 0) {
             GW_TRY(read_message(coordinator, from, bytes, error));
         }
@@ -161,7 +162,7 @@ static enum gw_status deliver(struct coordinator *coordinator, struct gw_error *
     while (coordinator->delivered < coordinator->next &&
            coordinator->places[coordinator->delivered % WINDOW].done) {
         uint64_t task = coordinator->delivered++;
-        const char *result = coordinator->results + task % WINDOW * farm->result_bytes;
+        const char *result = coordinator->results + task % WINDOW * coordinator->result_bytes;
         GW_TRY(farm->deliver(task, result, farm->context, error));
     }
     return GW_OK;
@@ -213,11 +214,11 @@ static enum gw_status part(struct coordinator *coordinator, size_t *lost, struct
 static enum gw_status open_coordinator(struct coordinator *coordinator, struct gw_error *error) {
     const struct gw_farm *farm = coordinator->farm;
     coordinator->next = coordinator->delivered = farm->first;
-    coordinator->report_bytes = sizeof *coordinator->report + farm->result_bytes;
+    coordinator->result_bytes = gw_crew_round_up(farm->result_bytes);
     coordinator->members = calloc((size_t)coordinator->size, sizeof *coordinator->members);
     coordinator->places = calloc(WINDOW, sizeof *coordinator->places);
-    coordinator->results = calloc(WINDOW, farm->result_bytes);
-    coordinator->report = calloc(1, coordinator->report_bytes);
+    coordinator->results = calloc(WINDOW, coordinator->result_bytes);
+    coordinator->report = calloc(1, sizeof *coordinator->report + coordinator->result_bytes);
     if (coordinator->members == NULL || coordinator->places == NULL ||
         coordinator->results == NULL || coordinator->report == NULL) {
         return gw_fail_memory(error, "handing out tasks");
@@ -260,7 +261,6 @@ static enum gw_status say(struct gw_communicator *communicator, uint64_t word, s
 
 static enum gw_status work(const struct gw_farm *farm, struct gw_communicator *communicator,
                            struct gw_crew *crew, struct gw_report *report, struct gw_error *error) {
-    size_t report_bytes = sizeof *report + farm->result_bytes;
     GW_TRY(say(communicator, HELLO, farm->threads, error));
     for (;;) {
         uint64_t task = 0;
@@ -277,7 +277,8 @@ static enum gw_status work(const struct gw_farm *farm, struct gw_communicator *c
             gw_crew_wait(crew, nap_s);
         }
         while (gw_crew_take(crew, report)) {
-            GW_TRY(communicator->transport->post(communicator, 0, report, report_bytes, error));
+            GW_TRY(communicator->transport->post(communicator, 0, report,
+                                                 sizeof *report + report->bytes, error));
         }
     }
 }
@@ -285,7 +286,7 @@ static enum gw_status work(const struct gw_farm *farm, struct gw_communicator *c
 static enum gw_status run_worker(const struct gw_farm *farm, struct gw_communicator *communicator,
                                  struct gw_error *error) {
     struct gw_crew *crew = NULL;
-    struct gw_report *report = calloc(1, sizeof *report + farm->result_bytes);
+    struct gw_report *report = calloc(1, sizeof *report + gw_crew_round_up(farm->result_bytes));
     enum gw_status status =
         report == NULL ? gw_fail_memory(error, "taking tasks")
                        : gw_crew_open(&crew, farm, farm->threads * (MOST_AHEAD + 1), error);

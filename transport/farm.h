@@ -12,11 +12,14 @@
 struct gw_farm {
     uint64_t first, count; /* the tasks are first .. count - 1 */
     size_t threads;        /* of this rank that work, at least 1 */
-    size_t result_bytes;   /* the size of a type without pointers: results go between ranks */
+    size_t result_bytes;   /* of the longest result, which means the same on all ranks */
     void *context;
 
-    /* Works on a task, on any thread of any rank; a task may be worked on more than once. */
-    void (*work)(uint64_t task, void *result, void *context);
+    /*
+     * Works on a task, on any thread of any rank, and returns how many bytes the result has. A task
+     * may be worked on more than once.
+     */
+    size_t (*work)(uint64_t task, void *result, void *context);
 
     /* Takes a result, on rank 0's calling thread, each once in ascending order; may end it all. */
     enum gw_status (*deliver)(uint64_t task, const void *result, void *context,
