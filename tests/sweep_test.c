@@ -41,6 +41,14 @@ static void check_done(const char *folder, const char *command) {
     forget(&answer);
 }
 
+static size_t count_lines(const char *text) {
+    size_t count = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        count += *c == '\n';
+    }
+    return count;
+}
+
 /* ---- points -------------------------------------------------------------------------------- */
 
 static const cJSON *point_at(const cJSON *sweep, int number) {
@@ -312,15 +320,35 @@ static void job_files_are_command_lines(void **state) {
     check_same_file(*state, "job.csv", "line.csv");
 }
 
-/* ---- interrupted --------------------------------------------------------------------------- */
-
-static size_t count_lines(const char *text) {
-    size_t count = 0;
-    for (const char *c = text; *c != '\0'; c++) {
-        count += *c == '\n';
+/* Rows with a path of thousands of characters are rows like others. */
+static void names_may_be_long(void **state) {
+    enum { STEPS = 1900 };
+    char path[2 * STEPS + 16] = "";
+    char job[2 * STEPS + 256];
+    for (size_t i = 0; i < STEPS; i++) {
+        memcpy(path + 2 * i, "./", 2);
     }
-    return count;
+    (void)snprintf(path + (size_t)2 * STEPS, 16, "tiny.json");
+    (void)snprintf(job, sizeof job,
+                   "{'schema': 'gradweave/sweep-job@1', 'models': ['tiny.json', '%s'], "
+                   "'clusters': 'small.json', 'algorithms': 'omgs'}",
+                   path);
+    write_text(*state, "long.json", job);
+    check_done(*state, "gradweave sweep long.json --out long.csv --out long.jsonl");
+    char *table = read_text(*state, "long.csv");
+    char *lines = read_text(*state, "long.jsonl");
+    assert_int_equal(count_lines(table), 3);
+    assert_int_equal(count_lines(lines), 2);
+    cJSON *longer = parse_document(strchr(lines, '\n') + 1, "gradweave/result@1");
+    assert_string_equal(text_at(longer, "axes.model"), path);
+    assert_true(number_at(longer, "point") == 1);
+    assert_non_null(strstr(table, path));
+    cJSON_Delete(longer);
+    free(table);
+    free(lines);
 }
+
+/* ---- interrupted --------------------------------------------------------------------------- */
 
 /* Resumes; the files must be the same as reference.*, and so many points must have been there. */
 static void check_resumed(const char *folder, const char *command, double resumed) {
@@ -618,6 +646,7 @@ int main(void) {
                                         remove_folder),
         cmocka_unit_test_setup_teardown(threads_make_no_difference, make_inputs, remove_folder),
         cmocka_unit_test_setup_teardown(job_files_are_command_lines, make_inputs, remove_folder),
+        cmocka_unit_test_setup_teardown(names_may_be_long, make_inputs, remove_folder),
         cmocka_unit_test_setup_teardown(a_killed_sweep_goes_on, make_inputs, remove_folder),
         cmocka_unit_test_setup_teardown(cut_off_at_any_byte_it_goes_on, make_inputs, remove_folder),
         cmocka_unit_test_setup_teardown(rows_are_known_by_more_than_their_ends, make_inputs,
