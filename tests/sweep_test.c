@@ -477,6 +477,40 @@ static void cut_off_at_any_byte_it_goes_on(void **state) {
                "out.jsonl", 1);
 }
 
+/* Of two files the shorter one decides, and rows that only the longer one has are written once. */
+static void of_two_files_the_shorter_decides(void **state) {
+    static const size_t lengths[][2] = {{1, 3}, {3, 1}, {0, 4}, {4, 0}, {2, 2}};
+    if (!have_program("prlimit")) {
+        print_message("skipped: no prlimit in PATH\n");
+        skip();
+    }
+    check_done(*state, TINY " --out reference.csv --out reference.jsonl");
+    char *tables = read_text(*state, "reference.csv");
+    char *lines = read_text(*state, "reference.jsonl");
+    char *table = cut_at_the_end(*state, TINY, "out.csv", tables);
+    char *line = cut_at_the_end(*state, TINY, "out.jsonl", lines);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        size_t in_table = 0;
+        size_t in_lines = 0;
+        while (rows_in(table, in_table, 2) < (double)lengths[i][0]) {
+            in_table++;
+        }
+        while (rows_in(line, in_lines, 1) < (double)lengths[i][1]) {
+            in_lines++;
+        }
+        size_t least = lengths[i][0] < lengths[i][1] ? lengths[i][0] : lengths[i][1];
+        write_bytes(*state, "out.csv.partial", table, in_table);
+        write_bytes(*state, "out.jsonl.partial", line, in_lines);
+        check_resumed(*state, TINY " --out out.csv --out out.jsonl --resume --json", (double)least);
+        check_same_file(*state, "reference.csv", "out.csv");
+        check_same_file(*state, "reference.jsonl", "out.jsonl");
+    }
+    free(line);
+    free(table);
+    free(lines);
+    free(tables);
+}
+
 /* A CSV row may hold a newline, in quotes; and a damaged row is done again, with all behind it. */
 static void rows_are_known_by_more_than_their_ends(void **state) {
     write_text(*state, "odd\n,name.json", tiny_model);
@@ -556,7 +590,15 @@ static void another_sweep_is_not_continued(void **state) {
                   values);
     write_text(*state, "tiny.json", idle_model);
     check_refused(*state, TINY " --resume --out out.csv", files);
+    char *changed = strdup(tiny_model);
+    strstr(changed, "20000")[4] = '1';
+    write_text(*state, "tiny.json", changed);
+    free(changed);
+    check_refused(*state, TINY " --resume --out out.csv", files);
     write_text(*state, "tiny.json", tiny_model);
+    write_text(*state, "small.json", sparse_cluster);
+    check_refused(*state, TINY " --resume --out out.csv", files);
+    write_text(*state, "small.json", small_cluster);
     write_text(*state, "out.csv.partial", "point,model\n0,tiny.json\n");
     check_refused(*state, TINY " --resume --out out.csv", "got something else");
     write_text(*state, "out.jsonl.partial", "{'schema': 'gradweave/result@1'}\n");
@@ -649,6 +691,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(names_may_be_long, make_inputs, remove_folder),
         cmocka_unit_test_setup_teardown(a_killed_sweep_goes_on, make_inputs, remove_folder),
         cmocka_unit_test_setup_teardown(cut_off_at_any_byte_it_goes_on, make_inputs, remove_folder),
+        cmocka_unit_test_setup_teardown(of_two_files_the_shorter_decides, make_inputs,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(rows_are_known_by_more_than_their_ends, make_inputs,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(resuming_nothing_begins, make_inputs, remove_folder),
