@@ -23,6 +23,7 @@ const struct gw_collective gw_collective_allgather_ring = {
     .title = "each block goes round the ring of workers",
     .source = "Thakur, Rabenseifner and Gropp 2005",
     .symmetric = gw_symmetric_always,
+    .uniform = true,
     .ranks = gw_ranks_workers,
     .steps = steps,
     .step = step,

@@ -27,6 +27,7 @@ const struct gw_collective gw_collective_allreduce_ring = {
     .title = "reduce-scatter and allgather, both round the ring of workers",
     .source = "Patarasuk and Yuan 2009",
     .symmetric = gw_symmetric_always,
+    .uniform = true,
     .ranks = gw_ranks_workers,
     .steps = steps,
     .step = step,

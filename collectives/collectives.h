@@ -60,6 +60,7 @@ struct gw_collective {
      * shares false: always). With other bytes ranks may be a step's few bytes apart.
      */
     bool (*symmetric)(uint32_t workers);
+    bool uniform; /* where ranks are interchangeable, all steps are alike but for their ranks */
     uint32_t (*ranks)(uint32_t workers);                          /* with servers */
     uint32_t (*steps)(const struct gw_call *call, uint32_t rank); /* how many the rank takes */
     void (*step)(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out);

@@ -282,13 +282,6 @@ static double slowness_of(const struct messages *messages, struct rank *rank) {
     return noise->kind == GW_NOISE_NONE ? 1 : gw_noise_factor(noise, rank->noise, rank->sent++);
 }
 
-/* One worker stands for all: what it sends comes back to it as what it receives. */
-static void reflect(struct gw_transfer *transfer, const struct gw_step *step) {
-    transfer->to = transfer->from;
-    transfer->from = step->from;
-    transfer->bytes = step->receive_bytes;
-}
-
 static enum gw_status send(struct messages *messages, uint32_t which, const struct gw_step *step) {
     struct rank *rank = &messages->ranks[which];
     uint32_t index = NO_MESSAGE;
@@ -307,9 +300,6 @@ static enum gw_status send(struct messages *messages, uint32_t which, const stru
     }
     uint64_t arrives = gw_links_depart(messages->links, transfer, rank->busy);
     rank->left = transfer->left;
-    if (messages->collapsed) {
-        reflect(transfer, step);
-    }
     return push(messages, index | ARRIVES, arrives);
 }
 
@@ -428,6 +418,38 @@ static enum gw_status compute(struct messages *messages, size_t lane, size_t ind
     return record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
+/*
+ * One worker stands for all: what it sends from `now` on comes back to it as what it receives. All
+ * that came before has left the links, so it does not matter what that was.
+ */
+static uint64_t step_alone(struct messages *messages, const struct gw_exchange *exchange,
+                           uint32_t index, uint64_t now) {
+    struct gw_step step;
+    exchange->collective->step(&exchange->call, 0, index, &step);
+    struct gw_transfer transfer = {.to = step.to, .bytes = step.send_bytes, .slowness = 1};
+    uint64_t sent = now + gw_links_sending(messages->links, &transfer);
+    uint64_t arrives = gw_links_depart(messages->links, &transfer, sent);
+    transfer.from = step.from;
+    transfer.to = 0;
+    gw_links_arrive(messages->links, &transfer, arrives);
+    uint64_t received = later(sent, transfer.tail) + gw_links_receiving(messages->links, &transfer);
+    return later(transfer.left, received);
+}
+
+/* When the worker that stands for all leaves the exchange. */
+static uint64_t exchange_alone(struct messages *messages, const struct gw_exchange *exchange,
+                               uint64_t now) {
+    uint32_t steps = gw_exchange_steps(exchange, 0);
+    messages->events += steps;
+    if (exchange->collective->uniform && steps > 0) {
+        return now + steps * (step_alone(messages, exchange, 0, now) - now);
+    }
+    for (uint32_t i = 0; i < steps; i++) {
+        now = step_alone(messages, exchange, i, now);
+    }
+    return now;
+}
+
 /* The rank begins the exchange at `now`. */
 static void enter(struct messages *messages, uint32_t which, uint64_t now) {
     struct rank *rank = &messages->ranks[which];
@@ -436,23 +458,44 @@ static void enter(struct messages *messages, uint32_t which, uint64_t now) {
     rank->left = rank->busy = later(rank->busy, now);
 }
 
-/* Takes the worker to its next exchange, or to the end. */
+static void leave_as_worker(struct messages *messages, size_t lane, uint32_t number, uint64_t now) {
+    struct visit *visit = &messages->visits[lane * messages->exchanges.count + number];
+    visit->left = now;
+    advance(messages, lane, messages->exchanges.list[number].operation, visit->entered, now);
+    messages->lanes[lane].operation++;
+}
+
+/* The worker comes to its next exchange; where it stands for all, it leaves it at once. */
+static void come_to_exchange(struct messages *messages, size_t lane) {
+    struct rank *rank = &messages->ranks[lane];
+    uint32_t number = rank->exchange;
+    struct visit *visit = &messages->visits[lane * messages->exchanges.count + number];
+    visit->entered = start_of(messages, lane, messages->lanes[lane].operation);
+    messages->last_entered[number] = later(messages->last_entered[number], visit->entered);
+    if (messages->collapsed) {
+        uint64_t now = exchange_alone(messages, &messages->exchanges.list[number], visit->entered);
+        rank->exchange++;
+        leave_as_worker(messages, lane, number, now);
+    } else {
+        enter(messages, (uint32_t)lane, visit->entered);
+    }
+}
+
+/* Takes the worker into its next exchange, or to the end. */
 static enum gw_status go_on(struct messages *messages, size_t lane) {
     const struct gw_schedule *schedule = messages->simulator->schedule;
     struct lane *state = &messages->lanes[lane];
-    struct rank *rank = &messages->ranks[lane];
-    for (; state->operation < schedule->operation_count; state->operation++) {
-        if (schedule->operations[state->operation].kind == GW_EXCHANGE) {
-            uint32_t number = rank->exchange;
-            struct visit *visit = &messages->visits[lane * messages->exchanges.count + number];
-            visit->entered = start_of(messages, lane, state->operation);
-            messages->last_entered[number] = later(messages->last_entered[number], visit->entered);
-            enter(messages, (uint32_t)lane, visit->entered);
+    while (state->operation < schedule->operation_count) {
+        if (schedule->operations[state->operation].kind != GW_EXCHANGE) {
+            GW_TRY(compute(messages, lane, state->operation++));
+            continue;
+        }
+        come_to_exchange(messages, lane);
+        if (!messages->collapsed) {
             return GW_OK;
         }
-        GW_TRY(compute(messages, lane, state->operation));
     }
-    rank->done = true;
+    messages->ranks[lane].done = true;
     return GW_OK;
 }
 
@@ -477,10 +520,7 @@ static enum gw_status leave(struct messages *messages, uint32_t which, uint64_t 
         serve(messages, which, now);
         return GW_OK;
     }
-    struct visit *visit = &messages->visits[which * messages->exchanges.count + number];
-    visit->left = now;
-    advance(messages, which, messages->exchanges.list[number].operation, visit->entered, now);
-    messages->lanes[which].operation++;
+    leave_as_worker(messages, which, number, now);
     return go_on(messages, which);
 }
 

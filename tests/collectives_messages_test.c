@@ -284,6 +284,22 @@ static bool is_symmetric(const struct gw_collective *collective, const struct gw
 }
 
 /* It is promised where it is so, but for one worker alone and two that exchange whole vectors. */
+/* Steps that are said to be alike have the same bytes, on a network where only bytes count. */
+static void uniform_steps_are_alike(void **state) {
+    (void)state;
+    for (size_t i = 0; gw_collectives[i] != NULL; i++) {
+        for (uint32_t workers = 2; workers <= 64 && gw_collectives[i]->uniform; workers++) {
+            const struct gw_call call = {workers, 4ULL * workers * 3};
+            struct gw_step first = step_of(gw_collectives[i], &call, 0, 0);
+            for (uint32_t s = 1; s < gw_collectives[i]->steps(&call, 0); s++) {
+                struct gw_step step = step_of(gw_collectives[i], &call, 0, s);
+                assert_true(step.send_bytes == first.send_bytes &&
+                            step.receive_bytes == first.receive_bytes);
+            }
+        }
+    }
+}
+
 static void symmetric_is_what_the_header_promises(void **state) {
     (void)state;
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
@@ -305,6 +321,7 @@ int main(void) {
         cmocka_unit_test(large_calls_do_not_overflow),
         cmocka_unit_test(what_no_machine_holds_counts_as_the_largest_number),
         cmocka_unit_test(steps_depend_on_nothing_but_the_question),
+        cmocka_unit_test(uniform_steps_are_alike),
         cmocka_unit_test(symmetric_is_what_the_header_promises),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

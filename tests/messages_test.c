@@ -155,6 +155,38 @@ static void collapses_without_a_trace(void **state) {
     gw_random_close(random);
 }
 
+/* Also in a schedule of several exchanges, some of which wait for others. */
+static void schedules_collapse(void **state) {
+    (void)state;
+    static const char *const names[][2] = {{"allreduce", "ring"},
+                                           {"allreduce", "halving-doubling"},
+                                           {"allgather", "bruck"},
+                                           {"allgather", "ring"}};
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    for (int i = 0; i < 200; i++) {
+        const char *const *name = names[gw_random_below(random, 4)];
+        struct scene scene;
+        make_scene(&scene, name[0], name[1], (size_t)1 << gw_random_below(random, 6));
+        scene.network.between.overhead_s = 1e-6 * (double)gw_random_below(random, 3);
+        scene.network.between.gap_s = 1e-5 * (double)gw_random_below(random, 3);
+        size_t last = add_compute(&scene, 1e-3 * gw_random_uniform(random), 0);
+        for (int group = 0; group < 6; group++) {
+            last = add_compute(&scene, 1e-4 * gw_random_uniform(random), last);
+            size_t exchange = add_exchange(&scene, name[0], gw_random_below(random, 100000), last);
+            last = gw_random_below(random, 4) == 0 ? exchange : last;
+        }
+        struct gw_measure one = run_scene(&scene);
+        scene.simulation.every_worker = true;
+        struct gw_measure all = run_scene(&scene);
+        assert_true(one.iteration_s == all.iteration_s);
+        assert_true(near(one.breakdown.exposed_comm_s, all.breakdown.exposed_comm_s, 1e-12));
+        assert_true(near(one.comm_s, all.comm_s, 1e-12));
+        gw_schedule_free(&scene.schedule);
+    }
+    gw_random_close(random);
+}
+
 /* ---- queues -------------------------------------------------------------------------------- */
 
 /* All push at once: the server's link takes them one after another, and hands them back so. */
@@ -383,6 +415,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_closed_forms),
         cmocka_unit_test(collapses_without_a_trace),
+        cmocka_unit_test(schedules_collapse),
         cmocka_unit_test(incast_queues),
         cmocka_unit_test(workers_of_a_node_share_its_interface),
         cmocka_unit_test(uplinks_are_oversubscribed),
