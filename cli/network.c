@@ -129,18 +129,24 @@ const struct argp gw_network_argp = {
 
 /* ---- the network --------------------------------------------------------------------------- */
 
-/* The cluster's network with what the options say otherwise. */
+/*
+ * The cluster's network with what the options say otherwise. Without any of them, one that was not
+ * measured is left to the simulator, which says how it derives it.
+ */
 static enum gw_status change_network(const struct gw_network_options *options,
                                      struct gw_cluster *cluster, struct gw_error *error) {
     struct gw_network network = {.oversubscription = 1};
+    char derivation[GW_DERIVATION_SIZE];
+    if (options->loggp == NULL && options->nodes_per_switch == 0 &&
+        options->oversubscription == 0) {
+        return GW_OK;
+    }
     if (cluster->network != NULL) {
         network = *cluster->network;
         network.kept = NULL;
     } else if (options->loggp == NULL) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: network: expected LogGP parameters for --network messages, found none: "
-                       "gradweave calibrate measures them, or --loggp gives them",
-                       cluster->path);
+        GW_TRY(gw_cluster_derive_network(cluster, &network, derivation, error));
+        gw_log(GW_LOG_NORMAL, "%s", derivation);
     }
     if (options->loggp != NULL) {
         struct gw_loggp_text text;

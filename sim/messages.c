@@ -85,23 +85,22 @@ static inline uint64_t later(uint64_t a, uint64_t b) {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static struct gw_links_spec links_of(const struct gw_cluster *cluster,
-                                     const struct gw_simulation *simulation, size_t ranks) {
-    return (struct gw_links_spec){.network = cluster->network,
+static struct gw_links_spec links_of(const struct gw_simulator *simulator, size_t ranks) {
+    const struct gw_simulation *simulation = &simulator->simulation;
+    return (struct gw_links_spec){.network = &simulator->network,
                                   .ranks = ranks,
                                   .workers = simulation->workers,
-                                  .workers_per_node = cluster->workers_per_node,
+                                  .workers_per_node = simulator->cluster->workers_per_node,
                                   .bandwidth = simulation->bandwidth,
                                   .background = simulation->background};
 }
 
-enum gw_status gw_messages_collapse(const struct gw_schedule *schedule,
-                                    const struct gw_cluster *cluster,
-                                    const struct gw_simulation *simulation, bool *out,
+enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *out,
                                     struct gw_error *error) {
-    struct gw_links_spec spec = links_of(cluster, simulation, simulation->workers);
+    const struct gw_simulation *simulation = &simulator->simulation;
+    struct gw_links_spec spec = links_of(simulator, simulation->workers);
     struct gw_exchanges exchanges = {0};
-    GW_TRY(gw_exchanges_open(&exchanges, schedule, simulation, error));
+    GW_TRY(gw_exchanges_open(&exchanges, simulator->schedule, simulation, error));
     *out = exchanges.symmetric && gw_links_are_symmetric(&spec) && !simulation->every_worker &&
            simulation->compute_noise.kind == GW_NOISE_NONE &&
            simulation->network_noise.kind == GW_NOISE_NONE && simulation->slowdown == NULL;
@@ -155,8 +154,7 @@ static enum gw_status open_messages(void **out, const struct gw_simulator *simul
     enum gw_status status =
         gw_exchanges_open(&messages->exchanges, simulator->schedule, &simulator->simulation, error);
     if (status == GW_OK) {
-        struct gw_links_spec spec =
-            links_of(simulator->cluster, &simulator->simulation, messages->exchanges.ranks);
+        struct gw_links_spec spec = links_of(simulator, messages->exchanges.ranks);
         status = gw_links_open(&messages->links, &spec, error);
     }
     status = status == GW_OK ? gw_queue_open(&messages->queue, error) : status;

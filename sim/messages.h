@@ -11,9 +11,7 @@ extern const struct gw_runner gw_runner_messages;
  * Whether one worker stands for all: workers are equal, each exchange has them take the same steps,
  * and nobody shares a link. The answer is then that of simulating each of them, to the bit.
  */
-enum gw_status gw_messages_collapse(const struct gw_schedule *schedule,
-                                    const struct gw_cluster *cluster,
-                                    const struct gw_simulation *simulation, bool *out,
+enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *out,
                                     struct gw_error *error);
 
 /* Steps that ranks have begun, and messages that have come, in all repetitions of this state. */

@@ -8,25 +8,32 @@
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+static enum gw_status find_network(struct gw_simulator *simulator, struct gw_result *result,
+                                   struct gw_error *error) {
+    char derivation[GW_DERIVATION_SIZE];
+    if (simulator->simulation.level == GW_LEVEL_CURVES) {
+        return GW_OK;
+    }
+    if (simulator->cluster->network != NULL) {
+        simulator->network = *simulator->cluster->network;
+        return GW_OK;
+    }
+    GW_TRY(gw_cluster_derive_network(simulator->cluster, &simulator->network, derivation, error));
+    if (result != NULL) {
+        gw_result_note(result, derivation);
+    }
+    return GW_OK;
+}
+
 /* In messages, a worker stands for all if that changes nothing, and otherwise for itself. */
 static enum gw_status open_lanes(struct gw_simulator *simulator, struct gw_error *error) {
     struct gw_simulation seen = simulator->simulation;
     if (seen.level == GW_LEVEL_MESSAGES) {
         bool collapse = false;
-        GW_TRY(
-            gw_messages_collapse(simulator->schedule, simulator->cluster, &seen, &collapse, error));
+        GW_TRY(gw_messages_collapse(simulator, &collapse, error));
         seen.every_worker = !collapse;
     }
     return gw_lanes_open(&seen, &simulator->lanes, &simulator->lane_count, error);
-}
-
-static enum gw_status check_network(const struct gw_simulator *simulator, struct gw_error *error) {
-    if (simulator->simulation.level == GW_LEVEL_MESSAGES && simulator->cluster->network == NULL) {
-        return gw_fail(
-            error, GW_BAD_INPUT, "%s: network: expected measured LogGP parameters, found none",
-            simulator->cluster->path == NULL ? simulator->cluster->name : simulator->cluster->path);
-    }
-    return GW_OK;
 }
 
 static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *result,
@@ -37,7 +44,7 @@ static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *
     if (simulator->seconds == NULL || simulator->slots == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
-    GW_TRY(check_network(simulator, error));
+    GW_TRY(find_network(simulator, result, error));
     GW_TRY(open_lanes(simulator, error));
     GW_TRY(gw_slots_assign(schedule, simulator->slots, &simulator->slot_count, error));
     return gw_operation_costs(schedule, simulator->cluster, &simulator->simulation,

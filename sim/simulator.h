@@ -7,6 +7,7 @@
 struct gw_simulator {
     const struct gw_schedule *schedule;
     const struct gw_cluster *cluster;
+    struct gw_network network; /* of messages: the cluster's, or one that was derived */
     struct gw_simulation simulation;
     size_t lane_count;
     struct gw_lane *lanes; /* by their first worker */

@@ -410,6 +410,34 @@ static void needs_a_network(void **state) {
     gw_schedule_free(&scene.schedule);
 }
 
+/* Without a measured network: the collective that the network is derived from takes its curve. */
+static void derives_a_network(void **state) {
+    (void)state;
+    static const char *const names[] = {"allreduce", "allgather"};
+    for (size_t i = 0; i < 2; i++) {
+        struct scene scene;
+        make_scene(&scene, names[i], "ring", 16);
+        struct gw_collective_cost cost = {.name = (char *)names[i],
+                                          .workers = 16,
+                                          .curve = {.fixed_s = 3.4e-3, .per_unit_s = 2.7e-7}};
+        struct gw_result result = {0};
+        struct gw_simulator *simulator = NULL;
+        struct gw_measure measure;
+        scene.cluster.network = NULL;
+        scene.cluster.collectives = &cost;
+        scene.cluster.collective_count = 1;
+        add_exchange(&scene, names[i], 1600000, 0);
+        assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
+                                           &scene.simulation, &result, NULL),
+                         GW_OK);
+        assert_int_equal(gw_simulator_run(simulator, 1, NULL, &measure, NULL), GW_OK);
+        assert_true(near(measure.iteration_s, 3.4e-3 + 2.7e-7 * 1600000, 1e-8));
+        assert_non_null(strstr(result.notes[0], names[i]));
+        gw_simulator_close(simulator);
+        gw_schedule_free(&scene.schedule);
+    }
+}
+
 int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
@@ -426,6 +454,7 @@ int main(void) {
         cmocka_unit_test(is_monotone),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(needs_a_network),
+        cmocka_unit_test(derives_a_network),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

@@ -71,6 +71,14 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
 /* On how many nodes so many workers run, each node but the last filled. */
 size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers);
 
+/*
+ * The network of a cluster where none was measured: messages of a latency and a gap per byte with
+ * which an uncontended ring takes what the curve of its collective says. `derivation` says which.
+ */
+enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, struct gw_network *out,
+                                         char derivation[GW_DERIVATION_SIZE],
+                                         struct gw_error *error);
+
 /* The cost of a compressor; the curve stays the cluster's. */
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_curve **curve, struct gw_error *error);
