@@ -71,7 +71,7 @@ static size_t add_compute(struct scene *scene, double seconds, size_t after) {
 
 static struct gw_measure run_scene(struct scene *scene) {
     struct gw_simulator *simulator = NULL;
-    struct gw_measure measure;
+    struct gw_measure measure = {0};
     struct gw_error error = {0};
     if (gw_simulator_open(&simulator, &scene->schedule, &scene->cluster, &scene->simulation, NULL,
                           &error) != GW_OK ||
