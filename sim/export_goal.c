@@ -1,6 +1,11 @@
 /*
  * The third interpreter of schedules: what sim runs, written as GOAL for others to run. What a
  * worker computes is on its processor 0; its messages are on processor 1, so that they overlap.
+ *
+ * LogGOPSim starts an operation when its own processor is free, even if what it requires on another
+ * processor is still going on. So what crosses over is carried by a network interface of its own:
+ * one processor sends a byte to its own rank on it, and then the other one does, which cannot be
+ * before the interface is free again. Crossing takes 2 o + g.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +15,7 @@
 #include "sim/exchanges.h"
 #include "sim/simulator.h"
 
-enum { COMPUTE_CPU = 0, MESSAGE_CPU = 1 };
+enum { COMPUTE_CPU = 0, MESSAGE_CPU = 1, MESSAGE_NIC = 0, CROSSING_NIC = 1 };
 
 /* Labels of what has to end, 0 for none: an operation, or a step's send and its receive. */
 struct ends {
@@ -19,9 +24,11 @@ struct ends {
 
 struct export {
     const struct gw_simulator *simulator;
+    uint32_t rank; /* at work */
     const struct gw_exchanges *exchanges;
     struct gw_goal_writer *writer;
-    struct ends *ends; /* per operation of the schedule, of the rank at work */
+    struct ends *ends;    /* per operation of the schedule, of the rank at work */
+    struct ends *awaited; /* per dependency of the operation at work */
     struct ends streams[GW_STREAM_COUNT];
 };
 
@@ -31,19 +38,6 @@ static void require(struct export *export, uint32_t label, struct ends ends) {
     }
     if (ends.second > 0) {
         gw_goal_write_requires(export->writer, label, ends.second);
-    }
-}
-
-/* The operation waits for its stream, and for what it depends on in other streams. */
-static void require_all(struct export *export, uint32_t label, size_t index) {
-    const struct gw_schedule *schedule = export->simulator->schedule;
-    const struct gw_operation *operation = &schedule->operations[index];
-    require(export, label, export->streams[operation->stream]);
-    for (size_t d = 0; d < operation->dependency_count; d++) {
-        size_t before = schedule->dependencies[operation->first_dependency + d];
-        if (schedule->operations[before].stream != operation->stream) {
-            require(export, label, export->ends[before]);
-        }
     }
 }
 
@@ -60,8 +54,59 @@ static uint32_t write_message(struct export *export, enum gw_goal_kind kind, uin
                                         .size = bytes > 0 ? bytes : 1,
                                         .peer = peer == GW_ANYBODY ? GW_GOAL_ANY : peer,
                                         .tag = tag,
-                                        .cpu = MESSAGE_CPU};
+                                        .cpu = MESSAGE_CPU,
+                                        .nic = MESSAGE_NIC};
     return gw_goal_write_operation(export->writer, &message);
+}
+
+/* A byte from the rank to itself, after `before`. */
+static uint32_t write_token(struct export *export, uint8_t cpu, struct ends before) {
+    struct gw_goal_operation token = {.kind = GW_GOAL_SEND,
+                                      .size = 1,
+                                      .peer = export->rank,
+                                      .tag = (uint32_t) export->exchanges->count,
+                                      .cpu = cpu,
+                                      .nic = CROSSING_NIC};
+    uint32_t label = gw_goal_write_operation(export->writer, &token);
+    require(export, label, before);
+    token.kind = GW_GOAL_RECEIVE;
+    (void)gw_goal_write_operation(export->writer, &token);
+    return label;
+}
+
+/* What stands for the end of `ends`, which are on one processor, on the other one. */
+static struct ends cross_over(struct export *export, struct ends ends, uint8_t from, uint8_t to) {
+    struct ends left = {.first = write_token(export, from, ends)};
+    return (struct ends){.first = write_token(export, to, left)};
+}
+
+static uint8_t cpu_of(const struct gw_operation *operation) {
+    return operation->kind == GW_EXCHANGE ? MESSAGE_CPU : COMPUTE_CPU;
+}
+
+/*
+ * Writes the operation's calculation, which waits for its stream and for what it depends on in
+ * other streams. Returns its label.
+ */
+static uint32_t write_start(struct export *export, size_t index, double seconds) {
+    const struct gw_schedule *schedule = export->simulator->schedule;
+    const struct gw_operation *operation = &schedule->operations[index];
+    const size_t *dependencies = schedule->dependencies + operation->first_dependency;
+    uint8_t cpu = cpu_of(operation);
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        const struct gw_operation *before = &schedule->operations[dependencies[d]];
+        struct ends ends =
+            before->stream == operation->stream ? (struct ends){0} : export->ends[dependencies[d]];
+        export->awaited[d] = before->stream == operation->stream || cpu_of(before) == cpu
+                                 ? ends
+                                 : cross_over(export, ends, cpu_of(before), cpu);
+    }
+    uint32_t label = write_calculation(export, seconds, cpu);
+    require(export, label, export->streams[operation->stream]);
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        require(export, label, export->awaited[d]);
+    }
+    return label;
 }
 
 /* A rank's steps of an exchange, each after the one before it; its number is the tag. */
@@ -99,9 +144,7 @@ static void write_worker(struct export *export, uint32_t worker) {
         const struct gw_operation *operation = &simulator->schedule->operations[i];
         bool exchange = operation->kind == GW_EXCHANGE;
         double seconds = exchange ? 0 : simulator->seconds[i] * slowdown;
-        struct ends ends = {
-            .first = write_calculation(export, seconds, exchange ? MESSAGE_CPU : COMPUTE_CPU)};
-        require_all(export, ends.first, i);
+        struct ends ends = {.first = write_start(export, i, seconds)};
         if (exchange) {
             ends = write_steps(export, worker, exchanges++, ends);
         }
@@ -123,6 +166,7 @@ static enum gw_status write_ranks(struct export *export, struct gw_error *error)
     uint32_t workers = (uint32_t) export->simulator->simulation.workers;
     for (uint32_t rank = 0; rank < export->exchanges->ranks; rank++) {
         GW_TRY(gw_goal_write_rank(export->writer, rank, error));
+        export->rank = rank;
         if (rank < workers) {
             write_worker(export, rank);
         } else {
@@ -133,21 +177,24 @@ static enum gw_status write_ranks(struct export *export, struct gw_error *error)
 }
 
 static enum gw_status write_file(struct export *export, const char *path, struct gw_error *error) {
-    export->ends = calloc(export->simulator->schedule->operation_count + 1, sizeof *export->ends);
-    if (export->ends == NULL) {
-        return gw_fail_memory(error, "exporting a schedule");
+    GW_TRY(gw_goal_writer_open(&export->writer, path, export->exchanges->ranks, error));
+    enum gw_status status = write_ranks(export, error);
+    if (status != GW_OK) {
+        gw_goal_writer_discard(export->writer);
+        return status;
     }
-    enum gw_status status =
-        gw_goal_writer_open(&export->writer, path, export->exchanges->ranks, error);
-    if (status == GW_OK) {
-        status = write_ranks(export, error);
-        if (status == GW_OK) {
-            status = gw_goal_writer_close(export->writer, error);
-        } else {
-            gw_goal_writer_discard(export->writer);
-        }
-    }
+    return gw_goal_writer_close(export->writer, error);
+}
+
+static enum gw_status export_to(struct export *export, const char *path, struct gw_error *error) {
+    const struct gw_schedule *schedule = export->simulator->schedule;
+    export->ends = calloc(schedule->operation_count + 1, sizeof *export->ends);
+    export->awaited = calloc(schedule->dependency_count + 1, sizeof *export->awaited);
+    enum gw_status status = export->ends == NULL || export->awaited == NULL
+                                ? gw_fail_memory(error, "exporting a schedule")
+                                : write_file(export, path, error);
     free(export->ends);
+    free(export->awaited);
     return status;
 }
 
@@ -157,7 +204,7 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
     struct export export = {.simulator = simulator, .exchanges = &exchanges};
     enum gw_status status =
         gw_exchanges_open(&exchanges, simulator->schedule, &simulator->simulation, error);
-    status = status == GW_OK ? write_file(&export, path, error) : status;
+    status = status == GW_OK ? export_to(&export, path, error) : status;
     gw_exchanges_close(&exchanges);
     return status;
 }

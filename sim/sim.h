@@ -68,7 +68,8 @@ enum gw_status gw_simulator_run(const struct gw_simulator *simulator, size_t ite
 
 /*
  * Writes the schedule as GOAL: a rank for each worker and server, calculations in nanoseconds on
- * processor 0, messages on processor 1, an exchange's number as their tag. Without noise.
+ * processor 0, messages on processor 1, an exchange's number as their tag. Without noise. Where one
+ * processor waits for the other, a byte from the rank to itself carries the time over.
  */
 enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, const char *path,
                                         struct gw_error *error);
