@@ -1,0 +1,27 @@
+/* The tables that bench/engine prints. */
+#ifndef GW_BENCH_ENGINE_H
+#define GW_BENCH_ENGINE_H
+
+#include "process.h"
+
+struct bench_engine_choice {
+    size_t repeats;
+    unsigned limit_s;      /* CPU time for one measurement of messages and curves */
+    uint32_t most;         /* goal: ranks; messages, curves: workers; queue: events; 0: the usual */
+    const char *loggopsim; /* folder of its programs, or NULL */
+    const char *collective; /* messages: only that one; NULL: all */
+};
+
+/* GOAL schedules: reading and running them, beside LogGOPSim. */
+void bench_engine_goal(const struct bench_engine_choice *choice);
+
+/* gradweave's own schedules as messages, as P grows. */
+void bench_engine_messages(const struct bench_engine_choice *choice);
+
+/* gradweave's own schedules by cost curves, as P grows. */
+void bench_engine_curves(const struct bench_engine_choice *choice);
+
+/* The event queue alone. */
+void bench_engine_queue(const struct bench_engine_choice *choice);
+
+#endif

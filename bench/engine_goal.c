@@ -1,0 +1,267 @@
+/*
+ * Every measurement is a process of its own. In each repeat gradweave, txt2bin and LogGOPSim take
+ * turns, so that what else the machine does meets all of them; ratios are those of one repeat.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "patterns.h"
+
+/* LogGOPSim's own defaults. */
+static const struct gw_loggops parameters = {
+    .L = 2500, .o = 1500, .g = 1000, .G = 6, .O = 0, .S = 65535};
+
+/* What there is to know of a run; LogGOPSim tells each host's finish only of 16 or fewer. */
+enum { TOLD = 16 };
+struct answer {
+    uint64_t events;
+    uint64_t last_ns;
+    uint32_t told;
+    uint64_t finish_ns[TOLD];
+    double read_s, run_s; /* gradweave's */
+};
+
+/* The seconds and bytes of one schedule's repeats, sorted by nobody. */
+struct samples {
+    double *read_s, *run_s, *whole_s, *peak_bytes;
+    double *convert_s, *simulate_s, *their_peak_bytes;
+    double *speedup, *memory, *whole;
+};
+enum { SAMPLES = sizeof(struct samples) / sizeof(double *) };
+
+static char folder[256];
+static char text_path[sizeof folder + 16], binary_path[sizeof folder + 16],
+    output_path[sizeof folder + 16];
+
+/* ---- the folder ---------------------------------------------------------------------------- */
+
+static void remove_folder(void) {
+    (void)unlink(text_path);
+    (void)unlink(binary_path);
+    (void)unlink(output_path);
+    (void)rmdir(folder);
+}
+
+static void make_folder(void) {
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(folder, sizeof folder, "%s/engine-XXXXXX",
+                          parent == NULL || parent[0] == '\0' ? "/tmp" : parent);
+    if (length >= (int)sizeof folder || mkdtemp(folder) == NULL) {
+        bench_give_up("making a temporary folder", strerror(errno));
+    }
+    (void)snprintf(text_path, sizeof text_path, "%s/schedule.goal", folder);
+    (void)snprintf(binary_path, sizeof binary_path, "%s/schedule.bin", folder);
+    (void)snprintf(output_path, sizeof output_path, "%s/output.txt", folder);
+}
+
+/* ---- ours ---------------------------------------------------------------------------------- */
+
+static enum gw_status read_and_run(const void *context, void *result, struct gw_error *error) {
+    (void)context;
+    struct gw_goal goal;
+    struct gw_goal_result run;
+    struct answer *out = result;
+    double start_s = gw_clock_now_s();
+    GW_TRY(gw_goal_read(text_path, &goal, error));
+    out->read_s = gw_clock_now_s() - start_s;
+    GW_TRY(gw_goal_run(&goal, &parameters, text_path, &run, error));
+    out->run_s = run.wall_s;
+    out->events = run.events;
+    out->told = goal.rank_count <= TOLD ? goal.rank_count : 0;
+    for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
+        out->last_ns = run.finish_ns[rank] > out->last_ns ? run.finish_ns[rank] : out->last_ns;
+        if (rank < out->told) {
+            out->finish_ns[rank] = run.finish_ns[rank];
+        }
+    }
+    free(run.finish_ns);
+    gw_goal_free(&goal);
+    return GW_OK;
+}
+
+/* ---- theirs -------------------------------------------------------------------------------- */
+
+static void execute(const char *loggopsim, const char *program, const char *const *arguments,
+                    struct bench_process *out) {
+    char path[4096];
+    const char *vector[8] = {path};
+    (void)snprintf(path, sizeof path, "%s/%s", loggopsim, program);
+    for (size_t i = 0; arguments[i] != NULL; i++) {
+        vector[i + 1] = arguments[i];
+    }
+    bench_execute(vector, output_path, out);
+}
+
+/* From lines that say "Events: N", "Maximum finishing time at host H: N" and "Host H: N". */
+static void read_answer(struct answer *out) {
+    char line[1024];
+    *out = (struct answer){0};
+    FILE *stream = fopen(output_path, "r");
+    while (stream != NULL && fgets(line, sizeof line, stream) != NULL) {
+        const char *events = strstr(line, "Events: ");
+        const char *last = strstr(line, "Maximum finishing time at host ");
+        const char *colon = strchr(line, ':');
+        if (events != NULL) {
+            out->events = strtoull(events + strlen("Events: "), NULL, 10);
+        } else if (last != NULL && colon != NULL) {
+            out->last_ns = strtoull(colon + 1, NULL, 10);
+        } else if (strncmp(line, "Host ", strlen("Host ")) == 0 && colon != NULL &&
+                   out->told < TOLD) {
+            uint64_t finish_ns = strtoull(colon + 1, NULL, 10);
+            out->last_ns = finish_ns > out->last_ns ? finish_ns : out->last_ns;
+            out->finish_ns[out->told++] = finish_ns;
+        }
+    }
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+}
+
+static bool same(const struct answer *a, const struct answer *b) {
+    return a->events == b->events && a->last_ns == b->last_ns && a->told == b->told &&
+           memcmp(a->finish_ns, b->finish_ns, sizeof a->finish_ns) == 0;
+}
+
+/* ---- repeats ------------------------------------------------------------------------------- */
+
+static void open_samples(struct samples *samples, size_t repeats) {
+    double **each[] = {
+        &samples->read_s,    &samples->run_s,      &samples->whole_s,          &samples->peak_bytes,
+        &samples->convert_s, &samples->simulate_s, &samples->their_peak_bytes, &samples->speedup,
+        &samples->memory,    &samples->whole};
+    _Static_assert(sizeof each / sizeof *each == SAMPLES, "every sample is opened");
+    double *numbers = calloc(SAMPLES * repeats, sizeof *numbers);
+    if (numbers == NULL) {
+        bench_give_up("measuring", "out of memory");
+    }
+    for (size_t i = 0; i < SAMPLES; i++) {
+        *each[i] = numbers + i * repeats;
+    }
+}
+
+static void close_samples(struct samples *samples) {
+    free(samples->read_s);
+}
+
+static void repeat_ours(struct samples *samples, size_t i, struct answer *answer) {
+    struct bench_process process;
+    *answer = (struct answer){0};
+    bench_work_apart(read_and_run, NULL, answer, sizeof *answer, 0, &process);
+    samples->read_s[i] = answer->read_s;
+    samples->run_s[i] = answer->run_s;
+    samples->whole_s[i] = process.wall_s;
+    samples->peak_bytes[i] = process.peak_bytes;
+}
+
+static void repeat_theirs(const char *loggopsim, struct samples *samples, size_t i,
+                          struct answer *answer) {
+    struct bench_process process;
+    execute(loggopsim, "txt2bin", (const char *const[]){"-i", text_path, "-o", binary_path, NULL},
+            &process);
+    samples->convert_s[i] = process.wall_s;
+    execute(loggopsim, "LogGOPSim", (const char *const[]){"-f", binary_path, NULL}, &process);
+    samples->simulate_s[i] = process.wall_s;
+    samples->their_peak_bytes[i] = process.peak_bytes;
+    samples->speedup[i] = samples->simulate_s[i] / samples->run_s[i];
+    samples->memory[i] = samples->peak_bytes[i] / samples->their_peak_bytes[i];
+    samples->whole[i] = samples->whole_s[i] / (samples->convert_s[i] + samples->simulate_s[i]);
+    read_answer(answer);
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+struct row {
+    uint32_t ranks;
+    struct answer ours, theirs;
+    struct samples samples;
+};
+
+static void print_ours(const struct bench_pattern *pattern, const struct row *row, size_t repeats) {
+    char texts[4][GW_UNITS_SIZE];
+    double events = (double)row->ours.events;
+    double run_s = bench_median(row->samples.run_s, repeats);
+    double peak_bytes = bench_median(row->samples.peak_bytes, repeats);
+    printf("| %s | %u | %s | %s | %s | %.1f | %s | %.0f |\n", pattern->name, row->ranks,
+           gw_format_count(events, texts[0]),
+           gw_format_seconds(bench_median(row->samples.read_s, repeats), texts[1]),
+           gw_format_seconds(run_s, texts[2]), 1e-6 * events / run_s,
+           gw_format_bytes(peak_bytes, texts[3]), peak_bytes / events);
+}
+
+static void print_theirs(const struct bench_pattern *pattern, const struct row *row,
+                         size_t repeats) {
+    char texts[3][GW_UNITS_SIZE];
+    const struct samples *samples = &row->samples;
+    double events = (double)row->theirs.events;
+    double simulate_s = bench_median(samples->simulate_s, repeats);
+    double peak_bytes = bench_median(samples->their_peak_bytes, repeats);
+    double speedup = bench_median(samples->speedup, repeats);
+    printf("| %s | %s | %s | %.2f | %s | %.0f | %s | %.1f (%.1f to %.1f) | %.3f | %.3f |\n",
+           pattern->name, gw_format_seconds(bench_median(samples->convert_s, repeats), texts[0]),
+           gw_format_seconds(simulate_s, texts[1]), 1e-6 * events / simulate_s,
+           gw_format_bytes(peak_bytes, texts[2]), peak_bytes / events,
+           same(&row->ours, &row->theirs) ? "yes" : "NO", speedup, samples->speedup[0],
+           samples->speedup[repeats - 1], bench_median(samples->memory, repeats),
+           bench_median(samples->whole, repeats));
+}
+
+static void measure(const struct bench_engine_choice *choice, const struct bench_pattern *pattern,
+                    struct row *row) {
+    struct gw_error error = {0};
+    uint32_t ranks =
+        choice->most > 0 && choice->most < pattern->ranks ? choice->most : pattern->ranks;
+    row->ranks = bench_pattern_ranks(pattern, ranks);
+    open_samples(&row->samples, choice->repeats);
+    if (bench_pattern_write(pattern, row->ranks, text_path, &error) != GW_OK) {
+        bench_give_up("writing a schedule", error.message);
+    }
+    for (size_t i = 0; i < choice->repeats; i++) {
+        repeat_ours(&row->samples, i, &row->ours);
+        if (choice->loggopsim != NULL) {
+            repeat_theirs(choice->loggopsim, &row->samples, i, &row->theirs);
+        }
+    }
+}
+
+static void print_rows(const struct row *rows, size_t repeats,
+                       void (*print)(const struct bench_pattern *pattern, const struct row *row,
+                                     size_t repeats)) {
+    for (size_t p = 0; bench_patterns[p].name != NULL; p++) {
+        print(&bench_patterns[p], &rows[p], repeats);
+    }
+}
+
+void bench_engine_goal(const struct bench_engine_choice *choice) {
+    enum { MOST_ROWS = 16 };
+    struct row rows[MOST_ROWS] = {0};
+    make_folder();
+    (void)atexit(remove_folder);
+    for (size_t p = 0; bench_patterns[p].name != NULL; p++) {
+        measure(choice, &bench_patterns[p], &rows[p]);
+    }
+    printf("### GOAL schedules\n\nMedians of %zu repeats on one core. Memory is the largest "
+           "resident size of a process that reads the text and runs it.\n\n"
+           "| schedule | ranks | events | read | run | million events/s | memory | bytes/event |\n"
+           "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+           choice->repeats);
+    print_rows(rows, choice->repeats, print_ours);
+    if (choice->loggopsim != NULL) {
+        printf("\n### LogGOPSim on the same\n\nIts times are those of its processes, from start to "
+               "end. Ratios are medians of those of single repeats. Equal: the number of events "
+               "and the last finish time (of up to %d ranks, each).\n\n"
+               "| schedule | txt2bin | LogGOPSim | million events/s | memory | bytes/event | equal "
+               "| speed: ours/theirs, target 10 | memory: target 0.250 | read and run: target "
+               "0.200 |\n"
+               "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n",
+               TOLD);
+        print_rows(rows, choice->repeats, print_theirs);
+    }
+    for (size_t p = 0; bench_patterns[p].name != NULL; p++) {
+        close_samples(&rows[p].samples);
+    }
+}

@@ -1,0 +1,65 @@
+#include "pipelines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/planner.h"
+
+static const char *const model_name = "resnet50";
+static const char *const cluster_name = "p102-1gbe-16";
+
+/* 10 Gb/s. */
+static const struct gw_loggp links = {
+    .latency_s = 5e-6, .overhead_s = 1e-6, .gap_s = 1e-6, .gap_s_per_byte = 0.8e-9};
+
+static enum gw_status read_inputs(struct bench_pipeline *pipeline, struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(GW_DATA_MODELS, model_name, &path, error));
+    enum gw_status status = gw_model_read(path, &pipeline->model, error);
+    free(path);
+    GW_TRY(status);
+    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, cluster_name, &path, error));
+    status = gw_cluster_read(path, &pipeline->cluster, error);
+    free(path);
+    return status;
+}
+
+static enum gw_status plan(struct bench_pipeline *pipeline, const struct gw_algorithm *algorithm,
+                           size_t workers, struct gw_error *error) {
+    char derivation[GW_DERIVATION_SIZE];
+    struct gw_curve exchange = {0};
+    struct gw_planning planning = {.model = &pipeline->model,
+                                   .workers = workers,
+                                   .compressor = algorithm->compressor,
+                                   .density = 0.001,
+                                   .exchange = &exchange};
+    if (gw_algorithm_is_sparse(algorithm)) {
+        GW_TRY(gw_cluster_compressor(&pipeline->cluster, algorithm->compressor, &planning.compress,
+                                     error));
+    }
+    GW_TRY(gw_cluster_collective(&pipeline->cluster, algorithm->exchange, workers, &exchange,
+                                 derivation, error));
+    enum gw_status status =
+        gw_planner_plan_beside(&planning, algorithm->policy, NULL, &pipeline->plan, error);
+    gw_curve_free(&exchange);
+    return status;
+}
+
+enum gw_status bench_pipeline_open(struct bench_pipeline *out, const char *algorithm,
+                                   size_t workers, struct gw_error *error) {
+    const struct gw_algorithm *found = NULL;
+    *out = (struct bench_pipeline){
+        .network = {.within = links, .between = links, .oversubscription = 1}};
+    GW_TRY(gw_algorithm_find(algorithm, &found, error));
+    GW_TRY(read_inputs(out, error));
+    GW_TRY(plan(out, found, workers, error));
+    GW_TRY(gw_cluster_set_network(&out->cluster, out->network, error));
+    return gw_algorithm_schedule(found, &out->model, &out->plan, &out->schedule, error);
+}
+
+void bench_pipeline_close(struct bench_pipeline *pipeline) {
+    gw_schedule_free(&pipeline->schedule);
+    gw_plan_free(&pipeline->plan);
+    gw_cluster_free(&pipeline->cluster);
+    gw_model_free(&pipeline->model);
+}

@@ -1,0 +1,134 @@
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+_Noreturn void bench_give_up(const char *what, const char *why) {
+    (void)fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, why);
+    exit(GW_FAILED);
+}
+
+void bench_keep_to_one_core(void) {
+    cpu_set_t allowed;
+    cpu_set_t one;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        bench_give_up("cores", strerror(errno));
+    }
+    CPU_ZERO(&one);
+    for (size_t core = CPU_SETSIZE; core > 0 && CPU_COUNT(&one) == 0; core--) {
+        if (CPU_ISSET(core - 1, &allowed)) {
+            CPU_SET(core - 1, &one);
+        }
+    }
+    if (sched_setaffinity(0, sizeof one, &one) != 0) {
+        bench_give_up("cores", strerror(errno));
+    }
+}
+
+double bench_median(double *values, size_t count) {
+    struct gw_summary summary;
+    gw_summarise(values, count, &summary);
+    return summary.median;
+}
+
+/* ---- in the child -------------------------------------------------------------------------- */
+
+static void limit_cpu(unsigned seconds) {
+    if (seconds > 0) {
+        (void)setrlimit(RLIMIT_CPU, &(struct rlimit){.rlim_cur = seconds, .rlim_max = seconds});
+    }
+}
+
+static _Noreturn void work_and_exit(bench_work *work, const void *context, void *result,
+                                    size_t size, int pipe_end) {
+    struct gw_error error = {0};
+    enum gw_status status = work(context, result, &error);
+    if (status != GW_OK) {
+        (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.message);
+    } else if (write(pipe_end, result, size) != (ssize_t)size) {
+        status = GW_FAILED;
+    }
+    _exit((int)status);
+}
+
+static _Noreturn void execute_and_exit(const char *const *arguments, const char *output) {
+    int file = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file >= 0 && dup2(file, STDOUT_FILENO) >= 0) {
+        /* execv promises to leave its arguments as they are; its type is older than const. */
+        char *vector[16] = {0};
+        for (size_t i = 0; arguments[i] != NULL && i + 1 < sizeof vector / sizeof *vector; i++) {
+            memcpy(&vector[i], &arguments[i], sizeof vector[i]);
+        }
+        (void)execv(vector[0], vector);
+    }
+    (void)fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, arguments[0],
+                  strerror(errno));
+    _exit((int)GW_FAILED);
+}
+
+/* ---- in the parent ------------------------------------------------------------------------- */
+
+static pid_t start(void) {
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child < 0) {
+        bench_give_up("starting a process", strerror(errno));
+    }
+    return child;
+}
+
+/* Waits for the process that was started at `start_s`. */
+static void await(pid_t child, double start_s, unsigned limit_s, const char *what,
+                  struct bench_process *out) {
+    struct rusage usage;
+    int status = 0;
+    if (wait4(child, &status, 0, &usage) != child) {
+        bench_give_up(what, strerror(errno));
+    }
+    out->wall_s = gw_clock_now_s() - start_s;
+    out->peak_bytes = 1024 * (double)usage.ru_maxrss;
+    out->within = WIFEXITED(status) && WEXITSTATUS(status) == GW_OK;
+    bool stopped = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && limit_s > 0 &&
+                   usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 1 >= (time_t)limit_s;
+    if (!out->within && !stopped) {
+        bench_give_up(what, "the process failed");
+    }
+}
+
+void bench_work_apart(bench_work *work, const void *context, void *result, size_t size,
+                      unsigned limit_s, struct bench_process *out) {
+    int ends[2];
+    if (pipe(ends) != 0) {
+        bench_give_up("starting a process", strerror(errno));
+    }
+    double start_s = gw_clock_now_s();
+    pid_t child = start();
+    if (child == 0) {
+        limit_cpu(limit_s);
+        work_and_exit(work, context, result, size, ends[1]);
+    }
+    (void)close(ends[1]);
+    await(child, start_s, limit_s, "measuring", out);
+    if (out->within && read(ends[0], result, size) != (ssize_t)size) {
+        bench_give_up("measuring", "no result came back");
+    }
+    (void)close(ends[0]);
+}
+
+void bench_execute(const char *const *arguments, const char *output, struct bench_process *out) {
+    double start_s = gw_clock_now_s();
+    pid_t child = start();
+    if (child == 0) {
+        execute_and_exit(arguments, output);
+    }
+    await(child, start_s, 0, arguments[0], out);
+}

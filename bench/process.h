@@ -1,0 +1,38 @@
+/* Processes of their own, for measuring memory and stopping what takes too long. */
+#ifndef GW_BENCH_PROCESS_H
+#define GW_BENCH_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/core.h"
+
+struct bench_process {
+    double wall_s;     /* from before it was started until after it had ended */
+    double peak_bytes; /* largest resident size */
+    bool within;       /* it ended within the limit of CPU time */
+};
+
+/* Fills what `result` points to. */
+typedef enum gw_status bench_work(const void *context, void *result, struct gw_error *error);
+
+/*
+ * Does the work in a process of its own, which hands back `size` bytes of result. It may take
+ * `limit_s` of CPU time (0: any). Ends the program if the work fails.
+ */
+void bench_work_apart(bench_work *work, const void *context, void *result, size_t size,
+                      unsigned limit_s, struct bench_process *out);
+
+/* Runs a program, with what it prints in the file `output`. Ends the program if that one fails. */
+void bench_execute(const char *const *arguments, const char *output, struct bench_process *out);
+
+/* Keeps this process, and those that it starts, on the last of the cores that it may use. */
+void bench_keep_to_one_core(void);
+
+/* Ends the program with a message: GW_FAILED. */
+_Noreturn void bench_give_up(const char *what, const char *why);
+
+/* The median; sorts the values. */
+double bench_median(double *values, size_t count);
+
+#endif
