@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size) {
     const size_t first = 64;
@@ -16,4 +17,14 @@ void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size) {
         *capacity = larger;
     }
     return moved;
+}
+
+/* Only whole pages can be asked for, and in less than a few large ones the last is mostly unused. */
+void gw_prefer_large_pages(void *items, size_t bytes) {
+    const size_t page = 4096;
+    const size_t least = (size_t)8 << 20;
+    size_t skipped = (page - (uintptr_t)items % page) % page;
+    if (items != NULL && bytes >= least) {
+        (void)madvise((char *)items + skipped, (bytes - skipped) / page * page, MADV_HUGEPAGE);
+    }
 }

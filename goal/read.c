@@ -186,6 +186,23 @@ static enum gw_status close_rank(struct reader *reader, struct gw_error *error) 
     return GW_OK;
 }
 
+/*
+ * Reserves what an operation for every so many bytes of text takes, which is mostly enough: memory
+ * that is not touched costs nothing, and none has to move. If there is not as much, it grows later.
+ */
+static void reserve(struct reader *reader) {
+    enum { BYTES_PER_OPERATION = 16 };
+    struct gw_goal *goal = &reader->goal;
+    uint64_t length = gw_scanner_length(&reader->text.scanner);
+    size_t count = (size_t)(length / BYTES_PER_OPERATION) + 1;
+    goal->operations = malloc(count * sizeof *goal->operations);
+    goal->dependents = malloc(count * sizeof *goal->dependents);
+    reader->operation_capacity = goal->operations == NULL ? 0 : count;
+    reader->dependent_capacity = goal->dependents == NULL ? 0 : count;
+    gw_prefer_large_pages(goal->operations, count * sizeof *goal->operations);
+    gw_prefer_large_pages(goal->dependents, count * sizeof *goal->dependents);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static int compare_ranks(const void *a, const void *b) {
@@ -268,6 +285,7 @@ static enum gw_status read_all(struct reader *reader, struct gw_error *error) {
 static enum gw_status read_and_close(struct reader *reader, struct gw_goal *out,
                                      struct gw_error *error) {
     reader->goal.cpus = reader->goal.nics = 1;
+    reserve(reader);
     enum gw_status status = read_all(reader, error);
     gw_scanner_close(&reader->text.scanner);
     gw_labels_free(&reader->labels);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /*
  * A piece stays in the processor's cache. Behind it are zeros, so that a token can be compared with
@@ -44,6 +45,15 @@ void gw_scanner_close(struct gw_scanner *scanner) {
     }
     free(scanner->piece);
     *scanner = (struct gw_scanner){0};
+}
+
+uint64_t gw_scanner_length(const struct gw_scanner *scanner) {
+    struct stat status;
+    if (scanner->stream == NULL) {
+        return scanner->rest_length;
+    }
+    bool known = fstat(fileno(scanner->stream), &status) == 0 && S_ISREG(status.st_mode);
+    return known ? (uint64_t)status.st_size : 0;
 }
 
 static size_t copy_rest(struct gw_scanner *scanner, char *out, size_t room) {

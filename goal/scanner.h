@@ -39,6 +39,9 @@ enum gw_status gw_scanner_open_text(struct gw_scanner *out, const char *text, si
                                     const char *name, struct gw_error *error);
 void gw_scanner_close(struct gw_scanner *scanner);
 
+/* How long the text is, or 0 where only reading it tells. */
+uint64_t gw_scanner_length(const struct gw_scanner *scanner);
+
 /* "<name>:<line>: expected <format...>" */
 enum gw_status gw_scanner_fail(const struct gw_scanner *scanner, uint64_t line,
                                struct gw_error *error, const char *format, ...)
