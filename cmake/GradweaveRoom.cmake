@@ -21,13 +21,20 @@ if(GRADWEAVE_SANITIZE)
   target_link_options(gradweave_options INTERFACE ${sanitize})
 endif()
 
-# gradweave_room(NAME SOURCES file... USES room-or-library...)
+include(CheckIPOSupported)
+check_ipo_supported(RESULT GRADWEAVE_HAVE_IPO LANGUAGES C)
+
+# gradweave_room(NAME SOURCES file... USES room-or-library... [INLINED])
 # A room is a static library; what it may include is what it USES (tests/rooms.cmake holds it to that).
+# INLINED: in release builds, functions are inlined across its files and those of other INLINED rooms.
 function(gradweave_room name)
-  cmake_parse_arguments(room "" "" "SOURCES;USES" ${ARGN})
+  cmake_parse_arguments(room "INLINED" "" "SOURCES;USES" ${ARGN})
   add_library(${name} STATIC ${room_SOURCES})
   target_link_libraries(${name} PUBLIC gradweave_options ${room_USES})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME gradweave_${name})
+  if(room_INLINED)
+    set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE ${GRADWEAVE_HAVE_IPO})
+  endif()
 endfunction()
 
 # gradweave_list(VARIABLE FILE): the sources that a list such as algorithms/list.inc names, one WORD(x) a line for x.c.
