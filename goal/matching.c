@@ -2,57 +2,11 @@
 
 #include <stdlib.h>
 
-/*
- * Operations in the order in which they came. An operation's size is what links it: its lower half
- * is the next one, the upper half (of the first) the last one.
- */
-struct list {
-    uint32_t first; /* GW_UNMATCHED: none */
-};
-
-/* All that wait at a rank for one peer and tag: receives, or messages, never both. */
-struct slot {
-    uint32_t hash;
-    struct list list; /* empty: a free slot */
-};
-
-struct gw_matching {
-    struct gw_goal_operation *operations;
-    size_t slot_count, used; /* a power of two */
-    struct slot *slots;
-    /*
-     * Ranks where a receive or a message may match several others keep plain lists, searched from
-     * the front; NULL if there are no such ranks.
-     */
-    struct wild {
-        bool is;
-        struct list receives, messages;
-    } * wild;
-};
-
-/* A message is a send that has started, at the rank that it is sent to. */
-struct key {
-    uint32_t rank, peer, tag;
-};
-
-static struct key key_of(const struct gw_goal_operation *operation) {
-    bool message = operation->kind == GW_GOAL_SEND;
-    return (struct key){.rank = message ? operation->peer : operation->waits,
-                        .peer = message ? operation->waits : operation->peer,
-                        .tag = operation->tag};
-}
-
-static uint32_t hash_of(const struct key *key) {
-    uint64_t x = ((uint64_t)key->rank << 32 | key->peer) * 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 32) ^ key->tag) * 0xd6e8feb86659fd93u;
-    return (uint32_t)(x >> 32);
-}
-
 static uint32_t next(const struct gw_matching *matching, uint32_t operation) {
     return (uint32_t)matching->operations[operation].size;
 }
 
-static uint32_t last(const struct gw_matching *matching, const struct list *list) {
+static uint32_t last(const struct gw_matching *matching, const struct gw_match_list *list) {
     return (uint32_t)(matching->operations[list->first].size >> 32);
 }
 
@@ -61,14 +15,15 @@ static void set_next(struct gw_matching *matching, uint32_t operation, uint32_t 
     *size = (*size & ~(uint64_t)UINT32_MAX) | next_one;
 }
 
-static void set_last(struct gw_matching *matching, const struct list *list, uint32_t last_one) {
+static void set_last(struct gw_matching *matching, const struct gw_match_list *list,
+                     uint32_t last_one) {
     if (list->first != GW_UNMATCHED) {
         uint64_t *size = &matching->operations[list->first].size;
         *size = (uint32_t)*size | (uint64_t)last_one << 32;
     }
 }
 
-static void append(struct gw_matching *matching, struct list *list, uint32_t operation) {
+static void append(struct gw_matching *matching, struct gw_match_list *list, uint32_t operation) {
     set_next(matching, operation, GW_UNMATCHED);
     if (list->first == GW_UNMATCHED) {
         list->first = operation;
@@ -79,7 +34,7 @@ static void append(struct gw_matching *matching, struct list *list, uint32_t ope
 }
 
 /* Takes out the operation that stands after `before` (GW_UNMATCHED: the first). */
-static uint32_t take(struct gw_matching *matching, struct list *list, uint32_t before) {
+static uint32_t take(struct gw_matching *matching, struct gw_match_list *list, uint32_t before) {
     uint32_t last_one = last(matching, list);
     uint32_t taken = before == GW_UNMATCHED ? list->first : next(matching, before);
     if (before == GW_UNMATCHED) {
@@ -111,10 +66,10 @@ static enum gw_status find_wild(struct gw_matching *matching, const struct gw_go
                 }
             }
             bool send = operation->kind == GW_GOAL_SEND;
-            struct wild *wild = &matching->wild[send ? operation->peer : rank];
-            *wild = (struct wild){.is = true,
-                                  .receives = {.first = GW_UNMATCHED},
-                                  .messages = {.first = GW_UNMATCHED}};
+            struct gw_match_wild *wild = &matching->wild[send ? operation->peer : rank];
+            *wild = (struct gw_match_wild){.is = true,
+                                           .receives = {.first = GW_UNMATCHED},
+                                           .messages = {.first = GW_UNMATCHED}};
         }
     }
     return GW_OK;
@@ -125,10 +80,11 @@ static bool same(uint32_t a, uint32_t b) {
 }
 
 /* Takes the first operation out of the list that matches, or GW_UNMATCHED. */
-static uint32_t search(struct gw_matching *matching, struct list *list, const struct key *key) {
+static uint32_t search(struct gw_matching *matching, struct gw_match_list *list,
+                       const struct gw_match_key *key) {
     uint32_t before = GW_UNMATCHED;
     for (uint32_t i = list->first; i != GW_UNMATCHED; before = i, i = next(matching, i)) {
-        struct key other = key_of(&matching->operations[i]);
+        struct gw_match_key other = gw_match_key_of(&matching->operations[i]);
         if (!same(other.peer, key->peer) || !same(other.tag, key->tag)) {
             continue;
         }
@@ -138,8 +94,8 @@ static uint32_t search(struct gw_matching *matching, struct list *list, const st
 }
 
 static uint32_t match_wild(struct gw_matching *matching, uint32_t operation,
-                           const struct key *key) {
-    struct wild *wild = &matching->wild[key->rank];
+                           const struct gw_match_key *key) {
+    struct gw_match_wild *wild = &matching->wild[key->rank];
     bool message = matching->operations[operation].kind == GW_GOAL_SEND;
     uint32_t found = search(matching, message ? &wild->receives : &wild->messages, key);
     if (found == GW_UNMATCHED) {
@@ -151,8 +107,9 @@ static uint32_t match_wild(struct gw_matching *matching, uint32_t operation,
 /* ---- ranks where keys are exact ---------------------------------------------------------------
  */
 
-static struct slot *free_slots(size_t count) {
-    struct slot *slots = malloc(count * sizeof *slots);
+static struct gw_match_slot *free_slots(size_t count) {
+    struct gw_match_slot *slots = malloc(count * sizeof *slots);
+    gw_prefer_large_pages(slots, count * sizeof *slots);
     for (size_t i = 0; slots != NULL && i < count; i++) {
         slots[i].list.first = GW_UNMATCHED;
     }
@@ -162,7 +119,7 @@ static struct slot *free_slots(size_t count) {
 /* Twice the slots, when half of them are used. */
 static enum gw_status grow(struct gw_matching *matching, struct gw_error *error) {
     size_t count = 2 * matching->slot_count;
-    struct slot *slots = free_slots(count);
+    struct gw_match_slot *slots = free_slots(count);
     if (slots == NULL) {
         return gw_fail_memory(error, "simulating");
     }
@@ -202,26 +159,23 @@ static void vacate(struct gw_matching *matching, size_t hole) {
 }
 
 static enum gw_status match_exact(struct gw_matching *matching, uint32_t operation,
-                                  const struct key *key, uint32_t *found, struct gw_error *error) {
-    if (2 * (matching->used + 1) > matching->slot_count) {
-        GW_TRY(grow(matching, error));
-    }
-    uint32_t hash = hash_of(key);
+                                  const struct gw_match_key *key, uint32_t *found,
+                                  struct gw_error *error) {
+    uint32_t hash = gw_match_hash(key);
     size_t at = hash & (matching->slot_count - 1);
     for (;; at = (at + 1) & (matching->slot_count - 1)) {
-        struct slot *slot = &matching->slots[at];
+        struct gw_match_slot *slot = &matching->slots[at];
         if (slot->list.first == GW_UNMATCHED) {
             slot->hash = hash;
-            matching->used++;
             append(matching, &slot->list, operation);
             *found = GW_UNMATCHED;
-            return GW_OK;
+            return 2 * ++matching->used > matching->slot_count ? grow(matching, error) : GW_OK;
         }
         if (slot->hash != hash) {
             continue;
         }
         const struct gw_goal_operation *first = &matching->operations[slot->list.first];
-        struct key other = key_of(first);
+        struct gw_match_key other = gw_match_key_of(first);
         if (other.rank != key->rank || other.peer != key->peer || other.tag != key->tag) {
             continue;
         }
@@ -240,7 +194,7 @@ static enum gw_status match_exact(struct gw_matching *matching, uint32_t operati
 
 enum gw_status gw_match(struct gw_matching *matching, uint32_t operation, uint32_t *found,
                         struct gw_error *error) {
-    struct key key = key_of(&matching->operations[operation]);
+    struct gw_match_key key = gw_match_key_of(&matching->operations[operation]);
     if (matching->wild != NULL && matching->wild[key.rank].is) {
         *found = match_wild(matching, operation, &key);
         return GW_OK;
@@ -248,43 +202,27 @@ enum gw_status gw_match(struct gw_matching *matching, uint32_t operation, uint32
     return match_exact(matching, operation, &key, found, error);
 }
 
-void gw_match_soon(const struct gw_matching *matching, uint32_t operation) {
-    struct key key = key_of(&matching->operations[operation]);
-    __builtin_prefetch(&matching->slots[hash_of(&key) & (matching->slot_count - 1)], 1);
-}
-
-uint32_t gw_match_guess(const struct gw_matching *matching, uint32_t operation) {
-    struct key key = key_of(&matching->operations[operation]);
-    uint32_t hash = hash_of(&key);
-    const struct slot *slot = &matching->slots[hash & (matching->slot_count - 1)];
-    return slot->hash == hash ? slot->list.first : GW_UNMATCHED;
-}
-
 /* A power of two that leaves half of the slots free at the start. */
-static size_t first_slot_count(const struct gw_goal *goal) {
-    size_t receives = 0;
-    for (uint32_t i = 0; i < goal->operation_count; i++) {
-        const struct gw_goal_operation *operation = &goal->operations[i];
-        receives += operation->kind == GW_GOAL_RECEIVE && operation->waits == 0;
-    }
+static size_t first_slot_count(const struct gw_matched *matched) {
     size_t count = 1024;
-    while (count < 2 * receives) {
+    while (count < 2 * (size_t)matched->posted) {
         count *= 2;
     }
     return count;
 }
 
 enum gw_status gw_matching_open(struct gw_matching **out, const struct gw_goal *goal,
-                                struct gw_error *error) {
+                                const struct gw_matched *matched, struct gw_error *error) {
     struct gw_matching *matching = calloc(1, sizeof *matching);
     if (matching == NULL) {
         return gw_fail_memory(error, "simulating");
     }
     matching->operations = goal->operations;
-    matching->slot_count = first_slot_count(goal);
+    matching->slot_count = first_slot_count(matched);
     matching->slots = free_slots(matching->slot_count);
     enum gw_status status = matching->slots == NULL ? gw_fail_memory(error, "simulating")
-                                                    : find_wild(matching, goal, error);
+                            : matched->wildcards    ? find_wild(matching, goal, error)
+                                                    : GW_OK;
     if (status != GW_OK) {
         gw_matching_close(matching);
         return status;

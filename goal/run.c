@@ -44,6 +44,7 @@ struct run {
     uint64_t *clocks;
     struct freed here, there; /* at the event's rank, and at the rank of a message's sender */
     uint32_t next_order;      /* counts events, which is what they are ordered by at equal times */
+    uint32_t waiting;         /* operations that have not ended, or whose message has not arrived */
     uint64_t now;
     struct gw_error *error;
 };
@@ -98,9 +99,11 @@ static enum gw_status start(struct run *run, uint32_t operation) {
     return let_go(run, &run->here, operation, false);
 }
 
-static enum gw_status end(struct run *run, struct freed *freed, uint32_t operation) {
-    run->goal->operations[operation].state |= ENDED;
-    return let_go(run, freed, operation, true);
+static enum gw_status end(struct run *run, struct freed *freed, uint32_t index) {
+    struct gw_goal_operation *operation = &run->goal->operations[index];
+    operation->state |= ENDED;
+    run->waiting -= operation->kind != GW_GOAL_SEND;
+    return let_go(run, freed, index, true);
 }
 
 /* When an operation that is free now would start, as far as its rank's clocks tell. */
@@ -217,12 +220,14 @@ static enum gw_status send(struct run *run, struct gw_event event) {
 }
 
 /*
- * A message has been matched. If it is a rendezvous, its sender, which has waited, goes on now. Its
- * processor and network interface are those of the same number as at the event that ends the wait.
- * (LogGOPSim takes the receive's size for the message's; they should be equal.)
+ * A message has arrived and been matched. If it is a rendezvous, its sender, which has waited, goes
+ * on now. Its processor and network interface are those of the same number as at the event that
+ * ends the wait. (LogGOPSim takes the receive's size for the message's; they should be equal.)
  */
-static enum gw_status release_sender(struct run *run, uint32_t message,
-                                     const struct gw_goal_operation *by) {
+static enum gw_status arrived(struct run *run, uint32_t message,
+                              const struct gw_goal_operation *by) {
+    run->goal->operations[message].state |= ARRIVED;
+    run->waiting--;
     if ((run->goal->operations[message].state & ENDED) != 0) {
         return GW_OK;
     }
@@ -247,8 +252,7 @@ static enum gw_status receive(struct run *run, struct gw_event event) {
     if (message == GW_UNMATCHED) {
         return GW_OK;
     }
-    run->goal->operations[message].state |= ARRIVED;
-    GW_TRY(release_sender(run, message, operation));
+    GW_TRY(arrived(run, message, operation));
     return end(run, &run->here, event.id);
 }
 
@@ -269,8 +273,7 @@ static enum gw_status arrive(struct run *run, struct gw_event event) {
     uint32_t posted = GW_UNMATCHED;
     GW_TRY(gw_match(run->matching, event.id, &posted, run->error));
     if (posted != GW_UNMATCHED) {
-        message->state |= ARRIVED;
-        GW_TRY(release_sender(run, event.id, message));
+        GW_TRY(arrived(run, event.id, message));
         GW_TRY(end(run, &run->here, posted));
     }
     return queued_up ? queue_next(run, event, resource, free_at) : GW_OK;
@@ -297,14 +300,6 @@ static enum gw_status handle(struct run *run, struct gw_event event) {
 
 /* ---- a run --------------------------------------------------------------------------------- */
 
-static uint32_t count_roots(const struct gw_goal *goal) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < goal->operation_count; i++) {
-        count += goal->operations[i].waits == 0;
-    }
-    return count;
-}
-
 /*
  * What depends on nothing: at time 0, in order of rank. Events that follow from it have later
  * orders, so it is done first of all and need not go through the queue.
@@ -313,7 +308,6 @@ static enum gw_status run_roots(struct run *run) {
     struct freed roots = {0};
     enum gw_status status = GW_OK;
     uint32_t order = 0;
-    run->next_order = count_roots(run->goal);
     for (uint32_t rank = 0; rank < run->goal->rank_count && status == GW_OK; rank++) {
         const struct gw_goal_rank *place = &run->goal->ranks[rank];
         roots.count = 0;
@@ -324,7 +318,7 @@ static enum gw_status run_roots(struct run *run) {
         }
         status = status == GW_OK ? order_freed(run, &roots, rank) : status;
         for (size_t i = 0; i < roots.count; i++) {
-            gw_match_soon(run->matching, roots.operations[i]);
+            gw_match_soon(run->matching, &run->goal->operations[roots.operations[i]]);
         }
         for (size_t i = 0; i < roots.count && status == GW_OK; i++) {
             struct gw_event event = {.order = order++, .id = roots.operations[i]};
@@ -341,14 +335,17 @@ static bool is_message(const struct gw_goal_operation *operation) {
 
 /*
  * The memory of events to come is asked for early, in stages, since each reads what the one before
- * it asked for. What would not be in time costs nothing but time.
+ * it asked for. What would not be in time costs nothing but time. For ALWAYS_INLINE see
+ * gw_match_soon.
  */
-static void prefetch_operation(const struct run *run, uint32_t index) {
+#define ALWAYS_INLINE __attribute__((always_inline)) static inline
+
+ALWAYS_INLINE void prefetch_operation(const struct run *run, uint32_t index) {
     __builtin_prefetch(&run->goal->operations[index], 1);
 }
 
 /* Whom an operation will let go. */
-static void prefetch_dependents(const struct run *run, uint32_t index) {
+ALWAYS_INLINE void prefetch_dependents(const struct run *run, uint32_t index) {
     const struct gw_goal_operation *operation = &run->goal->operations[index];
     if (operation->dependent_count == 1) {
         prefetch_operation(run, operation->dependents & ~GW_GOAL_AT_START);
@@ -358,54 +355,62 @@ static void prefetch_dependents(const struct run *run, uint32_t index) {
 }
 
 /* Its rank's clocks, and where it is matched. */
-static void prefetch_place(const struct run *run, uint32_t index) {
+ALWAYS_INLINE void prefetch_place(const struct run *run, uint32_t index) {
     const struct gw_goal_operation *operation = &run->goal->operations[index];
     uint32_t rank = is_message(operation) ? operation->peer : operation->waits;
     __builtin_prefetch(&run->clocks[rank * run->clocks_per_rank], 1);
     prefetch_dependents(run, index);
     if (operation->kind == GW_GOAL_RECEIVE || is_message(operation)) {
-        gw_match_soon(run->matching, index);
+        gw_match_soon(run->matching, operation);
     }
 }
 
-static uint32_t guess_match(const struct run *run, uint32_t index) {
-    return is_message(&run->goal->operations[index]) ? gw_match_guess(run->matching, index)
-                                                     : GW_UNMATCHED;
+/* The receive that a message is for. */
+ALWAYS_INLINE uint32_t guess_match(const struct run *run, uint32_t index) {
+    const struct gw_goal_operation *operation = &run->goal->operations[index];
+    return is_message(operation) ? gw_match_guess(run->matching, operation) : GW_UNMATCHED;
 }
 
-static void prefetch_match(const struct run *run, uint32_t index) {
+ALWAYS_INLINE void prefetch_match(const struct run *run, uint32_t index) {
     uint32_t match = guess_match(run, index);
     if (match != GW_UNMATCHED) {
         prefetch_operation(run, match);
     }
 }
 
-static void prefetch_match_dependents(const struct run *run, uint32_t index) {
+ALWAYS_INLINE void prefetch_match_dependents(const struct run *run, uint32_t index) {
     uint32_t match = guess_match(run, index);
     if (match != GW_UNMATCHED) {
         prefetch_dependents(run, match);
     }
 }
 
-/* How many events ahead, each stage after the one before it. */
-static const struct stage {
-    size_t ahead;
-    void (*prefetch)(const struct run *run, uint32_t index);
-} stages[] = {{28, prefetch_operation},
-              {20, prefetch_place},
-              {12, prefetch_match},
-              {6, prefetch_match_dependents}};
+ALWAYS_INLINE void prefetch_ahead(const struct run *run, size_t ahead,
+                                  void (*stage)(const struct run *run, uint32_t index)) {
+    const struct gw_event *event = gw_queue_ahead(run->queue, ahead);
+    if (event != NULL) {
+        stage(run, event->id);
+    }
+}
 
+/*
+ * Each stage so many events ahead. When new events have come together, the first ones have no time
+ * for the later stages, which would only wait for memory.
+ */
 static void prefetch(const struct run *run) {
-    bool warm = gw_queue_is_warm(run->queue);
-    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
-        for (size_t ahead = warm ? stages[i].ahead : 0; ahead <= stages[i].ahead; ahead++) {
-            const struct gw_event *event = gw_queue_ahead(run->queue, ahead);
-            if (event == NULL) {
-                break;
-            }
-            stages[i].prefetch(run, event->id);
-        }
+    enum { OPERATION = 28, PLACE = 20, MATCH = 12, MATCH_DEPENDENTS = 6 };
+    if (gw_queue_is_warm(run->queue)) {
+        prefetch_ahead(run, OPERATION, prefetch_operation);
+        prefetch_ahead(run, PLACE, prefetch_place);
+        prefetch_ahead(run, MATCH, prefetch_match);
+        prefetch_ahead(run, MATCH_DEPENDENTS, prefetch_match_dependents);
+        return;
+    }
+    for (size_t ahead = 0; ahead <= OPERATION; ahead++) {
+        prefetch_ahead(run, ahead, prefetch_operation);
+    }
+    for (size_t ahead = 0; ahead <= PLACE; ahead++) {
+        prefetch_ahead(run, ahead, prefetch_place);
     }
 }
 
@@ -458,14 +463,10 @@ static uint32_t rank_of(const struct gw_goal *goal, uint32_t operation) {
     return rank;
 }
 
-static enum gw_status check_ended(const struct gw_goal *goal, const char *path,
-                                  struct gw_error *error) {
+static enum gw_status check_ended(const struct run *run, const char *path) {
     enum { NAMED = 4 };
-    uint64_t waiting = 0;
-    for (uint32_t i = 0; i < goal->operation_count; i++) {
-        waiting += is_waiting(&goal->operations[i]);
-    }
-    if (waiting == 0) {
+    const struct gw_goal *goal = run->goal;
+    if (run->waiting == 0) {
         return GW_OK;
     }
     char text[NAMED * (GW_GOAL_PLACE_SIZE + 80)] = "";
@@ -477,7 +478,7 @@ static enum gw_status check_ended(const struct gw_goal *goal, const char *path,
              i = find_waiting(goal, free_ones, i + 1), named++) {
             char place[GW_GOAL_PLACE_SIZE] = "";
             if (path != NULL) {
-                GW_TRY(gw_goal_place(path, i, place, error));
+                GW_TRY(gw_goal_place(path, i, place, run->error));
             } else {
                 (void)snprintf(place, sizeof place, "operation %u", i);
             }
@@ -487,10 +488,10 @@ static enum gw_status check_ended(const struct gw_goal *goal, const char *path,
             length += (size_t)printed;
         }
     }
-    return gw_fail(error, GW_BAD_INPUT, "%s: deadlock: %llu operation%s wait%s for ever: %s%s",
-                   path == NULL ? "GOAL schedule" : path, (unsigned long long)waiting,
-                   waiting == 1 ? "" : "s", waiting == 1 ? "s" : "", text,
-                   waiting > named ? "; and others" : "");
+    return gw_fail(run->error, GW_BAD_INPUT, "%s: deadlock: %u operation%s wait%s for ever: %s%s",
+                   path == NULL ? "GOAL schedule" : path, run->waiting,
+                   run->waiting == 1 ? "" : "s", run->waiting == 1 ? "s" : "", text,
+                   run->waiting > named ? "; and others" : "");
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
@@ -509,7 +510,22 @@ static enum gw_status collect(struct run *run, struct gw_goal_result *out) {
     return GW_OK;
 }
 
+/* Counts what depends on nothing, and what is matched. */
+static void survey(struct run *run, struct gw_matched *matched) {
+    for (uint32_t i = 0; i < run->goal->operation_count; i++) {
+        const struct gw_goal_operation *operation = &run->goal->operations[i];
+        bool root = operation->waits == 0;
+        bool wildcard = operation->tag == GW_GOAL_ANY || operation->peer == GW_GOAL_ANY;
+        run->next_order += root;
+        matched->posted += root && operation->kind == GW_GOAL_RECEIVE;
+        matched->wildcards |= wildcard && operation->kind != GW_GOAL_CALC;
+    }
+    run->waiting = run->goal->operation_count;
+}
+
 static enum gw_status open_run(struct run *run) {
+    struct gw_matched matched = {0};
+    survey(run, &matched);
     run->clocks_per_rank = run->goal->cpus + 2 * (size_t)run->goal->nics;
     run->clocks = calloc(run->goal->rank_count * run->clocks_per_rank + 1, sizeof *run->clocks);
     if (run->clocks == NULL) {
@@ -517,7 +533,7 @@ static enum gw_status open_run(struct run *run) {
     }
     GW_TRY(gw_queue_open(&run->queue, run->error));
     GW_TRY(gw_parking_open(&run->parking, run->error));
-    return gw_matching_open(&run->matching, run->goal, run->error);
+    return gw_matching_open(&run->matching, run->goal, &matched, run->error);
 }
 
 static void close_run(struct run *run) {
@@ -537,7 +553,7 @@ enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parame
     double start_s = gw_clock_now_s();
     enum gw_status status = open_run(&run);
     status = status == GW_OK ? run_events(&run) : status;
-    status = status == GW_OK ? check_ended(goal, path, error) : status;
+    status = status == GW_OK ? check_ended(&run, path) : status;
     status = status == GW_OK ? collect(&run, out) : status;
     out->wall_s = gw_clock_now_s() - start_s;
     close_run(&run);
