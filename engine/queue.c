@@ -10,6 +10,7 @@ enum {
     SORTED_AT_ONCE = 64, /* a bucket of at most so many events is not spread any further */
     EVENTS_PER_BUCKET = 4,
     MOST_BUCKETS = 1 << 16,
+    SETTLED_AT_ONCE = 32, /* so many late events at least */
     SLAB_BLOCKS = 256
 };
 
@@ -25,7 +26,10 @@ struct bucket {
     size_t count;
 };
 
-/* A stretch of time from `start`, in buckets of 2^shift each; those before `next` are taken. */
+/*
+ * A stretch of time from `start`, in buckets of 2^shift each; those before `next` are taken. The
+ * last one goes on to where the rung before begins, so that what is late comes before all buckets.
+ */
 struct rung {
     uint64_t start;
     unsigned shift;
@@ -37,7 +41,8 @@ struct rung {
 /*
  * From far to near: `far` holds times from far_start on; rung r+1 spreads the bucket of rung r that
  * was taken last; `run` is the bucket that is being used up, and `late` (a heap) what was pushed
- * into its stretch of time, or before it, since it was sorted.
+ * into its stretch of time, or before it, since it was sorted. When more is late than left of the
+ * run, both are put in order anew.
  */
 struct gw_queue {
     uint64_t far_start;
@@ -278,6 +283,32 @@ static enum gw_status refill(struct gw_queue *queue, struct gw_error *error) {
     return GW_OK;
 }
 
+/*
+ * Spreads or sorts what is left of the run with what is late. Rungs that are used up would only be
+ * noticed when the run is.
+ */
+static enum gw_status settle(struct gw_queue *queue, struct gw_error *error) {
+    struct gw_run *run = &queue->run;
+    struct bucket bucket = {0};
+    while (queue->rung_count > 0 && queue->rungs[queue->rung_count - 1].next ==
+                                        queue->rungs[queue->rung_count - 1].bucket_count) {
+        queue->rung_count--;
+    }
+    for (; run->next < run->count; run->next++) {
+        GW_TRY(bucket_add(queue, &bucket, run->events[run->next], error));
+    }
+    for (size_t i = 0; i < queue->late_count; i++) {
+        GW_TRY(bucket_add(queue, &bucket, queue->late[i], error));
+    }
+    queue->late_count = 0;
+    return use(queue, &bucket, error);
+}
+
+static inline bool is_unsettled(const struct gw_queue *queue) {
+    return queue->late_count >= SETTLED_AT_ONCE &&
+           queue->late_count > queue->run.count - queue->run.next;
+}
+
 /* ---- the queue ----------------------------------------------------------------------------- */
 
 enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
@@ -290,8 +321,9 @@ enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
         if (event.time < rung->start) {
             continue;
         }
-        size_t index = (size_t)((event.time - rung->start) >> rung->shift);
-        if (index >= rung->next && index < rung->bucket_count) {
+        uint64_t index = (event.time - rung->start) >> rung->shift;
+        index = index < rung->bucket_count ? index : rung->bucket_count - 1;
+        if (index >= rung->next) {
             return bucket_add(queue, &rung->buckets[index], event, error);
         }
     }
@@ -302,6 +334,9 @@ enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
 enum gw_status gw_queue_pop(struct gw_queue *queue, struct gw_event *out, bool *any,
                             struct gw_error *error) {
     struct gw_run *run = &queue->run;
+    if (is_unsettled(queue)) {
+        GW_TRY(settle(queue, error));
+    }
     if (run->next == run->count) {
         GW_TRY(refill(queue, error));
     }
