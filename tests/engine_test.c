@@ -139,6 +139,46 @@ static void comes_in_order(void **state) {
     }
 }
 
+/*
+ * Lockstep before something far ahead, as workers in a collective before the end of a long
+ * computation: all that is pushed comes before what was sorted last, and now and then some goes
+ * beyond it.
+ */
+static void waves_before_a_far_event(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    for (int i = 0; i < 60; i++) {
+        struct gw_queue *queue = NULL;
+        struct list list = {0};
+        uint32_t number = 0;
+        uint64_t now = 0;
+        uint64_t steps[] = {1 + gw_random_below(random, 1000), 1 + gw_random_below(random, 1000)};
+        size_t workers = 1 + gw_random_below(random, 300);
+        size_t kinds = 1 + gw_random_below(random, 2);
+        assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+        for (size_t turn = 0; turn < 20 * workers + workers; turn++) {
+            bool first = turn < workers;
+            bool far = first ? turn == 0 : gw_random_below(random, 4 * workers) == 0;
+            uint64_t delay = far ? gw_random_below(random, 1000000) : steps[turn % kinds];
+            if (!first) {
+                check_pop(queue, &list, &now);
+            }
+            struct gw_event event = {.time = now + delay, .order = number, .id = number};
+            number++;
+            assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
+            list_push(&list, event);
+        }
+        while (list.count > 0) {
+            check_pop(queue, &list, &now);
+        }
+        check_pop(queue, &list, &now);
+        gw_queue_close(queue);
+        free(list.events);
+    }
+    gw_random_close(random);
+}
+
 static void the_last_of_times(void **state) {
     (void)state;
     struct gw_queue *queue = NULL;
@@ -185,6 +225,7 @@ int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(comes_in_order),
+        cmocka_unit_test(waves_before_a_far_event),
         cmocka_unit_test(the_last_of_times),
         cmocka_unit_test(looks_ahead),
     };
