@@ -26,7 +26,7 @@ struct answer {
     double read_s, run_s; /* gradweave's */
 };
 
-/* The seconds and bytes of one schedule's repeats, sorted by nobody. */
+/* Of one schedule's repeats. */
 struct samples {
     double *read_s, *run_s, *whole_s, *peak_bytes;
     double *convert_s, *simulate_s, *their_peak_bytes;
@@ -255,7 +255,8 @@ void bench_engine_goal(const struct bench_engine_choice *choice) {
                "end. Ratios are medians of those of single repeats. Equal: the number of events "
                "and the last finish time (of up to %d ranks, each).\n\n"
                "| schedule | txt2bin | LogGOPSim | million events/s | memory | bytes/event | equal "
-               "| speed: ours/theirs, target 10 | memory: target 0.250 | read and run: target "
+               "| speed over theirs: target 10 | memory over theirs: target 0.250 | read and run "
+               "over theirs: target "
                "0.200 |\n"
                "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n",
                TOLD);

@@ -40,12 +40,10 @@ struct answer {
     double iteration_s; /* the prediction */
 };
 
-static enum gw_status repeat(const struct gw_simulator *simulator, void *state, struct answer *out,
-                             struct gw_error *error) {
+static enum gw_status repeat(void *state, struct answer *out, struct gw_error *error) {
     double times_s[MOST_REPEATS];
     double spent_s = 0;
     size_t count = 0;
-    (void)simulator;
     while (count < MOST_REPEATS && spent_s < enough_s) {
         struct gw_measure measure;
         double start_s = gw_clock_now_s();
@@ -77,7 +75,7 @@ static enum gw_status simulate(const struct question *question,
     enum gw_status status = gw_runner_messages.open(&state, simulator, error);
     out->open_s = gw_clock_now_s() - start_s;
     if (status == GW_OK) {
-        status = repeat(simulator, state, out, error);
+        status = repeat(state, out, error);
         gw_runner_messages.close(state);
     }
     gw_simulator_close(simulator);
