@@ -72,7 +72,8 @@ enum { GW_GOAL_PLACE_SIZE = 160 };
 
 /*
  * Where operation `index` stands and what it says: "line 12: l3: recv 8b from 2 tag 0". Labels and
- * lines are not kept in memory: the file is read again, and must be there still.
+ * lines are not kept in memory: the file is read again, and must be there still. Without a path
+ * (NULL): "operation 11".
  */
 enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
                              struct gw_error *error);
@@ -122,7 +123,8 @@ struct gw_goal_result {
 /*
  * Runs the schedule, with LogGOPSim's semantics to the nanosecond, and uses it up: what is left can
  * only be freed. Receives that match the same messages are matched in the order in which they
- * stand. `path` (NULL: none) is for naming operations that wait for ever.
+ * stand. Bad input is an operation that waits for ever, and times of more than 2^62 ns; `path`
+ * (NULL: none) is for naming them. A failed run leaves an empty result.
  */
 enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parameters,
                            const char *path, struct gw_goal_result *out, struct gw_error *error);

@@ -32,6 +32,10 @@ enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_
                              struct gw_error *error) {
     struct gw_goal_text text = {0};
     out[0] = '\0';
+    if (path == NULL) {
+        (void)snprintf(out, GW_GOAL_PLACE_SIZE, "operation %u", index);
+        return GW_OK;
+    }
     GW_TRY(gw_scanner_open(&text.scanner, path, error));
     enum gw_status status = find(&text, index, out, error);
     gw_scanner_close(&text.scanner);

@@ -1,26 +1,17 @@
 /*
  * The LogGOPS model as LogGOPSim runs it (Hoefler, Schneider and Lumsdaine, "LogGOPSim - simulating
- * large-scale applications in the LogGOPS model", 2010). Times are whole nanoseconds, of 64 bits
- * that wrap, as there: a message of 0 bytes is charged -1 byte.
+ * large-scale applications in the LogGOPS model", 2010). Times are whole nanoseconds. As there, a
+ * message of 0 bytes is charged -1 byte.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/engine.h"
 #include "goal/goal.h"
+#include "goal/limits.h"
 #include "goal/matching.h"
 #include "goal/parking.h"
 #include "goal/start_order.h"
-
-/* An operation's state, in bits. */
-enum {
-    FREE = 1,    /* in the queue, or beyond; its `waits` is now its rank */
-    STARTED = 2, /* a send: its events in the queue are now its message's */
-    ENDED = 4,
-    ARRIVED = 8,   /* a send: its message */
-    QUEUED_UP = 16 /* it is, or was, the next in order for a resource */
-};
+#include "goal/waiting.h"
 
 /* Operations that became free while an event was handled, of one rank. */
 struct freed {
@@ -46,11 +37,20 @@ struct run {
     uint32_t next_order;      /* counts events, which is what they are ordered by at equal times */
     uint32_t waiting;         /* operations that have not ended, or whose message has not arrived */
     uint64_t now;
+    const char *path; /* for messages, or NULL */
     struct gw_error *error;
 };
 
 static uint64_t later(uint64_t a, uint64_t b) {
     return a > b ? a : b;
+}
+
+/*
+ * What a message costs, if it is not less than nothing: -1 byte may be (LogGOPSim goes back in time
+ * then).
+ */
+static uint64_t charge(uint64_t cost) {
+    return cost <= 2 * GW_GOAL_LONGEST_NS ? cost : 0;
 }
 
 static uint64_t *cpu_clock(struct run *run, uint32_t rank, uint8_t cpu) {
@@ -208,8 +208,8 @@ static enum gw_status send(struct run *run, struct gw_event event) {
     uint64_t resource = resource_of(operation, rank);
     GW_TRY(start(run, event.id));
     operation->state &= (uint8_t)~QUEUED_UP;
-    *cpu = run->now + run->p.o + (operation->size - 1) * run->p.O;
-    *nic = run->now + run->p.g + (operation->size - 1) * run->p.G;
+    *cpu = run->now + charge(run->p.o + (operation->size - 1) * run->p.O);
+    *nic = run->now + charge(run->p.g + (operation->size - 1) * run->p.G);
     struct gw_event message = {
         .time = run->now + run->p.o + run->p.L, .order = run->next_order++, .id = event.id};
     GW_TRY(gw_queue_push(run->queue, message, run->error));
@@ -267,8 +267,8 @@ static enum gw_status arrive(struct run *run, struct gw_event event) {
     bool queued_up = (message->state & QUEUED_UP) != 0;
     uint64_t resource = resource_of(message, rank);
     uint64_t size = message->size;
-    *cpu = run->now + run->p.o + later((size - 1) * run->p.O, (size - 1) * run->p.G);
-    *nic = run->now + run->p.g + (size - 1) * run->p.G;
+    *cpu = run->now + charge(run->p.o + later((size - 1) * run->p.O, (size - 1) * run->p.G));
+    *nic = run->now + charge(run->p.g + (size - 1) * run->p.G);
     uint64_t free_at = later(*cpu, *nic);
     uint32_t posted = GW_UNMATCHED;
     GW_TRY(gw_match(run->matching, event.id, &posted, run->error));
@@ -424,74 +424,11 @@ static enum gw_status run_events(struct run *run) {
             return GW_OK;
         }
         prefetch(run);
+        if (event.time > GW_GOAL_LONGEST_NS) {
+            return gw_goal_fail_late(run->path, event.id, run->error);
+        }
         GW_TRY(handle(run, event));
     }
-}
-
-/* ---- what waits for ever ------------------------------------------------------------------- */
-
-static const char *why_it_waits(const struct gw_goal_operation *operation) {
-    if ((operation->state & FREE) == 0) {
-        return "what it requires never happens";
-    }
-    return operation->kind == GW_GOAL_SEND ? "nobody receives it" : "nobody sends it";
-}
-
-static bool is_waiting(const struct gw_goal_operation *operation) {
-    if (operation->kind == GW_GOAL_SEND && (operation->state & STARTED) != 0) {
-        return (operation->state & ARRIVED) == 0;
-    }
-    return (operation->state & ENDED) == 0;
-}
-
-/* Operations that wait for a message first: those that require them follow from that. */
-static uint32_t find_waiting(const struct gw_goal *goal, bool free_ones, uint32_t from) {
-    for (uint32_t i = from; i < goal->operation_count; i++) {
-        const struct gw_goal_operation *operation = &goal->operations[i];
-        if (is_waiting(operation) && ((operation->state & FREE) != 0) == free_ones) {
-            return i;
-        }
-    }
-    return goal->operation_count;
-}
-
-static uint32_t rank_of(const struct gw_goal *goal, uint32_t operation) {
-    uint32_t rank = 0;
-    while (operation - goal->ranks[rank].first >= goal->ranks[rank].count) {
-        rank++;
-    }
-    return rank;
-}
-
-static enum gw_status check_ended(const struct run *run, const char *path) {
-    enum { NAMED = 4 };
-    const struct gw_goal *goal = run->goal;
-    if (run->waiting == 0) {
-        return GW_OK;
-    }
-    char text[NAMED * (GW_GOAL_PLACE_SIZE + 80)] = "";
-    size_t length = 0;
-    uint64_t named = 0;
-    for (int free_ones = 1; free_ones >= 0; free_ones--) {
-        uint32_t i = find_waiting(goal, free_ones, 0);
-        for (; i < goal->operation_count && named < NAMED;
-             i = find_waiting(goal, free_ones, i + 1), named++) {
-            char place[GW_GOAL_PLACE_SIZE] = "";
-            if (path != NULL) {
-                GW_TRY(gw_goal_place(path, i, place, run->error));
-            } else {
-                (void)snprintf(place, sizeof place, "operation %u", i);
-            }
-            int printed = snprintf(text + length, sizeof text - length, "%srank %u, %s: %s",
-                                   named > 0 ? "; " : "", rank_of(goal, i), place,
-                                   why_it_waits(&goal->operations[i]));
-            length += (size_t)printed;
-        }
-    }
-    return gw_fail(run->error, GW_BAD_INPUT, "%s: deadlock: %u operation%s wait%s for ever: %s%s",
-                   path == NULL ? "GOAL schedule" : path, run->waiting,
-                   run->waiting == 1 ? "" : "s", run->waiting == 1 ? "s" : "", text,
-                   run->waiting > named ? "; and others" : "");
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
@@ -504,6 +441,9 @@ static enum gw_status collect(struct run *run, struct gw_goal_result *out) {
     for (uint32_t rank = 0; rank < run->goal->rank_count; rank++) {
         for (uint32_t cpu = 0; cpu < run->goal->cpus; cpu++) {
             out->finish_ns[rank] = later(out->finish_ns[rank], *cpu_clock(run, rank, (uint8_t)cpu));
+        }
+        if (out->finish_ns[rank] > GW_GOAL_LONGEST_NS) {
+            return gw_goal_fail_late_rank(run->path, rank, run->error);
         }
     }
     out->events = run->next_order;
@@ -548,14 +488,21 @@ static void close_run(struct run *run) {
 
 enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parameters,
                            const char *path, struct gw_goal_result *out, struct gw_error *error) {
-    struct run run = {.goal = goal, .p = *parameters, .error = error};
+    struct run run = {.goal = goal, .p = *parameters, .path = path, .error = error};
     *out = (struct gw_goal_result){0};
     double start_s = gw_clock_now_s();
-    enum gw_status status = open_run(&run);
+    enum gw_status status = gw_goal_check_times(goal, parameters, path, error);
+    status = status == GW_OK ? open_run(&run) : status;
     status = status == GW_OK ? run_events(&run) : status;
-    status = status == GW_OK ? check_ended(&run, path) : status;
+    if (status == GW_OK && run.waiting > 0) {
+        status = gw_goal_check_ended(goal, path, error);
+    }
     status = status == GW_OK ? collect(&run, out) : status;
     out->wall_s = gw_clock_now_s() - start_s;
     close_run(&run);
+    if (status != GW_OK) {
+        free(out->finish_ns);
+        *out = (struct gw_goal_result){0};
+    }
     return status;
 }
