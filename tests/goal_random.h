@@ -20,10 +20,9 @@ static inline void add_random_message(struct gw_random *random, struct pattern *
     if (to == from && !options->self_sends) {
         return;
     }
-    /* With wildcards, all of a tag are equally long: whichever is taken has the receive's size. */
+    /* All of a tag are equally long: whichever is taken has the receive's size. */
     uint32_t tag = 3 * layer + below(random, 3);
-    uint64_t bytes = options->wildcards ? options->bytes + tag % 3
-                                        : gw_random_below(random, 2 * options->bytes + 1);
+    uint64_t bytes = tag * UINT64_C(7919) % (2 * options->bytes + 1);
     bool any = options->wildcards && below(random, 3) == 0;
     bool any_tag = options->wildcards && options->stray && below(random, 6) == 0;
     uint32_t stray = options->stray ? below(random, 60) : 60;
