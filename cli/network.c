@@ -162,8 +162,21 @@ static enum gw_status change_network(const struct gw_network_options *options,
     return gw_cluster_set_network(cluster, network, error);
 }
 
+/* The first option that only messages look at, or NULL. */
+static const char *find_for_messages(const struct gw_network_options *options) {
+    return options->loggp != NULL          ? "--loggp"
+           : options->choices.count > 0    ? "--collective"
+           : options->nodes_per_switch > 0 ? "--nodes-per-switch"
+           : options->oversubscription > 0 ? "--oversubscription"
+                                           : NULL;
+}
+
 enum gw_status gw_network_apply(const struct gw_network_options *options,
                                 struct gw_question *question, struct gw_error *error) {
+    const char *given = find_for_messages(options);
+    if (options->level != GW_LEVEL_MESSAGES && given != NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected --network messages with it", given);
+    }
     GW_TRY(gw_choices_check(&options->choices, error));
     if (options->workers_per_node > 0) {
         question->cluster.workers_per_node = options->workers_per_node;

@@ -26,6 +26,21 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
+/* Whether an option was given that a GOAL schedule has no use for. */
+static bool asks_about_model(const struct options *options) {
+    const struct gw_question_options *question = &options->question;
+    const struct gw_uneven_options *uneven = &options->uneven;
+    const struct gw_network_options *network = &options->network;
+    return question->model != NULL || question->cluster != NULL || question->density > 0 ||
+           question->workers > 0 || options->algorithm != NULL || options->plan != NULL ||
+           options->trace != NULL || options->iterations > 1 || uneven->noise != NULL ||
+           uneven->network_noise != NULL || uneven->stragglers.count > 0 ||
+           uneven->bandwidths.count > 0 || uneven->background > 0 ||
+           network->level != GW_LEVEL_CURVES || network->choices.count > 0 ||
+           network->workers_per_node > 0 || network->nodes_per_switch > 0 ||
+           network->oversubscription > 0;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
     switch (key) {
@@ -52,10 +67,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         options->question.partial = true;
         return 0;
     case ARGP_KEY_END:
-        if (options->goal != NULL &&
-            (options->question.model != NULL || options->question.cluster != NULL ||
-             options->algorithm != NULL)) {
-            argp_error(state, "expected either --goal or MODEL, --cluster and --algo");
+        if (options->goal != NULL && asks_about_model(options)) {
+            argp_error(state, "--goal: expected nothing but --loggp and --json beside it");
         }
         if (options->goal == NULL && options->algorithm == NULL) {
             argp_error(state, "expected --algo ALGORITHM (gradweave list algorithms)");
