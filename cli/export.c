@@ -38,15 +38,16 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         options->out = argument;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->format == NULL) { /* the format comes before the model */
-            options->format = argument;
-            return 0;
+        if (options->format != NULL) {
+            return ARGP_ERR_UNKNOWN; /* the model */
         }
-        return ARGP_ERR_UNKNOWN;
+        if (strcmp(argument, "goal") != 0) {
+            argp_error(state, "expected goal MODEL, the format and what to export, got \"%s\"",
+                       argument);
+        }
+        options->format = argument;
+        return 0;
     case ARGP_KEY_END:
-        if (options->format == NULL || strcmp(options->format, "goal") != 0) {
-            argp_error(state, "expected goal MODEL, the format and what to export");
-        }
         if (options->algorithm == NULL) {
             argp_error(state, "expected --algo ALGORITHM (gradweave list algorithms)");
         }
