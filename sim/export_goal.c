@@ -186,6 +186,24 @@ static enum gw_status write_file(struct export *export, const char *path, struct
     return gw_goal_writer_close(export->writer, error);
 }
 
+/* What does not fit in nanoseconds is refused before anything is written. */
+static enum gw_status check_times(const struct gw_simulator *simulator, struct gw_error *error) {
+    const struct gw_simulation *simulation = &simulator->simulation;
+    double slowest = 1;
+    for (size_t i = 0; simulation->slowdown != NULL && i < simulation->workers; i++) {
+        slowest = fmax(slowest, simulation->slowdown[i]);
+    }
+    for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
+        double seconds = simulator->seconds[i] * slowest;
+        if (!(seconds * 1e9 <= 0x1p62)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "GOAL: expected operations of at most 2^62 ns (146 years), got %g s",
+                           seconds);
+        }
+    }
+    return GW_OK;
+}
+
 static enum gw_status export_to(struct export *export, const char *path, struct gw_error *error) {
     const struct gw_schedule *schedule = export->simulator->schedule;
     export->ends = calloc(schedule->operation_count + 1, sizeof *export->ends);
@@ -202,6 +220,7 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
                                         struct gw_error *error) {
     struct gw_exchanges exchanges = {0};
     struct export export = {.simulator = simulator, .exchanges = &exchanges};
+    GW_TRY(check_times(simulator, error));
     enum gw_status status =
         gw_exchanges_open(&exchanges, simulator->schedule, &simulator->simulation, error);
     status = status == GW_OK ? export_to(&export, path, error) : status;

@@ -72,13 +72,6 @@ static struct gw_goal export(const char *folder, const struct export_case *subje
 
 /* ---- what is sent -------------------------------------------------------------------------- */
 
-/* Whether a message goes between a worker's two ranks: what it computes, and its exchanges. */
-static bool is_word(const struct gw_goal *goal, const struct export_case *subject, uint32_t rank,
-                    uint32_t peer) {
-    uint32_t distance = rank < peer ? peer - rank : rank - peer;
-    return distance == goal->rank_count - subject->workers;
-}
-
 /* Of one sender, receiver, tag and size: sends less receives. */
 static int balance(const struct gw_goal *goal, uint32_t from, uint32_t to,
                    const struct gw_goal_operation *like) {
@@ -135,7 +128,7 @@ static uint64_t expected_bytes(const struct export_case *subject) {
 static void check_messages(const char *folder, const struct export_case *subject) {
     struct gw_goal goal = export(folder, subject);
     uint64_t bytes = 0;
-    assert_int_equal(goal.rank_count, 2 * subject->workers);
+    assert_int_equal(goal.rank_count, subject->workers);
     for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
         for (uint32_t i = 0; i < goal.ranks[rank].count; i++) {
             const struct gw_goal_operation *operation =
@@ -146,11 +139,10 @@ static void check_messages(const char *folder, const struct export_case *subject
             }
             uint32_t from = send ? rank : operation->peer;
             uint32_t to = send ? operation->peer : rank;
-            bool word = is_word(&goal, subject, from, to);
+            bool token = from == to; /* which carries time from one processor to the other */
             assert_int_equal(balance(&goal, from, to, operation), 0);
-            assert_true(word || (from < subject->workers && to < subject->workers));
-            assert_true(!word || operation->size == 1);
-            bytes += send && !word ? operation->size : 0;
+            assert_true(!token || operation->size == 1);
+            bytes += send && !token ? operation->size : 0;
         }
     }
     if (strcmp(subject->algorithm, "omgs") != 0 && bytes != expected_bytes(subject)) {
@@ -193,33 +185,28 @@ static double loggops_ns(struct gw_goal *goal) {
 }
 
 struct margins {
-    double words_ns;   /* telling a worker's one rank what its other has done */
+    double tokens_ns;  /* carrying time from one processor to the other, and the last arrivals */
     double bytes_ns;   /* the byte less that LogGOPS charges a message, and rounding */
     double receive_ns; /* what the busiest rank receives: its processor is busy with it */
 };
 
 /* Before the run, which uses the schedule up. */
-static struct margins margins_of(const struct gw_goal *goal, const struct export_case *subject) {
+static struct margins margins_of(const struct gw_goal *goal) {
     struct margins margins = {0};
-    for (uint32_t worker = 0; worker < subject->workers; worker++) {
-        double words = 0;
-        double operations = 0;
+    for (uint32_t worker = 0; worker < goal->rank_count; worker++) {
+        const struct gw_goal_rank *rank = &goal->ranks[worker];
+        double tokens = 0;
         double receive_ns = 0;
-        for (uint32_t half = 0; half < 2; half++) {
-            const struct gw_goal_rank *rank =
-                &goal->ranks[worker + half * (goal->rank_count - subject->workers)];
-            for (uint32_t i = rank->first; i < rank->first + rank->count; i++) {
-                const struct gw_goal_operation *operation = &goal->operations[i];
-                bool word =
-                    operation->kind != GW_GOAL_CALC &&
-                    is_word(goal, subject, worker + half * subject->workers, operation->peer);
-                bool receive = operation->kind == GW_GOAL_RECEIVE;
-                words += receive && word;
-                operations++;
-                receive_ns += receive && !word ? (double)(o + operation->size * G) : 0;
-            }
+        for (uint32_t i = rank->first; i < rank->first + rank->count; i++) {
+            const struct gw_goal_operation *operation = &goal->operations[i];
+            bool receive = operation->kind == GW_GOAL_RECEIVE;
+            bool token = receive && operation->peer == worker;
+            tokens += token;
+            receive_ns += receive && !token ? (double)(o + operation->size * G) : 0;
         }
-        margins.words_ns = fmax(margins.words_ns, words * (double)(L + 2 * o + 2 * (o + g)));
+        double operations = rank->count;
+        margins.tokens_ns =
+            fmax(margins.tokens_ns, tokens * (double)(2 * o + g) + (double)(L + 2 * o));
         margins.bytes_ns = fmax(margins.bytes_ns, operations * (double)(G + 1));
         margins.receive_ns = fmax(margins.receive_ns, receive_ns);
     }
@@ -235,12 +222,12 @@ static struct margins margins_of(const struct gw_goal *goal, const struct export
 static void check_times_agree(const char *folder, const struct export_case *subject) {
     const struct gw_collective *collective = NULL;
     struct gw_goal goal = export(folder, subject);
-    struct margins margins = margins_of(&goal, subject);
+    struct margins margins = margins_of(&goal);
     double difference_ns = loggops_ns(&goal) - messages_ns(folder, subject);
     gw_goal_free(&goal);
     assert_int_equal(gw_collective_find(subject->operation, subject->collective, &collective, NULL),
                      GW_OK);
-    double most_ns = margins.words_ns + margins.bytes_ns;
+    double most_ns = margins.tokens_ns + margins.bytes_ns;
     if (!collective->symmetric(subject->workers)) {
         most_ns += margins.receive_ns;
     }

@@ -42,9 +42,12 @@ static void write_wired(const char *folder) {
     free(text);
 }
 
+#define OMGS "simulate " TINY " --algo omgs"
+#define MESSAGED OMGS " --network messages"
+
 /* ---- what it says -------------------------------------------------------------------------- */
 
-/* A step of a ring of 4: 2 o + L, and a quarter of the bytes, each G and at both ends O. */
+/* A step of a ring of 4: 2 o + L, and a quarter of the bytes, each G and, at its sender, O. */
 static void parameters_make_the_time(void **state) {
     static const struct {
         const char *command;
@@ -53,7 +56,7 @@ static void parameters_make_the_time(void **state) {
         {MESSAGES " --loggp L=5000", 6 * 5e-6},
         {MESSAGES " --loggp G=10", 6 * bytes / 4 * 1e-8},
         {MESSAGES " --loggp o=1500", 6 * 2 * 1.5e-6},
-        {MESSAGES " --loggp O=0.25", 6 * 2 * bytes / 4 * 0.25e-9},
+        {MESSAGES " --loggp O=0.25", 6 * bytes / 4 * 0.25e-9},
         {MESSAGES " --loggp g=1e6", 6 * 1e-3},
         {MESSAGES " --loggp G=10,L=5000,o=1500,S=7,g=3",
          6 * (5e-6 + 2 * 1.5e-6 + bytes / 4 * 1e-8)},
@@ -94,6 +97,18 @@ static void places_make_the_time(void **state) {
             fail_msg("%s", command);
         }
     }
+}
+
+/* Without a network, one is derived from a curve, and the answer says so. */
+static void a_network_is_derived(void **state) {
+    struct answer answer = ask(*state, "gradweave " MESSAGED);
+    assert_int_equal(answer.status, 0);
+    assert_non_null(strstr(answer.out, "note: network not measured: derived from all"));
+    forget(&answer);
+    answer = ask(*state, "gradweave " MESSAGED " --nodes-per-switch 2");
+    assert_int_equal(answer.status, 0);
+    assert_non_null(strstr(answer.err, "network not measured: derived from all"));
+    forget(&answer);
 }
 
 /* The cluster's network counts as far as no option overrules it. */
@@ -178,16 +193,12 @@ static void answers_do_not_depend_on_threads(void **state) {
 
 /* ---- refusals ------------------------------------------------------------------------------ */
 
-#define OMGS "simulate " TINY " --algo omgs"
-#define MESSAGED OMGS " --network messages"
 #define EXPECTED_LOGGP "--loggp: expected L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES, each from 0 to 1e15"
 
 static const struct refusal refusals[] = {
     {OMGS " --network", "option '--network' requires an argument"},
     {OMGS " --network packets", "--network: expected curves or messages, got \"packets\""},
     {OMGS " --network ", "option '--network' requires an argument"},
-    {MESSAGED, "small.json: network: expected LogGP parameters for --network messages, found none"},
-    {MESSAGED " --nodes-per-switch 2", "small.json: network: expected LogGP parameters"},
     {MESSAGED " --loggp L", EXPECTED_LOGGP ", got \"L\""},
     {MESSAGED " --loggp L=", EXPECTED_LOGGP},
     {MESSAGED " --loggp L=5us", EXPECTED_LOGGP ", got \"L=5us\""},
@@ -238,6 +249,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_make_the_time),
         cmocka_unit_test(places_make_the_time),
+        cmocka_unit_test(a_network_is_derived),
         cmocka_unit_test(a_cluster_brings_its_network),
         cmocka_unit_test(curves_are_the_default),
         cmocka_unit_test(text_says_the_same),

@@ -104,7 +104,8 @@ static void check_crowd(struct gw_random *random, uint32_t count, uint32_t tags,
     uint32_t *order = calloc(count, sizeof *order);
     assert_non_null(order);
     make_crowd(random, &crowd, count, tags, wildcards);
-    assert_int_equal(gw_matching_open(&matching, &crowd.goal, NULL), GW_OK);
+    struct gw_matched matched = {.posted = below(random, count), .wildcards = wildcards};
+    assert_int_equal(gw_matching_open(&matching, &crowd.goal, &matched, NULL), GW_OK);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t other = below(random, i + 1);
         order[i] = order[other];
@@ -112,7 +113,7 @@ static void check_crowd(struct gw_random *random, uint32_t count, uint32_t tags,
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t found = 0;
-        gw_match_soon(matching, order[i]);
+        gw_match_soon(matching, &crowd.goal.operations[order[i]]);
         assert_int_equal(gw_match(matching, order[i], &found, NULL), GW_OK);
         assert_int_equal(found, expect_match(&crowd, order[i]));
     }
@@ -147,14 +148,15 @@ static void guesses_what_waits(void **state) {
         .rank_count = 2, .ranks = ranks, .operation_count = 3, .operations = operations};
     struct gw_matching *matching = NULL;
     uint32_t found = 0;
-    assert_int_equal(gw_matching_open(&matching, &goal, NULL), GW_OK);
+    struct gw_matched matched = {.posted = 1};
+    assert_int_equal(gw_matching_open(&matching, &goal, &matched, NULL), GW_OK);
     assert_int_equal(gw_match(matching, 0, &found, NULL), GW_OK);
     assert_int_equal(found, GW_UNMATCHED);
-    assert_int_equal(gw_match_guess(matching, 1), 0);
-    assert_int_equal(gw_match_guess(matching, 2), GW_UNMATCHED);
+    assert_int_equal(gw_match_guess(matching, &operations[1]), 0);
+    assert_int_equal(gw_match_guess(matching, &operations[2]), GW_UNMATCHED);
     assert_int_equal(gw_match(matching, 1, &found, NULL), GW_OK);
     assert_int_equal(found, 0);
-    assert_int_equal(gw_match_guess(matching, 1), GW_UNMATCHED);
+    assert_int_equal(gw_match_guess(matching, &operations[1]), GW_UNMATCHED);
     gw_matching_close(matching);
 }
 
