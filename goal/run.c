@@ -46,11 +46,12 @@ static uint64_t later(uint64_t a, uint64_t b) {
 }
 
 /*
- * What a message costs, if it is not less than nothing: -1 byte may be (LogGOPSim goes back in time
- * then).
+ * When a clock that is charged at `now` is free again. A charge may be negative: for -1 byte, where
+ * a byte costs more than a message. Then the clock goes back, as LogGOPSim's does, but not below 0.
  */
-static uint64_t charge(uint64_t cost) {
-    return cost <= 2 * GW_GOAL_LONGEST_NS ? cost : 0;
+static uint64_t after(uint64_t now, uint64_t charge) {
+    uint64_t back = 0 - charge;
+    return charge > INT64_MAX && back > now ? 0 : now + charge;
 }
 
 static uint64_t *cpu_clock(struct run *run, uint32_t rank, uint8_t cpu) {
@@ -208,8 +209,8 @@ static enum gw_status send(struct run *run, struct gw_event event) {
     uint64_t resource = resource_of(operation, rank);
     GW_TRY(start(run, event.id));
     operation->state &= (uint8_t)~QUEUED_UP;
-    *cpu = run->now + charge(run->p.o + (operation->size - 1) * run->p.O);
-    *nic = run->now + charge(run->p.g + (operation->size - 1) * run->p.G);
+    *cpu = after(run->now, run->p.o + (operation->size - 1) * run->p.O);
+    *nic = after(run->now, run->p.g + (operation->size - 1) * run->p.G);
     struct gw_event message = {
         .time = run->now + run->p.o + run->p.L, .order = run->next_order++, .id = event.id};
     GW_TRY(gw_queue_push(run->queue, message, run->error));
@@ -267,8 +268,8 @@ static enum gw_status arrive(struct run *run, struct gw_event event) {
     bool queued_up = (message->state & QUEUED_UP) != 0;
     uint64_t resource = resource_of(message, rank);
     uint64_t size = message->size;
-    *cpu = run->now + charge(run->p.o + later((size - 1) * run->p.O, (size - 1) * run->p.G));
-    *nic = run->now + charge(run->p.g + (size - 1) * run->p.G);
+    *cpu = after(run->now, run->p.o + later((size - 1) * run->p.O, (size - 1) * run->p.G));
+    *nic = after(run->now, run->p.g + (size - 1) * run->p.G);
     uint64_t free_at = later(*cpu, *nic);
     uint32_t posted = GW_UNMATCHED;
     GW_TRY(gw_match(run->matching, event.id, &posted, run->error));

@@ -41,9 +41,10 @@ static inline uint64_t reference_max(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-/* -1 byte costs no less than nothing. */
-static inline uint64_t reference_charge(uint64_t cost) {
-    return (int64_t)cost < 0 ? 0 : cost;
+/* -1 byte may take a clock back, but not below 0. */
+static inline uint64_t reference_after(uint64_t now, uint64_t cost) {
+    int64_t signed_cost = (int64_t)cost;
+    return signed_cost < 0 && (uint64_t)-signed_cost > now ? 0 : now + cost;
 }
 
 static inline void reference_append(struct reference_list *list, struct reference_event event) {
@@ -226,9 +227,9 @@ static inline void reference_send(struct reference *reference, struct reference_
     uint64_t extra = send->size - 1;
     reference_let_go(reference, event.rank, event.operation, true);
     state->cpu[send->cpu] =
-        reference->now + reference_charge(reference->p.o + extra * reference->p.O);
+        reference_after(reference->now, reference->p.o + extra * reference->p.O);
     state->sends[send->nic] =
-        reference->now + reference_charge(reference->p.g + extra * reference->p.G);
+        reference_after(reference->now, reference->p.g + extra * reference->p.G);
     struct reference_event message = {.time = reference->now + reference->p.o + reference->p.L,
                                       .order = reference->order++,
                                       .rank = send->peer,
@@ -260,10 +261,10 @@ static inline void reference_arrive(struct reference *reference, struct referenc
     uint64_t extra = send->size - 1;
     struct reference_event posted;
     state->cpu[send->cpu] =
-        reference->now + reference_charge(reference->p.o + reference_max(extra * reference->p.O,
-                                                                         extra * reference->p.G));
+        reference_after(reference->now, reference->p.o + reference_max(extra * reference->p.O,
+                                                                       extra * reference->p.G));
     state->receives[send->nic] =
-        reference->now + reference_charge(reference->p.g + extra * reference->p.G);
+        reference_after(reference->now, reference->p.g + extra * reference->p.G);
     if (reference_match(reference, &state->posted, event.from, send->tag, &posted)) {
         reference_release(reference, &event, send);
         reference_end(reference, event.rank, posted.operation);
