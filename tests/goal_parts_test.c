@@ -53,9 +53,11 @@ static void make_crowd(struct gw_random *random, struct crowd *crowd, uint32_t c
         if (crowd->goal.ranks[rank].count++ == 0) {
             crowd->goal.ranks[rank].first = i;
         }
-        bool wild_rank = rank % 2 == 0; /* only some ranks have any */
-        if (wildcards && operation->kind == GW_GOAL_RECEIVE && wild_rank) {
-            operation->peer = below(random, 4) == 0 ? GW_GOAL_ANY : operation->peer;
+        bool send = operation->kind == GW_GOAL_SEND;
+        bool wild_rank = (send ? operation->peer : rank) % 2 == 0; /* only some ranks have any */
+        if (wildcards && wild_rank) {
+            bool any_peer = !send && below(random, 4) == 0;
+            operation->peer = any_peer ? GW_GOAL_ANY : operation->peer;
             operation->tag = below(random, 4) == 0 ? GW_GOAL_ANY : operation->tag;
         }
         operation->waits = rank;

@@ -24,12 +24,14 @@ static inline void add_random_message(struct gw_random *random, struct pattern *
     uint32_t tag = 3 * layer + below(random, 3);
     uint64_t bytes = tag * UINT64_C(7919) % (2 * options->bytes + 1);
     bool any = options->wildcards && below(random, 3) == 0;
-    bool any_tag = options->wildcards && options->stray && below(random, 6) == 0;
+    bool any_tags = options->wildcards && options->stray;
     uint32_t stray = options->stray ? below(random, 60) : 60;
     if (stray != 0) {
-        (void)add_send(pattern, from, bytes, to, tag);
+        bool any_tag = any_tags && below(random, 12) == 0;
+        (void)add_send(pattern, from, bytes, to, any_tag ? GW_GOAL_ANY : tag);
     }
     if (stray != 1) {
+        bool any_tag = any_tags && below(random, 6) == 0;
         (void)add_receive(pattern, to, bytes, any ? GW_GOAL_ANY : from,
                           any_tag ? GW_GOAL_ANY : tag);
     }
