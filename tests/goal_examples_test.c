@@ -324,6 +324,8 @@ static void charges_end_at_2_to_the_62(void **state) {
     assert_int_equal(run(text, &parameters, NULL, &result), GW_OK);
     assert_int_equal(result.finish_ns[1], UINT64_C(1) << 62);
     free(result.finish_ns);
+    expect_too_long("num_ranks 1\nrank 0 {\nsend 4611686018427387906b to 0\n}\n", &parameters,
+                    "operation 0: expected no operation longer than 2^62 ns");
     parameters.L = 1; /* the last byte comes a nanosecond too late */
     expect_too_long(text, &parameters, "rank 1: expected an end of at most 2^62 ns");
     parameters.G = 2;
