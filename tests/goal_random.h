@@ -113,9 +113,9 @@ static inline struct pattern random_pattern(struct gw_random *random, uint64_t b
     case 5:
         return incast(ranks, bytes);
     case 6:
-        return all_to_all(ranks, bytes, true);
+        return all_to_all(1 + ranks % 24, bytes, true);
     case 7:
-        return all_to_all(ranks, bytes, false);
+        return all_to_all(1 + ranks % 24, bytes, false);
     case 8:
         return pipeline(ranks, bytes, steps);
     default:
