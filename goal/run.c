@@ -36,6 +36,8 @@ struct run {
     struct freed here, there; /* at the event's rank, and at the rank of a message's sender */
     uint32_t next_order;      /* counts events, which is what they are ordered by at equal times */
     uint32_t waiting;         /* operations that have not ended, or whose message has not arrived */
+    bool goes_back; /* clocks may; then all that waits has a time of its own, and nothing is parked
+                     */
     uint64_t now;
     const char *path; /* for messages, or NULL */
     struct gw_error *error;
@@ -159,13 +161,16 @@ static enum gw_status wait_until(struct run *run, struct gw_event event, uint32_
                                  uint64_t free_at) {
     struct gw_goal_operation *operation = &run->goal->operations[event.id];
     bool parked = false;
+    event.time = free_at;
+    if (run->goes_back) {
+        return gw_queue_push(run->queue, event, run->error);
+    }
     GW_TRY(gw_park(run->parking, resource_of(operation, rank), event.order, event.id, &parked,
                    run->error));
     if (parked) {
         return GW_OK;
     }
     operation->state |= QUEUED_UP;
-    event.time = free_at;
     return gw_queue_push(run->queue, event, run->error);
 }
 
@@ -451,8 +456,10 @@ static enum gw_status collect(struct run *run, struct gw_goal_result *out) {
     return GW_OK;
 }
 
-/* Counts what depends on nothing, and what is matched. */
+/* Counts what depends on nothing, and what is matched; sees whether a charge may be negative. */
 static void survey(struct run *run, struct gw_matched *matched) {
+    uint64_t per_byte = later(run->p.O, run->p.G);
+    bool negative = run->p.o < per_byte || run->p.g < run->p.G;
     for (uint32_t i = 0; i < run->goal->operation_count; i++) {
         const struct gw_goal_operation *operation = &run->goal->operations[i];
         bool root = operation->waits == 0;
@@ -460,6 +467,7 @@ static void survey(struct run *run, struct gw_matched *matched) {
         run->next_order += root;
         matched->posted += root && operation->kind == GW_GOAL_RECEIVE;
         matched->wildcards |= wildcard && operation->kind != GW_GOAL_CALC;
+        run->goes_back |= negative && operation->kind == GW_GOAL_SEND && operation->size == 0;
     }
     run->waiting = run->goal->operation_count;
 }

@@ -60,13 +60,13 @@ static uint32_t write_message(struct export *export, enum gw_goal_kind kind, uin
 }
 
 /* A byte from the rank to itself, after `before`. */
-static uint32_t write_token(struct export *export, uint8_t cpu, struct ends before) {
+static uint32_t write_token(struct export *export, uint8_t cpu, uint8_t nic, struct ends before) {
     struct gw_goal_operation token = {.kind = GW_GOAL_SEND,
                                       .size = 1,
                                       .peer = export->rank,
                                       .tag = (uint32_t) export->exchanges->count,
                                       .cpu = cpu,
-                                      .nic = CROSSING_NIC};
+                                      .nic = nic};
     uint32_t label = gw_goal_write_operation(export->writer, &token);
     require(export, label, before);
     token.kind = GW_GOAL_RECEIVE;
@@ -74,10 +74,14 @@ static uint32_t write_token(struct export *export, uint8_t cpu, struct ends befo
     return label;
 }
 
-/* What stands for the end of `ends`, which are on one processor, on the other one. */
+/*
+ * What stands for the end of `ends`, which are on one processor, on the other one. After messages,
+ * it is the interface that they leave on which is asked: they have ended when they have left it.
+ */
 static struct ends cross_over(struct export *export, struct ends ends, uint8_t from, uint8_t to) {
-    struct ends left = {.first = write_token(export, from, ends)};
-    return (struct ends){.first = write_token(export, to, left)};
+    uint8_t nic = from == MESSAGE_CPU ? MESSAGE_NIC : CROSSING_NIC;
+    struct ends left = {.first = write_token(export, from, nic, ends)};
+    return (struct ends){.first = write_token(export, to, nic, left)};
 }
 
 static uint8_t cpu_of(const struct gw_operation *operation) {

@@ -137,7 +137,7 @@ static void count(const struct gw_goal *goal, double *receive_ns, double *byte_n
     }
 }
 
-/* Three words to the exchanges and two back take a latency each. */
+/* Carrying time between processors takes nothing here, but the last bytes come a latency later. */
 static void check_scene(const char *folder, const struct gw_collective *collective,
                         uint32_t workers, uint64_t bytes) {
     struct scene scene;
@@ -145,11 +145,11 @@ static void check_scene(const char *folder, const struct gw_collective *collecti
     double byte_ns = 0;
     make_scene(&scene, collective, workers, bytes);
     struct gw_goal goal = export(&scene, path_in(folder, "f.goal"));
-    assert_int_equal(goal.rank_count, collective->ranks(workers) + workers);
+    assert_int_equal(goal.rank_count, collective->ranks(workers));
     count(&goal, &receive_ns, &byte_ns);
     double loggops = loggops_ns(&goal);
     double messages = messages_ns(&scene);
-    double most = 5 * (double)latency + byte_ns + (collective->symmetric(workers) ? 0 : receive_ns);
+    double most = (double)latency + byte_ns + (collective->symmetric(workers) ? 0 : receive_ns);
     if (!(loggops <= messages + most && loggops >= messages - byte_ns)) {
         fail_msg("%s %s, %u workers, %llu bytes: %g ns, messages %g ns, expected up to %g more",
                  collective->operation, collective->name, workers, (unsigned long long)bytes,
@@ -182,7 +182,7 @@ static void exports_stragglers(void **state) {
     double loggops = loggops_ns(&goal);
     double messages = messages_ns(&scene);
     assert_true(messages > 3 * (EXCHANGES * 2e4 + 1e4));
-    assert_true(loggops >= messages - 100 && loggops <= messages + 5 * (double)latency + 100);
+    assert_true(loggops >= messages - 100 && loggops <= messages + (double)latency + 100);
     gw_goal_free(&goal);
     gw_schedule_free(&scene.schedule);
 }
