@@ -129,36 +129,18 @@ const struct argp gw_network_argp = {
 
 /* ---- the network --------------------------------------------------------------------------- */
 
-/*
- * The cluster's network with what the options say otherwise. Without any of them, one that was not
- * measured is left to the simulator, which says how it derives it.
- */
-static enum gw_status change_network(const struct gw_network_options *options,
-                                     struct gw_cluster *cluster, struct gw_error *error) {
+/* LogGP parameters on the command line take the place of the cluster's. */
+static enum gw_status change_parameters(const char *loggp, struct gw_cluster *cluster,
+                                        struct gw_error *error) {
     struct gw_network network = {.oversubscription = 1};
-    char derivation[GW_DERIVATION_SIZE];
-    if (options->loggp == NULL && options->nodes_per_switch == 0 &&
-        options->oversubscription == 0) {
-        return GW_OK;
-    }
+    struct gw_loggp_text text;
+    GW_TRY(gw_loggp_parse(loggp, &text, error));
     if (cluster->network != NULL) {
         network = *cluster->network;
         network.kept = NULL;
-    } else if (options->loggp == NULL) {
-        GW_TRY(gw_cluster_derive_network(cluster, &network, derivation, error));
-        gw_log(GW_LOG_NORMAL, "%s", derivation);
+        network.between_assumed = false;
     }
-    if (options->loggp != NULL) {
-        struct gw_loggp_text text;
-        GW_TRY(gw_loggp_parse(options->loggp, &text, error));
-        network.within = network.between = gw_loggp_for_network(&text);
-    }
-    if (options->nodes_per_switch > 0) {
-        network.nodes_per_switch = options->nodes_per_switch;
-    }
-    if (options->oversubscription > 0) {
-        network.oversubscription = options->oversubscription;
-    }
+    network.within = network.between = gw_loggp_for_network(&text);
     return gw_cluster_set_network(cluster, network, error);
 }
 
@@ -181,6 +163,6 @@ enum gw_status gw_network_apply(const struct gw_network_options *options,
     if (options->workers_per_node > 0) {
         question->cluster.workers_per_node = options->workers_per_node;
     }
-    return options->level == GW_LEVEL_MESSAGES ? change_network(options, &question->cluster, error)
-                                               : GW_OK;
+    return options->loggp == NULL ? GW_OK
+                                  : change_parameters(options->loggp, &question->cluster, error);
 }

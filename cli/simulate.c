@@ -151,6 +151,8 @@ static enum gw_status predict(const struct options *options, const struct gw_que
     GW_TRY(gw_uneven_open(&options->uneven, question, &simulation, error));
     simulation.every_worker = options->trace != NULL;
     simulation.level = options->network.level;
+    simulation.nodes_per_switch = options->network.nodes_per_switch;
+    simulation.oversubscription = options->network.oversubscription;
     simulation.choice_count = options->network.choices.count;
     simulation.choices = options->network.choices.each;
     enum gw_status status =

@@ -72,8 +72,8 @@ enum { GW_GOAL_PLACE_SIZE = 160 };
 
 /*
  * Where operation `index` stands and what it says: "line 12: l3: recv 8b from 2 tag 0". Labels and
- * lines are not kept in memory: the file is read again, and must be there still. Without a path
- * (NULL): "operation 11".
+ * lines are not kept in memory: the file is read again, and must be there still. Without a
+ * path (NULL), or of a pipe: "operation 11".
  */
 enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
                              struct gw_error *error);

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include "goal/format.h"
 #include "goal/statement.h"
 
@@ -28,11 +30,17 @@ static enum gw_status find(struct gw_goal_text *text, uint32_t index, char out[G
     }
 }
 
+/* A pipe has been used up, and would wait for ever for someone to write to it again. */
+static bool is_pipe(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
 enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
                              struct gw_error *error) {
     struct gw_goal_text text = {0};
     out[0] = '\0';
-    if (path == NULL) {
+    if (path == NULL || is_pipe(path)) {
         (void)snprintf(out, GW_GOAL_PLACE_SIZE, "operation %u", index);
         return GW_OK;
     }

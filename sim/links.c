@@ -4,10 +4,10 @@
 #include <string.h>
 
 /*
- * A link between two queues: a message occupies it for its bytes, behind those before it. First
- * bytes are held up only where a message leaves its sender. Behind that, messages that share a link
- * share its bandwidth, and only the last bytes show how long it took: a link that has bandwidth for
- * all who use it delays nobody.
+ * A message occupies a link for its bytes, behind those before it. First bytes are held up only
+ * where a message leaves its sender; behind that, how long a link was busy shows in when last bytes
+ * come. So a link that has bandwidth for all who use it at once makes none of them later than the
+ * last one would be alone.
  */
 struct link {
     uint64_t free;   /* from when on */
@@ -33,17 +33,16 @@ struct gw_links {
 
 static const double PS_PER_S = 1e12;
 
+static uint64_t scaled(double picoseconds) {
+    return picoseconds < (double)GW_LATEST_PS ? (uint64_t)(picoseconds + 0.5) : GW_LATEST_PS;
+}
+
 uint64_t gw_picoseconds(double seconds) {
-    double picoseconds = seconds * PS_PER_S;
-    return picoseconds < 0x1p62 ? (uint64_t)(picoseconds + 0.5) : (uint64_t)1 << 62;
+    return scaled(seconds * PS_PER_S);
 }
 
 double gw_seconds(uint64_t picoseconds) {
     return (double)picoseconds / PS_PER_S;
-}
-
-static uint64_t scaled(double picoseconds) {
-    return picoseconds < 0x1p62 ? (uint64_t)(picoseconds + 0.5) : (uint64_t)1 << 62;
 }
 
 static struct gw_costs_ps costs_of(const struct gw_loggp *loggp) {
@@ -102,8 +101,9 @@ static enum gw_status open_direction(struct direction *direction, size_t count,
 }
 
 static void slow_down(struct gw_links *links, const struct gw_links_spec *spec) {
+    size_t uneven = spec->bandwidth == NULL ? 0 : links->node[links->workers - 1] + 1;
     for (size_t node = 0; node < links->nodes; node++) {
-        double factor = spec->bandwidth == NULL ? 1 : spec->bandwidth[node];
+        double factor = node < uneven ? spec->bandwidth[node] : 1;
         double slowness = 1 / (factor * (1 - spec->background));
         links->node_links.out[node].slowness = slowness;
         links->node_links.in[node].slowness = slowness;
@@ -182,74 +182,74 @@ static uint64_t later(uint64_t a, uint64_t b) {
 
 /* Occupies the link from `now` on, behind those before; until when. */
 static uint64_t occupy(struct link *link, uint64_t now, double picoseconds) {
-    link->free = later(link->free, now) + scaled(picoseconds * link->slowness);
+    link->free = gw_plus_ps(later(link->free, now), scaled(picoseconds * link->slowness));
     return link->free;
 }
 
-static bool is_within(const struct gw_links *links, const struct gw_transfer *transfer) {
-    return links->node[transfer->from] == links->node[transfer->to];
+static bool is_within(const struct gw_links *links, const struct gw_flight *flight) {
+    return links->node[flight->from] == links->node[flight->to];
 }
 
 static const struct gw_costs_ps *costs_for(const struct gw_links *links,
-                                           const struct gw_transfer *transfer) {
-    return is_within(links, transfer) ? &links->within : &links->between;
+                                           const struct gw_flight *flight) {
+    return is_within(links, flight) ? &links->within : &links->between;
 }
 
 /* Of the rank's way to others of its node, or of the node's interface. */
-static double occupancy(const struct gw_costs_ps *costs, const struct gw_transfer *transfer) {
+static double occupancy(const struct gw_costs_ps *costs, const struct gw_flight *flight) {
     double gap = (double)costs->gap;
-    double time = (double)transfer->bytes * costs->gap_per_byte;
-    return transfer->slowness * (time > gap ? time : gap);
+    double time = (double)flight->bytes * costs->gap_per_byte;
+    return flight->slowness * (time > gap ? time : gap);
 }
 
-uint64_t gw_links_sending(const struct gw_links *links, const struct gw_transfer *transfer) {
-    const struct gw_costs_ps *costs = costs_for(links, transfer);
-    return costs->overhead + scaled((double)transfer->bytes * costs->overhead_per_byte);
+uint64_t gw_links_sending(const struct gw_links *links, const struct gw_flight *flight) {
+    const struct gw_costs_ps *costs = costs_for(links, flight);
+    return gw_plus_ps(costs->overhead, scaled((double)flight->bytes * costs->overhead_per_byte));
 }
 
-uint64_t gw_links_receiving(const struct gw_links *links, const struct gw_transfer *transfer) {
-    return costs_for(links, transfer)->overhead;
+uint64_t gw_links_receiving(const struct gw_links *links, const struct gw_flight *flight) {
+    return costs_for(links, flight)->overhead;
 }
 
-bool gw_links_shared(const struct gw_links *links, const struct gw_transfer *transfer) {
-    uint32_t rank = transfer->from;
+bool gw_links_shared(const struct gw_links *links, const struct gw_flight *flight) {
+    uint32_t rank = flight->from;
     uint32_t node = links->node[rank];
     bool neighbours = (rank > 0 && links->node[rank - 1] == node) ||
                       (rank + 1 < links->ranks && links->node[rank + 1] == node);
-    return neighbours && !is_within(links, transfer);
+    return neighbours && !is_within(links, flight);
 }
 
-uint64_t gw_links_depart(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
-    const struct gw_costs_ps *costs = costs_for(links, transfer);
-    struct link *link = is_within(links, transfer)
-                            ? &links->rank_links.out[transfer->from]
-                            : &links->node_links.out[links->node[transfer->from]];
+uint64_t gw_links_depart(struct gw_links *links, struct gw_flight *flight, uint64_t now) {
+    const struct gw_costs_ps *costs = costs_for(links, flight);
+    struct link *link = is_within(links, flight)
+                            ? &links->rank_links.out[flight->from]
+                            : &links->node_links.out[links->node[flight->from]];
     uint64_t start = later(link->free, now);
-    transfer->left = occupy(link, now, occupancy(costs, transfer));
-    transfer->tail = transfer->left + costs->latency;
-    return start + costs->latency;
+    flight->left = occupy(link, now, occupancy(costs, flight));
+    flight->tail = gw_plus_ps(flight->left, costs->latency);
+    return gw_plus_ps(start, costs->latency);
 }
 
 /* Through the uplink of one switch and the downlink of another, if the nodes hang on two. */
-static void cross_switches(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
-    size_t up = switch_of(links, links->node[transfer->from]);
-    size_t down = switch_of(links, links->node[transfer->to]);
+static void cross_switches(struct gw_links *links, struct gw_flight *flight, uint64_t now) {
+    size_t up = switch_of(links, links->node[flight->from]);
+    size_t down = switch_of(links, links->node[flight->to]);
     if (up == down) {
         return;
     }
-    double time = transfer->slowness * (double)transfer->bytes * links->uplink_gap_per_byte;
+    double time = flight->slowness * (double)flight->bytes * links->uplink_gap_per_byte;
     uint64_t above = occupy(&links->switch_links.out[up], now, time);
     uint64_t below = occupy(&links->switch_links.in[down], now, time);
-    transfer->tail = later(transfer->tail, later(above, below));
+    flight->tail = later(flight->tail, later(above, below));
 }
 
-void gw_links_arrive(struct gw_links *links, struct gw_transfer *transfer, uint64_t now) {
-    bool within = is_within(links, transfer);
-    struct link *link = within ? &links->rank_links.in[transfer->to]
-                               : &links->node_links.in[links->node[transfer->to]];
+void gw_links_arrive(struct gw_links *links, struct gw_flight *flight, uint64_t now) {
+    bool within = is_within(links, flight);
+    struct link *link =
+        within ? &links->rank_links.in[flight->to] : &links->node_links.in[links->node[flight->to]];
     if (!within && links->nodes_per_switch > 0) {
-        cross_switches(links, transfer, now);
+        cross_switches(links, flight, now);
     }
-    uint64_t done = occupy(link, now, occupancy(costs_for(links, transfer), transfer));
-    transfer->tail = later(transfer->tail, done);
+    uint64_t done = occupy(link, now, occupancy(costs_for(links, flight), flight));
+    flight->tail = later(flight->tail, done);
 }

@@ -22,7 +22,7 @@ static const uint32_t NO_MESSAGE = UINT32_MAX;
 static const uint32_t ARRIVES = 1u << 31;
 
 struct message {
-    struct gw_transfer transfer;
+    struct gw_flight flight;
     uint32_t exchange; /* that it belongs to */
     uint32_t next;     /* that came too early to the same rank, or that is unused */
 };
@@ -189,6 +189,7 @@ static void reset(struct messages *messages, uint64_t repetition) {
     }
     memset(messages->last_entered, 0, messages->exchanges.count * sizeof *messages->last_entered);
     messages->served = 0;
+    messages->next_order = 0;
     messages->message_count = 0;
     messages->unused = NO_MESSAGE;
 }
@@ -229,7 +230,7 @@ static void keep_early(struct messages *messages, struct rank *rank, uint32_t in
 
 static bool is_awaited(const struct rank *rank, const struct message *message) {
     return message->exchange == rank->exchange && rank->from != GW_NOBODY &&
-           (rank->from == GW_ANYBODY || rank->from == message->transfer.from);
+           (rank->from == GW_ANYBODY || rank->from == message->flight.from);
 }
 
 /* Takes the first early message that the rank waits for, or NO_MESSAGE. */
@@ -258,8 +259,8 @@ static uint32_t take_early(struct messages *messages, struct rank *rank) {
 /* The message is there, and the rank has waited for it: handling it takes its overhead. */
 static void receive(struct messages *messages, struct rank *rank, uint32_t index) {
     struct message *message = &messages->messages[index];
-    rank->busy = later(rank->busy, message->transfer.tail) +
-                 gw_links_receiving(messages->links, &message->transfer);
+    rank->busy = gw_plus_ps(later(rank->busy, message->flight.tail),
+                            gw_links_receiving(messages->links, &message->flight));
     rank->from = GW_NOBODY;
     message->next = messages->unused;
     messages->unused = index;
@@ -268,9 +269,9 @@ static void receive(struct messages *messages, struct rank *rank, uint32_t index
 /* The message leaves its sender, alone or behind others. */
 static enum gw_status depart(struct messages *messages, uint32_t index, uint64_t now) {
     struct message *message = &messages->messages[index];
-    struct rank *rank = &messages->ranks[message->transfer.from];
-    uint64_t arrives = gw_links_depart(messages->links, &message->transfer, now);
-    rank->left = message->transfer.left;
+    struct rank *rank = &messages->ranks[message->flight.from];
+    uint64_t arrives = gw_links_depart(messages->links, &message->flight, now);
+    rank->left = message->flight.left;
     rank->sending = false;
     return push(messages, index | ARRIVES, arrives);
 }
@@ -285,19 +286,19 @@ static enum gw_status send(struct messages *messages, uint32_t which, const stru
     uint32_t index = NO_MESSAGE;
     GW_TRY(add_message(messages, &index));
     struct message *message = &messages->messages[index];
-    struct gw_transfer *transfer = &message->transfer;
-    transfer->from = which;
-    transfer->to = step->to;
-    transfer->bytes = step->send_bytes;
+    struct gw_flight *flight = &message->flight;
+    flight->from = which;
+    flight->to = step->to;
+    flight->bytes = step->send_bytes;
     message->exchange = rank->exchange;
-    transfer->slowness = slowness_of(messages, rank);
-    rank->busy += gw_links_sending(messages->links, transfer);
-    rank->sending = gw_links_shared(messages->links, transfer);
+    flight->slowness = slowness_of(messages, rank);
+    rank->busy = gw_plus_ps(rank->busy, gw_links_sending(messages->links, flight));
+    rank->sending = gw_links_shared(messages->links, flight);
     if (rank->sending) {
         return push(messages, index, rank->busy);
     }
-    uint64_t arrives = gw_links_depart(messages->links, transfer, rank->busy);
-    rank->left = transfer->left;
+    uint64_t arrives = gw_links_depart(messages->links, flight, rank->busy);
+    rank->left = flight->left;
     return push(messages, index | ARRIVES, arrives);
 }
 
@@ -336,8 +337,8 @@ static enum gw_status proceed(struct messages *messages, uint32_t which) {
 
 static enum gw_status arrive(struct messages *messages, uint32_t index, uint64_t now) {
     struct message *message = &messages->messages[index];
-    gw_links_arrive(messages->links, &message->transfer, now);
-    uint32_t which = message->transfer.to;
+    gw_links_arrive(messages->links, &message->flight, now);
+    uint32_t which = message->flight.to;
     struct rank *rank = &messages->ranks[which];
     messages->events++;
     if (is_awaited(rank, message)) {
@@ -411,7 +412,7 @@ static enum gw_status compute(struct messages *messages, size_t lane, size_t ind
         seconds = factor > 0 ? seconds * factor : 0;
     }
     uint64_t start = start_of(messages, lane, index);
-    uint64_t end = start + gw_picoseconds(seconds);
+    uint64_t end = gw_plus_ps(start, gw_picoseconds(seconds));
     advance(messages, lane, index, start, end);
     return record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
@@ -424,14 +425,15 @@ static uint64_t step_alone(struct messages *messages, const struct gw_exchange *
                            uint32_t index, uint64_t now) {
     struct gw_step step;
     exchange->collective->step(&exchange->call, 0, index, &step);
-    struct gw_transfer transfer = {.to = step.to, .bytes = step.send_bytes, .slowness = 1};
-    uint64_t sent = now + gw_links_sending(messages->links, &transfer);
-    uint64_t arrives = gw_links_depart(messages->links, &transfer, sent);
-    transfer.from = step.from;
-    transfer.to = 0;
-    gw_links_arrive(messages->links, &transfer, arrives);
-    uint64_t received = later(sent, transfer.tail) + gw_links_receiving(messages->links, &transfer);
-    return later(transfer.left, received);
+    struct gw_flight flight = {.to = step.to, .bytes = step.send_bytes, .slowness = 1};
+    uint64_t sent = gw_plus_ps(now, gw_links_sending(messages->links, &flight));
+    uint64_t arrives = gw_links_depart(messages->links, &flight, sent);
+    flight.from = step.from;
+    flight.to = 0;
+    gw_links_arrive(messages->links, &flight, arrives);
+    uint64_t received =
+        gw_plus_ps(later(sent, flight.tail), gw_links_receiving(messages->links, &flight));
+    return later(flight.left, received);
 }
 
 /* When the worker that stands for all leaves the exchange. */
@@ -440,7 +442,10 @@ static uint64_t exchange_alone(struct messages *messages, const struct gw_exchan
     uint32_t steps = gw_exchange_steps(exchange, 0);
     messages->events += steps;
     if (exchange->collective->uniform && steps > 0) {
-        return now + steps * (step_alone(messages, exchange, 0, now) - now);
+        uint64_t all = 0;
+        uint64_t each = step_alone(messages, exchange, 0, now) - now;
+        bool late = __builtin_mul_overflow(steps, each, &all) || all > GW_LATEST_PS;
+        return late ? GW_LATEST_PS : gw_plus_ps(now, all);
     }
     for (uint32_t i = 0; i < steps; i++) {
         now = step_alone(messages, exchange, i, now);
@@ -549,7 +554,7 @@ static enum gw_status run_events(struct messages *messages) {
         if (event.id != index) {
             GW_TRY(arrive(messages, index, event.time));
         } else {
-            uint32_t sender = messages->messages[index].transfer.from;
+            uint32_t sender = messages->messages[index].flight.from;
             GW_TRY(depart(messages, index, event.time));
             GW_TRY(proceed(messages, sender));
         }
@@ -557,16 +562,31 @@ static enum gw_status run_events(struct messages *messages) {
 }
 
 static enum gw_status check_ended(const struct messages *messages) {
-    for (size_t lane = 0; lane < messages->lane_count; lane++) {
-        if (!messages->ranks[lane].done) {
-            const struct gw_exchange *exchange =
-                &messages->exchanges.list[messages->ranks[lane].exchange];
+    uint32_t ranks = messages->collapsed ? 1 : messages->exchanges.ranks;
+    for (uint32_t which = 0; which < ranks; which++) {
+        const struct rank *rank = &messages->ranks[which];
+        if (!rank->done) {
             return gw_fail(messages->error, GW_FAILED,
-                           "simulation: worker %zu waits for ever in step %u of %s", lane,
-                           messages->ranks[lane].step, exchange->collective->name);
+                           "simulation: rank %u waits for ever in step %u of %s", which, rank->step,
+                           messages->exchanges.list[rank->exchange].collective->name);
         }
     }
     return GW_OK;
+}
+
+/* What has come so late that it is only known to be late. */
+static enum gw_status check_times(const struct messages *messages) {
+    uint64_t end = messages->served;
+    for (size_t lane = 0; lane < messages->lane_count; lane++) {
+        const struct lane *state = &messages->lanes[lane];
+        end = later(end,
+                    later(state->clock[GW_STREAM_COMPUTE], state->clock[GW_STREAM_COMMUNICATION]));
+    }
+    return end < GW_LATEST_PS
+               ? GW_OK
+               : gw_fail(messages->error, GW_BAD_INPUT,
+                         "simulation: expected messages that take at most 2^62 ps (53 days) in an "
+                         "iteration, got a longer one");
 }
 
 /* Until the last worker has come to an exchange, those that are in it wait. */
@@ -628,6 +648,7 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
     GW_TRY(start_all(messages));
     GW_TRY(run_events(messages));
     GW_TRY(check_ended(messages));
+    GW_TRY(check_times(messages));
     GW_TRY(record_exchanges(messages));
     measure(messages, out);
     return timeline == NULL

@@ -33,6 +33,8 @@ struct gw_simulation {
     struct gw_noise compute_noise; /* on each compute time of each worker */
     struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
     enum gw_network_level level;
+    size_t nodes_per_switch; /* of messages, as below: 0: the cluster's */
+    double oversubscription;
     size_t choice_count; /* of messages; others take the first algorithm of gw_collectives */
     const struct gw_collective_choice *choices;
     uint64_t seed;

@@ -8,19 +8,51 @@
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+/* The collective that is exchanged first, or NULL. */
+static const char *first_exchange(const struct gw_schedule *schedule) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (schedule->operations[i].kind == GW_EXCHANGE) {
+            return schedule->operations[i].method;
+        }
+    }
+    return NULL;
+}
+
+static void note(struct gw_result *result, const char *text) {
+    if (result != NULL) {
+        gw_result_note(result, text);
+    }
+}
+
 static enum gw_status find_network(struct gw_simulator *simulator, struct gw_result *result,
                                    struct gw_error *error) {
+    const struct gw_simulation *simulation = &simulator->simulation;
+    const struct gw_cluster *cluster = simulator->cluster;
+    struct gw_network *network = &simulator->network;
     char derivation[GW_DERIVATION_SIZE];
-    if (simulator->simulation.level == GW_LEVEL_CURVES) {
+    if (simulation->level == GW_LEVEL_CURVES) {
         return GW_OK;
     }
-    if (simulator->cluster->network != NULL) {
-        simulator->network = *simulator->cluster->network;
-        return GW_OK;
+    if (cluster->network == NULL) {
+        GW_TRY(gw_cluster_derive_network(cluster, first_exchange(simulator->schedule), network,
+                                         derivation, error));
+        note(result, derivation);
+    } else {
+        *network = *cluster->network;
     }
-    GW_TRY(gw_cluster_derive_network(simulator->cluster, &simulator->network, derivation, error));
-    if (result != NULL) {
-        gw_result_note(result, derivation);
+    if (network->between_assumed && gw_cluster_nodes(cluster, simulation->workers) > 1) {
+        note(result, "network between nodes not measured: taken to be as within a node");
+    }
+    if (simulation->nodes_per_switch > 0) {
+        network->nodes_per_switch = simulation->nodes_per_switch;
+    }
+    if (simulation->oversubscription > 0) {
+        network->oversubscription = simulation->oversubscription;
+    }
+    if (simulation->oversubscription > 1 && network->nodes_per_switch == 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "oversubscription: expected a number of nodes per switch as well, found "
+                       "none");
     }
     return GW_OK;
 }

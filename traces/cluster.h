@@ -73,9 +73,11 @@ size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers);
 
 /*
  * The network of a cluster where none was measured: messages of a latency and a gap per byte with
- * which an uncontended ring takes what the curve of its collective says. `derivation` says which.
+ * which an uncontended ring takes what the curve of its collective says: of `preferred` (or NULL)
+ * where that was measured. `derivation` says which.
  */
-enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, struct gw_network *out,
+enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, const char *preferred,
+                                         struct gw_network *out,
                                          char derivation[GW_DERIVATION_SIZE],
                                          struct gw_error *error);
 

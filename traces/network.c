@@ -40,6 +40,7 @@ static enum gw_status read_links(const struct gw_json *place, const struct gw_cl
     }
     if (between.node == NULL) {
         out->between = out->within;
+        out->between_assumed = true;
     }
     return GW_OK;
 }

@@ -5,6 +5,8 @@
 #ifndef GW_TRACES_NETWORK_H
 #define GW_TRACES_NETWORK_H
 
+#include <stdbool.h>
+
 #include "core/core.h"
 
 /*
@@ -24,6 +26,7 @@ struct gw_network {
     double oversubscription;         /* of a switch's uplink: what its nodes could send at once over
                                         what the uplink carries; 1: as much */
     cJSON *kept;                     /* as it was read or measured, with what gradweave ignores */
+    bool between_assumed;            /* to be as within: no two nodes were measured */
 };
 
 #endif

@@ -27,34 +27,43 @@ static double slope_of(const struct gw_curve *curve) {
     return above_s > 0 ? above_s / last->size : 0;
 }
 
-enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, struct gw_network *out,
+/* Steps of a collective's ring, and whether each moves a share of the bytes. */
+static const struct ring {
+    const char *collective;
+    double rounds; /* of P - 1 steps; 0: a single message */
+    bool shares;
+} rings[] = {{"sendrecv", 0, false}, {"allreduce", 2, true}, {"allgather", 1, false}};
+enum { RINGS = sizeof rings / sizeof *rings };
+
+static void derive(const struct ring *ring, const struct gw_collective_cost *cost,
+                   struct gw_network *out, char derivation[GW_DERIVATION_SIZE]) {
+    double workers = (double)cost->workers;
+    double steps = ring->rounds == 0 ? 1 : ring->rounds * (workers - 1);
+    double share = ring->shares ? 1 / workers : 1;
+    struct gw_loggp loggp = {.latency_s = gw_curve_startup(&cost->curve) / steps,
+                             .gap_s_per_byte = slope_of(&cost->curve) / (steps * share)};
+    *out = (struct gw_network){.within = loggp, .between = loggp, .oversubscription = 1};
+    (void)snprintf(derivation, GW_DERIVATION_SIZE,
+                   "network not measured: derived from %s among %zu workers%s", ring->collective,
+                   cost->workers, ring->rounds == 0 ? "" : " as a ring of messages");
+}
+
+enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, const char *preferred,
+                                         struct gw_network *out,
                                          char derivation[GW_DERIVATION_SIZE],
                                          struct gw_error *error) {
-    /* Steps of the ring, and the share of the bytes that each of them moves, for P workers. */
-    static const struct {
-        const char *collective;
-        double rounds;
-        bool shares;
-    } rings[] = {{"sendrecv", 0, false}, {"allreduce", 2, true}, {"allgather", 1, false}};
-    for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
-        const struct gw_collective_cost *cost = find_largest(cluster, rings[i].collective);
-        if (cost == NULL) {
-            continue;
+    for (size_t i = 0; i < 2 * RINGS; i++) {
+        const struct ring *ring = &rings[i % RINGS];
+        bool wanted = i >= RINGS || (preferred != NULL && strcmp(ring->collective, preferred) == 0);
+        const struct gw_collective_cost *cost =
+            wanted ? find_largest(cluster, ring->collective) : NULL;
+        if (cost != NULL) {
+            derive(ring, cost, out, derivation);
+            return GW_OK;
         }
-        double workers = (double)cost->workers;
-        double steps = rings[i].rounds == 0 ? 1 : rings[i].rounds * (workers - 1);
-        double share = rings[i].shares ? 1 / workers : 1;
-        struct gw_loggp loggp = {.latency_s = gw_curve_startup(&cost->curve) / steps,
-                                 .gap_s_per_byte = slope_of(&cost->curve) / (steps * share)};
-        *out = (struct gw_network){.within = loggp, .between = loggp, .oversubscription = 1};
-        (void)snprintf(derivation, GW_DERIVATION_SIZE,
-                       "network not measured: derived from %s among %zu workers as a ring of "
-                       "messages",
-                       rings[i].collective, cost->workers);
-        return GW_OK;
     }
     return gw_fail(error, GW_BAD_INPUT,
-                   "%s: network: expected measured LogGP parameters, or an allreduce or allgather "
-                   "to derive them from, found neither",
+                   "%s: network: expected measured LogGP parameters, or a sendrecv, allreduce or "
+                   "allgather to derive them from, found none",
                    cluster->path == NULL ? cluster->name : cluster->path);
 }
