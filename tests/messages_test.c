@@ -289,6 +289,58 @@ static void slow_links_slow_the_ring(void **state) {
 /* ---- LogGP
  * --------------------------------------------------------------------------------- */
 
+/* Factors are of nodes of workers; a server's node has none. */
+static void servers_have_no_factor(void **state) {
+    (void)state;
+    enum { WORKERS = 3 };
+    double *bandwidth = malloc(WORKERS * sizeof *bandwidth);
+    struct scene scene;
+    assert_non_null(bandwidth);
+    for (size_t i = 0; i < WORKERS; i++) {
+        bandwidth[i] = 0.5;
+    }
+    make_scene(&scene, "ps", NULL, WORKERS);
+    scene.simulation.bandwidth = bandwidth;
+    add_exchange(&scene, "ps", 1000000, 0);
+    /* Pushes queue at the server, behind a first one at half the rate, and so do its answers. */
+    double most_s = 2 * (ALPHA_S + 1e6 * BETA_S * (WORKERS + 1));
+    double seconds = run_scene(&scene).iteration_s;
+    assert_true(seconds > 2 * (ALPHA_S + 1e6 * BETA_S * WORKERS) - 1e-12);
+    assert_true(seconds < most_s + 1e-12);
+    gw_schedule_free(&scene.schedule);
+    free(bandwidth);
+}
+
+/* Times that do not fit are refused, whoever has them: they do not begin again at 0. */
+static void long_times_are_refused(void **state) {
+    (void)state;
+    static const double seconds[] = {1e3, 1e6, 4.7e6, 1e9, 1e300};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        for (int where = 0; where < 4; where++) {
+            struct scene scene;
+            struct gw_simulator *simulator = NULL;
+            struct gw_measure measure;
+            struct gw_error error = {0};
+            make_scene(&scene, "allgather", "ring", 2);
+            scene.network.between.latency_s = where == 0 ? seconds[i] : 0;
+            scene.network.between.overhead_s = where == 1 ? seconds[i] : 0;
+            scene.network.between.gap_s_per_byte = where == 2 ? seconds[i] : 0;
+            scene.simulation.every_worker = i % 2 == 0;
+            size_t compute = add_compute(&scene, where == 3 ? seconds[i] : 0, 0);
+            add_exchange(&scene, "allgather", 1, compute);
+            assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
+                                               &scene.simulation, NULL, NULL),
+                             GW_OK);
+            enum gw_status status = gw_simulator_run(simulator, 1, NULL, &measure, &error);
+            assert_int_equal(status, seconds[i] > 4e6 ? GW_BAD_INPUT : GW_OK);
+            assert_true(status == GW_OK ? measure.iteration_s >= seconds[i]
+                                        : strstr(error.message, "2^62 ps") != NULL);
+            gw_simulator_close(simulator);
+            gw_schedule_free(&scene.schedule);
+        }
+    }
+}
+
 /* A message: o at both ends, n O at its sender, n G on the wire, L; the next leaves g
  * later. */
 static void charges_loggp(void **state) {
@@ -487,6 +539,8 @@ int main(void) {
         cmocka_unit_test(workers_of_a_node_share_its_interface),
         cmocka_unit_test(uplinks_are_oversubscribed),
         cmocka_unit_test(slow_links_slow_the_ring),
+        cmocka_unit_test(servers_have_no_factor),
+        cmocka_unit_test(long_times_are_refused),
         cmocka_unit_test(charges_loggp),
         cmocka_unit_test(waits_for_stragglers),
         cmocka_unit_test(timeline_agrees),
