@@ -1,49 +1,18 @@
 /*
  * Every worker goes through the schedule's operations in order. What it computes takes the time
- * that it takes; in an exchange it takes the collective's steps, whose messages leave, arrive and
- * queue in the order of time. Times are whole picoseconds.
+ * that it takes; exchanges are traffic. Times are whole picoseconds.
  */
 #include "sim/messages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
-#include "sim/exchanges.h"
-#include "sim/links.h"
+#include "sim/traffic.h"
 
-static const uint32_t NO_MESSAGE = UINT32_MAX;
-
-/*
- * An event is a message that comes to its sender's interface, where others may be before it, or one
- * whose first byte comes to its receiver (this bit of the id). Steps need no events: what a rank
- * does by itself may be worked out as soon as it is known when.
- */
-static const uint32_t ARRIVES = 1u << 31;
-
-struct message {
-    struct gw_flight flight;
-    uint32_t exchange; /* that it belongs to */
-    uint32_t next;     /* that came too early to the same rank, or that is unused */
-};
-
-/* A worker, or a server, in its exchanges. */
-struct rank {
-    uint64_t busy;     /* until when it handles messages, which takes overhead */
-    uint64_t left;     /* when its step began, or what that sends has left */
-    uint32_t exchange; /* that it is in */
-    uint32_t step, steps;
-    uint32_t from; /* whom the step waits for; GW_NOBODY: for no one */
-    bool sending;  /* what the step sends has not left yet */
-    bool done;     /* with all exchanges */
-    uint64_t sent; /* messages so far, which number the draws of noise */
-    uint64_t noise;
-    uint32_t early_first, early_last; /* messages that came before the rank waited for them */
-};
-
-/* A worker between exchanges: how far it is, and where its time went. */
+/* A worker: how far it is, and where its time went. */
 struct lane {
     size_t operation;
+    uint32_t exchange; /* that it is in, or comes to next */
     uint64_t clock[GW_STREAM_COUNT];
     uint64_t spent[GW_ACTIVITY_COUNT];
     uint64_t idle; /* that the compute stream waited between operations */
@@ -58,21 +27,15 @@ struct visit {
 struct messages {
     const struct gw_simulator *simulator;
     bool collapsed;
-    struct gw_links *links;
-    struct gw_queue *queue;
     struct gw_exchanges exchanges;
+    struct gw_traffic *traffic;
     uint64_t *last_entered; /* per exchange: when its last worker came to it */
     uint64_t served;        /* when the last server was done */
+    uint32_t *next_served;  /* per server: the exchange that it looks at next */
     size_t lane_count;
-    struct rank *ranks;
     struct lane *lanes;
     struct visit *visits; /* lane * exchange_count + exchange */
     uint64_t *ends;       /* slot * lane_count + lane, see gw_slots_assign */
-    size_t message_count, message_capacity;
-    struct message *messages;
-    uint32_t unused; /* messages */
-    uint32_t next_order;
-    uint64_t events;
 
     struct gw_timeline *timeline;
     double start_s;
@@ -113,15 +76,16 @@ static enum gw_status open_state(struct messages *messages, struct gw_error *err
     size_t workers = simulator->simulation.workers;
     messages->lane_count = simulator->lane_count;
     messages->collapsed = simulator->lane_count < workers;
-    messages->ranks = calloc(messages->exchanges.ranks, sizeof *messages->ranks);
     messages->lanes = calloc(messages->lane_count, sizeof *messages->lanes);
     messages->last_entered = calloc(messages->exchanges.count + 1, sizeof *messages->last_entered);
+    messages->next_served =
+        calloc(messages->exchanges.ranks - workers + 1, sizeof *messages->next_served);
     messages->visits =
         calloc(messages->exchanges.count + 1, messages->lane_count * sizeof *messages->visits);
     messages->ends =
         calloc(simulator->slot_count + 1, messages->lane_count * sizeof *messages->ends);
-    if (messages->ranks == NULL || messages->lanes == NULL || messages->last_entered == NULL ||
-        messages->visits == NULL || messages->ends == NULL) {
+    if (messages->lanes == NULL || messages->last_entered == NULL ||
+        messages->next_served == NULL || messages->visits == NULL || messages->ends == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
     return GW_OK;
@@ -132,17 +96,17 @@ static void close_messages(void *state) {
     if (messages == NULL) {
         return;
     }
-    gw_links_close(messages->links);
-    gw_queue_close(messages->queue);
+    gw_traffic_close(messages->traffic);
     gw_exchanges_close(&messages->exchanges);
     free(messages->last_entered);
-    free(messages->ranks);
+    free(messages->next_served);
     free(messages->lanes);
     free(messages->visits);
     free(messages->ends);
-    free(messages->messages);
     free(messages);
 }
+
+static enum gw_status leave(void *context, uint32_t which, uint64_t now);
 
 static enum gw_status open_messages(void **out, const struct gw_simulator *simulator,
                                     struct gw_error *error) {
@@ -154,10 +118,13 @@ static enum gw_status open_messages(void **out, const struct gw_simulator *simul
     enum gw_status status =
         gw_exchanges_open(&messages->exchanges, simulator->schedule, &simulator->simulation, error);
     if (status == GW_OK) {
-        struct gw_links_spec spec = links_of(simulator, messages->exchanges.ranks);
-        status = gw_links_open(&messages->links, &spec, error);
+        struct gw_traffic_spec spec = {.exchanges = &messages->exchanges,
+                                       .links = links_of(simulator, messages->exchanges.ranks),
+                                       .noise = &simulator->simulation.network_noise,
+                                       .left = leave,
+                                       .context = messages};
+        status = gw_traffic_open(&messages->traffic, &spec, error);
     }
-    status = status == GW_OK ? gw_queue_open(&messages->queue, error) : status;
     status = status == GW_OK ? open_state(messages, error) : status;
     if (status != GW_OK) {
         close_messages(messages);
@@ -169,184 +136,21 @@ static enum gw_status open_messages(void **out, const struct gw_simulator *simul
 
 uint64_t gw_messages_events(const void *state) {
     const struct messages *messages = state;
-    return messages->events;
+    return gw_traffic_events(messages->traffic);
 }
 
 static void reset(struct messages *messages, uint64_t repetition) {
     const struct gw_simulator *simulator = messages->simulator;
     uint64_t seed = simulator->simulation.seed;
-    gw_links_reset(messages->links);
-    for (size_t i = 0; i < messages->exchanges.ranks; i++) {
-        /* Workers draw noise of their own for what they compute: these are other sources. */
-        uint64_t source = ((uint64_t)1 << 40) + i;
-        messages->ranks[i] = (struct rank){.from = GW_NOBODY,
-                                           .early_first = NO_MESSAGE,
-                                           .noise = gw_noise_stream(seed, repetition, source)};
-    }
+    gw_traffic_reset(messages->traffic, seed, repetition);
     for (size_t i = 0; i < messages->lane_count; i++) {
         messages->lanes[i] =
             (struct lane){.noise = gw_noise_stream(seed, repetition, simulator->lanes[i].worker)};
     }
     memset(messages->last_entered, 0, messages->exchanges.count * sizeof *messages->last_entered);
+    size_t servers = messages->exchanges.ranks - simulator->simulation.workers;
+    memset(messages->next_served, 0, servers * sizeof *messages->next_served);
     messages->served = 0;
-    messages->next_order = 0;
-    messages->message_count = 0;
-    messages->unused = NO_MESSAGE;
-}
-
-/* ---- events and messages ------------------------------------------------------------------- */
-
-static enum gw_status push(struct messages *messages, uint32_t id, uint64_t time) {
-    struct gw_event event = {.time = time, .order = messages->next_order++, .id = id};
-    return gw_queue_push(messages->queue, event, messages->error);
-}
-
-/* Room for a message, whose fields the caller fills. */
-static enum gw_status add_message(struct messages *messages, uint32_t *out) {
-    if (messages->unused != NO_MESSAGE) {
-        *out = messages->unused;
-        messages->unused = messages->messages[*out].next;
-        return GW_OK;
-    }
-    struct message *grown = gw_grow(messages->messages, messages->message_count + 1,
-                                    &messages->message_capacity, sizeof *grown);
-    if (grown == NULL) {
-        return gw_fail_memory(messages->error, "simulating");
-    }
-    messages->messages = grown;
-    *out = (uint32_t)messages->message_count++;
-    return GW_OK;
-}
-
-static void keep_early(struct messages *messages, struct rank *rank, uint32_t index) {
-    messages->messages[index].next = NO_MESSAGE;
-    if (rank->early_first == NO_MESSAGE) {
-        rank->early_first = index;
-    } else {
-        messages->messages[rank->early_last].next = index;
-    }
-    rank->early_last = index;
-}
-
-static bool is_awaited(const struct rank *rank, const struct message *message) {
-    return message->exchange == rank->exchange && rank->from != GW_NOBODY &&
-           (rank->from == GW_ANYBODY || rank->from == message->flight.from);
-}
-
-/* Takes the first early message that the rank waits for, or NO_MESSAGE. */
-static uint32_t take_early(struct messages *messages, struct rank *rank) {
-    uint32_t before = NO_MESSAGE;
-    uint32_t index = rank->early_first;
-    while (index != NO_MESSAGE && !is_awaited(rank, &messages->messages[index])) {
-        before = index;
-        index = messages->messages[index].next;
-    }
-    if (index == NO_MESSAGE) {
-        return NO_MESSAGE;
-    }
-    uint32_t after = messages->messages[index].next;
-    if (before == NO_MESSAGE) {
-        rank->early_first = after;
-    } else {
-        messages->messages[before].next = after;
-    }
-    rank->early_last = rank->early_last == index ? before : rank->early_last;
-    return index;
-}
-
-/* ---- steps --------------------------------------------------------------------------------- */
-
-/* The message is there, and the rank has waited for it: handling it takes its overhead. */
-static void receive(struct messages *messages, struct rank *rank, uint32_t index) {
-    struct message *message = &messages->messages[index];
-    rank->busy = gw_plus_ps(later(rank->busy, message->flight.tail),
-                            gw_links_receiving(messages->links, &message->flight));
-    rank->from = GW_NOBODY;
-    message->next = messages->unused;
-    messages->unused = index;
-}
-
-/* The message leaves its sender, alone or behind others. */
-static enum gw_status depart(struct messages *messages, uint32_t index, uint64_t now) {
-    struct message *message = &messages->messages[index];
-    struct rank *rank = &messages->ranks[message->flight.from];
-    uint64_t arrives = gw_links_depart(messages->links, &message->flight, now);
-    rank->left = message->flight.left;
-    rank->sending = false;
-    return push(messages, index | ARRIVES, arrives);
-}
-
-static double slowness_of(const struct messages *messages, struct rank *rank) {
-    const struct gw_noise *noise = &messages->simulator->simulation.network_noise;
-    return noise->kind == GW_NOISE_NONE ? 1 : gw_noise_factor(noise, rank->noise, rank->sent++);
-}
-
-static enum gw_status send(struct messages *messages, uint32_t which, const struct gw_step *step) {
-    struct rank *rank = &messages->ranks[which];
-    uint32_t index = NO_MESSAGE;
-    GW_TRY(add_message(messages, &index));
-    struct message *message = &messages->messages[index];
-    struct gw_flight *flight = &message->flight;
-    flight->from = which;
-    flight->to = step->to;
-    flight->bytes = step->send_bytes;
-    message->exchange = rank->exchange;
-    flight->slowness = slowness_of(messages, rank);
-    rank->busy = gw_plus_ps(rank->busy, gw_links_sending(messages->links, flight));
-    rank->sending = gw_links_shared(messages->links, flight);
-    if (rank->sending) {
-        return push(messages, index, rank->busy);
-    }
-    uint64_t arrives = gw_links_depart(messages->links, flight, rank->busy);
-    rank->left = flight->left;
-    return push(messages, index | ARRIVES, arrives);
-}
-
-static enum gw_status take_step(struct messages *messages, uint32_t which, uint64_t now) {
-    struct rank *rank = &messages->ranks[which];
-    const struct gw_exchange *exchange = &messages->exchanges.list[rank->exchange];
-    struct gw_step step;
-    exchange->collective->step(&exchange->call, which, rank->step++, &step);
-    messages->events++;
-    rank->left = rank->busy = now;
-    rank->from = step.from;
-    if (step.to != GW_NOBODY) {
-        GW_TRY(send(messages, which, &step));
-    }
-    if (step.from != GW_NOBODY && rank->early_first != NO_MESSAGE) {
-        uint32_t early = take_early(messages, rank);
-        if (early != NO_MESSAGE) {
-            receive(messages, rank, early);
-        }
-    }
-    return GW_OK;
-}
-
-static enum gw_status leave(struct messages *messages, uint32_t which, uint64_t now);
-
-/* Takes steps, and leaves exchanges, up to one that waits. */
-static enum gw_status proceed(struct messages *messages, uint32_t which) {
-    struct rank *rank = &messages->ranks[which];
-    while (!rank->done && !rank->sending && rank->from == GW_NOBODY) {
-        uint64_t now = later(rank->left, rank->busy);
-        GW_TRY(rank->step == rank->steps ? leave(messages, which, now)
-                                         : take_step(messages, which, now));
-    }
-    return GW_OK;
-}
-
-static enum gw_status arrive(struct messages *messages, uint32_t index, uint64_t now) {
-    struct message *message = &messages->messages[index];
-    gw_links_arrive(messages->links, &message->flight, now);
-    uint32_t which = message->flight.to;
-    struct rank *rank = &messages->ranks[which];
-    messages->events++;
-    if (is_awaited(rank, message)) {
-        receive(messages, rank, index);
-        return proceed(messages, which);
-    }
-    keep_early(messages, rank, index);
-    return GW_OK;
 }
 
 /* ---- operations of workers ----------------------------------------------------------------- */
@@ -417,70 +221,29 @@ static enum gw_status compute(struct messages *messages, size_t lane, size_t ind
     return record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
-/*
- * One worker stands for all: what it sends from `now` on comes back to it as what it receives. All
- * that came before has left the links, so it does not matter what that was.
- */
-static uint64_t step_alone(struct messages *messages, const struct gw_exchange *exchange,
-                           uint32_t index, uint64_t now) {
-    struct gw_step step;
-    exchange->collective->step(&exchange->call, 0, index, &step);
-    struct gw_flight flight = {.to = step.to, .bytes = step.send_bytes, .slowness = 1};
-    uint64_t sent = gw_plus_ps(now, gw_links_sending(messages->links, &flight));
-    uint64_t arrives = gw_links_depart(messages->links, &flight, sent);
-    flight.from = step.from;
-    flight.to = 0;
-    gw_links_arrive(messages->links, &flight, arrives);
-    uint64_t received =
-        gw_plus_ps(later(sent, flight.tail), gw_links_receiving(messages->links, &flight));
-    return later(flight.left, received);
+static struct visit *visit_of(const struct messages *messages, size_t lane) {
+    return &messages->visits[lane * messages->exchanges.count + messages->lanes[lane].exchange];
 }
 
-/* When the worker that stands for all leaves the exchange. */
-static uint64_t exchange_alone(struct messages *messages, const struct gw_exchange *exchange,
-                               uint64_t now) {
-    uint32_t steps = gw_exchange_steps(exchange, 0);
-    messages->events += steps;
-    if (exchange->collective->uniform && steps > 0) {
-        uint64_t all = 0;
-        uint64_t each = step_alone(messages, exchange, 0, now) - now;
-        bool late = __builtin_mul_overflow(steps, each, &all) || all > GW_LATEST_PS;
-        return late ? GW_LATEST_PS : gw_plus_ps(now, all);
-    }
-    for (uint32_t i = 0; i < steps; i++) {
-        now = step_alone(messages, exchange, i, now);
-    }
-    return now;
-}
-
-/* The rank begins the exchange at `now`. */
-static void enter(struct messages *messages, uint32_t which, uint64_t now) {
-    struct rank *rank = &messages->ranks[which];
-    rank->step = 0;
-    rank->steps = gw_exchange_steps(&messages->exchanges.list[rank->exchange], which);
-    rank->left = rank->busy = later(rank->busy, now);
-}
-
-static void leave_as_worker(struct messages *messages, size_t lane, uint32_t number, uint64_t now) {
-    struct visit *visit = &messages->visits[lane * messages->exchanges.count + number];
+static void leave_exchange(struct messages *messages, size_t lane, uint64_t now) {
+    struct lane *state = &messages->lanes[lane];
+    struct visit *visit = visit_of(messages, lane);
     visit->left = now;
-    advance(messages, lane, messages->exchanges.list[number].operation, visit->entered, now);
-    messages->lanes[lane].operation++;
+    advance(messages, lane, state->operation++, visit->entered, now);
+    state->exchange++;
 }
 
-/* The worker comes to its next exchange; where it stands for all, it leaves it at once. */
-static void come_to_exchange(struct messages *messages, size_t lane) {
-    struct rank *rank = &messages->ranks[lane];
-    uint32_t number = rank->exchange;
-    struct visit *visit = &messages->visits[lane * messages->exchanges.count + number];
-    visit->entered = start_of(messages, lane, messages->lanes[lane].operation);
-    messages->last_entered[number] = later(messages->last_entered[number], visit->entered);
+/* Where one worker stands for all, it leaves at once. */
+static void enter_exchange(struct messages *messages, size_t lane) {
+    const struct lane *state = &messages->lanes[lane];
+    uint64_t now = start_of(messages, lane, state->operation);
+    uint64_t *last = &messages->last_entered[state->exchange];
+    visit_of(messages, lane)->entered = now;
+    *last = later(*last, now);
     if (messages->collapsed) {
-        uint64_t now = exchange_alone(messages, &messages->exchanges.list[number], visit->entered);
-        rank->exchange++;
-        leave_as_worker(messages, lane, number, now);
+        leave_exchange(messages, lane, gw_traffic_alone(messages->traffic, state->exchange, now));
     } else {
-        enter(messages, (uint32_t)lane, visit->entered);
+        gw_traffic_enter(messages->traffic, (uint32_t)lane, state->exchange, now);
     }
 }
 
@@ -493,37 +256,33 @@ static enum gw_status go_on(struct messages *messages, size_t lane) {
             GW_TRY(compute(messages, lane, state->operation++));
             continue;
         }
-        come_to_exchange(messages, lane);
+        enter_exchange(messages, lane);
         if (!messages->collapsed) {
             return GW_OK;
         }
     }
-    messages->ranks[lane].done = true;
     return GW_OK;
 }
 
 /* Servers take part in those exchanges that have servers, as soon as they can. */
-static void serve(struct messages *messages, uint32_t which, uint64_t now) {
-    struct rank *rank = &messages->ranks[which];
-    while (rank->exchange < messages->exchanges.count &&
-           messages->exchanges.list[rank->exchange].ranks <= which) {
-        rank->exchange++;
+static void serve(struct messages *messages, uint32_t server, uint64_t now) {
+    uint32_t *next = &messages->next_served[server - messages->simulator->simulation.workers];
+    while (*next < messages->exchanges.count && messages->exchanges.list[*next].ranks <= server) {
+        (*next)++;
     }
-    rank->done = rank->exchange == messages->exchanges.count;
-    if (!rank->done) {
-        enter(messages, which, now);
+    if (*next < messages->exchanges.count) {
+        gw_traffic_enter(messages->traffic, server, (*next)++, now);
     }
 }
 
-static enum gw_status leave(struct messages *messages, uint32_t which, uint64_t now) {
-    struct rank *rank = &messages->ranks[which];
-    uint32_t number = rank->exchange++;
+static enum gw_status leave(void *context, uint32_t which, uint64_t now) {
+    struct messages *messages = context;
     if (which >= messages->simulator->simulation.workers) {
         messages->served = later(messages->served, now);
         serve(messages, which, now);
         return GW_OK;
     }
-    leave_as_worker(messages, which, number, now);
+    leave_exchange(messages, which, now);
     return go_on(messages, which);
 }
 
@@ -533,43 +292,9 @@ static enum gw_status start_all(struct messages *messages) {
     uint32_t workers = (uint32_t)messages->simulator->simulation.workers;
     for (uint32_t lane = 0; lane < messages->lane_count; lane++) {
         GW_TRY(go_on(messages, lane));
-        GW_TRY(proceed(messages, lane));
     }
     for (uint32_t server = workers; server < messages->exchanges.ranks; server++) {
         serve(messages, server, 0);
-        GW_TRY(proceed(messages, server));
-    }
-    return GW_OK;
-}
-
-static enum gw_status run_events(struct messages *messages) {
-    for (;;) {
-        struct gw_event event;
-        bool any = false;
-        GW_TRY(gw_queue_pop(messages->queue, &event, &any, messages->error));
-        if (!any) {
-            return GW_OK;
-        }
-        uint32_t index = event.id & ~ARRIVES;
-        if (event.id != index) {
-            GW_TRY(arrive(messages, index, event.time));
-        } else {
-            uint32_t sender = messages->messages[index].flight.from;
-            GW_TRY(depart(messages, index, event.time));
-            GW_TRY(proceed(messages, sender));
-        }
-    }
-}
-
-static enum gw_status check_ended(const struct messages *messages) {
-    uint32_t ranks = messages->collapsed ? 1 : messages->exchanges.ranks;
-    for (uint32_t which = 0; which < ranks; which++) {
-        const struct rank *rank = &messages->ranks[which];
-        if (!rank->done) {
-            return gw_fail(messages->error, GW_FAILED,
-                           "simulation: rank %u waits for ever in step %u of %s", which, rank->step,
-                           messages->exchanges.list[rank->exchange].collective->name);
-        }
     }
     return GW_OK;
 }
@@ -646,8 +371,7 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
     messages->error = error;
     reset(messages, repetition);
     GW_TRY(start_all(messages));
-    GW_TRY(run_events(messages));
-    GW_TRY(check_ended(messages));
+    GW_TRY(gw_traffic_run(messages->traffic, error));
     GW_TRY(check_times(messages));
     GW_TRY(record_exchanges(messages));
     measure(messages, out);
