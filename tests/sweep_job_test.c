@@ -14,6 +14,7 @@
 
 #include "program_inputs.h"
 #include "support.h"
+#include "sweep_support.h"
 
 #define GRID                                                                                       \
     "gradweave sweep --model tiny.json --cluster small.json --workers 2:32:log5 "                  \
@@ -41,23 +42,6 @@ static const char *in_job(int ranks, const char *options, const char *command) {
                    "mpi_yield_when_idle 1 %s -n %d %s",
                    geteuid() == 0 ? "--allow-run-as-root" : "", options, ranks, command);
     return text;
-}
-
-static void check_done(const char *folder, const char *command) {
-    struct answer answer = ask(folder, command);
-    if (answer.status != 0 || answer.err[0] != '\0') {
-        print_error("%s: exit status %d, stderr: %s\n", command, answer.status, answer.err);
-        fail();
-    }
-    forget(&answer);
-}
-
-static void check_same_file(const char *folder, const char *one, const char *other) {
-    char *a = read_text(folder, one);
-    char *b = read_text(folder, other);
-    assert_string_equal(a, b);
-    free(a);
-    free(b);
 }
 
 static void ranks_make_no_difference(void **state) {
