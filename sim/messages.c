@@ -352,13 +352,9 @@ static void measure(struct messages *messages, struct gw_measure *out) {
                                  .backward_s = spent_s[GW_BACKWARD],
                                  .compress_s = spent_s[GW_COMPRESS],
                                  .exposed_comm_s = idle_s};
-    parts.other_s = gw_seconds(end) - parts.forward_s - parts.backward_s - parts.compress_s -
-                    parts.exposed_comm_s;
-    if (parts.other_s < 1e-12 * gw_seconds(end) && parts.other_s > -1e-12 * gw_seconds(end)) {
-        parts.other_s = 0; /* rounding of the sums */
-    }
     *out = (struct gw_measure){
         .iteration_s = gw_seconds(end), .breakdown = parts, .comm_s = spent_s[GW_EXCHANGE]};
+    gw_measure_other(out);
 }
 
 static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,

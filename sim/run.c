@@ -9,7 +9,6 @@
  */
 #include "sim/run.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,13 +330,9 @@ static void measure(struct run *run, struct gw_measure *out) {
                                  .backward_s = mean_of(run, run->busy[GW_BACKWARD]),
                                  .compress_s = mean_of(run, run->busy[GW_COMPRESS]),
                                  .exposed_comm_s = mean_of(run, run->idle)};
-    parts.other_s =
-        end_s - parts.forward_s - parts.backward_s - parts.compress_s - parts.exposed_comm_s;
-    if (fabs(parts.other_s) < 1e-12 * end_s) { /* rounding of the sums */
-        parts.other_s = 0;
-    }
     *out =
         (struct gw_measure){.iteration_s = end_s, .breakdown = parts, .comm_s = run->exchanges_s};
+    gw_measure_other(out);
 }
 
 static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,

@@ -45,6 +45,9 @@ struct gw_runner {
     void (*close)(void *state); /* NULL: nothing to close */
 };
 
+/* Sets other_s to what the other parts leave of the iteration, but for the rounding of sums. */
+void gw_measure_other(struct gw_measure *measure);
+
 /*
  * Fills seconds[operation], except for exchanges that are messages; notes derived curves and lost
  * bandwidth in `result`, if not NULL.
