@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size) {
@@ -19,7 +20,8 @@ void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size) {
     return moved;
 }
 
-/* Only whole pages can be asked for, and in less than a few large ones the last is mostly unused. */
+/* Only whole pages can be asked for, and in less than a few large ones the last is mostly unused.
+ */
 void gw_prefer_large_pages(void *items, size_t bytes) {
     const size_t page = 4096;
     const size_t least = (size_t)8 << 20;
@@ -27,4 +29,14 @@ void gw_prefer_large_pages(void *items, size_t bytes) {
     if (items != NULL && bytes >= least) {
         (void)madvise((char *)items + skipped, (bytes - skipped) / page * page, MADV_HUGEPAGE);
     }
+}
+
+void *gw_resident_zeros(size_t bytes) {
+    const size_t alignment = 64;
+    size_t rounded = bytes / alignment * alignment + alignment;
+    void *memory = rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
+    if (memory != NULL) {
+        memset(memory, 0, rounded);
+    }
+    return memory;
 }

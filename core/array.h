@@ -17,4 +17,12 @@ void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size);
  */
 void gw_prefer_large_pages(void *items, size_t bytes);
 
+/*
+ * Zeros, aligned as frameworks align tensors (64 bytes), or NULL when out of memory; for free().
+ * Every page is there, so that none is faulted in where time is taken: the first touch of a page
+ * can take a hundred times as long as what is measured. calloc does not see to that, and memset
+ * after it does not either: compilers know that it changes nothing, and leave it out.
+ */
+void *gw_resident_zeros(size_t bytes);
+
 #endif

@@ -1,5 +1,6 @@
 #include "core/curve.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,50 @@ enum gw_status gw_curve_scaled(const struct gw_curve *curve, double startup_fact
         double above = out->points[i].time_s - startup;
         double time = startup_factor * startup + slope_factor * above;
         out->points[i].time_s = time > 0 ? time : 0;
+    }
+    return GW_OK;
+}
+
+/* The sizes of the points of both, each once, into `out`; returns how many. */
+static size_t unite_sizes(const struct gw_curve *a, const struct gw_curve *b,
+                          struct gw_curve_point *out) {
+    size_t i = 0;
+    size_t j = 0;
+    size_t count = 0;
+    while (i < a->point_count || j < b->point_count) {
+        bool from_b =
+            i == a->point_count || (j < b->point_count && b->points[j].size < a->points[i].size);
+        double size = from_b ? b->points[j].size : a->points[i].size;
+        i += i < a->point_count && a->points[i].size == size;
+        j += j < b->point_count && b->points[j].size == size;
+        out[count++].size = size;
+    }
+    return count;
+}
+
+enum gw_status gw_curve_sum(const struct gw_curve *a, const struct gw_curve *b,
+                            struct gw_curve *out, struct gw_error *error) {
+    size_t points = a->point_count + b->point_count;
+    *out = (struct gw_curve){.fixed_s = a->fixed_s + b->fixed_s,
+                             .per_unit_s = a->per_unit_s + b->per_unit_s,
+                             .per_nlog2n_s = a->per_nlog2n_s + b->per_nlog2n_s};
+    if (points == 0) {
+        return GW_OK;
+    }
+    if ((a->point_count == 0 && a->per_nlog2n_s != 0) ||
+        (b->point_count == 0 && b->per_nlog2n_s != 0)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "sum of cost curves: expected points and straight lines, got points and an "
+                       "n log n");
+    }
+    *out = (struct gw_curve){.points = calloc(points, sizeof *out->points)};
+    if (out->points == NULL) {
+        return gw_fail_memory(error, "adding cost curves");
+    }
+    out->point_count = unite_sizes(a, b, out->points);
+    for (size_t i = 0; i < out->point_count; i++) {
+        struct gw_curve_point *point = &out->points[i];
+        point->time_s = gw_curve_time(a, point->size) + gw_curve_time(b, point->size);
     }
     return GW_OK;
 }

@@ -40,6 +40,14 @@ double gw_curve_startup(const struct gw_curve *curve);
 enum gw_status gw_curve_scaled(const struct gw_curve *curve, double startup_factor,
                                double slope_factor, struct gw_curve *out, struct gw_error *error);
 
+/*
+ * What both take together, at every size: exact for straight lines and for points, at all sizes at
+ * which neither, continued beyond its points, falls below zero. Of points and n log n together
+ * there is no such curve: that fails.
+ */
+enum gw_status gw_curve_sum(const struct gw_curve *a, const struct gw_curve *b,
+                            struct gw_curve *out, struct gw_error *error);
+
 enum gw_status gw_curve_copy(const struct gw_curve *curve, struct gw_curve *out,
                              struct gw_error *error);
 

@@ -54,6 +54,16 @@ double gw_random_normal(struct gw_random *random, double sigma) {
     return gsl_ran_gaussian_ziggurat(random->generator, sigma);
 }
 
+double gw_random_beta(struct gw_random *random, double a, double b) {
+    return gsl_ran_beta(random->generator, a, b);
+}
+
 double gw_random_noise(struct gw_random *random, double sigma) {
     return sigma > 0 ? gsl_ran_lognormal(random->generator, -0.5 * sigma * sigma, sigma) : 1;
+}
+
+void gw_random_shuffle(struct gw_random *random, void *items, size_t count, size_t size) {
+    if (count > 1) { /* GSL takes no less than one */
+        gsl_ran_shuffle(random->generator, items, count, size);
+    }
 }

@@ -34,6 +34,14 @@ double gw_summary_relative_error(const struct gw_summary *summary) {
     return summary->median > 0 ? width / (2 * summary->median) : 0;
 }
 
+double gw_summary_standard_error(const struct gw_summary *summary) {
+    if (summary->count < 2) {
+        return 0;
+    }
+    double tail = fmax(0.025, pow(0.5, (double)summary->count));
+    return gw_summary_relative_error(summary) / gsl_cdf_ugaussian_Qinv(tail);
+}
+
 void gw_running_add(struct gw_running *running, double value) {
     running->count++;
     double delta = value - running->mean;

@@ -22,6 +22,14 @@ void gw_summarise(double *values, size_t count, struct gw_summary *out);
 /* Half the width of the median's interval over the median: how well the median is known. */
 double gw_summary_relative_error(const struct gw_summary *summary);
 
+/*
+ * The median's standard error, relative to it, from the bootstrap's interval
+ * (gw_summarise_bootstrap): what a normal one would have whose 95% interval is as wide. Five values
+ * or fewer have their whole range for one, which holds the median less often: in 1 - 2^(1 - n) of
+ * cases. 0 for fewer than two.
+ */
+double gw_summary_standard_error(const struct gw_summary *summary);
+
 /* Mean and standard deviation of values that are seen once (Welford's recurrence). */
 struct gw_running {
     size_t count;

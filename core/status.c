@@ -25,3 +25,8 @@ void gw_error_prefix(struct gw_error *error, const char *prefix) {
         snprintf(error->message + used, sizeof error->message - (size_t)used, "%s", message);
     }
 }
+
+void gw_list_name(char *list, size_t size, const char *name) {
+    size_t used = strlen(list);
+    (void)snprintf(list + used, size - used, "%s%s", used == 0 ? "" : ", ", name);
+}

@@ -2,6 +2,8 @@
 #ifndef GW_CORE_STATUS_H
 #define GW_CORE_STATUS_H
 
+#include <stddef.h>
+
 /* The values are the program's exit statuses. */
 enum gw_status {
     GW_OK = 0,
@@ -44,5 +46,8 @@ void gw_error_prefix(struct gw_error *error, const char *prefix);
             return gw_try_status;                                                                  \
         }                                                                                          \
     } while (0)
+
+/* Appends a name to a list of them in words, "a, b", as far as its `size` bytes have room. */
+void gw_list_name(char *list, size_t size, const char *name);
 
 #endif

@@ -1,0 +1,156 @@
+/* How well medians are known: the quick bootstrap against one that draws every value. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "core/core.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+
+static int compare(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double median_of(double *values, size_t count) {
+    qsort(values, count, sizeof *values, compare);
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* ---- against drawing every value ----------------------------------------------------------- */
+
+enum { RESAMPLES = 20000, MOST = 64 };
+
+/* The share of resamples' medians that are at most `limit`, by the textbook. */
+static double share_below(const double *values, size_t count, double limit,
+                          struct gw_random *random) {
+    size_t below = 0;
+    for (size_t i = 0; i < RESAMPLES; i++) {
+        double sample[MOST];
+        for (size_t k = 0; k < count; k++) {
+            sample[k] = values[gw_random_below(random, count)];
+        }
+        below += median_of(sample, count) <= limit;
+    }
+    return (double)below / RESAMPLES;
+}
+
+/* Of a discrete distribution: at most so much lies below the percentile, and so much up to it. */
+static void the_interval_is_that_of_the_bootstrap(void **state) {
+    (void)state;
+    static const size_t counts[] = {1, 2, 3, 4, 5, 8, 15, 16, 33, 64};
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        double values[MOST];
+        double low = 0;
+        double high = 0;
+        for (size_t i = 0; i < counts[c]; i++) {
+            values[i] = gw_random_noise(random, 0.5);
+        }
+        qsort(values, counts[c], sizeof *values, compare);
+        assert_int_equal(
+            gw_median_interval(values, counts[c], RESAMPLES, random, &low, &high, NULL), GW_OK);
+        const double error = 0.006; /* five standard deviations of such a share */
+        assert_true(share_below(values, counts[c], low * (1 + 1e-12), random) > 0.025 - error);
+        assert_true(share_below(values, counts[c], low * (1 - 1e-12), random) < 0.025 + error);
+        assert_true(share_below(values, counts[c], high * (1 + 1e-12), random) > 0.975 - error);
+        assert_true(share_below(values, counts[c], high * (1 - 1e-12), random) < 0.975 + error);
+    }
+    gw_random_close(random);
+}
+
+/* ---- against the truth --------------------------------------------------------------------- */
+
+/* Times as they are: skewed, and one in twenty several times as long. */
+static double draw_time(struct gw_random *random) {
+    double time = exp(gw_random_normal(random, 0.1));
+    return gw_random_uniform(random) < 0.05 ? 4 * time : time;
+}
+
+/* The median of draw_time: that of the short ones at 10/19 of them. */
+static const double true_median = 1.00663; /* exp(0.1 * 0.066012), Phi(0.066012) = 10/19 */
+
+static void the_interval_covers_the_median(void **state) {
+    (void)state;
+    enum { SETS = 1000, COUNT = 40 };
+    struct gw_random *random = NULL;
+    size_t covered = 0;
+    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    for (size_t i = 0; i < SETS; i++) {
+        double values[COUNT];
+        struct gw_summary summary;
+        for (size_t k = 0; k < COUNT; k++) {
+            values[k] = draw_time(random);
+        }
+        assert_int_equal(gw_summarise_bootstrap(values, COUNT, 5, random, &summary, NULL), GW_OK);
+        covered += summary.median_low <= true_median && true_median <= summary.median_high;
+    }
+    gw_random_close(random);
+    print_message("%zu of %d intervals have the median in them\n", covered, SETS);
+    assert_in_range(covered, 920, 985);
+}
+
+static void few_values_are_a_range(void **state) {
+    (void)state;
+    double values[] = {3, 1, 2};
+    struct gw_random *random = NULL;
+    struct gw_summary summary;
+    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    assert_int_equal(gw_summarise_bootstrap(values, 3, 4, random, &summary, NULL), GW_OK);
+    gw_random_close(random);
+    assert_true(summary.median == 2 && summary.median_low == 1 && summary.median_high == 3);
+}
+
+/* ---- outliers ------------------------------------------------------------------------------ */
+
+static size_t count_far(const double *sorted, size_t count, double deviations) {
+    double copy[MOST];
+    double distances[MOST];
+    memcpy(copy, sorted, count * sizeof *copy);
+    double median = median_of(copy, count);
+    for (size_t i = 0; i < count; i++) {
+        distances[i] = fabs(sorted[i] - median);
+    }
+    qsort(distances, count, sizeof *distances, compare);
+    size_t far = 0;
+    for (size_t i = 0; i < count; i++) {
+        far += fabs(sorted[i] - median) > deviations * 1.4826 * distances[count / 2];
+    }
+    return far;
+}
+
+static void outliers_are_counted(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    for (size_t i = 0; i < 2000; i++) {
+        double values[MOST];
+        size_t count = 1 + (size_t)gw_random_below(random, MOST);
+        for (size_t k = 0; k < count; k++) {
+            values[k] = i % 2 == 0 ? draw_time(random) : (double)gw_random_below(random, 4);
+        }
+        qsort(values, count, sizeof *values, compare);
+        assert_int_equal(gw_count_outliers(values, count, 3), count_far(values, count, 3));
+    }
+    gw_random_close(random);
+    const double spiked[] = {1, 1, 1, 1.01, 1.02, 9};
+    assert_int_equal(gw_count_outliers(spiked, 6, 3), 1);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_interval_is_that_of_the_bootstrap),
+        cmocka_unit_test(the_interval_covers_the_median),
+        cmocka_unit_test(few_values_are_a_range),
+        cmocka_unit_test(outliers_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
