@@ -8,5 +8,4 @@ const struct gw_algorithm gw_algorithm_dense = {
     .compressor = "none",
     .exchange = "allreduce",
     .overlap = false,
-    .build = gw_build_exchange_per_group,
 };

@@ -8,5 +8,4 @@ const struct gw_algorithm gw_algorithm_mg_wfbp = {
     .compressor = "none",
     .exchange = "allreduce",
     .overlap = true,
-    .build = gw_build_exchange_per_group,
 };

@@ -8,5 +8,4 @@ const struct gw_algorithm gw_algorithm_omgs = {
     .compressor = "topk",
     .exchange = "allgather",
     .overlap = true,
-    .build = gw_build_exchange_per_group,
 };

@@ -10,11 +10,12 @@
 
 /*
  * Forward; then for each group of the plan its tensors' backward, its compression (sparse only) and
- * one exchange on the communication stream; the update when the last exchange has ended. It is the
- * OMGS paper's Fig. 1 (a) to (d), depending on the plan and the compressor.
+ * the legs of its exchange on the communication stream; the update when the last exchange has
+ * ended, unless a server has done it. It is the OMGS paper's Fig. 1 (a) to (d), depending on the
+ * plan and the compressor.
  */
-enum gw_status gw_build_exchange_per_group(const struct gw_algorithm *algorithm,
-                                           const struct gw_model *model, const struct gw_plan *plan,
-                                           struct gw_schedule *out, struct gw_error *error);
+enum gw_status gw_build(const struct gw_algorithm *algorithm, const struct gw_model *model,
+                        const struct gw_plan *plan, struct gw_schedule *out,
+                        struct gw_error *error);
 
 #endif

@@ -4,15 +4,15 @@
  *
  * Each stream runs its operations in the schedule's order, one at a time. An operation starts when
  * its stream is free and the operations it depends on, which stand before it, have ended. Every
- * worker runs the same schedule; an exchange is one collective of all workers.
+ * worker runs the same schedule; an exchange is one collective of all workers. An update on the
+ * communication stream is the server's, for which all workers wait.
  */
 #ifndef GW_ALGORITHMS_SCHEDULE_H
 #define GW_ALGORITHMS_SCHEDULE_H
 
+#include "algorithms/exchange.h"
 #include "core/core.h"
 #include "traces/traces.h"
-
-enum gw_payload { GW_DENSE, GW_SPARSE };
 
 struct gw_operation {
     enum gw_activity kind; /* forward, backward, compress, exchange or update */
@@ -27,13 +27,21 @@ struct gw_operation {
     size_t first_dependency, dependency_count; /* in the schedule's list */
 };
 
+/* Whether all workers are in it together: an exchange, or a server's update between two. */
+static inline bool gw_operation_is_shared(const struct gw_operation *operation) {
+    return operation->kind == GW_EXCHANGE ||
+           (operation->kind == GW_UPDATE && operation->stream == GW_STREAM_COMMUNICATION);
+}
+
 /*
- * A group as the workers' flat gradient holds it: groups lie
- * one after another, in exchange order.
+ * A group as the workers' flat gradient holds it: groups lie one after another, in exchange order.
  */
 struct gw_slice {
     uint64_t first, elements;
-    uint64_t kept; /* elements that a compressor keeps; = elements for dense exchange */
+    uint64_t kept; /* elements that a compressor is asked for; = elements for dense exchange */
+    size_t first_layer, layer_count; /* its tensors, in the schedule's list */
+    uint64_t sketch_cells;           /* of the sketch that travels; 0: none does */
+    struct gw_selected selected;     /* what the bytes of its exchange stand for */
 };
 
 struct gw_schedule {
@@ -43,21 +51,30 @@ struct gw_schedule {
     size_t *dependencies; /* indices of operations */
     size_t group_count;
     struct gw_slice *groups;
+    size_t *layers; /* elements of each tensor, group by group, in the order of the gradient */
+    size_t workers;
+    bool server; /* a rank beside the workers, number `workers`, takes part in exchanges */
+    uint64_t bytes_per_element; /* of dense gradients */
 };
 
-/* A schedule without operations, with the slices of the plan's groups. */
+/* A schedule without operations, with the slices of the plan's groups, selected as asked for. */
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
                                   const struct gw_plan *plan, struct gw_error *error);
 
-/* Appends an operation that depends on the `count` earlier ones in `after`; *index is its number.
+/*
+ * Appends an operation that depends on the `count` earlier ones in `after`; *index is its number.
+ * An exchange's bytes follow from its group and payload; of no group of the schedule's, they stay.
  */
 enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation operation,
                                const size_t *after, size_t count, size_t *index,
                                struct gw_error *error);
 
+/* Gives exchanges the bytes that they have when so much is selected of each group [group_count]. */
+void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
+
 void gw_schedule_free(struct gw_schedule *schedule);
 
-/* What one worker contributes to all exchanges of an iteration. */
+/* What one worker contributes to all exchanges of an iteration; of a server's answers, gets. */
 double gw_schedule_bytes_per_worker(const struct gw_schedule *schedule);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/exchange_cost.h"
 #include "planner/planner.h"
 
 static const char *const model_name = "resnet50";
@@ -24,24 +25,37 @@ static enum gw_status read_inputs(struct bench_pipeline *pipeline, struct gw_err
     return status;
 }
 
+static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
+    return gw_exchange_cost_s(cost, elements, tensors);
+}
+
 static enum gw_status plan(struct bench_pipeline *pipeline, const struct gw_algorithm *algorithm,
                            size_t workers, struct gw_error *error) {
-    char derivation[GW_DERIVATION_SIZE];
-    struct gw_curve exchange = {0};
+    struct gw_exchange_question question = {.compressor = algorithm->compressor,
+                                            .density = 0.001,
+                                            .model = &pipeline->model,
+                                            .workers = workers};
+    struct gw_exchange_cost exchange;
     struct gw_planning planning = {.model = &pipeline->model,
                                    .workers = workers,
                                    .compressor = algorithm->compressor,
                                    .density = 0.001,
-                                   .exchange = &exchange};
+                                   .exchange = &exchange.curve};
     if (gw_algorithm_is_sparse(algorithm)) {
         GW_TRY(gw_cluster_compressor(&pipeline->cluster, algorithm->compressor, &planning.compress,
                                      error));
     }
-    GW_TRY(gw_cluster_collective(&pipeline->cluster, algorithm->exchange, workers, &exchange,
-                                 derivation, error));
+    GW_TRY(gw_exchange_find(algorithm->exchange, &question.exchange, error));
+    GW_TRY(gw_exchange_cost_open(&exchange, &question, &pipeline->cluster, error));
+    const struct gw_planning_legs legs = {
+        .exchange_s = exchange_s,
+        .context = &exchange,
+        .startup_s = exchange.startup_s,
+        .update_s = exchange.update_s_per_element > 0 ? 0 : pipeline->model.update_s};
+    planning.legs = exchange.simple ? NULL : &legs;
     enum gw_status status =
         gw_planner_plan_beside(&planning, algorithm->policy, NULL, &pipeline->plan, error);
-    gw_curve_free(&exchange);
+    gw_exchange_cost_close(&exchange);
     return status;
 }
 

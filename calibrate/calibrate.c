@@ -1,6 +1,13 @@
 #include "calibrate/calibrate.h"
 
-#include "calibrate/subjects.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "calibrate/curves.h"
+#include "calibrate/host_list.h"
+#include "calibrate/survey.h"
+
+/* ---- settings ------------------------------------------------------------------------------ */
 
 struct gw_calibration gw_calibration_defaults(void) {
     return (struct gw_calibration){.name = "calibrated",
@@ -8,12 +15,35 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .version = "",
                                    .max_bytes = 16 << 20,
                                    .max_elements = 1 << 24,
+                                   .per_factor_four = 2,
                                    .density = 0.001,
+                                   .collectives = gw_calibrated_collectives,
                                    .compressors = gw_compressors,
                                    .network = true,
+                                   .overlap = true,
                                    .precision = 0.02,
-                                   .max_s_per_point = 0.5};
+                                   .max_s_per_point = 10,
+                                   .time_s = 55,
+                                   .seed = 1};
 }
+
+void gw_calibration_make_quick(struct gw_calibration *calibration) {
+    calibration->max_bytes = 1 << 20;
+    calibration->max_elements = 1 << 20;
+    calibration->per_factor_four = 1;
+    calibration->time_s = 10;
+}
+
+void gw_calibration_make_thorough(struct gw_calibration *calibration) {
+    calibration->max_bytes = 64 << 20;
+    calibration->max_elements = 1 << 25;
+    calibration->per_factor_four = 4;
+    calibration->precision = 0.01;
+    calibration->max_s_per_point = 30;
+    calibration->time_s = 300;
+}
+
+/* ---- what is going on ---------------------------------------------------------------------- */
 
 struct bar {
     struct gw_progress progress;
@@ -28,23 +58,185 @@ static void draw(void *context, double share, const char *what) {
     }
 }
 
+/* ---- curves -------------------------------------------------------------------------------- */
+
+static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
+                                const struct gw_measurement *measurements, size_t count,
+                                struct gw_cluster *cluster, struct gw_error *error) {
+    const struct gw_series *series = &survey->list.items[which];
+    struct gw_curve curve;
+    cJSON *details = NULL;
+    GW_TRY(gw_choose_curve(&series->subject, measurements, count, &curve, &details, error));
+    return series->subject.separate
+               ? gw_cluster_add_compressor(cluster, series->subject.name, curve, details, error)
+               : gw_cluster_add_collective(cluster, series->subject.name, (size_t)series->workers,
+                                           curve, details, error);
+}
+
+/* On rank 0. */
+static enum gw_status add_curves(const struct gw_survey *survey, struct gw_cluster *cluster,
+                                 struct gw_error *error) {
+    const struct gw_points *points = &survey->points;
+    enum gw_status status = GW_OK;
+    struct gw_measurement *measurements = calloc(points->count + 1, sizeof *measurements);
+    if (measurements == NULL) {
+        return gw_fail_memory(error, "fitting curves");
+    }
+    for (size_t i = 0; i < points->count && status == GW_OK;) {
+        size_t series = points->items[i].series;
+        size_t count = 0;
+        for (; i < points->count && points->items[i].series == series && status == GW_OK; i++) {
+            if (points->items[i].state != GW_POINT_LEFT_OUT) {
+                status = gw_point_measurement(&points->items[i], &survey->rule,
+                                              &measurements[count++], error);
+            }
+        }
+        if (status == GW_OK) {
+            status = add_curve(survey, series, measurements, count, cluster, error);
+        }
+    }
+    free(measurements);
+    return status == GW_OK ? gw_cluster_put_growth(cluster, error) : status;
+}
+
+/* ---- the journal --------------------------------------------------------------------------- */
+
+/* Of each rank's host. */
+static enum gw_status fingerprint_hosts(struct gw_communicator *communicator, uint64_t *out,
+                                        struct gw_error *error) {
+    struct gw_host_list list;
+    GW_TRY(gw_host_list_open(communicator, &list, error));
+    *out = gw_fingerprint_start;
+    for (int rank = 0; rank < communicator->size; rank++) {
+        *out = gw_fingerprint_add_text(*out, list.names[list.host_of[rank]]);
+    }
+    gw_host_list_close(&list);
+    return GW_OK;
+}
+
+static uint64_t fingerprint_request(const struct gw_calibration *calibration,
+                                    const struct gw_survey *survey) {
+    uint64_t so_far = gw_fingerprint_add_text(gw_fingerprint_start, calibration->version);
+    so_far = gw_fingerprint_add(so_far, &calibration->density, sizeof calibration->density);
+    for (size_t i = 0; i < survey->points.count; i++) {
+        const struct gw_point *point = &survey->points.items[i];
+        const struct gw_series *series = &survey->list.items[point->series];
+        so_far = gw_fingerprint_add_text(so_far, series->subject.name);
+        so_far = gw_fingerprint_add(so_far, &series->workers, sizeof series->workers);
+        so_far = gw_fingerprint_add(so_far, &point->size, sizeof point->size);
+    }
+    return so_far;
+}
+
+/* Rank 0 opens it; all learn whether that went well. */
+static enum gw_status open_journal(const struct gw_calibration *calibration,
+                                   struct gw_survey *survey, struct gw_journal *out,
+                                   struct gw_error *error) {
+    struct gw_journal_title title = {.request = fingerprint_request(calibration, survey),
+                                     .point_count = survey->points.count};
+    enum gw_status status = GW_OK;
+    GW_TRY(fingerprint_hosts(survey->communicator, &title.hosts, error));
+    if (survey->communicator->rank == 0) {
+        status = gw_journal_open(calibration->journal, &title, calibration->resume, &survey->points,
+                                 &survey->rule, out, error);
+    }
+    return gw_agree(survey->communicator, status, error);
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+/* Of the time for everything, what other measurements than of curves get: enough in most cases. */
+static double network_share_s(const struct gw_communicator *communicator,
+                              const struct gw_calibration *calibration) {
+    return calibration->network && communicator->size > 1 ? fmin(3, calibration->time_s / 20) : 0;
+}
+
+static double overlap_share_s(const struct gw_communicator *communicator,
+                              const struct gw_calibration *calibration) {
+    return calibration->overlap && communicator->size > 1 ? calibration->time_s / 20 : 0;
+}
+
+/* What is left for curves when all else has had its share. */
+static double curves_share_s(const struct gw_communicator *communicator,
+                             const struct gw_calibration *calibration, double started_s) {
+    double finishing_s = fmax(0.02 * calibration->time_s, 0.5); /* fitting, writing */
+    double left_s = calibration->time_s - finishing_s - network_share_s(communicator, calibration) -
+                    overlap_share_s(communicator, calibration) - (gw_clock_now_s() - started_s);
+    return fmax(left_s, 0);
+}
+
+static enum gw_status run_survey(const struct gw_calibration *calibration, double started_s,
+                                 const struct gw_report *report, struct gw_survey *survey,
+                                 struct gw_error *error) {
+    struct gw_journal journal = {.descriptor = -1};
+    enum gw_status status = open_journal(calibration, survey, &journal, error);
+    if (status == GW_OK) {
+        double time_s = curves_share_s(survey->communicator, calibration, started_s);
+        status = gw_survey_run(survey, time_s, &journal, report, error);
+    }
+    gw_journal_close(&journal);
+    return status;
+}
+
+static enum gw_status measure_curves(struct gw_communicator *communicator,
+                                     const struct gw_calibration *calibration, double started_s,
+                                     const struct gw_report *report, struct gw_cluster *cluster,
+                                     struct gw_error *error) {
+    struct gw_survey survey;
+    enum gw_status status = gw_survey_open(communicator, calibration, &survey, error);
+    if (status == GW_OK) {
+        status = gw_points_open(survey.list.items, survey.list.count, calibration->per_factor_four,
+                                &survey.points, error);
+    }
+    if (status == GW_OK) {
+        status = run_survey(calibration, started_s, report, &survey, error);
+    }
+    if (status == GW_OK && communicator->rank == 0) {
+        status = add_curves(&survey, cluster, error);
+    }
+    gw_survey_close(&survey);
+    return status;
+}
+
+static enum gw_status measure_network(struct gw_communicator *communicator,
+                                      const struct gw_calibration *calibration,
+                                      const struct gw_report *report, struct gw_cluster *cluster,
+                                      struct gw_error *error) {
+    struct gw_calibration brief = *calibration;
+    brief.max_s_per_point =
+        fmin(calibration->max_s_per_point, network_share_s(communicator, calibration) / 40);
+    return gw_calibrate_network(communicator, &brief, report, cluster, error);
+}
+
+static enum gw_status measure_overlap(struct gw_communicator *communicator,
+                                      const struct gw_calibration *calibration,
+                                      const struct gw_report *report, struct gw_cluster *cluster,
+                                      struct gw_error *error) {
+    struct gw_calibration brief = *calibration;
+    brief.time_s = overlap_share_s(communicator, calibration);
+    return gw_calibrate_overlap(communicator, &brief, report, cluster, error);
+}
+
 static enum gw_status measure_all(struct gw_communicator *communicator,
-                                  const struct gw_calibration *calibration,
+                                  const struct gw_calibration *calibration, double started_s,
                                   struct gw_cluster *cluster, struct gw_error *error) {
     bool speaks = communicator->rank == 0;
     struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
-    struct gw_report report = {.tell = draw, .context = &bar, .scale = 0.45};
-    enum gw_status status =
-        gw_calibrate_collectives(communicator, calibration, &report, cluster, error);
-    report.offset = 0.45;
-    report.scale = 0.05;
-    if (status == GW_OK && calibration->network && communicator->size > 1) {
-        status = gw_calibrate_network(communicator, calibration, &report, cluster, error);
-    }
-    report.offset = 0.5;
-    report.scale = 0.5;
+    struct gw_report report = {.tell = draw, .context = &bar, .scale = 0.02};
+    enum gw_status status = gw_calibrate_hosts(communicator, calibration, &report, cluster, error);
+    report.offset = 0.02;
+    report.scale = 0.9;
     if (status == GW_OK) {
-        status = gw_calibrate_compressors(communicator, calibration, &report, cluster, error);
+        status = measure_curves(communicator, calibration, started_s, &report, cluster, error);
+    }
+    report.offset = 0.92;
+    report.scale = 0.04;
+    if (status == GW_OK && calibration->network && communicator->size > 1) {
+        status = measure_network(communicator, calibration, &report, cluster, error);
+    }
+    report.offset = 0.96;
+    if (status == GW_OK && calibration->overlap && communicator->size > 1) {
+        status = measure_overlap(communicator, calibration, &report, cluster, error);
     }
     gw_progress_end(&bar.progress);
     return status;
@@ -53,10 +245,11 @@ static enum gw_status measure_all(struct gw_communicator *communicator,
 enum gw_status gw_calibrate(struct gw_communicator *communicator,
                             const struct gw_calibration *calibration, struct gw_cluster *out,
                             struct gw_error *error) {
+    double started_s = gw_clock_now_s();
     GW_TRY(gw_cluster_create(out, calibration->name, (size_t)communicator->size, 1, error));
     enum gw_status status = gw_put_provenance(communicator, calibration, out, error);
     if (status == GW_OK) {
-        status = measure_all(communicator, calibration, out, error);
+        status = measure_all(communicator, calibration, started_s, out, error);
     }
     if (status != GW_OK) {
         gw_cluster_free(out);

@@ -12,27 +12,92 @@
 #include "transport/transport.h"
 
 struct gw_calibration {
-    const char *name;                               /* of the cluster */
-    const char *command;                            /* for the provenance */
-    const char *version;                            /* of gradweave */
-    size_t max_bytes;                               /* collectives: 1 KiB, 2 KiB, ... up to this */
-    size_t max_elements;                            /* compressors: 2^10, 2^11, ... up to this */
-    double density;                                 /* of compression */
+    const char *name;               /* of the cluster */
+    const char *command;            /* for the provenance */
+    const char *version;            /* of gradweave */
+    size_t max_bytes;               /* collectives: 1 KiB and more, up to this */
+    size_t max_elements;            /* compressors: 1,024 and more, up to this */
+    size_t per_factor_four;         /* sizes to a factor of four: 2 doubles from size to size */
+    double density;                 /* of compression */
+    const char *const *collectives; /* ended by NULL */
     const struct gw_compressor *const *compressors; /* ended by NULL */
-    bool network;                                   /* whether to measure LogGP parameters */
+    bool network;                                   /* whether to measure LogGP parameters ... */
+    bool overlap;                                   /* ... and overlap factors */
     double precision;       /* repeat until the median is known to this, relative ... */
     double max_s_per_point; /* ... or this much time has been measured, in seconds */
+    double time_s;          /* for everything */
+    const char *journal;    /* file that keeps what was measured until all is; NULL: none */
+    bool resume;            /* go on with the journal that is there */
+    uint64_t seed;          /* of the order of measurements */
 };
 
-/* All but names and command. */
+/* All collectives that can be measured, ended by NULL. */
+extern const char *const gw_calibrated_collectives[];
+
+/* All but names, command and journal: a minute's. And those of ten seconds, and of five minutes. */
 struct gw_calibration gw_calibration_defaults(void);
+void gw_calibration_make_quick(struct gw_calibration *calibration);
+void gw_calibration_make_thorough(struct gw_calibration *calibration);
 
 /*
- * All ranks call it with the same settings and get the same
- * curves; rank 0 knows its own provenance.
+ * All ranks call it with the same settings. Rank 0 gets the curves and knows its own provenance;
+ * the others' cluster has none. GW_BAD_INPUT, on all ranks, for a journal that cannot be continued;
+ * other failures may be one rank's alone. The journal stays until the caller removes it.
  */
 enum gw_status gw_calibrate(struct gw_communicator *communicator,
                             const struct gw_calibration *calibration, struct gw_cluster *out,
                             struct gw_error *error);
+
+/* ---- an older calibration ------------------------------------------------------------------ */
+
+/*
+ * GW_BAD_INPUT unless the cluster was calibrated with these hosts, in this order, and so many
+ * ranks; on every rank. Rank 0's cluster counts.
+ */
+enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communicator,
+                                                 const struct gw_cluster *cluster,
+                                                 struct gw_error *error);
+
+/* Adds to a new calibration what only the old one has: curves, the network, further keys. */
+enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct gw_cluster *older,
+                                        struct gw_error *error);
+
+/* One size of a curve that was measured again. */
+struct gw_check_row {
+    const char *name; /* the cluster's */
+    bool is_compressor;
+    size_t workers;
+    double size;   /* bytes or elements */
+    double file_s; /* the median that the file has */
+    double file_p5_s, file_p95_s;
+    struct gw_summary now_s;
+    double change; /* now over then, less 1 */
+    bool moved;    /* beyond the tolerance and the spread of both, twice */
+};
+
+/*
+ * A curve has moved if two of its sizes have; one alone may be where a library changes from one way
+ * of sending to another, sometimes before that size and sometimes after. The file does not describe
+ * the cluster any more if a curve has moved, or if a quarter of the curves have a size that has.
+ */
+struct gw_check {
+    struct gw_check_row *rows; /* on rank 0; those of a curve next to each other */
+    size_t count, moved;       /* sizes */
+    size_t curves, moved_curves;
+    bool describes;
+};
+
+/*
+ * Measures some sizes of each of the cluster's curves again, for about calibration->time_s. A size
+ * has moved if its median differs from the file's by more than `tolerance`, relative, and its
+ * interval lies outside of what the file calls usual (5th to 95th percentile); what seems to have
+ * moved is measured a second time. All ranks have the same cluster. GW_BAD_INPUT, on all ranks, if
+ * nothing can be measured again; other failures may be one rank's alone.
+ */
+enum gw_status gw_calibration_check(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    const struct gw_cluster *cluster, double tolerance,
+                                    struct gw_check *out, struct gw_error *error);
+void gw_check_free(struct gw_check *check);
 
 #endif

@@ -1,107 +1,286 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/host_list.h"
+#include "calibrate/pool.h"
 #include "calibrate/subjects.h"
-#include "kernels/kernels.h"
 
 static const size_t smallest_bytes = 1024;
-static const size_t pool_bytes = 128 << 20; /* about what a model's gradients take */
+static const size_t least_pool = 128 << 20;  /* about what a model's gradients take */
+static const size_t machine_pools = 1 << 30; /* of all its ranks together, but see share_of */
+static const size_t tile = 4 << 20;          /* drawing all of a pool would take a second */
+static const size_t least_part = 1 << 20;    /* always fits, whatever that takes */
 
-/*
- * One collective at one size. Each repeat sends another part of a large pool, because a pipeline
- * does not send the same bytes twice in a row either: caches must not flatter the measurement. The
- * pool holds what gradients hold: some processors write zeros over zeros for less.
- */
+struct pools {
+    struct gw_pool send, receive;
+};
+
+/* One collective among the first ranks, at one size. */
 struct exchange {
     struct gw_communicator *communicator;
-    char *pool, *receive;
-    size_t receive_bytes;
-    size_t bytes, position, receive_position;
+    struct pools *pools;
+    size_t bytes;  /* of one worker */
+    size_t *parts; /* [ranks], of unequal contributions */
 };
+
+/* Parts begin at cache lines, as tensors do. */
+static size_t whole_lines(size_t bytes) {
+    const size_t line = 64;
+    return (bytes + line - 1) / line * line;
+}
+
+static void *next_send(const struct exchange *exchange, size_t length) {
+    return gw_pool_next(&exchange->pools->send, whole_lines(length));
+}
+
+static void *next_receive(const struct exchange *exchange, size_t length) {
+    return gw_pool_next(&exchange->pools->receive, whole_lines(length));
+}
+
+static size_t of_all(const struct exchange *exchange) {
+    return exchange->bytes * (size_t)exchange->communicator->size;
+}
+
+static bool is_root(const struct exchange *exchange) {
+    return exchange->communicator->rank == 0;
+}
+
+/* ---- the collectives ----------------------------------------------------------------------- */
 
 static enum gw_status run_allgather(void *context, struct gw_error *error) {
     struct exchange *exchange = context;
-    size_t gathered = exchange->bytes * (size_t)exchange->communicator->size;
-    const char *send =
-        exchange->pool + gw_next_part(&exchange->position, exchange->bytes, pool_bytes);
-    char *receive = exchange->receive +
-                    gw_next_part(&exchange->receive_position, gathered, exchange->receive_bytes);
-    return exchange->communicator->transport->allgather(exchange->communicator, send,
-                                                        exchange->bytes, receive, error);
+    return exchange->communicator->transport->allgather(
+        exchange->communicator, next_send(exchange, exchange->bytes), exchange->bytes,
+        next_receive(exchange, of_all(exchange)), error);
+}
+
+/* Rank r of P contributes (2 r + 1) / P of the mean. */
+static enum gw_status run_allgatherv(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    struct gw_communicator *communicator = exchange->communicator;
+    size_t ranks = (size_t)communicator->size;
+    for (size_t r = 0; r < ranks; r++) {
+        exchange->parts[r] = exchange->bytes * (2 * r + 1) / ranks;
+    }
+    return communicator->transport->allgather_unequal(
+        communicator, next_send(exchange, exchange->parts[communicator->rank]), exchange->parts,
+        next_receive(exchange, of_all(exchange)), error);
 }
 
 static enum gw_status run_allreduce(void *context, struct gw_error *error) {
     struct exchange *exchange = context;
-    const char *send =
-        exchange->pool + gw_next_part(&exchange->position, exchange->bytes, pool_bytes);
-    char *receive = exchange->receive + gw_next_part(&exchange->receive_position, exchange->bytes,
-                                                     exchange->receive_bytes);
     return exchange->communicator->transport->allreduce(
-        exchange->communicator, (const float *)(const void *)send, (float *)(void *)receive,
-        exchange->bytes / sizeof(float), error);
+        exchange->communicator, next_send(exchange, exchange->bytes),
+        next_receive(exchange, exchange->bytes), exchange->bytes / sizeof(float), error);
 }
 
-static const struct {
-    const char *name;
-    gw_action *run;
-} collectives[] = {{"allgather", run_allgather}, {"allreduce", run_allreduce}};
+static enum gw_status run_broadcast(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    void *data = is_root(exchange) ? next_send(exchange, exchange->bytes)
+                                   : next_receive(exchange, exchange->bytes);
+    return exchange->communicator->transport->broadcast(exchange->communicator, 0, data,
+                                                        exchange->bytes, error);
+}
 
-enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
+static enum gw_status run_reduce(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    return exchange->communicator->transport->reduce(
+        exchange->communicator, 0, next_send(exchange, exchange->bytes),
+        next_receive(exchange, exchange->bytes), exchange->bytes / sizeof(float), error);
+}
+
+static enum gw_status run_gather(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    void *receive = is_root(exchange) ? next_receive(exchange, of_all(exchange)) : NULL;
+    return exchange->communicator->transport->gather(exchange->communicator, 0,
+                                                     next_send(exchange, exchange->bytes),
+                                                     exchange->bytes, receive, error);
+}
+
+static enum gw_status run_scatter(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    const void *send = is_root(exchange) ? next_send(exchange, of_all(exchange)) : NULL;
+    return exchange->communicator->transport->scatter(
+        exchange->communicator, 0, send, exchange->bytes, next_receive(exchange, exchange->bytes),
+        error);
+}
+
+/* One way: the clocks of both are in step. */
+static enum gw_status run_sendrecv(void *context, struct gw_error *error) {
+    struct exchange *exchange = context;
+    return is_root(exchange)
+               ? gw_send(exchange->communicator, 1, next_send(exchange, exchange->bytes),
+                         exchange->bytes, error)
+               : gw_receive(exchange->communicator, 0, next_receive(exchange, exchange->bytes),
+                            exchange->bytes, error);
+}
+
+const char *const gw_calibrated_collectives[] = {"allgather", "allgatherv", "allreduce",
+                                                 "broadcast", "reduce",     "gather",
+                                                 "scatter",   "sendrecv",   NULL};
+
+/* In the same order. */
+static const struct {
+    gw_action *run;
+    bool of_two;    /* of two ranks alone */
+    bool holds_all; /* some rank has the parts of all in a pool */
+} collectives[] = {{run_allgather, false, true},  {run_allgatherv, false, true},
+                   {run_allreduce, false, false}, {run_broadcast, false, false},
+                   {run_reduce, false, false},    {run_gather, false, true},
+                   {run_scatter, false, true},    {run_sendrecv, true, false}};
+
+enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
+_Static_assert(sizeof gw_calibrated_collectives / sizeof *gw_calibrated_collectives ==
+                   COLLECTIVES + 1,
+               "each collective has a name");
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+struct gw_collective_series {
+    struct pools pools;
+    size_t largest_pool; /* the same on every rank: no message may be longer */
+    size_t *parts;
+    struct exchange *items; /* [collectives * worker counts] */
+    size_t count;
+};
 
 static enum gw_status prepare(void *context, size_t bytes, struct gw_error *error) {
-    (void)error;
     struct exchange *exchange = context;
+    (void)error;
     exchange->bytes = bytes;
     return GW_OK;
 }
 
-static enum gw_status calibrate_one(size_t which, struct exchange *exchange,
-                                    const struct gw_calibration *calibration,
-                                    const struct gw_report *report, struct gw_cluster *cluster,
-                                    struct gw_error *error) {
-    static const enum gw_curve_shape shapes[] = {GW_STRAIGHT};
-    struct gw_subject subject = {.name = collectives[which].name,
-                                 .size_key = "bytes",
-                                 .smallest = smallest_bytes,
-                                 .largest = calibration->max_bytes,
-                                 .prepare = prepare,
-                                 .run = collectives[which].run,
-                                 .context = exchange,
-                                 .shapes = shapes,
-                                 .shape_count = 1};
-    struct gw_report part = *report;
-    part.scale = report->scale / COLLECTIVE_COUNT;
-    part.offset = report->offset + part.scale * (double)which;
-    struct gw_curve curve;
-    cJSON *details = NULL;
-    GW_TRY(gw_measure_curve(exchange->communicator, calibration, &subject, &part, &curve, &details,
-                            error));
-    return gw_cluster_add_collective(cluster, subject.name, (size_t)exchange->communicator->size,
-                                     curve, details, error);
+static bool is_asked(const struct gw_calibration *calibration, const char *name) {
+    for (size_t i = 0; calibration->collectives[i] != NULL; i++) {
+        if (strcmp(calibration->collectives[i], name) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
-enum gw_status gw_calibrate_collectives(struct gw_communicator *communicator,
-                                        const struct gw_calibration *calibration,
-                                        const struct gw_report *report, struct gw_cluster *cluster,
-                                        struct gw_error *error) {
-    size_t largest_receive = calibration->max_bytes * (size_t)communicator->size;
-    struct exchange exchange = {.communicator = communicator,
-                                .receive_bytes =
-                                    largest_receive > pool_bytes ? largest_receive : pool_bytes};
-    exchange.pool = malloc(pool_bytes);
-    exchange.receive = malloc(exchange.receive_bytes);
-    enum gw_status status = GW_OK;
-    if (exchange.pool == NULL || exchange.receive == NULL) {
-        status = gw_fail_memory(error, "calibrating collectives");
-    } else {
-        memset(exchange.receive, 0, exchange.receive_bytes);
-        status = gw_gradient_fill((float *)(void *)exchange.pool, pool_bytes / sizeof(float), 1e-3,
-                                  1, (uint64_t)communicator->rank, error);
+/* Of a collective's sizes; what is larger is left out, as it would not fit into the pools. */
+static size_t largest_size(const struct gw_collective_series *exchanges, size_t which, int workers,
+                           size_t max_bytes) {
+    size_t fits = exchanges->largest_pool / (collectives[which].holds_all ? (size_t)workers : 1);
+    return fits < max_bytes ? fits : max_bytes;
+}
+
+static enum gw_status add(struct gw_collective_series *exchanges, size_t which,
+                          struct gw_worker_counts *counts, size_t at,
+                          const struct gw_calibration *calibration, struct gw_series_list *list,
+                          struct gw_error *error) {
+    static const enum gw_curve_shape shapes[] = {GW_STRAIGHT};
+    struct exchange *exchange = &exchanges->items[exchanges->count++];
+    *exchange = (struct exchange){.communicator = gw_worker_counts_communicator(counts, at),
+                                  .pools = &exchanges->pools,
+                                  .parts = exchanges->parts};
+    const struct gw_series series = {
+        .workers = counts->workers[at],
+        .subject = {.name = gw_calibrated_collectives[which],
+                    .size_key = "bytes",
+                    .smallest = smallest_bytes,
+                    .largest =
+                        largest_size(exchanges, which, counts->workers[at], calibration->max_bytes),
+                    .prepare = prepare,
+                    .run = collectives[which].run,
+                    .context = exchange,
+                    .shapes = shapes,
+                    .shape_count = 1}};
+    return gw_series_list_add(list, series, error);
+}
+
+/* ---- pools --------------------------------------------------------------------------------- */
+
+static size_t lesser(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static size_t greater(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* What one of two pools may take: all of their pages are touched, and so are really there. */
+static size_t share_of(size_t sharing, size_t ranks, size_t max_bytes) {
+    size_t share = machine_pools / (2 * sharing);
+    size_t needed = greater(least_pool, max_bytes * ranks);
+    size_t least = lesser(least_part, max_bytes) * ranks;
+    return whole_lines(greater(lesser(needed, share), least));
+}
+
+/* A server sends or receives as many messages as there are workers, nobody else more than two. */
+static enum gw_status open_pools(struct gw_collective_series *exchanges,
+                                 struct gw_communicator *world, size_t max_bytes,
+                                 struct gw_error *error) {
+    struct pools *pools = &exchanges->pools;
+    struct gw_host_list machines;
+    GW_TRY(gw_machine_list_open(world, &machines, error));
+    exchanges->largest_pool =
+        share_of(gw_host_list_most_ranks(&machines), (size_t)world->size, max_bytes);
+    gw_host_list_close(&machines);
+    size_t sent = world->rank == 0 ? exchanges->largest_pool
+                                   : lesser(exchanges->largest_pool,
+                                            whole_lines(greater(least_pool, 2 * max_bytes)));
+    exchanges->parts = calloc((size_t)world->size, sizeof *exchanges->parts);
+    if (exchanges->parts == NULL) {
+        return gw_fail_memory(error, "calibrating collectives");
     }
-    for (size_t which = 0; which < COLLECTIVE_COUNT && status == GW_OK; which++) {
-        status = calibrate_one(which, &exchange, calibration, report, cluster, error);
+    GW_TRY(gw_pool_open(exchanges->largest_pool, &pools->receive, error));
+    GW_TRY(gw_pool_open(sent, &pools->send, error));
+    return gw_pool_fill(&pools->send, tile, world->rank, error);
+}
+
+static enum gw_status add_all(struct gw_collective_series *exchanges,
+                              struct gw_worker_counts *counts,
+                              const struct gw_calibration *calibration, struct gw_series_list *list,
+                              struct gw_error *error) {
+    for (size_t which = 0; which < COLLECTIVES; which++) {
+        for (size_t at = 0; at < counts->count; at++) {
+            bool fits = !collectives[which].of_two || counts->workers[at] == 2;
+            if (fits && is_asked(calibration, gw_calibrated_collectives[which])) {
+                GW_TRY(add(exchanges, which, counts, at, calibration, list, error));
+            }
+        }
     }
-    free(exchange.pool);
-    free(exchange.receive);
+    return GW_OK;
+}
+
+enum gw_status gw_collective_series_open(struct gw_worker_counts *counts,
+                                         const struct gw_calibration *calibration,
+                                         struct gw_series_list *list,
+                                         struct gw_collective_series **out,
+                                         struct gw_error *error) {
+    *out = NULL;
+    if (calibration->collectives[0] == NULL) {
+        return GW_OK;
+    }
+    struct gw_collective_series *exchanges = calloc(1, sizeof *exchanges);
+    if (exchanges == NULL) {
+        return gw_fail_memory(error, "calibrating collectives");
+    }
+    *out = exchanges;
+    exchanges->items = calloc(COLLECTIVES * counts->count, sizeof *exchanges->items);
+    enum gw_status status =
+        exchanges->items == NULL
+            ? gw_fail_memory(error, "calibrating collectives")
+            : open_pools(exchanges, counts->world, calibration->max_bytes, error);
+    if (status == GW_OK) {
+        status = add_all(exchanges, counts, calibration, list, error);
+    }
+    if (status != GW_OK) {
+        gw_collective_series_close(exchanges);
+        *out = NULL;
+    }
     return status;
+}
+
+void gw_collective_series_close(struct gw_collective_series *exchanges) {
+    if (exchanges != NULL) {
+        gw_pool_close(&exchanges->pools.send);
+        gw_pool_close(&exchanges->pools.receive);
+        free(exchanges->parts);
+        free(exchanges->items);
+        free(exchanges);
+    }
 }

@@ -1,9 +1,9 @@
 #include "calibrate/curves.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "calibrate/candidates.h"
 
 enum gw_status gw_put_measurement(const struct gw_measurement *measurement, const char *size_key,
                                   cJSON *raw, cJSON **entry, struct gw_error *error) {
@@ -17,6 +17,11 @@ enum gw_status gw_put_measurement(const struct gw_measurement *measurement, cons
     GW_TRY(gw_json_put_number(*entry, "p5_s", summary->p5, error));
     GW_TRY(gw_json_put_number(*entry, "p95_s", summary->p95, error));
     GW_TRY(gw_json_put_number(*entry, "repeats", (double)summary->count, error));
+    GW_TRY(gw_json_put_number(*entry, "outliers", (double)measurement->outliers, error));
+    GW_TRY(gw_json_put_number(*entry, "late", (double)measurement->late, error));
+    if (measurement->stopped_by != NULL) {
+        GW_TRY(gw_json_put_text(*entry, "stopped_by", measurement->stopped_by, error));
+    }
     return gw_json_put(*entry, "precise", cJSON_CreateBool(measurement->precise), error);
 }
 
@@ -31,67 +36,79 @@ static enum gw_status put_raw(const struct gw_measurement *measurements, size_t 
     return GW_OK;
 }
 
-/* ---- candidates ---------------------------------------------------------------------------- */
+/* ---- fits ---------------------------------------------------------------------------------- */
 
-/* What a curve may be: of a shape, or interpolated between the points. */
-struct candidate {
-    const char *name;
-    bool is_points;
-    enum gw_curve_shape shape;
-    struct gw_fit fit;                  /* to all points */
-    double held_out_mean, held_out_max; /* |predicted - measured| / measured */
+/* What was measured, as fits want it. */
+struct medians {
+    const char *size_key;
+    size_t count;
+    struct gw_curve_point *points;
+    double *errors; /* relative standard errors of the medians; NULL unless all are known */
 };
 
-static const char *name_of(enum gw_curve_shape shape) {
-    return shape == GW_STRAIGHT ? "straight" : "nlog2n";
-}
-
-/* With points that live longer. */
-static enum gw_status fit(const struct candidate *candidate, const struct gw_curve_point *points,
-                          size_t count, struct gw_fit *out, struct gw_error *error) {
-    if (!candidate->is_points) {
-        return gw_fit_curve(candidate->shape, points, count, out, error);
+static enum gw_status put_interval(const char *slope_key, const struct gw_fit *fit,
+                                   const struct medians *medians, size_t first, size_t count,
+                                   cJSON *entry, struct gw_error *error) {
+    static const char *const ends[] = {"low", "high"};
+    struct gw_fit_interval interval;
+    GW_TRY(gw_fit_intervals(fit, medians->points + first,
+                            medians->errors == NULL ? NULL : medians->errors + first, count,
+                            &interval, error));
+    const double startups[] = {interval.startup_low, interval.startup_high};
+    const double slopes[] = {interval.slope_low, interval.slope_high};
+    for (int end = 0; end < 2 && interval.known; end++) {
+        char key[48];
+        (void)snprintf(key, sizeof key, "startup_%s_s", ends[end]);
+        GW_TRY(gw_json_put_number(entry, key, startups[end], error));
+        (void)snprintf(key, sizeof key, "%s_%s_s", slope_key, ends[end]);
+        GW_TRY(gw_json_put_number(entry, key, slopes[end], error));
     }
-    *out = (struct gw_fit){
-        .curve = {.point_count = count, .points = (struct gw_curve_point *)(uintptr_t)points}};
     return GW_OK;
 }
 
-/*
- * Each size but the smallest and the largest is predicted from the others: from the curve that they
- * would have given. `others` has room for count - 1.
- */
-static enum gw_status hold_out(struct candidate *candidate, const struct gw_curve_point *points,
-                               size_t count, struct gw_curve_point *others,
-                               struct gw_error *error) {
-    double sum = 0;
-    for (size_t held = 1; held + 1 < count; held++) {
-        struct gw_fit rest;
-        memcpy(others, points, held * sizeof *points);
-        memcpy(others + held, points + held + 1, (count - held - 1) * sizeof *points);
-        GW_TRY(fit(candidate, others, count - 1, &rest, error));
-        double predicted_s = gw_curve_time(&rest.curve, points[held].size);
-        double off = fabs(predicted_s - points[held].time_s) / points[held].time_s;
-        sum += off;
-        candidate->held_out_max = fmax(candidate->held_out_max, off);
+/* The line through `count` medians from `first` on, with 95% intervals. */
+static enum gw_status put_line(const struct gw_fit *fit, const struct medians *medians,
+                               size_t first, size_t count, cJSON *entry, struct gw_error *error) {
+    bool straight = fit->shape == GW_STRAIGHT;
+    GW_TRY(gw_json_put_number(entry, "startup_s", fit->curve.fixed_s, error));
+    GW_TRY(gw_json_put_number(entry, straight ? "per_unit_s" : "per_nlog2n_s",
+                              straight ? fit->curve.per_unit_s : fit->curve.per_nlog2n_s, error));
+    GW_TRY(put_interval(straight ? "per_unit" : "per_nlog2n", fit, medians, first, count, entry,
+                        error));
+    GW_TRY(gw_json_put_number(entry, "median_relative_error", fit->median_error, error));
+    return gw_json_put_number(entry, "max_relative_error", fit->max_error, error);
+}
+
+static enum gw_status put_segments(const struct gw_candidate *candidate,
+                                   const struct medians *medians, cJSON *entry,
+                                   struct gw_error *error) {
+    char key[32];
+    size_t first = candidate->first_count;
+    (void)snprintf(key, sizeof key, "break_%s", medians->size_key);
+    GW_TRY(gw_json_put_number(entry, key, medians->points[first - 1].size, error));
+    cJSON *segments = cJSON_CreateArray();
+    GW_TRY(gw_json_put(entry, "segments", segments, error));
+    for (int s = 0; s < 2; s++) {
+        cJSON *segment = cJSON_CreateObject();
+        GW_TRY(gw_json_append(segments, segment, error));
+        GW_TRY(put_line(&candidate->fits[s], medians, s == 0 ? 0 : first,
+                        s == 0 ? first : medians->count - first, segment, error));
     }
-    candidate->held_out_mean = count > 2 ? sum / ((double)count - 2) : 0;
     return GW_OK;
 }
 
-static enum gw_status put_candidate(const struct candidate *candidate, cJSON *fits,
+static enum gw_status put_candidate(const struct gw_candidate *candidate,
+                                    const struct medians *medians, cJSON *fits,
                                     struct gw_error *error) {
     cJSON *entry = cJSON_CreateObject();
-    const struct gw_fit *whole = &candidate->fit;
-    GW_TRY(gw_json_put(fits, candidate->name, entry, error));
-    if (!candidate->is_points) {
-        bool straight = candidate->shape == GW_STRAIGHT;
-        GW_TRY(gw_json_put_number(entry, "startup_s", whole->curve.fixed_s, error));
-        GW_TRY(gw_json_put_number(entry, straight ? "per_unit_s" : "per_nlog2n_s",
-                                  straight ? whole->curve.per_unit_s : whole->curve.per_nlog2n_s,
-                                  error));
-        GW_TRY(gw_json_put_number(entry, "median_relative_error", whole->median_error, error));
-        GW_TRY(gw_json_put_number(entry, "max_relative_error", whole->max_error, error));
+    GW_TRY(gw_json_put(fits, gw_candidate_names[candidate->kind], entry, error));
+    if (candidate->kind == GW_CANDIDATE_TWO_SEGMENT) {
+        GW_TRY(put_segments(candidate, medians, entry, error));
+    } else if (candidate->kind != GW_CANDIDATE_POINTS) {
+        GW_TRY(put_line(&candidate->fits[0], medians, 0, medians->count, entry, error));
+    }
+    if (candidate->held_out == 0) {
+        return GW_OK;
     }
     GW_TRY(gw_json_put_number(entry, "held_out_mean_error", candidate->held_out_mean, error));
     return gw_json_put_number(entry, "held_out_max_error", candidate->held_out_max, error);
@@ -99,65 +116,66 @@ static enum gw_status put_candidate(const struct candidate *candidate, cJSON *fi
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-/*
- * Points follow noise too: they must be better than a shape by more than chance makes them, or a
- * straight line with noise would be points every fourth time.
- */
-static const double points_advantage = 0.7;
-
-/* The candidate that predicts held-out sizes best: of equals the first, which has fewer numbers. */
-static enum gw_status find_best(const struct gw_subject *subject,
-                                const struct gw_curve_point *points, size_t count,
-                                struct gw_curve_point *others, cJSON *fits, struct candidate *best,
-                                struct gw_error *error) {
-    for (size_t i = 0; i <= subject->shape_count; i++) {
-        struct candidate candidate = {.name = "points", .is_points = true};
-        if (i < subject->shape_count) {
-            candidate.is_points = false;
-            candidate.shape = subject->shapes[i];
-            candidate.name = name_of(candidate.shape);
-        }
-        GW_TRY(fit(&candidate, points, count, &candidate.fit, error));
-        GW_TRY(hold_out(&candidate, points, count, others, error));
-        GW_TRY(put_candidate(&candidate, fits, error));
-        double required = candidate.is_points ? points_advantage : 1;
-        if (i == 0 || candidate.held_out_mean < required * best->held_out_mean) {
-            *best = candidate;
+static enum gw_status put_choice(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
+                                 enum gw_candidate_kind chosen, const struct medians *medians,
+                                 cJSON *fits, struct gw_error *error) {
+    for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
+        if (candidates[k].fitted) {
+            GW_TRY(put_candidate(&candidates[k], medians, fits, error));
         }
     }
-    return GW_OK;
+    if (candidates[chosen].held_out > 0) {
+        GW_TRY(gw_json_put_number(fits, "held_out_error", candidates[chosen].held_out_mean, error));
+    }
+    return gw_json_put_text(fits, "chosen", gw_candidate_names[chosen], error);
 }
 
-static enum gw_status choose(const struct gw_subject *subject,
-                             const struct gw_measurement *measurements, size_t count,
-                             struct gw_curve *curve, cJSON *details, struct gw_error *error) {
+static enum gw_status choose(const struct gw_subject *subject, const struct medians *medians,
+                             struct gw_curve *curve, cJSON *fits, struct gw_error *error) {
+    bool wanted[GW_CANDIDATE_KINDS] = {
+        [GW_CANDIDATE_TWO_SEGMENT] = true, [GW_CANDIDATE_POINTS] = true};
+    for (size_t i = 0; i < subject->shape_count; i++) {
+        wanted[subject->shapes[i] == GW_NLOG2N ? GW_CANDIDATE_NLOG2N : GW_CANDIDATE_STRAIGHT] =
+            true;
+    }
+    struct gw_candidate candidates[GW_CANDIDATE_KINDS];
+    enum gw_candidate_kind chosen;
+    GW_TRY(gw_candidates_open(wanted, medians->points, medians->count, candidates, &chosen, error));
+    enum gw_status status = put_choice(candidates, chosen, medians, fits, error);
+    if (status == GW_OK) {
+        *curve = candidates[chosen].curve;
+        candidates[chosen].curve = (struct gw_curve){0};
+    }
+    gw_candidates_close(candidates);
+    return status;
+}
+
+static enum gw_status fit_measurements(const struct gw_subject *subject,
+                                       const struct gw_measurement *measurements, size_t count,
+                                       struct gw_curve *curve, cJSON *details,
+                                       struct gw_error *error) {
     GW_TRY(put_raw(measurements, count, subject->size_key, details, error));
     cJSON *fits = cJSON_CreateObject();
     GW_TRY(gw_json_put(details, "fit", fits, error));
-    struct gw_curve_point *points = calloc(2 * count + 1, sizeof *points);
-    if (points == NULL) {
+    struct gw_curve_point *points = calloc(count + 1, sizeof *points);
+    double *errors = calloc(count + 1, sizeof *errors);
+    if (points == NULL || errors == NULL) {
+        free(points);
+        free(errors);
         return gw_fail_memory(error, "fitting curves");
     }
+    bool known = true;
     for (size_t i = 0; i < count; i++) {
-        points[i] = (struct gw_curve_point){.size = measurements[i].size,
-                                            .time_s = measurements[i].summary.median};
+        const struct gw_summary *summary = &measurements[i].summary;
+        points[i] =
+            (struct gw_curve_point){.size = measurements[i].size, .time_s = summary->median};
+        errors[i] = gw_summary_standard_error(summary);
+        known = known && errors[i] > 0;
     }
-    struct candidate best = {0};
-    enum gw_status status = find_best(subject, points, count, points + count, fits, &best, error);
-    *curve = best.fit.curve;
-    if (!best.is_points) {
-        free(points);
-    }
-    if (status == GW_OK) {
-        status = gw_json_put_number(fits, "held_out_error", best.held_out_mean, error);
-    }
-    if (status == GW_OK) {
-        status = gw_json_put_text(fits, "chosen", best.name, error);
-    }
-    if (status != GW_OK && best.is_points) {
-        *curve = (struct gw_curve){0};
-        free(points);
-    }
+    struct medians medians = {subject->size_key, count, points, known ? errors : NULL};
+    enum gw_status status = choose(subject, &medians, curve, fits, error);
+    free(points);
+    free(errors);
     return status;
 }
 
@@ -169,35 +187,10 @@ enum gw_status gw_choose_curve(const struct gw_subject *subject,
     if (*details == NULL) {
         return gw_fail_memory(error, "fitting curves");
     }
-    enum gw_status status = choose(subject, measurements, count, curve, *details, error);
+    enum gw_status status = fit_measurements(subject, measurements, count, curve, *details, error);
     if (status != GW_OK) {
         cJSON_Delete(*details);
         *details = NULL;
     }
     return status;
-}
-
-enum gw_status gw_measure_curve(struct gw_communicator *communicator,
-                                const struct gw_calibration *calibration,
-                                const struct gw_subject *subject, const struct gw_report *report,
-                                struct gw_curve *curve, cJSON **details, struct gw_error *error) {
-    enum { MOST_SIZES = 48 };
-    struct gw_measurement measurements[MOST_SIZES];
-    double sizes = 1 + floor(log2((double)subject->largest / (double)subject->smallest));
-    size_t count = 0;
-    for (size_t size = subject->smallest; size <= subject->largest && count < MOST_SIZES;
-         size *= 2) {
-        char number[GW_UNITS_SIZE];
-        char what[64];
-        snprintf(what, sizeof what, "%s, %s %s", subject->name,
-                 gw_format_count((double)size, number), subject->size_key);
-        report->tell(report->context, report->offset + report->scale * (double)count / sizes, what);
-        if (subject->prepare != NULL) {
-            GW_TRY(subject->prepare(subject->context, size, error));
-        }
-        struct gw_measurement *measurement = &measurements[count++];
-        measurement->size = (double)size;
-        GW_TRY(gw_measure(communicator, calibration, subject, measurement, error));
-    }
-    return gw_choose_curve(subject, measurements, count, curve, details, error);
 }

@@ -12,12 +12,13 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "calibrate/curves.h"
+#include "calibrate/host_list.h"
 #include "calibrate/loggp.h"
+#include "calibrate/pool.h"
+#include "calibrate/self_timed.h"
 #include "calibrate/subjects.h"
-#include "kernels/kernels.h"
 
 enum {
     LARGEST_BYTES = 4 << 20,
@@ -28,13 +29,12 @@ enum {
     POOL_BYTES = 32 << 20,
     MOST_PROBES = 64
 };
-static const double longest_s = 0.1; /* at one size: a second or two for 40 sizes */
+static const double longest_s = 0.1; /* at one size: seconds for 40 sizes of a pair */
 
 struct link {
     struct gw_communicator *communicator;
-    int first, second; /* ranks; the first one's clock counts */
-    char *pool;        /* each message sends or receives another part, as in collectives.c */
-    size_t position;
+    int first, second;   /* ranks; the first one's clock counts */
+    struct gw_pool pool; /* each message sends or receives another part */
     size_t bytes, messages;
     double delay_s; /* after which an answer has surely come: twice a round trip */
     double clock_s; /* what reading the clock takes */
@@ -42,16 +42,12 @@ struct link {
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
-static char *next_part(struct link *link, size_t bytes) {
-    return link->pool + gw_next_part(&link->position, bytes, POOL_BYTES);
-}
-
 static enum gw_status send(struct link *link, int to, size_t bytes, struct gw_error *error) {
-    return gw_send(link->communicator, to, next_part(link, bytes), bytes, error);
+    return gw_send(link->communicator, to, gw_pool_next(&link->pool, bytes), bytes, error);
 }
 
 static enum gw_status receive(struct link *link, int from, size_t bytes, struct gw_error *error) {
-    return gw_receive(link->communicator, from, next_part(link, bytes), bytes, error);
+    return gw_receive(link->communicator, from, gw_pool_next(&link->pool, bytes), bytes, error);
 }
 
 static enum gw_status answer(struct link *link, struct gw_error *error) {
@@ -132,7 +128,7 @@ static enum gw_status time_flood(void *context, double *seconds, struct gw_error
     }
     double started_s = gw_clock_now_s();
     for (size_t i = 0; i < link->messages; i++) {
-        char *part = next_part(link, link->bytes);
+        void *part = gw_pool_next(&link->pool, link->bytes);
         GW_TRY(sends ? transport->start_send(communicator, link->second, part, link->bytes,
                                              &requests[i], error)
                      : transport->start_receive(communicator, link->first, part, link->bytes,
@@ -189,26 +185,20 @@ static void choose_probes(struct probes *out, size_t max_bytes) {
     }
 }
 
-/* So that what changes slowly, such as clock rates, does not look like an effect of the size. */
-static void shuffle(struct gw_random *random, size_t *order, size_t first, size_t end) {
-    for (size_t i = first; i < end; i++) {
-        order[i] = i;
-    }
-    for (size_t i = first; i + 1 < end; i++) {
-        size_t other = i + (size_t)gw_random_below(random, end - i);
-        size_t swapped = order[i];
-        order[i] = order[other];
-        order[other] = swapped;
-    }
-}
-
-/* In the same random order on every rank; ping-pongs first, as they say how long to delay. */
+/*
+ * In the same random order on every rank, so that what changes slowly, such as clock rates, does
+ * not look like an effect of the size; ping-pongs first, as they say how long to delay.
+ */
 static enum gw_status choose_order(const struct probes *probes, size_t order[MOST_PROBES],
                                    struct gw_error *error) {
     struct gw_random *random = NULL;
     GW_TRY(gw_random_open(&random, 1, 1, error));
-    shuffle(random, order, 0, probes->ping_pongs);
-    shuffle(random, order, probes->ping_pongs, probes->count);
+    for (size_t i = 0; i < probes->count; i++) {
+        order[i] = i;
+    }
+    gw_random_shuffle(random, order, probes->ping_pongs, sizeof *order);
+    gw_random_shuffle(random, order + probes->ping_pongs, probes->count - probes->ping_pongs,
+                      sizeof *order);
     gw_random_close(random);
     return GW_OK;
 }
@@ -225,14 +215,15 @@ static void halve(struct gw_summary *summary) {
 
 static enum gw_status measure_probe(struct link *link, const struct gw_calibration *calibration,
                                     struct probe *probe, struct gw_error *error) {
-    struct gw_subject subject = {.time = kinds[probe->kind].time, .context = link};
+    struct gw_self_timed timed = {.time = kinds[probe->kind].time, .context = link};
     struct gw_summary *summary = &probe->measurement.summary;
     bool is_call = probe->kind == GW_SEND_CALL || probe->kind == GW_RECEIVE_CALL;
     link->bytes = probe->bytes;
     link->messages = probe->messages;
-    subject.idle_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
+    timed.around_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
     probe->measurement.size = (double)probe->bytes;
-    GW_TRY(gw_measure(link->communicator, calibration, &subject, &probe->measurement, error));
+    GW_TRY(
+        gw_measure_self_timed(link->communicator, calibration, &timed, &probe->measurement, error));
     if (probe->kind == GW_PING_PONG) {
         halve(summary);
         link->delay_s = probe->bytes == LARGEST_BUFFERED ? 4 * summary->median : link->delay_s;
@@ -351,10 +342,11 @@ static enum gw_status measure_pair(struct link *link, const struct gw_calibratio
 }
 
 /* The first two ranks, in their order, whose hosts are the same, or are not. */
-static bool find_pair(char (*hosts)[GW_HOST_SIZE], int size, bool same, int *first, int *second) {
+static bool find_pair(const struct gw_host_list *list, int size, bool same, int *first,
+                      int *second) {
     for (*first = 0; *first < size; (*first)++) {
         for (*second = *first + 1; *second < size; (*second)++) {
-            if ((strcmp(hosts[*first], hosts[*second]) == 0) == same) {
+            if ((list->host_of[*first] == list->host_of[*second]) == same) {
                 return true;
             }
         }
@@ -363,22 +355,37 @@ static bool find_pair(char (*hosts)[GW_HOST_SIZE], int size, bool same, int *fir
 }
 
 static enum gw_status measure_pairs(struct link *link, const struct gw_calibration *calibration,
-                                    const struct gw_report *report, char (*hosts)[GW_HOST_SIZE],
+                                    const struct gw_report *report, const struct gw_host_list *list,
                                     struct gw_network *out, struct gw_error *error) {
     int size = link->communicator->size;
     struct gw_report part = *report;
     part.scale = report->scale / 2;
-    bool has_within = find_pair(hosts, size, true, &link->first, &link->second);
+    bool has_within = find_pair(list, size, true, &link->first, &link->second);
     if (has_within) {
         GW_TRY(measure_pair(link, calibration, &part, "within", &out->within, out->kept, error));
         out->between = out->within;
     }
     part.offset += part.scale;
-    if (find_pair(hosts, size, false, &link->first, &link->second)) {
+    if (find_pair(list, size, false, &link->first, &link->second)) {
         GW_TRY(measure_pair(link, calibration, &part, "between", &out->between, out->kept, error));
         out->within = has_within ? out->within : out->between;
     }
     return GW_OK;
+}
+
+static enum gw_status measure_network(struct link *link, const struct gw_calibration *calibration,
+                                      const struct gw_report *report, struct gw_network *out,
+                                      struct gw_error *error) {
+    struct gw_host_list list;
+    if (out->kept == NULL) {
+        return gw_fail_memory(error, "measuring the network");
+    }
+    GW_TRY(gw_pool_open(POOL_BYTES, &link->pool, error));
+    GW_TRY(gw_pool_fill(&link->pool, POOL_BYTES, link->communicator->rank, error));
+    GW_TRY(gw_host_list_open(link->communicator, &list, error));
+    enum gw_status status = measure_pairs(link, calibration, report, &list, out, error);
+    gw_host_list_close(&list);
+    return status;
 }
 
 enum gw_status gw_calibrate_network(struct gw_communicator *communicator,
@@ -386,22 +393,9 @@ enum gw_status gw_calibrate_network(struct gw_communicator *communicator,
                                     const struct gw_report *report, struct gw_cluster *cluster,
                                     struct gw_error *error) {
     struct gw_network network = {.oversubscription = 1, .kept = cJSON_CreateObject()};
-    struct link link = {
-        .communicator = communicator, .pool = malloc(POOL_BYTES), .clock_s = time_clock()};
-    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)communicator->size, sizeof *hosts);
-    enum gw_status status =
-        network.kept == NULL || link.pool == NULL || hosts == NULL
-            ? gw_fail_memory(error, "measuring the network")
-            : gw_gradient_fill((float *)(void *)link.pool, POOL_BYTES / sizeof(float), 1e-3, 1,
-                               (uint64_t)communicator->rank, error);
-    if (status == GW_OK) {
-        status = gw_gather_hosts(communicator, hosts, error);
-    }
-    if (status == GW_OK) {
-        status = measure_pairs(&link, calibration, report, hosts, &network, error);
-    }
-    free(link.pool);
-    free(hosts);
+    struct link link = {.communicator = communicator, .clock_s = time_clock()};
+    enum gw_status status = measure_network(&link, calibration, report, &network, error);
+    gw_pool_close(&link.pool);
     if (status != GW_OK) {
         cJSON_Delete(network.kept);
         return status;

@@ -1,97 +1,225 @@
+/*
+ * Where a calibration comes from: what each rank says of its host, put together. Hosts that are
+ * alike are described once.
+ */
+#include "calibrate/provenance.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "calibrate/facts.h"
+#include "calibrate/gathered.h"
 #include "calibrate/subjects.h"
-#include "kernels/kernels.h"
+#include "device/device.h"
 
-static void cpu_model(char *out, size_t size) {
-    snprintf(out, size, "unknown");
-    char *text = NULL;
-    size_t length = 0;
-    if (gw_file_read("/proc/cpuinfo", &text, &length, NULL) != GW_OK) {
-        return;
+/* ---- what a rank says -------------------------------------------------------------------- */
+
+static enum gw_status put_binding(cJSON *rank, struct gw_error *error) {
+    struct gw_cpus cpus;
+    struct gw_cpus cores;
+    char text[GW_CPUS_TEXT_SIZE];
+    double hz = 0;
+    gw_cpus_usable(&cpus);
+    gw_cpus_cores("", &cpus, &cores);
+    gw_cpus_print(&cpus, text);
+    GW_TRY(gw_json_put_text(rank, "cpus", text, error));
+    gw_cpus_print(&cores, text);
+    GW_TRY(gw_json_put_text(rank, "cores", text, error));
+    const unsigned char *first = memchr(cpus.has, 1, GW_MOST_CPUS);
+    if (first != NULL && gw_cpu_frequency("", (size_t)(first - cpus.has), &hz)) {
+        GW_TRY(gw_json_put_number(rank, "cpu_hz", hz, error));
     }
-    const char *line = strstr(text, "model name");
-    const char *colon = line == NULL ? NULL : strchr(line, ':');
-    if (colon != NULL) {
-        snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-    }
-    free(text);
+    const char *devices = getenv("CUDA_VISIBLE_DEVICES");
+    return devices == NULL ? GW_OK : gw_json_put_text(rank, "cuda_visible_devices", devices, error);
 }
 
-static enum gw_status put_hosts(struct gw_communicator *communicator, struct gw_cluster *cluster,
-                                cJSON *source, struct gw_error *error) {
-    size_t size = (size_t)communicator->size;
-    char(*hosts)[GW_HOST_SIZE] = calloc(size, sizeof *hosts);
-    cJSON *list = cJSON_CreateArray();
-    enum gw_status status = gw_json_put(source, "hosts", list, error);
-    if (hosts == NULL && status == GW_OK) {
-        status = gw_fail_memory(error, "listing hosts");
+static enum gw_status put_node(cJSON *node, struct gw_error *error) {
+    extern char **environ;
+    GW_TRY(gw_put_cpu_facts("", node, error));
+    GW_TRY(gw_put_system_facts("", node, error));
+    GW_TRY(gw_put_interface_facts("", node, error));
+    GW_TRY(gw_put_gpu_facts("", node, error));
+    cJSON *environment = cJSON_CreateObject();
+    GW_TRY(gw_json_put(node, "environment", environment, error));
+    return gw_put_environment(environ, environment, error);
+}
+
+/* {"rank": {...}, "node": {...}} as text, the caller's to free. */
+static enum gw_status describe_self(const struct gw_communicator *communicator, char **text,
+                                    struct gw_error *error) {
+    char host[GW_HOST_SIZE] = "";
+    cJSON *rank = cJSON_CreateObject();
+    cJSON *node = cJSON_CreateObject();
+    cJSON *self = cJSON_CreateObject();
+    (void)gethostname(host, sizeof host - 1);
+    enum gw_status status = gw_json_put(self, "rank", rank, error);
+    enum gw_status node_status = gw_json_put(self, "node", node, error);
+    status = status == GW_OK ? node_status : status;
+    if (status == GW_OK) {
+        status = gw_json_put_number(rank, "rank", communicator->rank, error);
     }
     if (status == GW_OK) {
-        status = gw_gather_hosts(communicator, hosts, error);
+        status = gw_json_put_text(rank, "host", host, error);
     }
-    for (size_t rank = 0; rank < size && status == GW_OK; rank++) {
-        size_t sharing = 0;
-        bool first = true;
-        for (size_t other = 0; other < size; other++) {
-            bool same = strcmp(hosts[rank], hosts[other]) == 0;
-            sharing += same;
-            first = first && !(same && other < rank);
-        }
-        if (first) {
-            status = gw_json_append(list, cJSON_CreateString(hosts[rank]), error);
-        }
-        if (sharing > cluster->workers_per_node) {
-            cluster->workers_per_node = sharing;
-        }
+    if (status == GW_OK) {
+        status = put_binding(rank, error);
     }
-    free(hosts);
+    if (status == GW_OK) {
+        status = put_node(node, error);
+    }
+    if (status == GW_OK) {
+        status = gw_json_print_compact(self, text, error);
+    }
+    cJSON_Delete(self);
     return status;
 }
 
-static enum gw_status put_gpus(cJSON *source, struct gw_error *error) {
-    char names[8][GW_GPU_NAME_SIZE];
-    size_t count = gw_cuda_devices(names, 8);
-    cJSON *list = cJSON_CreateArray();
-    GW_TRY(gw_json_put(source, "gpus", list, error));
-    for (size_t i = 0; i < count; i++) {
-        GW_TRY(gw_json_append(list, cJSON_CreateString(names[i]), error));
+/* ---- put together ------------------------------------------------------------------------ */
+
+/* But for its names. */
+static bool is_alike(const cJSON *known, const cJSON *node) {
+    const cJSON *fact = NULL;
+    cJSON_ArrayForEach(fact, node) {
+        const cJSON *other = cJSON_GetObjectItemCaseSensitive(known, fact->string);
+        if (other == NULL || !cJSON_Compare(fact, other, 1)) {
+            return false;
+        }
+    }
+    return cJSON_GetArraySize(known) == cJSON_GetArraySize(node) + 1;
+}
+
+/* Joins a host to the nodes that are like it; takes `node`. */
+static enum gw_status add_node(cJSON *nodes, const char *host, cJSON *node,
+                               struct gw_error *error) {
+    cJSON *known = NULL;
+    cJSON_ArrayForEach(known, nodes) {
+        if (is_alike(known, node)) {
+            cJSON_Delete(node);
+            return gw_json_append(cJSON_GetObjectItemCaseSensitive(known, "hosts"),
+                                  cJSON_CreateString(host), error);
+        }
+    }
+    cJSON *names = cJSON_CreateArray();
+    GW_TRY(gw_json_append(nodes, node, error));
+    GW_TRY(gw_json_put(node, "hosts", names, error));
+    return gw_json_append(names, cJSON_CreateString(host), error);
+}
+
+/* Takes what a rank said apart: its own part, and its host's if it is the first to speak of it. */
+static enum gw_status add_rank(cJSON *source, cJSON *said, const char *new_host,
+                               struct gw_error *error) {
+    cJSON *rank = cJSON_DetachItemFromObjectCaseSensitive(said, "rank");
+    GW_TRY(gw_json_append(cJSON_GetObjectItemCaseSensitive(source, "ranks"), rank, error));
+    if (new_host == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_append(cJSON_GetObjectItemCaseSensitive(source, "hosts"),
+                          cJSON_CreateString(new_host), error));
+    return add_node(cJSON_GetObjectItemCaseSensitive(source, "nodes"), new_host,
+                    cJSON_DetachItemFromObjectCaseSensitive(said, "node"), error);
+}
+
+enum gw_status gw_put_hosts(const struct gw_gathered *gathered, const struct gw_host_list *list,
+                            int size, cJSON *source, struct gw_error *error) {
+    static const char *const arrays[] = {"hosts", "nodes", "ranks"};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+        GW_TRY(gw_json_put(source, arrays[i], cJSON_CreateArray(), error));
+    }
+    for (int r = 0; r < size; r++) {
+        const char *text = gw_gathered_text(gathered, r);
+        size_t host = list->host_of[r];
+        cJSON *said = NULL;
+        GW_TRY(gw_json_parse(text, strlen(text), "provenance", &said, error));
+        enum gw_status status =
+            add_rank(source, said, list->first_rank[host] == r ? list->names[host] : NULL, error);
+        cJSON_Delete(said);
+        GW_TRY(status);
     }
     return GW_OK;
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
+/* What files of before nodes were described have of the first host. */
+static enum gw_status put_summary(cJSON *source, struct gw_error *error) {
+    const cJSON *node = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(source, "nodes"), 0);
+    const cJSON *cpu = cJSON_GetObjectItemCaseSensitive(node, "cpu");
+    const cJSON *gpu = NULL;
+    cJSON *names = cJSON_CreateArray();
+    GW_TRY(gw_json_put(source, "gpus", names, error));
+    cJSON_ArrayForEach(gpu, cJSON_GetObjectItemCaseSensitive(node, "gpus")) {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(gpu, "name"));
+        GW_TRY(gw_json_append(names, cJSON_CreateString(name), error));
+    }
+    GW_TRY(gw_json_put_text(source, "cpu", cJSON_GetStringValue(cpu), error));
+    return gw_json_put_number(source, "cores_per_host", (double)sysconf(_SC_NPROCESSORS_ONLN),
+                              error);
+}
+
+static enum gw_status put_versions(const struct gw_communicator *communicator,
+                                   const struct gw_calibration *calibration, cJSON *source,
+                                   struct gw_error *error) {
+    const char *const texts[][2] = {{"transport", communicator->transport->name},
+                                    {"mpi", gw_mpi_version()},
+                                    {"nccl", gw_nccl_version()},
+                                    {"cuda", gw_cuda_version()},
+                                    {"instruction_set", gw_instruction_set()},
+                                    {"gradweave", calibration->version},
+                                    {"command", calibration->command}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i][1] != NULL) {
+            GW_TRY(gw_json_put_text(source, texts[i][0], texts[i][1], error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status put_settings(const struct gw_calibration *calibration, cJSON *source,
+                                   struct gw_error *error) {
+    char date[32];
+    time_t now = time(NULL);
+    struct tm parts;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    GW_TRY(gw_json_put_text(source, "kind", "measured", error));
+    GW_TRY(gw_json_put_text(source, "date", date, error));
+    GW_TRY(gw_json_put_number(source, "density", calibration->density, error));
+    GW_TRY(gw_json_put_number(source, "precision", calibration->precision, error));
+    return gw_json_put_text(
+        source, "note",
+        "times are medians over repeats, from when the last rank begins to when "
+        "the last one is done, by clocks in step",
+        error);
+}
+
+static enum gw_status put_ranks(struct gw_communicator *communicator,
+                                const struct gw_host_list *list, cJSON *source,
+                                struct gw_error *error) {
+    struct gw_gathered gathered = {0};
+    char *text = NULL;
+    GW_TRY(describe_self(communicator, &text, error));
+    enum gw_status status = gw_gather_texts(communicator, text, &gathered, error);
+    if (status == GW_OK) {
+        status = gw_put_hosts(&gathered, list, communicator->size, source, error);
+    }
+    free(gathered.texts);
+    free(text);
+    return status;
 }
 
 enum gw_status gw_put_provenance(struct gw_communicator *communicator,
                                  const struct gw_calibration *calibration,
                                  struct gw_cluster *cluster, struct gw_error *error) {
-    char date[32];
-    char cpu[128];
-    time_t now = time(NULL);
-    struct tm parts;
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
-    cpu_model(cpu, sizeof cpu);
-    const char *mpi = gw_mpi_version();
     cJSON *source = cJSON_CreateObject();
+    struct gw_host_list list;
     GW_TRY(gw_json_put(cluster->kept, "source", source, error));
-    GW_TRY(gw_json_put_text(source, "kind", "measured", error));
-    GW_TRY(gw_json_put_text(source, "date", date, error));
-    GW_TRY(put_hosts(communicator, cluster, source, error));
-    GW_TRY(gw_json_put_text(source, "cpu", cpu, error));
-    GW_TRY(
-        gw_json_put_number(source, "cores_per_host", (double)sysconf(_SC_NPROCESSORS_ONLN), error));
-    GW_TRY(put_gpus(source, error));
-    GW_TRY(gw_json_put_text(source, "transport", communicator->transport->name, error));
-    if (mpi != NULL) {
-        GW_TRY(gw_json_put_text(source, "mpi", mpi, error));
-    }
-    GW_TRY(gw_json_put_text(source, "gradweave", calibration->version, error));
-    GW_TRY(gw_json_put_number(source, "density", calibration->density, error));
-    GW_TRY(gw_json_put_text(source, "command", calibration->command, error));
-    return gw_json_put_text(source, "note",
-                            "times are medians over repeats of the slowest rank's time, with a "
-                            "barrier before each repeat",
-                            error);
+    GW_TRY(put_settings(calibration, source, error));
+    GW_TRY(put_versions(communicator, calibration, source, error));
+    GW_TRY(gw_host_list_open(communicator, &list, error));
+    cluster->workers_per_node = gw_host_list_most_ranks(&list);
+    enum gw_status status = put_ranks(communicator, &list, source, error);
+    gw_host_list_close(&list);
+    return status == GW_OK ? put_summary(source, error) : status;
 }

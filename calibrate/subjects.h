@@ -5,18 +5,26 @@
 #ifndef GW_CALIBRATE_SUBJECTS_H
 #define GW_CALIBRATE_SUBJECTS_H
 
-#include "calibrate/curves.h"
+#include "calibrate/points.h"
+#include "calibrate/report.h"
+#include "calibrate/worker_counts.h"
 
-/* Each adds its curves to the cluster; `report` is for all of them together. */
-enum gw_status gw_calibrate_collectives(struct gw_communicator *communicator,
-                                        const struct gw_calibration *calibration,
-                                        const struct gw_report *report, struct gw_cluster *cluster,
-                                        struct gw_error *error);
+/* Adds the collectives asked for, for each number of workers. They need `*out`, until it is closed.
+ */
+struct gw_collective_series;
+enum gw_status gw_collective_series_open(struct gw_worker_counts *counts,
+                                         const struct gw_calibration *calibration,
+                                         struct gw_series_list *list,
+                                         struct gw_collective_series **out, struct gw_error *error);
+void gw_collective_series_close(struct gw_collective_series *exchanges);
 
-enum gw_status gw_calibrate_compressors(struct gw_communicator *communicator,
-                                        const struct gw_calibration *calibration,
-                                        const struct gw_report *report, struct gw_cluster *cluster,
-                                        struct gw_error *error);
+/* Adds the compressors asked for, on all ranks at once, as exec runs them. */
+struct gw_compressor_series;
+enum gw_status gw_compressor_series_open(struct gw_communicator *communicator,
+                                         const struct gw_calibration *calibration,
+                                         struct gw_series_list *list,
+                                         struct gw_compressor_series **out, struct gw_error *error);
+void gw_compressor_series_close(struct gw_compressor_series *compressions);
 
 /* LogGP parameters, of one pair of ranks within a node and one between nodes, as far as there are.
  */
@@ -25,17 +33,25 @@ enum gw_status gw_calibrate_network(struct gw_communicator *communicator,
                                     const struct gw_report *report, struct gw_cluster *cluster,
                                     struct gw_error *error);
 
-/* The next part of `length` bytes of a buffer that is used round and round. */
-static inline size_t gw_next_part(size_t *position, size_t length, size_t capacity) {
-    if (*position + length > capacity) {
-        *position = 0;
-    }
-    size_t part = *position;
-    *position += length;
-    return part;
-}
+/* How much compression and collectives that run at once slow each other. */
+enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    const struct gw_report *report, struct gw_cluster *cluster,
+                                    struct gw_error *error);
 
-/* "source" of the cluster: hosts, CPU, GPUs, MPI, date, command; sets its workers_per_node. */
+/*
+ * Compares the hosts and the links between them, within 2 s, and puts what is doubtful into
+ * "warnings" of the cluster's source, and what was found into "speeds" and "links".
+ */
+enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
+                                  const struct gw_calibration *calibration,
+                                  const struct gw_report *report, struct gw_cluster *cluster,
+                                  struct gw_error *error);
+
+/*
+ * "source" of the cluster: date, command, versions, hosts and what they are made of, where ranks
+ * may run, and the environment; sets its workers_per_node.
+ */
 enum gw_status gw_put_provenance(struct gw_communicator *communicator,
                                  const struct gw_calibration *calibration,
                                  struct gw_cluster *cluster, struct gw_error *error);

@@ -5,6 +5,7 @@
 #include <argp.h>
 
 #include "algorithms/algorithms.h"
+#include "algorithms/exchange_cost.h"
 #include "collectives/collectives.h"
 #include "core/core.h"
 #include "kernels/kernels.h"
@@ -52,11 +53,15 @@ struct gw_question_options {
     double density; /* 0: not given, 0.001 */
     size_t workers; /* 0: not given, as many as the cluster has */
     bool partial;   /* set by a verb that looks itself whether MODEL and --cluster are there */
+    const char **several_workers; /* set by a verb that reads itself what --workers says */
 };
 extern const struct argp gw_question_argp; /* its input: struct gw_question_options */
 
 /* A question's options and the output's, in this order: the children of a verb without others. */
 extern const struct argp_child gw_question_children[];
+
+/* --policy, --compressor, --exchange: for verbs that ask about algorithms. */
+extern const struct argp gw_changes_argp; /* its input: struct gw_choice_changes */
 
 /* What makes a simulated cluster uneven, and how its repetitions are drawn: for simulate. */
 enum { GW_MOST_FACTORS = 64 };
@@ -147,12 +152,16 @@ enum gw_status gw_network_apply(const struct gw_network_options *options,
 struct gw_costs {
     const struct gw_question *question;
     struct gw_planning planning;
+    struct gw_planning_legs legs;
     struct gw_optimum optimum; /* once it is found */
-    struct gw_curve exchange;
-    char derivation[GW_DERIVATION_SIZE]; /* of the exchange's curve; "": it was measured */
+    struct gw_exchange_cost exchange;
 };
 
-/* Borrows from the question; compressor "none": dense exchange. */
+/* The exchange of that name (NULL: the compressor's own), which must carry what that leaves. */
+enum gw_status gw_exchange_choose(const char *compressor, const char *name,
+                                  const struct gw_exchange_kind **out, struct gw_error *error);
+
+/* Borrows from the question; compressor "none": dense; exchange NULL: the compressor's own. */
 enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
                              const char *exchange, struct gw_costs *out, struct gw_error *error);
 void gw_costs_close(struct gw_costs *costs);
@@ -169,9 +178,6 @@ enum { GW_POLICY_TEXT_SIZE = 64 };
 const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
                            char out[GW_POLICY_TEXT_SIZE]);
 
-/* The collective that carries what the compressor leaves; "none": everything. */
-const char *gw_collective_for(const char *compressor);
-
 /* An algorithm with its plan and its schedule. */
 struct gw_pipeline {
     const struct gw_algorithm *algorithm;
@@ -186,6 +192,9 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 struct gw_pipeline *out, struct gw_error *error);
 void gw_pipeline_close(struct gw_pipeline *pipeline);
 
+/* Gives a result the algorithm's name, and the choices in which that differs from the preset. */
+void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm);
+
 /* A result for the pipeline, without any iteration yet. */
 struct gw_result gw_pipeline_result(const struct gw_question *question,
                                     const struct gw_pipeline *pipeline);
@@ -197,9 +206,12 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question,
                                    struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error);
 
-/* The result of an algorithm with its own plan, one iteration, all workers alike. */
+/*
+ * The result of an algorithm with its own plan, one iteration, all workers alike, with or without
+ * the interference of what runs at once.
+ */
 enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
-                          struct gw_result *out, struct gw_error *error);
+                          bool interference, struct gw_result *out, struct gw_error *error);
 
 /* The algorithms in `text`, "all" or names with commas between, then NULL; the caller's. */
 enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
@@ -227,8 +239,16 @@ void gw_table_close(struct gw_table *table);
 /* "resnet50, 16 workers, density 0.001, cluster p102-1gbe-16" */
 void gw_print_heading(const struct gw_question *question);
 
+/* " with policy optimal, compressor dgc"; "" where nothing was changed. Returns `out`. */
+enum { GW_CHANGES_SIZE = 128 };
+const char *gw_changes_text(const struct gw_choice_changes *changes, char out[GW_CHANGES_SIZE]);
+const char *gw_result_changes_text(const struct gw_result *result, char out[GW_CHANGES_SIZE]);
+
 void gw_print_notes(const char *const *notes, size_t count);
 void gw_print_result_notes(const struct gw_result *result);
+
+/* Whether they differ in nothing but their numbers. */
+bool gw_notes_are_alike(const char *a, const char *b);
 
 /* Adds a result's notes to those of `all`, each once. */
 void gw_collect_notes(struct gw_result *all, const struct gw_result *result);

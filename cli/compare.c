@@ -1,15 +1,27 @@
 #include <stdlib.h>
 
-#include "cli/cli.h"
+#include "cli/compare.h"
+#include "cli/parameters.h"
+#include "plots/plots.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
-    const char *algorithms;
+    struct gw_choice_changes changes;
+    const char *algorithms, *workers, *bandwidth, *out, *data;
+    bool interference;
 };
+
+enum { KEY_INTERFERENCE = 2000, KEY_BANDWIDTH, KEY_DATA };
 
 static const struct argp_option option_table[] = {
     {"algo", 'a', "A[,B..]|all", 0, "The pipelines to compare (default all)", 0},
+    {"interference", KEY_INTERFERENCE, 0, 0,
+     "Let compression and exchanges that run at once slow each other, as the cluster says", 0},
+    {"bandwidth", KEY_BANDWIDTH, "B|VALUES", 0,
+     "Of the network, such as 10gbit, 1gbit:100gbit, or 0.1x:10x of what was measured", 0},
+    {"out", 'o', "FILE", 0, "Draw the crossovers: .png, .svg or .pdf", 0},
+    {"data", KEY_DATA, "FILE.csv", 0, "Keep the crossovers' times", 0},
     {0},
 };
 
@@ -18,128 +30,168 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->output;
+        state->child_inputs[1] = &options->changes;
+        state->child_inputs[2] = &options->output;
         return 0;
     case 'a':
         options->algorithms = argument;
+        return 0;
+    case KEY_INTERFERENCE:
+        options->interference = true;
+        return 0;
+    case KEY_BANDWIDTH:
+        options->bandwidth = argument;
+        return 0;
+    case 'o':
+        options->out = argument;
+        return 0;
+    case KEY_DATA:
+        options->data = argument;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
+static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
+                                             {&gw_changes_argp, 0, NULL, 0},
+                                             {&gw_output_argp, 0, NULL, 0},
+                                             {0}};
+
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,
     .args_doc = "MODEL --cluster CLUSTER",
-    .doc = "Predicts an iteration of every pipeline and ranks them, the fastest first.",
-    .children = gw_question_children,
+    .doc = "Predicts an iteration of every pipeline and ranks them, the fastest first.\v"
+           "With several numbers of workers (--workers 2:256 doubles them, 2:256:STEP and 2,4,16 "
+           "are others) or several bandwidths it shows the fastest at each, and where another one "
+           "takes over.",
+    .children = children,
 };
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-/* Inserts a result behind those that are as fast or faster, which keeps equals in their order. */
-static void insert(const struct gw_result *result, struct gw_result *results, size_t count) {
-    size_t place = count;
-    for (; place > 0 && result->iteration_s < results[place - 1].iteration_s; place--) {
-        results[place] = results[place - 1];
-    }
-    results[place] = *result;
+static enum gw_status rank(const struct options *options, const struct gw_contest *contest,
+                           struct gw_error *error) {
+    struct gw_ranking ranking;
+    GW_TRY(gw_ranking_open(contest, &ranking, error));
+    enum gw_status status = options->output.json ? gw_ranking_print_json(&ranking, error)
+                                                 : gw_ranking_print(&ranking, error);
+    gw_ranking_close(&ranking);
+    return status;
 }
 
-static enum gw_status predict_all(const struct gw_question *question,
-                                  const struct gw_algorithm *const *algorithms, size_t count,
-                                  struct gw_result *results, struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        struct gw_result result;
-        GW_TRY(gw_predict(question, algorithms[i], &result, error));
-        insert(&result, results, i);
+static enum gw_status find_crossovers(const struct options *options,
+                                      const struct gw_contest *contest,
+                                      const struct gw_variation *variation,
+                                      struct gw_error *error) {
+    struct gw_crossovers crossovers;
+    GW_TRY(gw_crossovers_open(contest, variation, &crossovers, error));
+    enum gw_status status =
+        options->out == NULL && options->data == NULL
+            ? GW_OK
+            : gw_crossovers_draw(&crossovers, options->out, options->data, error);
+    if (status == GW_OK && options->output.json) {
+        status = gw_crossovers_print_json(&crossovers, error);
+    } else if (status == GW_OK) {
+        gw_crossovers_print(&crossovers);
     }
-    return GW_OK;
-}
-
-static enum gw_status put_results(cJSON *document, const struct gw_result *results, size_t count,
-                                  struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", "gradweave/comparison@1", error));
-    cJSON *list = cJSON_CreateArray();
-    GW_TRY(gw_json_put(document, "results", list, error));
-    for (size_t i = 0; i < count; i++) {
-        cJSON *result = NULL;
-        GW_TRY(gw_result_document(&results[i], &result, error));
-        GW_TRY(gw_json_append(list, result, error));
-    }
-    return GW_OK;
-}
-
-/* The share of an iteration that is compute: all of it, if it takes no time. */
-static double efficiency(double compute_s, double iteration_s) {
-    return iteration_s > 0 ? compute_s / iteration_s : 1;
-}
-
-static void print_text(const struct gw_question *question, const struct gw_result *results,
-                       size_t count) {
-    static const char *const headings[] = {"algorithm", "iteration", "compute", "compression",
-                                           "exposed",   "groups",    "sent",    "efficiency"};
-    double compute_s = question->model.forward_s + gw_model_backward_s(&question->model) +
-                       question->model.update_s;
-    gw_print_heading(question);
-    struct gw_table *table = gw_table_open(headings, "lrrrrrrr");
-    for (size_t i = 0; i < count; i++) {
-        const struct gw_result *result = &results[i];
-        const struct gw_breakdown *parts = &result->breakdown;
-        char text[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", result->algorithm);
-        gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(parts->forward_s + parts->backward_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(parts->compress_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(parts->exposed_comm_s, text));
-        gw_table_cell(table, "%zu", result->groups);
-        gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
-        gw_table_cell(table, "%.1f%%", 100 * efficiency(compute_s, result->iteration_s));
-    }
-    gw_table_print_and_close(table);
-    struct gw_result all = {0};
-    for (size_t i = 0; i < count; i++) {
-        gw_collect_notes(&all, &results[i]);
-    }
-    gw_print_result_notes(&all);
-}
-
-static enum gw_status print_json(const struct gw_result *results, size_t count,
-                                 struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    return gw_print_filled(document, put_results(document, results, count, error), error);
+    gw_crossovers_close(&crossovers);
+    return status;
 }
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
-                             struct gw_error *error) {
+                             const struct gw_variation *bandwidth,
+                             const struct gw_variation *varied, struct gw_error *error) {
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
     GW_TRY(gw_algorithms_parse(options->algorithms, &algorithms, &count, error));
-    struct gw_result *results = calloc(count, sizeof *results);
-    enum gw_status status = results == NULL
-                                ? gw_fail_memory(error, "comparing")
-                                : predict_all(question, algorithms, count, results, error);
-    if (status == GW_OK && options->output.json) {
-        status = print_json(results, count, error);
-    } else if (status == GW_OK) {
-        print_text(question, results, count);
-    }
-    free(results);
+    struct gw_contest contest = {.question = question,
+                                 .algorithms = algorithms,
+                                 .count = count,
+                                 .changes = options->changes,
+                                 .interference = options->interference};
+    gw_bandwidth_note(bandwidth, contest.note);
+    enum gw_status status = varied == NULL ? rank(options, &contest, error)
+                                           : find_crossovers(options, &contest, varied, error);
     free(algorithms);
+    return status;
+}
+
+/* ---- what is varied ------------------------------------------------------------------------ */
+
+enum { PARAMETERS = 2 };
+
+static enum gw_status check_files(const struct options *options, bool varied,
+                                  struct gw_error *error) {
+    const char *files[] = {options->out, options->data};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (files[i] != NULL && !varied) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: expected several values of --workers or --bandwidth with it",
+                           i == 0 ? "--out" : "--data");
+        }
+        if (files[i] != NULL) {
+            GW_TRY(i == 0 ? gw_plot_check(files[i], error) : GW_OK);
+            GW_TRY(gw_file_check_target(files[i], error));
+        }
+    }
+    return GW_OK;
+}
+
+/* A parameter with one value changes the question; one with several is what is varied. */
+static enum gw_status apply_and_answer(const struct options *options,
+                                       const struct gw_question *question,
+                                       const struct gw_variation parameters[PARAMETERS],
+                                       struct gw_error *error) {
+    struct gw_question changed = *question;
+    const struct gw_variation *varied = NULL;
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < PARAMETERS && status == GW_OK; i++) {
+        const struct gw_variation *one = &parameters[i];
+        if (one->count > 1 && varied != NULL) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "--workers, --bandwidth: expected several values of one of them, got "
+                           "%zu and %zu",
+                           parameters[0].count, parameters[1].count);
+        }
+        varied = one->count > 1 ? one : varied;
+        if (one->count == 1) {
+            const struct gw_question before = changed;
+            status = gw_variation_apply(one, one->values[0], &before, &changed, error);
+        }
+    }
+    status = status == GW_OK ? check_files(options, varied != NULL, error) : status;
+    status = status == GW_OK ? answer(options, &changed, &parameters[1], varied, error) : status;
+    gw_question_end_bandwidth(&changed, question);
+    return status;
+}
+
+static enum gw_status open_and_answer(const struct options *options, struct gw_error *error) {
+    struct gw_question question;
+    struct gw_variation parameters[PARAMETERS] = {{0}};
+    GW_TRY(gw_question_open(&options->question, &question, error));
+    enum gw_status status =
+        options->workers == NULL ? GW_OK : gw_workers_open(options->workers, &parameters[0], error);
+    if (status == GW_OK && options->bandwidth != NULL) {
+        status = gw_bandwidths_open(options->bandwidth, &question.cluster, &parameters[1], error);
+    }
+    if (status == GW_OK) {
+        status = apply_and_answer(options, &question, parameters, error);
+    }
+    for (size_t i = 0; i < PARAMETERS; i++) {
+        gw_variation_close(&parameters[i]);
+    }
+    gw_question_close(&question);
     return status;
 }
 
 static int run(int argc, char **argv) {
     struct options options = {.algorithms = "all"};
     struct gw_error error = {0};
-    struct gw_question question;
+    options.question.several_workers = &options.workers;
     gw_cli_parse(&argp, "compare", argc, argv, &options);
-    enum gw_status status = gw_question_open(&options.question, &question, &error);
-    if (status == GW_OK) {
-        status = answer(&options, &question, &error);
-        gw_question_close(&question);
-    }
+    enum gw_status status = open_and_answer(&options, &error);
     return status == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 

@@ -146,6 +146,27 @@ static enum gw_status find_algorithms(struct gw_grid *grid, struct gw_error *err
     return status;
 }
 
+/* The same changes in all of them; one that does not allow them refuses the sweep. */
+static enum gw_status change_algorithms(struct gw_grid *grid,
+                                        const struct gw_choice_changes *changes,
+                                        struct gw_error *error) {
+    size_t count = grid->counts[GW_AXIS_ALGORITHM];
+    grid->changed = calloc(count, sizeof *grid->changed);
+    if (grid->changed == NULL) {
+        return gw_fail_memory(error, "reading what to sweep");
+    }
+    for (size_t i = 0; i < count; i++) {
+        enum gw_status status =
+            gw_algorithm_change(grid->algorithms[i], changes, &grid->changed[i], error);
+        if (status != GW_OK) {
+            gw_error_prefix(error, grid->algorithms[i]->name);
+            return status;
+        }
+        grid->algorithms[i] = &grid->changed[i];
+    }
+    return GW_OK;
+}
+
 /* ---- numbers ------------------------------------------------------------------------------- */
 
 static enum gw_status read_values(struct gw_grid *grid, enum gw_axis axis, struct gw_error *error) {
@@ -202,16 +223,23 @@ static uint64_t fingerprint(const struct gw_grid *grid) {
             }
         }
     }
+    for (size_t i = 0; i < grid->counts[GW_AXIS_ALGORITHM]; i++) {
+        sum = gw_fingerprint_add_text(sum, grid->changed[i].policy);
+        sum = gw_fingerprint_add_text(sum, grid->changed[i].compressor);
+        sum = gw_fingerprint_add_text(sum, grid->changed[i].exchange);
+    }
     return sum;
 }
 
-static enum gw_status fill(struct gw_grid *grid, struct gw_error *error) {
+static enum gw_status fill(struct gw_grid *grid, const struct gw_choice_changes *changes,
+                           struct gw_error *error) {
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (gw_axis_kinds[axis].rule != NULL) {
             GW_TRY(read_values(grid, (enum gw_axis)axis, error));
         }
     }
     GW_TRY(find_algorithms(grid, error));
+    GW_TRY(change_algorithms(grid, changes, error));
     GW_TRY(read_inputs(grid, error));
     GW_TRY(count_points(grid, error));
     grid->request_fingerprint = fingerprint(grid);
@@ -224,7 +252,7 @@ enum gw_status gw_grid_open(const struct gw_grid_request *request, struct gw_gri
     GW_TRY(gw_grid_items_open(request, &out->items, error));
     out->iterations = out->items.iterations;
     out->seed = out->items.seed;
-    enum gw_status status = fill(out, error);
+    enum gw_status status = fill(out, &request->changes, error);
     if (status != GW_OK) {
         gw_grid_close(out);
     }
@@ -244,6 +272,7 @@ void gw_grid_close(struct gw_grid *grid) {
     free(grid->models);
     free(grid->clusters);
     free(grid->algorithms);
+    free(grid->changed);
     gw_grid_items_close(&grid->items);
     *grid = (struct gw_grid){0};
 }

@@ -32,9 +32,10 @@ extern const struct gw_axis_kind gw_axis_kinds[GW_AXES];
 
 /* What the command line says goes before what the job file says. */
 struct gw_grid_request {
-    const char *job;            /* or NULL */
-    const char *texts[GW_AXES]; /* of the command line's options; NULL: not given */
-    size_t iterations;          /* 0: not given */
+    const char *job;                  /* or NULL */
+    const char *texts[GW_AXES];       /* of the command line's options; NULL: not given */
+    struct gw_choice_changes changes; /* of all algorithms */
+    size_t iterations;                /* 0: not given */
     bool seeded;
     uint64_t seed;
 };
@@ -65,7 +66,8 @@ struct gw_grid {
     struct gw_model *models;
     struct gw_cluster *clusters;
     const struct gw_algorithm **algorithms;
-    double *values[GW_AXES]; /* of the axes that are numbers */
+    struct gw_algorithm *changed; /* what these point to, with changed choices */
+    double *values[GW_AXES];      /* of the axes that are numbers */
     size_t iterations;
     uint64_t seed;
     uint64_t point_count;

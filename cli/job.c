@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { KEY_NODES = 3000, KEY_HOSTFILE };
 
 static const struct argp_option option_table[] = {
     {"nodes", KEY_NODES, "N", 0, "Start an MPI job of N ranks (not needed inside one)", 0},
     {"hostfile", KEY_HOSTFILE, "FILE", 0,
-     "Hosts for --nodes, passed to mpirun (default: this host)", 0},
+     "Hosts for --nodes, passed to mpirun (default: the Slurm allocation's, or this one)", 0},
     {0},
 };
 
@@ -42,7 +43,10 @@ const struct argp gw_job_argp = {.options = option_table, .parser = parse};
 void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
                     const struct gw_error *error) {
     if (status != GW_OK) {
-        (void)fprintf(stderr, "gradweave: rank %d: %s\n", communicator->rank, error->message);
+        char host[GW_HOST_SIZE] = "";
+        (void)gethostname(host, sizeof host - 1);
+        (void)fprintf(stderr, "gradweave: rank %d on %s: %s\n", communicator->rank, host,
+                      error->message);
         (void)fflush(stderr);
         communicator->transport->abort(communicator, (int)status);
     }
@@ -52,10 +56,10 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
     struct gw_error error = {0};
     struct gw_communicator communicator;
     int verdict = GW_OK;
-    if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
-        return gw_mpi_exit_status(gw_cli_fail(&error));
+    enum gw_status status = gw_communicator_open_mpi(&communicator, &error);
+    if (status != GW_OK) {
+        return gw_mpi_exit_status(gw_mpi_job_rank() == 0 ? gw_cli_fail(&error) : (int)status);
     }
-    enum gw_status status = GW_OK;
     if (options->nodes > 0 && options->nodes != (size_t)communicator.size) {
         status = gw_fail(&error, GW_BAD_INPUT,
                          "--nodes: expected %d, the size of the MPI job it was started in, got %zu",

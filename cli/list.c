@@ -25,6 +25,8 @@ static enum gw_status add_row(cJSON *array, const char *const *keys, const char 
 
 static const char *const algorithm_keys[] = {"name",    "policy", "compressor", "exchange",
                                              "overlap", "title",  "paper",      NULL};
+static const char *const exchange_keys[] = {"name",    "server", "collectives", "title",
+                                            "carries", "source", NULL};
 static const char *const method_keys[] = {"name", "title", "paper", NULL};
 static const char *const collective_keys[] = {"operation", "name", "title", "source", NULL};
 static const char *const data_keys[] = {"name", "title", NULL};
@@ -36,6 +38,22 @@ static enum gw_status list_algorithms(cJSON *array, struct gw_error *error) {
             a->name,  a->policy, a->compressor, a->exchange, a->overlap ? "yes" : "no",
             a->title, a->paper};
         GW_TRY(add_row(array, algorithm_keys, values, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status list_exchanges(cJSON *array, struct gw_error *error) {
+    for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
+        const struct gw_exchange_kind *kind = gw_exchange_kinds[i];
+        char collectives[128] = "";
+        for (size_t leg = 0, used = 0; leg < kind->leg_count && used < sizeof collectives; leg++) {
+            used += (size_t)snprintf(collectives + used, sizeof collectives - used, "%s%s",
+                                     leg == 0 ? "" : ", ", kind->legs[leg].collective);
+        }
+        const char *values[] = {kind->name,   kind->server ? "yes" : "no",
+                                collectives,  kind->title,
+                                kind->needed, kind->source};
+        GW_TRY(add_row(array, exchange_keys, values, error));
     }
     return GW_OK;
 }
@@ -143,6 +161,7 @@ static const struct list {
     enum gw_status (*fill)(cJSON *array, struct gw_error *error);
 } lists[] = {{"algorithms", algorithm_keys, "lllllll", list_algorithms},
              {"compressors", method_keys, "lll", list_compressors},
+             {"exchanges", exchange_keys, "llllll", list_exchanges},
              {"policies", method_keys, "lll", list_policies},
              {"collectives", collective_keys, "llll", list_collectives},
              {"models", data_keys, "ll", list_models},
@@ -193,8 +212,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
             }
         }
         argp_error(state,
-                   "expected one of algorithms, compressors, policies, collectives, models, "
-                   "clusters; got \"%s\"",
+                   "expected one of algorithms, compressors, exchanges, policies, collectives, "
+                   "models, clusters; got \"%s\"",
                    argument);
         return 0;
     default:
@@ -205,7 +224,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
-    .args_doc = "[algorithms|compressors|policies|collectives|models|clusters]",
+    .args_doc = "[algorithms|compressors|exchanges|policies|collectives|models|clusters]",
     .doc = "Lists what there is.",
     .children = children,
 };
@@ -246,5 +265,5 @@ static int run(int argc, char **argv) {
 
 const struct gw_verb gw_verb_list = {
     .name = "list",
-    .title = "algorithms, compressors, policies, collectives, models, clusters",
+    .title = "algorithms, compressors, exchanges, policies, collectives, models, clusters",
     .run = run};

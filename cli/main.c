@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "kernels/kernels.h"
+#include "device/device.h"
 #include "transport/transport.h"
 
 static const struct gw_verb *const verbs[] = {

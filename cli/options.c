@@ -93,7 +93,7 @@ uint64_t gw_parse_seed(const char *text, struct argp_state *state) {
 
 /* ---- output options ------------------------------------------------------------------------ */
 
-enum { KEY_JSON = 1000, KEY_CLUSTER, KEY_DENSITY, KEY_WORKERS };
+enum { KEY_JSON = 1000, KEY_CLUSTER, KEY_DENSITY, KEY_WORKERS, KEY_EXCHANGE };
 
 static const struct argp_option output_options[] = {
     {"json", KEY_JSON, NULL, 0, "Print one JSON document instead of text", 0},
@@ -138,6 +138,10 @@ static error_t parse_question(int key, char *argument, struct argp_state *state)
         options->density = gw_parse_positive(argument, "--density", 1, state);
         return 0;
     case KEY_WORKERS:
+        if (options->several_workers != NULL) {
+            *options->several_workers = argument;
+            return 0;
+        }
         options->workers = gw_parse_count(argument, "--workers", state);
         return 0;
     case ARGP_KEY_ARG:
@@ -166,6 +170,40 @@ const struct argp gw_question_argp = {.options = question_options, .parser = par
 
 const struct argp_child gw_question_children[] = {
     {&gw_question_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
+
+/* ---- choices of algorithms ----------------------------------------------------------------- */
+
+static const struct argp_option changes_options[] = {
+    {"policy", 'p', "POLICY", 0,
+     "Merge policy instead of the algorithm's own; several groups overlap with the backward pass",
+     0},
+    {"compressor", 'c', "C", 0,
+     "Compressor instead of the algorithm's own, or none; it brings its exchange where the "
+     "algorithm's cannot carry what it leaves",
+     0},
+    {"exchange", KEY_EXCHANGE, "E", 0,
+     "Exchange instead of the algorithm's own (see gradweave list exchanges)", 0},
+    {0},
+};
+
+static error_t parse_changes(int key, char *argument, struct argp_state *state) {
+    struct gw_choice_changes *changes = state->input;
+    switch (key) {
+    case 'p':
+        changes->policy = argument;
+        return 0;
+    case 'c':
+        changes->compressor = argument;
+        return 0;
+    case KEY_EXCHANGE:
+        changes->exchange = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp gw_changes_argp = {.options = changes_options, .parser = parse_changes};
 
 /* ---- names --------------------------------------------------------------------------------- */
 

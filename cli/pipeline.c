@@ -56,16 +56,45 @@ static enum gw_status check_finite(const struct gw_question *question, double it
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 
+enum gw_status gw_exchange_choose(const char *compressor, const char *name,
+                                  const struct gw_exchange_kind **out, struct gw_error *error) {
+    if (name == NULL && strcmp(compressor, "none") != 0 && gw_compressor_find(compressor) == NULL) {
+        return gw_exchange_find("allgather", out, error); /* one that only the cluster knows */
+    }
+    const struct gw_algorithm any = {
+        .policy = "single", .compressor = "none", .exchange = "allreduce"};
+    const struct gw_choice_changes chosen = {.compressor = compressor, .exchange = name};
+    struct gw_algorithm checked;
+    GW_TRY(gw_algorithm_change(&any, &chosen, &checked, error));
+    return gw_exchange_find(checked.exchange, out, error);
+}
+
+static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
+    return gw_exchange_cost_s(cost, elements, tensors);
+}
+
 enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
                              const char *exchange, struct gw_costs *out, struct gw_error *error) {
+    struct gw_exchange_question asked = {.compressor = compressor,
+                                         .density = question->density,
+                                         .model = &question->model,
+                                         .workers = question->workers};
     *out = (struct gw_costs){.question = question,
                              .planning = {.model = &question->model,
                                           .workers = question->workers,
                                           .compressor = compressor,
                                           .density = question->density,
-                                          .exchange = &out->exchange}};
-    GW_TRY(gw_cluster_collective(&question->cluster, exchange, question->workers, &out->exchange,
-                                 out->derivation, error));
+                                          .exchange = &out->exchange.curve}};
+    GW_TRY(gw_exchange_choose(compressor, exchange, &asked.exchange, error));
+    GW_TRY(gw_exchange_cost_open(&out->exchange, &asked, &question->cluster, error));
+    if (!out->exchange.simple) {
+        bool updates = out->exchange.update_s_per_element > 0;
+        out->legs = (struct gw_planning_legs){.exchange_s = exchange_s,
+                                              .context = &out->exchange,
+                                              .startup_s = out->exchange.startup_s,
+                                              .update_s = updates ? 0 : question->model.update_s};
+        out->planning.legs = &out->legs;
+    }
     enum gw_status status =
         strcmp(compressor, "none") == 0
             ? GW_OK
@@ -77,7 +106,7 @@ enum gw_status gw_costs_open(const struct gw_question *question, const char *com
 }
 
 void gw_costs_close(struct gw_costs *costs) {
-    gw_curve_free(&costs->exchange);
+    gw_exchange_cost_close(&costs->exchange);
     gw_optimum_free(&costs->optimum);
 }
 
@@ -90,8 +119,9 @@ enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, s
     const struct gw_optimum *optimum = costs->optimum.ends == NULL ? NULL : &costs->optimum;
     GW_TRY(gw_planner_plan_beside(&costs->planning, policy, optimum, out, error));
     enum gw_status status = check_finite(costs->question, out->iteration_s, error);
-    if (status == GW_OK && costs->derivation[0] != '\0') {
-        status = gw_plan_note(out, costs->derivation, error);
+    for (size_t i = 0; i < GW_MOST_LEGS && status == GW_OK; i++) {
+        const char *derivation = costs->exchange.derivations[i];
+        status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
     }
     if (status != GW_OK) {
         gw_plan_free(out);
@@ -101,10 +131,23 @@ enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, s
 
 /* ---- pipeline ------------------------------------------------------------------------------ */
 
+/* A server adds up what workers push: of a single one it would send back what it got. */
+static enum gw_status check_server(const struct gw_question *question,
+                                   const struct gw_algorithm *algorithm, struct gw_error *error) {
+    const struct gw_exchange_kind *exchange = NULL;
+    GW_TRY(gw_exchange_find(algorithm->exchange, &exchange, error));
+    return !exchange->server || question->workers > 1
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "exchange %s: expected at least 2 workers beside the server, got %zu",
+                         exchange->name, question->workers);
+}
+
 enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error) {
     *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
+    GW_TRY(check_server(question, algorithm, error));
     if (given == NULL) {
         struct gw_costs costs;
         GW_TRY(gw_costs_open(question, algorithm->compressor, algorithm->exchange, &costs, error));
@@ -129,16 +172,36 @@ void gw_pipeline_close(struct gw_pipeline *pipeline) {
     gw_plan_free(&pipeline->own);
 }
 
+/* The choice, if it is not the preset's. */
+static const char *changed(const char *choice, const char *preset) {
+    return strcmp(choice, preset) == 0 ? NULL : choice;
+}
+
+void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm) {
+    const struct gw_algorithm *preset = algorithm;
+    for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
+        preset = strcmp(gw_algorithms[i]->name, algorithm->name) == 0 ? gw_algorithms[i] : preset;
+    }
+    result->algorithm = algorithm->name;
+    result->policy = changed(algorithm->policy, preset->policy);
+    result->compressor = changed(algorithm->compressor, preset->compressor);
+    result->exchange = changed(algorithm->exchange, preset->exchange);
+}
+
 struct gw_result gw_pipeline_result(const struct gw_question *question,
                                     const struct gw_pipeline *pipeline) {
-    return (struct gw_result){
+    struct gw_result result = {
         .model = question->model.name,
-        .algorithm = pipeline->algorithm->name,
         .workers = question->workers,
         .groups = pipeline->schedule.group_count,
         .density = pipeline->plan->density,
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
     };
+    gw_result_name(&result, pipeline->algorithm);
+    if (gw_algorithm_is_sparse(pipeline->algorithm)) {
+        (void)snprintf(result.counts, sizeof result.counts, "as asked");
+    }
+    return result;
 }
 
 /* Means and spread of what the iterations measured. */
@@ -195,9 +258,9 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question,
 }
 
 enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
-                          struct gw_result *out, struct gw_error *error) {
+                          bool interference, struct gw_result *out, struct gw_error *error) {
     struct gw_pipeline pipeline;
-    struct gw_simulation simulation = {.workers = question->workers};
+    struct gw_simulation simulation = {.workers = question->workers, .interference = interference};
     GW_TRY(gw_pipeline_open(question, algorithm, NULL, &pipeline, error));
     enum gw_status status =
         gw_pipeline_predict(question, &pipeline, &simulation, 1, NULL, out, error);
@@ -215,10 +278,6 @@ const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
         snprintf(out, GW_POLICY_TEXT_SIZE, "%s:%llu", policy->name, (unsigned long long)argument);
     }
     return out;
-}
-
-const char *gw_collective_for(const char *compressor) {
-    return strcmp(compressor, "none") == 0 ? "allreduce" : "allgather";
 }
 
 enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,

@@ -10,16 +10,18 @@
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
-    const char *policy, *compressor, *out, *sweep;
+    const char *policy, *compressor, *exchange, *out, *sweep;
     bool explain;
 };
 
-enum { KEY_EXPLAIN = 2000, KEY_SWEEP };
+enum { KEY_EXPLAIN = 2000, KEY_SWEEP, KEY_EXCHANGE };
 
 static const struct argp_option option_table[] = {
     {"policy", 'p', "POLICY", 0,
      "Merge policy, or all to rank them (default; see gradweave list policies)", 0},
     {"compressor", 'c', "C", 0, "Compressor, or none for dense exchange (default topk)", 0},
+    {"exchange", KEY_EXCHANGE, "E", 0,
+     "How what the compressor leaves travels (default: its own; see gradweave list exchanges)", 0},
     {"explain", KEY_EXPLAIN, NULL, 0,
      "Say when each group of the (best) plan is ready and exchanged, and who waits", 0},
     {"out", 'o', "FILE", 0,
@@ -45,6 +47,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case 'c':
         options->compressor = argument;
+        return 0;
+    case KEY_EXCHANGE:
+        options->exchange = argument;
         return 0;
     case KEY_EXPLAIN:
         options->explain = true;
@@ -118,8 +123,7 @@ static enum gw_status make_plans(const struct options *options, const struct gw_
                                  bool ranking, struct gw_plan *plans, size_t *count,
                                  struct gw_error *error) {
     struct gw_costs costs;
-    GW_TRY(gw_costs_open(question, options->compressor, gw_collective_for(options->compressor),
-                         &costs, error));
+    GW_TRY(gw_costs_open(question, options->compressor, options->exchange, &costs, error));
     enum gw_status status = gw_costs_find_optimum(&costs, error);
     if (status == GW_OK) {
         status = ranking ? plan_all(&costs, plans, count, error)
@@ -175,7 +179,7 @@ static double gap(const struct gw_plan *plan) {
                                                    : 0;
 }
 
-static void print_text(const struct gw_question *question, const char *compressor,
+static void print_text(const struct gw_question *question, const struct options *options,
                        const struct gw_plan *plans, size_t count) {
     static const char *const headings[] = {"policy", "groups", "iteration", "above optimum"};
     gw_print_heading(question);
@@ -191,8 +195,10 @@ static void print_text(const struct gw_question *question, const char *compresso
     }
     gw_table_print_and_close(table);
     char bound[GW_UNITS_SIZE];
-    printf("\n%s exchange; no plan takes less than %s\n",
-           strcmp(compressor, "none") == 0 ? "dense" : compressor,
+    printf("\n%s exchange%s%s; no plan takes less than %s\n",
+           strcmp(options->compressor, "none") == 0 ? "dense" : options->compressor,
+           options->exchange == NULL ? "" : " by ",
+           options->exchange == NULL ? "" : options->exchange,
            gw_format_seconds(plans[0].lower_bound_s, bound));
     gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
 }
@@ -205,7 +211,7 @@ static enum gw_status print_plans(const struct options *options, const struct gw
     if (options->output.json) {
         return print_json(plans, count, ranking, explanation, error);
     }
-    print_text(question, options->compressor, plans, count);
+    print_text(question, options, plans, count);
     if (explanation != NULL) {
         gw_explanation_print(explanation);
     }
@@ -220,12 +226,11 @@ static enum gw_status write_best(const struct gw_explanation *best, const char *
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
                              struct gw_plan *plans, struct gw_error *error) {
-    const char *exchange = gw_collective_for(options->compressor);
     bool ranking = strcmp(options->policy, "all") == 0;
     size_t count = 1;
     GW_TRY(make_plans(options, question, ranking, plans, &count, error));
     struct gw_explanation best;
-    GW_TRY(gw_explanation_open(question, &plans[0], exchange, &best, error));
+    GW_TRY(gw_explanation_open(question, &plans[0], options->exchange, &best, error));
     enum gw_status status = options->out == NULL ? GW_OK : write_best(&best, options->out, error);
     if (status == GW_OK) {
         status = print_plans(options, question, plans, count, ranking, &best, error);
@@ -254,6 +259,7 @@ static enum gw_status sweep(const struct options *options, const struct gw_quest
     struct gw_sweep_options sweep_options = {.text = options->sweep,
                                              .policy = options->policy,
                                              .compressor = options->compressor,
+                                             .exchange = options->exchange,
                                              .out = options->out,
                                              .json = options->output.json,
                                              .given = &options->question};
@@ -264,8 +270,13 @@ static int run(int argc, char **argv) {
     struct options options = {.policy = "all", .compressor = "topk"};
     struct gw_error error = {0};
     struct gw_question question;
+    const struct gw_exchange_kind *exchange = NULL;
     gw_cli_parse(&argp, "plan", argc, argv, &options);
-    enum gw_status status = gw_question_open(&options.question, &question, &error);
+    enum gw_status status =
+        gw_exchange_choose(options.compressor, options.exchange, &exchange, &error);
+    if (status == GW_OK) {
+        status = gw_question_open(&options.question, &question, &error);
+    }
     if (status == GW_OK) {
         status = options.sweep != NULL ? sweep(&options, &question, &error)
                                        : answer_and_free(&options, &question, &error);

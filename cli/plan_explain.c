@@ -52,6 +52,7 @@ enum gw_status gw_explanation_open(const struct gw_question *question, const str
         out->groups[g] = gw_planning_group_times(&costs.planning, &plan->groups[g],
                                                  g == 0 ? NULL : &out->groups[g - 1]);
     }
+    out->update_s = gw_planning_update_s(&costs.planning);
     gw_costs_close(&costs);
     conclude(out);
     return GW_OK;
@@ -202,7 +203,7 @@ static void print_critical_path(const struct gw_explanation *explanation) {
     size_t last = explanation->plan->group_count - 1;
     double compute_s = explanation->groups[critical].compressed_s;
     double exchange_s = explanation->groups[last].exchange_end_s - compute_s;
-    double update_s = explanation->question->model.update_s;
+    double update_s = explanation->update_s;
     printf("%s is the bottleneck: %s of compute until group %zu can travel, then %s of exchange",
            explanation->bottleneck == GW_STREAM_COMPUTE ? "Compute" : "The network",
            gw_format_seconds(compute_s, compute), critical,

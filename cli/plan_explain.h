@@ -10,6 +10,7 @@ struct gw_explanation {
     struct gw_group_times *groups; /* [plan->group_count] */
     double comm_s;                 /* of all exchanges */
     double exposed_comm_s;         /* after the last compression */
+    double update_s;               /* after the last exchange */
     /*
      * The group from which on the network does not pause: the iteration lasts as long as the
      * compute until it is compressed, its exchange and those after it, and the update.
@@ -18,7 +19,8 @@ struct gw_explanation {
     enum gw_stream bottleneck; /* the stream that has the larger part of that */
 };
 
-/* Explains a plan for the question, exchanged by the collective `exchange`. Borrows both. */
+/* Explains a plan for the question, exchanged as `exchange` says (NULL: as its compressor's own).
+ * Borrows both. */
 enum gw_status gw_explanation_open(const struct gw_question *question, const struct gw_plan *plan,
                                    const char *exchange, struct gw_explanation *out,
                                    struct gw_error *error);

@@ -32,7 +32,7 @@ static enum gw_status fill_timeline(const struct gw_explanation *explanation,
         GW_TRY(add_group(timeline, (uint32_t)g, &explanation->groups[g], error));
     }
     double exchanged_s = explanation->groups[count - 1].exchange_end_s;
-    double end_s = exchanged_s + model->update_s;
+    double end_s = exchanged_s + explanation->update_s;
     GW_TRY(add(timeline, GW_UPDATE, GW_NO_GROUP, exchanged_s, end_s, error));
     return gw_timeline_add_iteration(timeline, 0, end_s, error);
 }

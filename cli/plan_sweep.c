@@ -1,6 +1,5 @@
 #include "cli/plan_sweep.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,20 +97,6 @@ static enum gw_status open_question(const struct gw_sweep *sweep, size_t value,
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
-/* Whether two texts differ in nothing but their numbers. */
-static bool are_alike(const char *a, const char *b) {
-    static const char number[] = "0123456789.";
-    a += strspn(a, number);
-    b += strspn(b, number);
-    while (*a == *b && *a != '\0') {
-        a++;
-        b++;
-        a += strspn(a, number);
-        b += strspn(b, number);
-    }
-    return *a == *b;
-}
-
 static enum gw_status add_note(struct gw_sweep *sweep, const char *text, size_t value,
                                const struct gw_sweep_cell *row, struct gw_error *error) {
     struct gw_sweep_note *notes =
@@ -133,7 +118,7 @@ static enum gw_status note(struct gw_sweep *sweep, const char *text, size_t valu
                            const struct gw_sweep_cell *row, struct gw_error *error) {
     for (size_t i = 0; i < sweep->note_count; i++) {
         struct gw_sweep_note *known = &sweep->notes[i];
-        if (are_alike(known->text, text)) {
+        if (gw_notes_are_alike(known->text, text)) {
             known->others += known->row == row;
             known->differs = known->differs || strcmp(known->text, text) != 0;
             return GW_OK;
@@ -168,9 +153,9 @@ enum gw_status gw_sweep_note_text(const struct gw_sweep *sweep, const struct gw_
 
 /* Whether the cluster has what an exchange needs, and if not, why. */
 static enum gw_status check_exchange(const struct gw_question *question, const char *compressor,
-                                     struct gw_error *error) {
+                                     const char *exchange, struct gw_error *error) {
     struct gw_costs costs;
-    GW_TRY(gw_costs_open(question, compressor, gw_collective_for(compressor), &costs, error));
+    GW_TRY(gw_costs_open(question, compressor, exchange, &costs, error));
     gw_costs_close(&costs);
     return GW_OK;
 }
@@ -185,14 +170,17 @@ static enum gw_status note_left_out(struct gw_sweep *sweep, const char *compress
 
 /* Those that can be planned at `question`; the others become notes. */
 static enum gw_status find_exchanges_at(const struct gw_question *question, const char *compressor,
-                                        struct gw_sweep *sweep, struct gw_error *error) {
+                                        const char *exchange, struct gw_sweep *sweep,
+                                        struct gw_error *error) {
     const char *const wanted[] = {compressor, "none"};
+    const char *const exchanges[] = {exchange, NULL};
     size_t count = strcmp(compressor, "none") == 0 ? 1 : 2;
     for (size_t i = 0; i < count; i++) {
         struct gw_error why = {0};
-        enum gw_status status = check_exchange(question, wanted[i], &why);
+        enum gw_status status = check_exchange(question, wanted[i], exchanges[i], &why);
         bool known = i > 0 || gw_compressor_find(wanted[i]) != NULL;
         if (status == GW_OK) {
+            sweep->exchanges[sweep->exchange_count] = exchanges[i];
             sweep->compressors[sweep->exchange_count++] = wanted[i];
         } else if (status != GW_BAD_INPUT || count == 1 || !known) {
             return gw_fail(error, status, "%s", why.message);
@@ -205,16 +193,17 @@ static enum gw_status find_exchanges_at(const struct gw_question *question, cons
                : gw_fail(error, GW_BAD_INPUT,
                          "%s: expected measured curves of collectives.allgather and "
                          "compressors.%s, or of collectives.allreduce, got neither "
-                         "(gradweave calibrate measures them)",
-                         question->cluster.path, compressor);
+                         "(gradweave calibrate --only allgather,%s --add measures the former, "
+                         "--only allreduce --add the latter)",
+                         question->cluster.path, compressor, compressor);
 }
 
 /* What the largest value needs, smaller ones do not need more than. */
-static enum gw_status find_exchanges(const char *compressor, struct gw_sweep *sweep,
-                                     struct gw_error *error) {
+static enum gw_status find_exchanges(const char *compressor, const char *exchange,
+                                     struct gw_sweep *sweep, struct gw_error *error) {
     struct gw_question question;
     GW_TRY(open_question(sweep, sweep->value_count - 1, &question, error));
-    enum gw_status status = find_exchanges_at(&question, compressor, sweep, error);
+    enum gw_status status = find_exchanges_at(&question, compressor, exchange, sweep, error);
     gw_question_end_bandwidth(&question, sweep->question);
     return status;
 }
@@ -279,7 +268,7 @@ static enum gw_status plan_value(struct gw_sweep *sweep, size_t exchange, size_t
     const char *compressor = sweep->compressors[exchange];
     GW_TRY(open_question(sweep, value, &question, error));
     enum gw_status status =
-        gw_costs_open(&question, compressor, gw_collective_for(compressor), &costs, error);
+        gw_costs_open(&question, compressor, sweep->exchanges[exchange], &costs, error);
     if (status == GW_OK) {
         status = plan_policies(sweep, exchange, value, &costs, error);
         gw_costs_close(&costs);
@@ -397,7 +386,7 @@ static enum gw_status answer(const struct gw_sweep_options *options, struct gw_s
         GW_TRY(gw_sweep_check_out(options->out, error));
     }
     GW_TRY(list_policies(options->policy, sweep, error));
-    GW_TRY(find_exchanges(options->compressor, sweep, error));
+    GW_TRY(find_exchanges(options->compressor, options->exchange, sweep, error));
     GW_TRY(plan_all(sweep, error));
     if (options->out != NULL) {
         GW_TRY(gw_sweep_write(sweep, options->out, error));

@@ -11,7 +11,8 @@
 struct gw_sweep_options {
     const char *text; /* PARAMETER=VALUES */
     const char *policy, *compressor;
-    const char *out; /* or NULL */
+    const char *exchange; /* of the compressor; NULL: its own */
+    const char *out;      /* or NULL */
     bool json;
     const struct gw_question_options *given;
 };
@@ -55,6 +56,7 @@ struct gw_sweep {
     int digits;     /* that tell neighbouring values apart */
     size_t exchange_count;
     const char *compressors[GW_SWEEP_MOST_EXCHANGES]; /* of each exchange; "none": dense */
+    const char *exchanges[GW_SWEEP_MOST_EXCHANGES];   /* NULL: the compressor's own */
     size_t policy_count;
     char (*policies)[GW_POLICY_TEXT_SIZE];
     struct gw_sweep_cell *cells; /* [exchange][policy][value] */

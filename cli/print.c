@@ -111,6 +111,26 @@ void gw_print_heading(const struct gw_question *question) {
            question->density);
 }
 
+const char *gw_changes_text(const struct gw_choice_changes *changes, char out[GW_CHANGES_SIZE]) {
+    const char *const names[] = {"policy", "compressor", "exchange"};
+    const char *const values[] = {changes->policy, changes->compressor, changes->exchange};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (values[i] != NULL && used < GW_CHANGES_SIZE) {
+            used += (size_t)snprintf(out + used, GW_CHANGES_SIZE - used, "%s %s %s",
+                                     used == 0 ? " with" : ",", names[i], values[i]);
+        }
+    }
+    return out;
+}
+
+const char *gw_result_changes_text(const struct gw_result *result, char out[GW_CHANGES_SIZE]) {
+    const struct gw_choice_changes changes = {
+        .policy = result->policy, .compressor = result->compressor, .exchange = result->exchange};
+    return gw_changes_text(&changes, out);
+}
+
 void gw_print_notes(const char *const *notes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         printf("\nnote: %s\n", notes[i]);
@@ -122,6 +142,19 @@ void gw_print_result_notes(const struct gw_result *result) {
         const char *note = result->notes[i];
         gw_print_notes(&note, 1);
     }
+}
+
+bool gw_notes_are_alike(const char *a, const char *b) {
+    static const char number[] = "0123456789.";
+    a += strspn(a, number);
+    b += strspn(b, number);
+    while (*a == *b && *a != '\0') {
+        a++;
+        b++;
+        a += strspn(a, number);
+        b += strspn(b, number);
+    }
+    return *a == *b;
 }
 
 void gw_collect_notes(struct gw_result *all, const struct gw_result *result) {

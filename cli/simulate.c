@@ -2,24 +2,30 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/simulate_counts.h"
 #include "cli/simulate_goal.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
+    struct gw_choice_changes changes;
     struct gw_uneven_options uneven;
     struct gw_network_options network;
+    struct gw_counts_options counts;
     const char *algorithm, *plan, *trace, *goal;
     size_t iterations;
+    bool interference;
 };
 
-enum { KEY_PLAN = 2000, KEY_TRACE, KEY_GOAL };
+enum { KEY_PLAN = 2000, KEY_TRACE, KEY_GOAL, KEY_INTERFERENCE };
 
 static const struct argp_option option_table[] = {
     {"algo", 'a', "ALGORITHM", 0, "The pipeline to predict (see gradweave list algorithms)", 0},
     {"plan", KEY_PLAN, "PLAN.json", 0,
      "Groups from a plan file instead of the algorithm's own policy", 0},
     {"iterations", 'n', "N", 0, "Number of iterations (default 1)", 0},
+    {"interference", KEY_INTERFERENCE, 0, 0,
+     "Let compression and exchanges that run at once slow each other, as the cluster says", 0},
     {"trace", KEY_TRACE, "FILE", 0, "Write the timeline for ui.perfetto.dev", 0},
     {"goal", KEY_GOAL, "FILE", 0,
      "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with --loggp", 0},
@@ -33,8 +39,10 @@ static bool asks_about_model(const struct options *options) {
     const struct gw_network_options *network = &options->network;
     return question->model != NULL || question->cluster != NULL || question->density > 0 ||
            question->workers > 0 || options->algorithm != NULL || options->plan != NULL ||
-           options->trace != NULL || options->iterations > 1 || uneven->noise != NULL ||
-           uneven->network_noise != NULL || uneven->stragglers.count > 0 ||
+           options->changes.policy != NULL || options->changes.compressor != NULL ||
+           options->changes.exchange != NULL || options->trace != NULL ||
+           options->counts.source != NULL || options->iterations > 1 || options->interference ||
+           uneven->noise != NULL || uneven->network_noise != NULL || uneven->stragglers.count > 0 ||
            uneven->bandwidths.count > 0 || uneven->background > 0 ||
            network->level != GW_LEVEL_CURVES || network->choices.count > 0 ||
            network->workers_per_node > 0 || network->nodes_per_switch > 0 ||
@@ -46,9 +54,11 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->uneven;
-        state->child_inputs[2] = &options->network;
-        state->child_inputs[3] = &options->output;
+        state->child_inputs[1] = &options->changes;
+        state->child_inputs[2] = &options->uneven;
+        state->child_inputs[3] = &options->network;
+        state->child_inputs[4] = &options->counts;
+        state->child_inputs[5] = &options->output;
         return 0;
     case 'a':
         options->algorithm = argument;
@@ -61,6 +71,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case KEY_TRACE:
         options->trace = argument;
+        return 0;
+    case KEY_INTERFERENCE:
+        options->interference = true;
         return 0;
     case KEY_GOAL:
         options->goal = argument;
@@ -80,8 +93,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
+                                             {&gw_changes_argp, 0, NULL, 0},
                                              {&gw_uneven_argp, 0, NULL, 0},
                                              {&gw_network_argp, 0, NULL, 0},
+                                             {&gw_counts_argp, 0, NULL, 0},
                                              {&gw_output_argp, 0, NULL, 0},
                                              {0}};
 
@@ -121,9 +136,43 @@ static void print_spread(const struct gw_spread *spread) {
     gw_table_print_and_close(table);
 }
 
-static void print_text(const struct gw_question *question, const struct gw_result *result) {
+/* What derived curves leave open. */
+static void print_range(const struct gw_result *result) {
+    char text[2][GW_UNITS_SIZE];
+    if (result->uncertainty_count == 0) {
+        return;
+    }
+    printf("\niteration %s to %s, as uncertain as",
+           gw_format_seconds(result->iteration_low_s, text[0]),
+           gw_format_seconds(result->iteration_high_s, text[1]));
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        printf("%s %s +-%.1f%%", i == 0 ? "" : ",", result->uncertainties[i].collective,
+               100 * result->uncertainties[i].relative);
+    }
+    printf("\n");
+}
+
+/* Where they depend on gradients. */
+static void print_counts(const struct gw_result *result, const char *compressor) {
+    if (!gw_counts_depend_on_data(compressor)) {
+        return;
+    }
+    printf("counts %s", result->counts);
+    if (result->padding > 0) {
+        printf(": padding x %.3f", result->padding);
+    }
+    if (result->actual_density > 0) {
+        printf(", actual density %.4g, %.4g times as asked", result->actual_density,
+               result->actual_density / result->density);
+    }
+    printf("\n");
+}
+
+static void print_text(const struct gw_question *question, const char *compressor,
+                       const struct gw_result *result) {
     static const char *const headings[] = {"part", "time", "share"};
     char text[GW_UNITS_SIZE];
+    char changed[GW_CHANGES_SIZE];
     gw_print_heading(question);
     struct gw_table *table = gw_table_open(headings, "lrr");
     const struct gw_breakdown *parts = &result->breakdown;
@@ -134,45 +183,88 @@ static void print_text(const struct gw_question *question, const struct gw_resul
     print_part(table, "other", parts->other_s, result->iteration_s);
     print_part(table, "iteration", result->iteration_s, result->iteration_s);
     gw_table_print_and_close(table);
+    print_range(result);
     if (result->iterations > 1) {
         print_spread(&result->spread);
     }
-    printf("\n%s: %zu group%s", result->algorithm, result->groups, result->groups == 1 ? "" : "s");
+    printf("\n%s%s: %zu group%s", result->algorithm, gw_result_changes_text(result, changed),
+           result->groups, result->groups == 1 ? "" : "s");
     printf(", %s from each worker", gw_format_bytes(result->bytes_per_worker, text));
     printf(", network busy %s\n", gw_format_seconds(result->comm_s, text));
+    print_counts(result, compressor);
     gw_print_result_notes(result);
 }
 
-static enum gw_status predict(const struct options *options, const struct gw_question *question,
-                              const struct gw_pipeline *pipeline, struct gw_result *result,
-                              struct gw_error *error) {
+/* Simulates again with all derived curves as much too fast and too slow as they may be. */
+static enum gw_status find_range(const struct options *options, const struct gw_question *question,
+                                 const struct gw_pipeline *pipeline,
+                                 struct gw_simulation simulation, struct gw_result *result,
+                                 struct gw_error *error) {
+    double ends_s[2];
+    for (int end = 0; end < 2 && result->uncertainty_count > 0; end++) {
+        struct gw_result doubted;
+        simulation.doubt = end == 0 ? -1 : 1;
+        GW_TRY(gw_pipeline_predict(question, pipeline, &simulation, options->iterations, NULL,
+                                   &doubted, error));
+        ends_s[end] = doubted.iteration_s;
+    }
+    if (result->uncertainty_count > 0) {
+        result->iteration_low_s = ends_s[0];
+        result->iteration_high_s = ends_s[1];
+    }
+    return GW_OK;
+}
+
+static enum gw_status simulate(const struct options *options, const struct gw_question *question,
+                               struct gw_pipeline *pipeline, struct gw_simulation *simulation,
+                               struct gw_result *result, struct gw_error *error) {
     struct gw_timeline trace = {0};
-    struct gw_simulation simulation;
-    GW_TRY(gw_uneven_open(&options->uneven, question, &simulation, error));
-    simulation.every_worker = options->trace != NULL;
-    simulation.level = options->network.level;
-    simulation.nodes_per_switch = options->network.nodes_per_switch;
-    simulation.oversubscription = options->network.oversubscription;
-    simulation.choice_count = options->network.choices.count;
-    simulation.choices = options->network.choices.each;
+    struct gw_counted counted;
+    GW_TRY(gw_counted_open(&options->counts, question, pipeline, options->iterations, simulation,
+                           &counted, error));
     enum gw_status status =
-        gw_pipeline_predict(question, pipeline, &simulation, options->iterations,
+        gw_pipeline_predict(question, pipeline, simulation, options->iterations,
                             options->trace == NULL ? NULL : &trace, result, error);
+    if (status == GW_OK) {
+        status = find_range(options, question, pipeline, *simulation, result, error);
+    }
+    if (status == GW_OK) {
+        gw_counted_tell(&counted, pipeline, result);
+    }
     if (status == GW_OK && options->trace != NULL) {
         status = gw_timeline_write(&trace, options->trace, error);
     }
     gw_timeline_free(&trace);
+    gw_counted_close(&counted);
+    return status;
+}
+
+static enum gw_status predict(const struct options *options, const struct gw_question *question,
+                              struct gw_pipeline *pipeline, struct gw_result *result,
+                              struct gw_error *error) {
+    struct gw_simulation simulation;
+    GW_TRY(gw_uneven_open(&options->uneven, question, &simulation, error));
+    simulation.every_worker = options->trace != NULL;
+    simulation.level = options->network.level;
+    simulation.interference = options->interference;
+    simulation.nodes_per_switch = options->network.nodes_per_switch;
+    simulation.oversubscription = options->network.oversubscription;
+    simulation.choice_count = options->network.choices.count;
+    simulation.choices = options->network.choices.each;
+    enum gw_status status = simulate(options, question, pipeline, &simulation, result, error);
     gw_uneven_close(&simulation);
     return status;
 }
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
                              const struct gw_plan *plan, struct gw_error *error) {
-    const struct gw_algorithm *algorithm = NULL;
+    const struct gw_algorithm *preset = NULL;
+    struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
     struct gw_result result;
-    GW_TRY(gw_algorithm_find(options->algorithm, &algorithm, error));
-    enum gw_status status = gw_pipeline_open(question, algorithm, plan, &pipeline, error);
+    GW_TRY(gw_algorithm_find(options->algorithm, &preset, error));
+    GW_TRY(gw_algorithm_change(preset, &options->changes, &algorithm, error));
+    enum gw_status status = gw_pipeline_open(question, &algorithm, plan, &pipeline, error);
     if (status == GW_BAD_INPUT && plan != NULL) {
         gw_error_prefix(error, options->plan);
     }
@@ -183,7 +275,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
         status = gw_result_document(&result, &document, error);
         status = status == GW_OK ? gw_print_document(document, error) : status;
     } else if (status == GW_OK) {
-        print_text(question, &result);
+        print_text(question, algorithm.compressor, &result);
     }
     gw_pipeline_close(&pipeline);
     return status;
@@ -195,7 +287,11 @@ static enum gw_status read_plan(struct options *options, struct gw_plan *plan,
     struct gw_question_options *asked = &options->question;
     GW_TRY(gw_plan_read(options->plan, plan, error));
     bool sparse = strcmp(plan->compressor, "none") != 0;
-    asked->workers = asked->workers > 0 ? asked->workers : plan->workers;
+    if (asked->workers > 0) {
+        plan->workers = asked->workers;
+    } else {
+        asked->workers = plan->workers;
+    }
     if (asked->density > 0 && sparse) {
         plan->density = asked->density;
     } else if (sparse) {

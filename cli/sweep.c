@@ -68,7 +68,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->output;
+        state->child_inputs[0] = &options->request.changes;
+        state->child_inputs[1] = &options->output;
         return 0;
     case 'a':
         options->request.texts[GW_AXIS_ALGORITHM] = argument;
@@ -110,7 +111,8 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&gw_changes_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,

@@ -48,7 +48,7 @@ struct gw_outcome gw_sweep_packet_outcome(const struct gw_sweep_packet *packet,
                                           const struct gw_point *point) {
     struct gw_outcome outcome = packet->outcome;
     outcome.result.model = grid->models[point->at[GW_AXIS_MODEL]].name;
-    outcome.result.algorithm = gw_point_name(grid, point, GW_AXIS_ALGORITHM);
+    gw_result_name(&outcome.result, grid->algorithms[point->at[GW_AXIS_ALGORITHM]]);
     return outcome;
 }
 

@@ -3,6 +3,8 @@
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CUDA_STANDARD 17)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 if(NOT CMAKE_BUILD_TYPE)
@@ -12,13 +14,20 @@ endif()
 add_library(gradweave_options INTERFACE)
 target_include_directories(gradweave_options INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(gradweave_options INTERFACE _GNU_SOURCE)
+set(warnings -Wall -Wextra -Wshadow $<$<BOOL:${GRADWEAVE_WERROR}>:-Werror>)
 target_compile_options(gradweave_options INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -ffp-contract=off -fvisibility=hidden
-  $<$<BOOL:${GRADWEAVE_WERROR}>:-Werror>)
+  "$<$<COMPILE_LANGUAGE:C>:${warnings};-Wconversion;-ffp-contract=off;-fvisibility=hidden>"
+  "$<$<COMPILE_LANGUAGE:CXX>:${warnings};-ffp-contract=off;-fvisibility=hidden>"
+  # Products are not fused into sums: what a GPU gives is to the bit what the CPU gives.
+  "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Xcompiler=-Wall,-Wextra,-fvisibility=hidden>"
+  "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${GRADWEAVE_WERROR}>>:-Werror=all-warnings>")
 if(GRADWEAVE_SANITIZE)
   set(sanitize -fsanitize=${GRADWEAVE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  target_compile_options(gradweave_options INTERFACE ${sanitize})
+  target_compile_options(gradweave_options INTERFACE "$<$<COMPILE_LANGUAGE:C,CXX>:${sanitize}>")
   target_link_options(gradweave_options INTERFACE ${sanitize})
+endif()
+if(GRADWEAVE_HAVE_CUDA)
+  target_compile_definitions(gradweave_options INTERFACE GW_HAVE_CUDA)
 endif()
 
 include(CheckIPOSupported)
@@ -34,6 +43,21 @@ function(gradweave_room name)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME gradweave_${name})
   if(room_INLINED)
     set_target_properties(${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION_RELEASE ${GRADWEAVE_HAVE_IPO})
+    if(GRADWEAVE_HAVE_IPO)
+      # whoever links the room: clang's linker does not see by itself what the objects are
+      target_link_options(${name} INTERFACE $<$<AND:$<C_COMPILER_ID:Clang>,$<CONFIG:Release>>:-flto=thin>)
+    endif()
+  endif()
+endfunction()
+
+# gradweave_cuda(ROOM file...): .cu files of a room, where there is CUDA; emulated, they are C++.
+function(gradweave_cuda room)
+  if(GRADWEAVE_HAVE_CUDA)
+    target_sources(${room} PRIVATE ${ARGN})
+  endif()
+  if(GRADWEAVE_CUDA STREQUAL "EMULATED")
+    set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX
+      COMPILE_OPTIONS "-include;${CMAKE_SOURCE_DIR}/tests/emulation/kernels.h")
   endif()
 endfunction()
 

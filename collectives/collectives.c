@@ -1,6 +1,5 @@
 #include "collectives/collectives.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "collectives/layout.h"
@@ -11,19 +10,13 @@ const struct gw_collective *const gw_collectives[] = {
 #undef COLLECTIVE
     NULL};
 
-/* Appends to a list in words, as far as it has room. */
-static void append(char *list, size_t size, const char *word) {
-    size_t used = strlen(list);
-    (void)snprintf(list + used, size - used, "%s%s", used == 0 ? "" : ", ", word);
-}
-
 static enum gw_status unknown_operation(const char *operation, struct gw_error *error) {
     char known[256] = "";
     const char *last = "";
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         if (strcmp(gw_collectives[i]->operation, last) != 0) {
             last = gw_collectives[i]->operation;
-            append(known, sizeof known, last);
+            gw_list_name(known, sizeof known, last);
         }
     }
     return gw_fail(error, GW_BAD_INPUT, "collective: expected one of %s; got \"%s\"", known,
@@ -42,7 +35,7 @@ enum gw_status gw_collective_find(const char *operation, const char *name,
             *out = collective;
             return GW_OK;
         }
-        append(known, sizeof known, collective->name);
+        gw_list_name(known, sizeof known, collective->name);
     }
     return known[0] == '\0' ? unknown_operation(operation, error)
                             : gw_fail(error, GW_BAD_INPUT, "%s: expected one of %s; got \"%s\"",

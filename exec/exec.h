@@ -2,7 +2,8 @@
  * The executor: runs a schedule for real, as the OMGS paper's Algorithm 2 does. Each rank is a
  * worker with one thread per stream; forward and backward are timed waiting (an emulated
  * accelerator), compression is the real kernel on bell-shaped gradients with residual memory,
- * exchanges are real. It yields a timeline.
+ * exchanges are real. It yields a timeline. A schedule with a server has one rank more, the last
+ * one: it takes part in exchanges and waits out its updates, and is not in the timeline.
  */
 #ifndef GW_EXEC_EXEC_H
 #define GW_EXEC_EXEC_H
@@ -15,38 +16,79 @@
 struct gw_executor;
 
 /*
- * Fails if the schedule cannot be run here: an unknown collective or compressor, gradients that are
- * not 4-byte floats, groups of 2^32 elements or more. Can be asked before there is a job.
+ * Fails if the schedule cannot be run here: an unknown collective or compressor, one that the
+ * exchange cannot carry, gradients that are not 4-byte floats, groups of 2^32 elements or more. Can
+ * be asked before there is a job.
  */
 enum gw_status gw_executor_check(const struct gw_schedule *schedule, struct gw_error *error);
 
-/* All ranks open the same schedule, which lives longer. */
+/*
+ * All ranks of the communicator, as many as the schedule's workers and its server if it has one,
+ * open the same schedule, which lives longer. What ranks share (which elements a common compressor
+ * selects, hash functions) follows from the seed.
+ */
 enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedule *schedule,
                                 struct gw_communicator *communicator, uint64_t seed,
                                 struct gw_error *error);
 
-/* A timeline with one lane per rank. */
+/* A timeline with one lane per worker. */
 enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct gw_timeline *out,
                                     struct gw_error *error);
 
 /*
+ * Iterations of compression alone, before the first one that is run: with residual memory, so that
+ * thresholds which follow what is selected come to where they stay.
+ */
+struct gw_settling {
+    size_t iterations; /* at most; 0: none */
+    bool ends_early;   /* once as many elements as asked are selected, within 10%, some times in a
+                        * row; or ... */
+    double longest_s;  /* ... after that time */
+};
+struct gw_settled {
+    size_t iterations;
+    double seconds;
+    double ratio; /* in the last iteration, selected elements to those asked for */
+    bool reached; /* whether that was about 1 to the end */
+};
+
+/*
+ * Does this for compressors of which it depends on the gradients how much they select, and nothing
+ * for others. The network carries counts alone: of elements that workers select together, each
+ * clears those that it selected itself. All ranks call it, before the first iteration.
+ */
+enum gw_status gw_executor_settle(struct gw_executor *executor, const struct gw_settling *settling,
+                                  struct gw_settled *out, struct gw_error *error);
+
+/*
  * Runs one iteration on all ranks, begun together after a barrier, and appends it to the timeline,
- * the same on every rank: each rank's times count from its own leaving of the barrier. Afterwards,
- * outside the measured time, the checksums of every exchange's aggregate are compared; a difference
- * between ranks is an error.
+ * the same on every rank: each rank's times count from its own leaving of the barrier, and its
+ * exchanges have the bytes that really travelled, padding included. Afterwards, outside the
+ * measured time, the checksums of every group's aggregate are compared; a difference between
+ * workers is an error.
  */
 enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
                                    struct gw_timeline *timeline, struct gw_error *error);
 
 /*
  * What this rank holds after an iteration, for checks against a sequential reference: the gradient
- * that it contributed, its residual, and the aggregate over all ranks, each of
- * gw_executor_elements() floats.
+ * that it contributed, its residual, and the aggregate over all workers, each of
+ * gw_executor_elements() floats. NULL on the server.
  */
 size_t gw_executor_elements(const struct gw_executor *executor);
 const float *gw_executor_gradient(const struct gw_executor *executor);
 const float *gw_executor_residual(const struct gw_executor *executor);
 const float *gw_executor_aggregate(const struct gw_executor *executor);
+
+/*
+ * How many elements each worker selected in the last iteration, the same on all ranks: [group *
+ * workers + worker]; what it is asked for where workers select together, all of them if nothing is
+ * compressed.
+ */
+const uint64_t *gw_executor_selected(const struct gw_executor *executor, size_t *groups);
+
+/* What the bytes of its exchanges stand for, [groups]: with it gw_schedule_select gives them. */
+const struct gw_selected *gw_executor_extents(const struct gw_executor *executor);
 
 void gw_executor_close(struct gw_executor *executor);
 

@@ -2,22 +2,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/aggregate.h"
+#include "exec/exchange.h"
 #include "exec/exec.h"
-#include "exec/operations.h"
+#include "exec/outcome.h"
+#include "exec/settle.h"
 #include "exec/stream.h"
 
 static const size_t NOTHING = SIZE_MAX;
 
-/* When an operation ran, counted from the iteration's start. */
+/* When an operation ran, counted from the iteration's start, and what it really sent. */
 struct interval {
     double start_s, end_s;
+    uint64_t bytes;
 };
 
 struct gw_executor {
     const struct gw_schedule *schedule;
     struct gw_worker worker;
+    struct gw_outcome outcome;
     struct gw_stream_thread streams[GW_STREAM_COUNT];
-    size_t iteration;
+    uint64_t iterations; /* begun */
 
     /*
      * The emulated accelerator's clock, per stream. Timed operations end at absolute deadlines on
@@ -29,7 +34,6 @@ struct gw_executor {
     double start_s;
     struct interval *intervals; /* per operation */
     struct interval *gathered;  /* the same of all ranks */
-    uint64_t *checksums;        /* of all ranks, then this rank's own; per operation */
 
     pthread_mutex_t mutex; /* guards what follows */
     bool *done;            /* per operation */
@@ -87,9 +91,26 @@ static bool is_timed(const struct gw_operation *operation) {
     return operation->kind != GW_COMPRESS && operation->kind != GW_EXCHANGE;
 }
 
+/* A server computes nothing, but for its updates, which stand on the communication stream. */
+static bool is_skipped(const struct gw_executor *executor, const struct gw_operation *operation) {
+    return executor->worker.serves && operation->stream != GW_STREAM_COMMUNICATION;
+}
+
+static enum gw_status work(struct gw_executor *executor, const struct gw_operation *operation,
+                           uint64_t *bytes, struct gw_error *error) {
+    struct gw_worker *worker = &executor->worker;
+    struct gw_parcel *parcel = &worker->parcels[operation->group];
+    return operation->kind == GW_COMPRESS
+               ? parcel->compress(worker, parcel, error)
+               : gw_exchange_runner(operation)->run(worker, parcel, bytes, error);
+}
+
 static enum gw_status run(struct gw_executor *executor, const struct gw_operation *operation,
-                          double started_s, struct gw_error *error) {
+                          double started_s, uint64_t *bytes, struct gw_error *error) {
     double *clock_s = &executor->clock_s[operation->stream];
+    if (is_skipped(executor, operation)) {
+        return GW_OK;
+    }
     if (operation->dependency_count > 0 && *clock_s < started_s) {
         *clock_s = started_s;
     }
@@ -98,9 +119,7 @@ static enum gw_status run(struct gw_executor *executor, const struct gw_operatio
         gw_clock_sleep_until_s(*clock_s);
         return GW_OK;
     }
-    enum gw_status status = operation->kind == GW_COMPRESS
-                                ? gw_operation_compress(&executor->worker, operation, error)
-                                : gw_operation_exchange(&executor->worker, operation, error);
+    enum gw_status status = work(executor, operation, bytes, error);
     *clock_s += gw_clock_now_s() - started_s;
     return status;
 }
@@ -110,6 +129,7 @@ static void run_operation(void *context, size_t index) {
     const struct gw_operation *operation = &executor->schedule->operations[index];
     struct gw_error error = {0};
     enum gw_status status = GW_OK;
+    uint64_t bytes = 0;
     bool healthy = wait_for_dependencies(executor, operation);
     double started_s = gw_clock_now_s();
     if (is_timed(operation) && operation->dependency_count == 0) {
@@ -117,34 +137,43 @@ static void run_operation(void *context, size_t index) {
         started_s = executor->ended_s[operation->stream];
     }
     if (healthy) {
-        status = run(executor, operation, started_s, &error);
+        status = run(executor, operation, started_s, &bytes, &error);
     }
     double ended_s = gw_clock_now_s();
     executor->ended_s[operation->stream] = ended_s;
     executor->intervals[index] = (struct interval){.start_s = started_s - executor->start_s,
-                                                   .end_s = ended_s - executor->start_s};
+                                                   .end_s = ended_s - executor->start_s,
+                                                   .bytes = bytes};
     mark_done(executor, index, status, &error);
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-static enum gw_status open_parts(struct gw_executor *executor, uint64_t seed,
-                                 struct gw_error *error) {
+static enum gw_status check_ranks(const struct gw_schedule *schedule,
+                                  const struct gw_communicator *communicator,
+                                  struct gw_error *error) {
+    size_t ranks = schedule->workers + (schedule->server ? 1 : 0);
+    return (size_t)communicator->size == ranks
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "execution: expected %zu ranks%s, got %d", ranks,
+                         schedule->server ? ", the last of which is the server" : "",
+                         communicator->size);
+}
+
+static enum gw_status open_parts(struct gw_executor *executor, struct gw_communicator *communicator,
+                                 uint64_t seed, struct gw_error *error) {
     const struct gw_schedule *schedule = executor->schedule;
-    const struct gw_communicator *communicator = executor->worker.communicator;
     size_t count = schedule->operation_count;
-    size_t ranks = (size_t)communicator->size;
+    GW_TRY(gw_executor_check(schedule, error));
+    GW_TRY(check_ranks(schedule, communicator, error));
     executor->intervals = calloc(count, sizeof *executor->intervals);
-    executor->gathered = calloc(ranks * count, sizeof *executor->gathered);
-    executor->checksums = calloc((ranks + 1) * count, sizeof *executor->checksums);
+    executor->gathered = calloc((size_t)communicator->size * count, sizeof *executor->gathered);
     executor->done = calloc(count, sizeof *executor->done);
-    if (executor->intervals == NULL || executor->gathered == NULL || executor->checksums == NULL ||
-        executor->done == NULL) {
+    if (executor->intervals == NULL || executor->gathered == NULL || executor->done == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
-    GW_TRY(gw_executor_check(schedule, error));
-    GW_TRY(gw_buffers_open(&executor->worker.buffers, schedule, ranks, (size_t)communicator->rank,
-                           seed, error));
+    GW_TRY(gw_worker_open(&executor->worker, schedule, communicator, seed, error));
+    GW_TRY(gw_outcome_open(&executor->outcome, &executor->worker, error));
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         GW_TRY(gw_stream_open(&executor->streams[stream], count, run_operation, executor, error));
     }
@@ -159,15 +188,13 @@ enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedu
         return gw_fail_memory(error, "opening an executor");
     }
     executor->schedule = schedule;
-    executor->worker.schedule = schedule;
-    executor->worker.communicator = communicator;
     pthread_mutex_init(&executor->mutex, NULL);
     pthread_cond_init(&executor->all_done, NULL);
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         pthread_cond_init(&executor->awaited_done[stream], NULL);
         executor->awaited[stream] = NOTHING;
     }
-    enum gw_status status = open_parts(executor, seed, error);
+    enum gw_status status = open_parts(executor, communicator, seed, error);
     if (status != GW_OK) {
         gw_executor_close(executor);
         return status;
@@ -184,14 +211,12 @@ void gw_executor_close(struct gw_executor *executor) {
         gw_stream_close(&executor->streams[stream]);
         pthread_cond_destroy(&executor->awaited_done[stream]);
     }
-    gw_buffers_close(&executor->worker.buffers);
-    gw_workspace_free(&executor->worker.workspace);
-    gw_selection_free(&executor->worker.selection);
+    gw_outcome_close(&executor->outcome);
+    gw_worker_close(&executor->worker);
     pthread_cond_destroy(&executor->all_done);
     pthread_mutex_destroy(&executor->mutex);
     free(executor->intervals);
     free(executor->gathered);
-    free(executor->checksums);
     free(executor->done);
     free(executor);
 }
@@ -199,13 +224,19 @@ void gw_executor_close(struct gw_executor *executor) {
 /* ---- an iteration -------------------------------------------------------------------------- */
 
 static void prepare(struct gw_executor *executor) {
-    for (size_t i = 0; i < executor->schedule->operation_count; i++) {
-        const struct gw_operation *operation = &executor->schedule->operations[i];
-        if (operation->kind == GW_EXCHANGE && executor->iteration > 0) {
-            gw_operation_clear(&executor->worker, operation);
+    struct gw_worker *worker = &executor->worker;
+    worker->iteration = executor->iterations++;
+    for (size_t group = 0; group < executor->schedule->group_count; group++) {
+        struct gw_parcel *parcel = &worker->parcels[group];
+        if (!worker->serves) {
+            gw_aggregate_clear(worker, parcel);
         }
+        parcel->selected = parcel->slice->kept;
+        parcel->all = parcel->slice->kept;
     }
-    gw_buffers_next_gradient(&executor->worker.buffers, executor->iteration++);
+    if (!worker->serves) {
+        gw_buffers_next_gradient(&worker->buffers, worker->iteration);
+    }
     memset(executor->done, 0, executor->schedule->operation_count * sizeof *executor->done);
     executor->left = executor->schedule->operation_count;
 }
@@ -240,7 +271,7 @@ static enum gw_status record(struct gw_executor *executor, double start_s,
                                               count * sizeof *executor->intervals,
                                               executor->gathered, error));
     double end_s = 0;
-    for (size_t i = 0; i < (size_t)communicator->size * count; i++) {
+    for (size_t i = 0; i < executor->worker.workers * count; i++) {
         const struct gw_operation *operation = &schedule->operations[i % count];
         const struct interval *interval = &executor->gathered[i];
         struct gw_span span = {.lane = i / count,
@@ -249,7 +280,7 @@ static enum gw_status record(struct gw_executor *executor, double start_s,
                                .group = operation->group,
                                .label = operation->label,
                                .elements = operation->elements,
-                               .bytes = operation->bytes,
+                               .bytes = interval->bytes,
                                .start_s = start_s + interval->start_s,
                                .end_s = start_s + interval->end_s};
         GW_TRY(gw_timeline_add(timeline, span, error));
@@ -258,28 +289,12 @@ static enum gw_status record(struct gw_executor *executor, double start_s,
     return gw_timeline_add_iteration(timeline, start_s, start_s + end_s, error);
 }
 
-static enum gw_status compare_aggregates(struct gw_executor *executor, struct gw_error *error) {
-    struct gw_communicator *communicator = executor->worker.communicator;
-    size_t count = executor->schedule->operation_count;
-    size_t ranks = (size_t)communicator->size;
-    uint64_t *own = executor->checksums + ranks * count;
-    for (size_t i = 0; i < count; i++) {
-        const struct gw_operation *operation = &executor->schedule->operations[i];
-        own[i] = operation->kind == GW_EXCHANGE
-                     ? gw_operation_checksum(&executor->worker, operation)
-                     : 0;
-    }
-    GW_TRY(communicator->transport->allgather(communicator, own, count * sizeof *own,
-                                              executor->checksums, error));
-    for (size_t i = 0; i < ranks * count; i++) {
-        if (executor->checksums[i] != executor->checksums[i % count]) {
-            const struct gw_operation *operation = &executor->schedule->operations[i % count];
-            return gw_fail(error, GW_FAILED,
-                           "execution: %s of group %u: expected the same aggregate on every rank, "
-                           "but rank %zu differs from rank 0",
-                           operation->method, operation->group, i / count);
-        }
-    }
+enum gw_status gw_executor_settle(struct gw_executor *executor, const struct gw_settling *settling,
+                                  struct gw_settled *out, struct gw_error *error) {
+    struct gw_worker *worker = &executor->worker;
+    worker->iteration = executor->iterations;
+    GW_TRY(gw_worker_settle(worker, &executor->outcome, settling, out, error));
+    executor->iterations = worker->iteration;
     return GW_OK;
 }
 
@@ -288,16 +303,16 @@ enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
     prepare(executor);
     GW_TRY(run_streams(executor, error));
     GW_TRY(record(executor, start_s, timeline, error));
-    return compare_aggregates(executor, error);
+    return gw_outcome_conclude(&executor->outcome, &executor->worker, error);
 }
 
 enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct gw_timeline *out,
                                     struct gw_error *error) {
-    return gw_timeline_create(out, (size_t)executor->worker.communicator->size, error);
+    return gw_timeline_create(out, executor->worker.workers, error);
 }
 
 size_t gw_executor_elements(const struct gw_executor *executor) {
-    return executor->worker.buffers.elements;
+    return gw_buffers_elements(executor->schedule);
 }
 
 const float *gw_executor_gradient(const struct gw_executor *executor) {
@@ -310,4 +325,13 @@ const float *gw_executor_residual(const struct gw_executor *executor) {
 
 const float *gw_executor_aggregate(const struct gw_executor *executor) {
     return executor->worker.buffers.aggregate;
+}
+
+const uint64_t *gw_executor_selected(const struct gw_executor *executor, size_t *groups) {
+    *groups = executor->schedule->group_count;
+    return executor->outcome.selected;
+}
+
+const struct gw_selected *gw_executor_extents(const struct gw_executor *executor) {
+    return executor->outcome.extents;
 }

@@ -41,12 +41,6 @@ enum gw_status gw_collect_best(const struct gw_task *task, struct gw_collection 
 /* The magnitude of the k-th largest of `count` entries; *ties of just that belong to the k. */
 int32_t gw_kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties);
 
-/*
- * Leaves the k largest of a selection, 1 <= k <= selection->count: of equals those of lower index.
- * Returns the magnitude of the least that is left.
- */
-int32_t gw_keep_largest(struct gw_selection *selection, size_t k);
-
 /* The message for the first NaN of u, which has one; for that at u[index]. */
 enum gw_status gw_fail_first_nan(const struct gw_task *task, struct gw_error *error);
 enum gw_status gw_fail_nan(size_t index, size_t n, struct gw_error *error);

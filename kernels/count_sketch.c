@@ -85,6 +85,7 @@ const struct gw_compressor gw_compressor_count_sketch = {
     .title = "count sketch of 5 rows, and HEAVYMIX: heavy hitters and, to make k, others by lot",
     .paper = "Ivkin et al., Communication-efficient Distributed SGD with Sketching, 2019",
     .exact = true,
+    .sketched = true,
     .select = select_fast,
     .reference = select_reference,
     .open = open_state,

@@ -60,11 +60,15 @@ static void move_blocks(struct state *state, const size_t *counts) {
     gw_exdyna_allocate(&state->layout, state->next++, counts, state->blocks_of);
 }
 
-void gw_exdyna_observe(void *opened, const size_t *counts) {
+void gw_exdyna_observe_static(void *opened, const size_t *counts) {
     struct state *state = opened;
     state->threshold.value = gw_exdyna_next_threshold(
         state->threshold.value, sum(counts, state->layout.workers), state->wanted);
-    move_blocks(state, counts);
+}
+
+void gw_exdyna_observe(void *opened, const size_t *counts) {
+    gw_exdyna_observe_static(opened, counts);
+    move_blocks(opened, counts);
 }
 
 void gw_exdyna_observe_trend(void *opened, const size_t *counts) {

@@ -1,4 +1,4 @@
-/* What both compressors that select by ExDyna share; private to kernels/. */
+/* What the compressors that select by ExDyna share; private to kernels/. */
 #ifndef GW_KERNELS_EXDYNA_H
 #define GW_KERNELS_EXDYNA_H
 
@@ -12,5 +12,8 @@ void gw_exdyna_close(void *state);
 /* By Algorithm 5; by a step in proportion to the error that also follows the trend of scales. */
 void gw_exdyna_observe(void *state, const size_t *counts);
 void gw_exdyna_observe_trend(void *state, const size_t *counts);
+
+/* The threshold by Algorithm 5; partitions stay as they were at first. */
+void gw_exdyna_observe_static(void *state, const size_t *counts);
 
 #endif

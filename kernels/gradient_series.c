@@ -206,12 +206,31 @@ static void fill(const struct gw_gradients_spec *spec, float scale, uint64_t key
     }
 }
 
+/* From a place by lot on, round and round. */
+static void fill_from_pool(const struct gw_gradients_spec *spec, float scale, uint64_t key,
+                           float *out, size_t n) {
+    size_t place = (size_t)(key_of(key, 0) % spec->pool_size);
+    while (n > 0) {
+        size_t count = spec->pool_size - place < n ? spec->pool_size - place : n;
+        for (size_t i = 0; i < count; i++) {
+            out[i] = scale * spec->pool[place + i];
+        }
+        out += count;
+        n -= count;
+        place = 0;
+    }
+}
+
 void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out) {
     const struct gw_gradients_spec *spec = &gradients->spec;
     uint64_t key = key_of(key_of(key_of(spec->seed, 2), spec->worker), iteration);
     for (size_t t = 0; t < spec->tensor_count; t++) {
         float scale = (float)gw_gradients_scale(gradients, t, iteration);
-        fill(spec, scale, key_of(key, t), out, gradients->sizes[t]);
+        if (spec->pool == NULL) {
+            fill(spec, scale, key_of(key, t), out, gradients->sizes[t]);
+        } else {
+            fill_from_pool(spec, scale, key_of(key, t), out, gradients->sizes[t]);
+        }
         out += gradients->sizes[t];
     }
 }

@@ -32,6 +32,12 @@ enum gw_status gw_selection_reserve(struct gw_selection *selection, size_t capac
                                     struct gw_error *error);
 void gw_selection_free(struct gw_selection *selection);
 
+/*
+ * Leaves the k largest |values| of a selection, 1 <= k <= selection->count: of equals those of
+ * lower index. Returns the least that is left, as an integer of the same order as |values|.
+ */
+int32_t gw_keep_largest(struct gw_selection *selection, size_t k);
+
 /* ---- compressors --------------------------------------------------------------------------- */
 
 /* Scratch memory that selections share and that grows on demand; zero-initialise, then free. */
@@ -74,9 +80,11 @@ struct gw_compressor {
     const char *name;  /* as in `--compressor` and in cluster files */
     const char *title; /* one line for a person */
     const char *paper;
-    bool exact;  /* selects just k, no matter what u is */
-    bool common; /* selects the same indices on all workers, so that only values travel */
-    bool joint;  /* what any worker selects, all send */
+    bool exact;    /* selects just k, no matter what u is */
+    bool common;   /* selects the same indices on all workers, so that only values travel */
+    bool joint;    /* what any worker selects, all send */
+    bool layered;  /* selects whole layers */
+    bool sketched; /* finds them in a count sketch, and can in the sum of all workers' */
     gw_select *select;
     gw_select *reference; /* the obvious version that tests compare with */
     /* A state that lives across iterations, for tasks like this one; NULL: it has none. */
@@ -134,6 +142,13 @@ struct gw_gradients_spec {
     double drift;        /* 1 for none */
     const size_t *sizes; /* in elements, of tensor_count tensors, next to each other */
     size_t tensor_count;
+    /*
+     * [pool_size], borrowed: elements of scale 1, drawn once, of which each tensor takes those from
+     * some place on in each iteration, instead of draws of its own: some ten times as fast. NULL:
+     * draws of its own.
+     */
+    const float *pool;
+    size_t pool_size;
 };
 
 struct gw_gradients;
@@ -159,15 +174,5 @@ const char *gw_instruction_set(void);
 /* Makes them use that one from now on; false if this processor does not have it. For benchmarks and
  * tests, and not while anything is being selected. */
 bool gw_force_instruction_set(const char *name);
-
-/* ---- devices ------------------------------------------------------------------------------- */
-
-enum { GW_GPU_NAME_SIZE = 64 };
-
-/* The CUDA Toolkit that this build has in it ("13.0"), or NULL. */
-const char *gw_cuda_version(void);
-
-/* Names this machine's GPUs, at most `capacity`, and returns their number; 0 without CUDA. */
-size_t gw_cuda_devices(char (*names)[GW_GPU_NAME_SIZE], size_t capacity);
 
 #endif

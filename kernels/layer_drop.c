@@ -103,6 +103,7 @@ const struct gw_compressor gw_compressor_layer_drop = {
     .name = "layer-drop",
     .title = "layer dropping: whole layers, whose mean magnitude reaches a threshold",
     .paper = "Lee et al., Communication Optimization Schemes for Distributed Deep Learning, 2020",
+    .layered = true,
     .select = select_fast,
     .reference = select_reference,
     .open = open_state,

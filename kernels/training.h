@@ -1,7 +1,7 @@
 /*
- * A training's gradients without the network: workers one after the other, each with gradients of
- * its own and error feedback, so that compressors with a state see what they would see. For
- * benchmarks, for simulation of methods whose counts depend on data, and for tests.
+ * A training's gradients without the network: workers with gradients of their own and error
+ * feedback, so that compressors with a state see what they would see. For benchmarks, for
+ * simulation of methods whose counts depend on data, and for tests.
  */
 #ifndef GW_KERNELS_TRAINING_H
 #define GW_KERNELS_TRAINING_H
@@ -12,21 +12,34 @@ struct gw_training_spec {
     const struct gw_compressor *compressor;
     struct gw_gradients_spec gradients; /* of each worker; its sizes are the layers */
     size_t kept, workers;               /* asked for of all elements; at least one each */
-    double threshold;                   /* of hard-threshold */
+    double threshold;                   /* of hard-threshold, and of ExDyna at first */
+    /*
+     * Workers have different batches: a worker's gradient of an iteration is multiplied by a factor
+     * of mean 1 whose logarithm is normal and has this deviation. 0: all are as large.
+     */
+    double batch_spread;
+    size_t threads; /* that share the workers; 0 is as 1. No count depends on it */
 };
 
 struct gw_training {
     const struct gw_compressor *compressor;
     size_t elements, workers;
-    float *gradient; /* [elements], of one worker at a time */
     struct gw_training_worker {
         struct gw_gradients *gradients;
+        float *gradient; /* [elements] */
         struct gw_task task;
         struct gw_selection selection; /* of the last iteration */
-    } * each;                          /* [workers] */
-    size_t *counts;                    /* [workers]: elements selected in the last iteration */
-    struct gw_workspace workspace;
+        struct gw_workspace workspace;
+        enum gw_status status; /* of its last step */
+        struct gw_error error;
+    } * each;           /* [workers] */
+    size_t *counts;     /* [workers]: elements selected in the last iteration */
     uint32_t iteration; /* the next one */
+    struct gw_noise batches;
+    uint64_t seed;
+    size_t threads;
+    double factor;   /* of the step at work */
+    uint8_t *marked; /* [elements]: all 0 between calls */
 };
 
 /* *out is safe to close in any case. */
@@ -40,5 +53,12 @@ enum gw_status gw_training_step(struct gw_training *training, double factor,
 
 /* Of the last iteration, over all workers: elements selected, those of several workers once. */
 size_t gw_training_selected(const struct gw_training *training);
+
+/*
+ * The smallest |gradient| of the `kept` largest of a worker's first gradient: the threshold that
+ * would then select just these. For hard-threshold, which is given one for the whole run.
+ */
+enum gw_status gw_training_first_threshold(const struct gw_training_spec *spec, double *out,
+                                           struct gw_error *error);
 
 #endif

@@ -139,8 +139,8 @@ gradweave_compressor_open(const struct gradweave_compression *compression,
  * been added: a second try would add it twice.
  *
  * "randk" selects the same elements on all workers, so that values can be summed without indices.
- * Of "exdyna" and "exdyna-trend" each worker selects in a partition of its own; all send their
- * values of what any of them selects, and clear those in their residuals.
+ * Of "exdyna", "exdyna-trend" and "exdyna-static" each worker selects in a partition of its own;
+ * all send their values of what any of them selects, and clear those in their residuals.
  */
 GRADWEAVE_API enum gradweave_status gradweave_compress(struct gradweave_compressor *compressor,
                                                        const float *gradient, float *residual,
@@ -149,7 +149,7 @@ GRADWEAVE_API enum gradweave_status gradweave_compress(struct gradweave_compress
                                                        struct gradweave_error *error);
 
 /*
- * Tells a compressor that adapts ("exdyna", "exdyna-trend") how many elements each worker selected
+ * Tells a compressor that adapts ("exdyna" and its kin) how many elements each worker selected
  * in the last iteration: counts [workers], the same on all workers. Others ignore it.
  */
 GRADWEAVE_API void gradweave_compressor_observe(struct gradweave_compressor *compressor,

@@ -80,7 +80,8 @@ struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to) {
     return (struct gw_arc){
         .to = to,
         .compress = to_steps(arcs, gw_planning_compress_s(arcs->planning, n)) + gw_arcs_tie_break,
-        .exchange = to_steps(arcs, gw_planning_exchange_s(arcs->planning, n)) + gw_arcs_tie_break};
+        .exchange = to_steps(arcs, gw_planning_exchange_s(arcs->planning, n, to - from)) +
+                    gw_arcs_tie_break};
 }
 
 void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping) {

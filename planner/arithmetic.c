@@ -10,8 +10,19 @@ double gw_planning_compress_s(const struct gw_planning *planning, uint64_t n) {
     return planning->compress == NULL ? 0 : gw_curve_time(planning->compress, (double)n);
 }
 
-double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n) {
-    return gw_curve_time(planning->exchange, (double)gw_planning_bytes(planning, n));
+double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n, size_t tensors) {
+    const struct gw_planning_legs *legs = planning->legs;
+    return legs != NULL ? legs->exchange_s(legs->context, n, tensors)
+                        : gw_curve_time(planning->exchange, (double)gw_planning_bytes(planning, n));
+}
+
+double gw_planning_startup_s(const struct gw_planning *planning) {
+    return planning->legs != NULL ? planning->legs->startup_s
+                                  : gw_curve_startup(planning->exchange);
+}
+
+double gw_planning_update_s(const struct gw_planning *planning) {
+    return planning->legs != NULL ? planning->legs->update_s : planning->model->update_s;
 }
 
 struct gw_group_times gw_planning_group_times(const struct gw_planning *planning,
@@ -29,7 +40,8 @@ struct gw_group_times gw_planning_group_times(const struct gw_planning *planning
     times.compressed_s = times.ready_s + gw_planning_compress_s(planning, n);
     times.exchange_start_s =
         times.compressed_s > communication_clock ? times.compressed_s : communication_clock;
-    times.exchange_end_s = times.exchange_start_s + gw_planning_exchange_s(planning, n);
+    times.exchange_end_s = times.exchange_start_s +
+                           gw_planning_exchange_s(planning, n, group->first - group->last + 1);
     return times;
 }
 
@@ -39,5 +51,5 @@ double gw_planning_iteration_s(const struct gw_planning *planning, const struct 
     for (size_t g = 1; g < group_count; g++) {
         times = gw_planning_group_times(planning, &groups[g], &times);
     }
-    return times.exchange_end_s + planning->model->update_s;
+    return times.exchange_end_s + gw_planning_update_s(planning);
 }

@@ -248,7 +248,7 @@ static enum gw_status find(const struct gw_planning *planning, bool *ends, doubl
                                 : mark_simple_plan(planning, trial, ends, &known_s, error);
     free(trial);
     GW_TRY(status);
-    return better(planning, known_s - planning->model->update_s, ends, least_s, error);
+    return better(planning, known_s - gw_planning_update_s(planning), ends, least_s, error);
 }
 
 /* What the marked plan takes, and what no plan beats: the same if they differ by rounding. */
@@ -262,7 +262,7 @@ static enum gw_status evaluate(const struct gw_planning *planning, double least_
         return gw_fail_memory(error, "planning");
     }
     out->iteration_s = gw_planning_iteration_s(planning, groups, group_count);
-    out->lower_bound_s = fmin(fmax(least_s, 0) + planning->model->update_s, out->iteration_s);
+    out->lower_bound_s = fmin(fmax(least_s, 0) + gw_planning_update_s(planning), out->iteration_s);
     if (out->iteration_s - out->lower_bound_s <= equal * out->iteration_s) {
         out->lower_bound_s = out->iteration_s;
     }

@@ -27,8 +27,8 @@ struct positions {
 };
 
 bool gw_optimal_is_dense(const struct gw_planning *planning) {
-    return planning->compress == NULL && planning->exchange->point_count == 0 &&
-           planning->exchange->per_nlog2n_s == 0;
+    return planning->compress == NULL && planning->legs == NULL &&
+           planning->exchange->point_count == 0 && planning->exchange->per_nlog2n_s == 0;
 }
 
 static double earliest_end(struct positions *x) {

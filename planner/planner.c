@@ -16,12 +16,13 @@ const struct gw_policy *const gw_policies[] = {
 
 static enum gw_status unknown_policy(const char *text, struct gw_error *error) {
     char names[256] = "";
-    size_t used = 0;
-    for (size_t i = 0; gw_policies[i] != NULL && used < sizeof names; i++) {
+    for (size_t i = 0; gw_policies[i] != NULL; i++) {
         const struct gw_policy *policy = gw_policies[i];
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s%s%s", i == 0 ? "" : ", ",
-                                 policy->name, policy->argument == NULL ? "" : ":",
-                                 policy->argument == NULL ? "" : policy->argument);
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s%s%s", policy->name,
+                       policy->argument == NULL ? "" : ":",
+                       policy->argument == NULL ? "" : policy->argument);
+        gw_list_name(names, sizeof names, name);
     }
     return gw_fail(error, GW_BAD_INPUT, "policy: expected one of %s; got \"%s\"", names, text);
 }

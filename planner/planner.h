@@ -8,6 +8,15 @@
 #include "core/core.h"
 #include "traces/traces.h"
 
+/* An exchange whose time is more than a curve of gw_planning_bytes. Pointers are borrowed. */
+struct gw_planning_legs {
+    /* In seconds, of a group of so many elements in so many tensors. */
+    double (*exchange_s)(const void *context, uint64_t elements, size_t tensors);
+    const void *context;
+    double startup_s; /* of it, whatever its size */
+    double update_s;  /* after the last exchange, in place of the model's */
+};
+
 /* What a plan is made for. Everything in it is borrowed. */
 struct gw_planning {
     const struct gw_model *model;
@@ -15,15 +24,23 @@ struct gw_planning {
     const char *compressor;          /* "none": dense exchange */
     double density;                  /* (0, 1]; not used for dense exchange */
     const struct gw_curve *compress; /* of a group's elements; NULL for dense exchange */
-    const struct gw_curve *exchange; /* allgather for sparse, allreduce for dense; of bytes */
+    const struct gw_curve *exchange; /* of gw_planning_bytes; with legs, what they never undercut
+                                      * from the smallest tensor to all of them */
+    const struct gw_planning_legs *legs; /* NULL: exchanges take what the curve says */
 };
 
 /* What one worker contributes to the exchange of a group of n elements: gw_exchange_bytes. */
 uint64_t gw_planning_bytes(const struct gw_planning *planning, uint64_t n);
 
-/* Costs of a group of n elements, in seconds (contract, "Arithmetic"). */
+/* Costs of a group of n elements in so many tensors, in seconds (contract, "Arithmetic"). */
 double gw_planning_compress_s(const struct gw_planning *planning, uint64_t n);
-double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n);
+double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n, size_t tensors);
+
+/* The part of every exchange that does not depend on its size. */
+double gw_planning_startup_s(const struct gw_planning *planning);
+
+/* What the update after the last exchange takes. */
+double gw_planning_update_s(const struct gw_planning *planning);
 
 /* What the two streams do for a group, in seconds from the start of the iteration. */
 struct gw_group_times {

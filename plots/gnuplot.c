@@ -31,6 +31,11 @@ enum gw_status gw_plot_check(const char *path, struct gw_error *error) {
 
 /* ---- gnuplot ------------------------------------------------------------------------------- */
 
+struct table {
+    char *text;
+    size_t length;
+};
+
 void gw_draw_quoted(FILE *stream, const char *text) {
     (void)fputc('\'', stream);
     for (const char *c = text; *c != '\0'; c++) {
@@ -82,7 +87,7 @@ static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, 
     put_text(stream, "output", picture);
     put_text(stream, "kind", kind);
     put_text(stream, "heading", drawing->title);
-    (void)fprintf(stream, "%s", drawing->settings);
+    drawing->print_settings(drawing->subject, stream);
     bool complete = fclose(stream) == 0;
     enum gw_status status =
         complete ? run_gnuplot(settings, script, error) : gw_fail_memory(error, "plotting");
@@ -91,27 +96,28 @@ static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, 
 }
 
 /* The table goes through a file that has no name: nothing of it can be left behind. */
-static enum gw_status draw_table(const struct gw_drawing *drawing, char *script, const char *kind,
-                                 const char *picture, struct gw_error *error) {
-    FILE *table = tmpfile();
-    if (table == NULL || fwrite(drawing->table, 1, drawing->length, table) != drawing->length ||
-        fflush(table) != 0) {
+static enum gw_status draw_table(const struct gw_drawing *drawing, const struct table *table,
+                                 char *script, const char *kind, const char *picture,
+                                 struct gw_error *error) {
+    FILE *stream = tmpfile();
+    if (stream == NULL || fwrite(table->text, 1, table->length, stream) != table->length ||
+        fflush(stream) != 0) {
         enum gw_status status =
             gw_fail(error, GW_FAILED, "a temporary file: cannot be written: %s", strerror(errno));
-        if (table != NULL) {
-            (void)fclose(table);
+        if (stream != NULL) {
+            (void)fclose(stream);
         }
         return status;
     }
     char data[32];
-    snprintf(data, sizeof data, "/dev/fd/%d", fileno(table));
+    snprintf(data, sizeof data, "/dev/fd/%d", fileno(stream));
     enum gw_status status = draw_data(drawing, script, data, kind, picture, error);
-    (void)fclose(table);
+    (void)fclose(stream);
     return status;
 }
 
-enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, struct gw_error *error) {
-    GW_TRY(gw_plot_check(path, error));
+static enum gw_status draw_picture(const struct gw_drawing *drawing, const struct table *table,
+                                   const char *path, struct gw_error *error) {
     char *folder = NULL;
     GW_TRY(gw_data_folder(GW_DATA_PLOTS, &folder, error));
     char script[4096];
@@ -119,12 +125,42 @@ enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, struc
     free(folder);
     char *picture = NULL;
     GW_TRY(gw_file_temporary(path, &picture, error));
-    enum gw_status status = draw_table(drawing, script, ending(path), picture, error);
+    enum gw_status status = draw_table(drawing, table, script, ending(path), picture, error);
     if (status == GW_OK) {
         status = gw_file_replace(picture, path, error);
     } else {
         gw_file_discard(picture);
     }
     free(picture);
+    return status;
+}
+
+/* The table's text is the caller's to free. */
+static enum gw_status print_table(const struct gw_drawing *drawing, struct table *out,
+                                  struct gw_error *error) {
+    FILE *stream = open_memstream(&out->text, &out->length);
+    if (stream == NULL) {
+        return gw_fail_memory(error, "plotting");
+    }
+    drawing->print_table(drawing->subject, stream);
+    if (fclose(stream) != 0) {
+        free(out->text);
+        return gw_fail_memory(error, "plotting");
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, const char *data_path,
+                       struct gw_error *error) {
+    struct table table = {0};
+    if (path != NULL) {
+        GW_TRY(gw_plot_check(path, error));
+    }
+    GW_TRY(print_table(drawing, &table, error));
+    enum gw_status status = path == NULL ? GW_OK : draw_picture(drawing, &table, path, error);
+    if (status == GW_OK && data_path != NULL) {
+        status = gw_file_write(data_path, table.text, table.length, error);
+    }
+    free(table.text);
     return status;
 }

@@ -9,14 +9,17 @@
 struct gw_drawing {
     const char *script; /* "breakdown.gp": one of those that ship */
     const char *title;
-    const char *settings; /* what else the script wants to know, as gnuplot's -e takes it */
-    const char *table;    /* the script's data */
-    size_t length;
+    const void *subject;                                    /* what the two print */
+    void (*print_table)(const void *subject, FILE *stream); /* the script's data */
+    /* What else the script wants to know, as gnuplot's -e takes it. */
+    void (*print_settings)(const void *subject, FILE *stream);
 };
 
 /* 'text' for gnuplot, with quotes in it doubled. */
 void gw_draw_quoted(FILE *stream, const char *text);
 
-enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, struct gw_error *error);
+/* The picture, unless path is NULL, and the table, unless data_path is NULL. */
+enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, const char *data_path,
+                       struct gw_error *error);
 
 #endif

@@ -1,6 +1,5 @@
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "plots/gnuplot.h"
 #include "plots/plots.h"
@@ -38,7 +37,8 @@ static bool has_logarithmic_heights(const struct gw_line_chart *chart) {
 }
 
 /* The values, and a column for each line. */
-static void print_table(const struct gw_line_chart *chart, FILE *stream) {
+static void print_table(const void *subject, FILE *stream) {
+    const struct gw_line_chart *chart = subject;
     for (size_t v = 0; v < chart->value_count; v++) {
         (void)fprintf(stream, "%.9g", chart->values[v]);
         for (size_t l = 0; l < chart->line_count; l++) {
@@ -59,7 +59,8 @@ static void print_tics(const struct gw_line_chart *chart, FILE *stream) {
 }
 
 /* `labels` is an array; `colours` and `dashes` are lists of words with one for each line. */
-static void print_settings(const struct gw_line_chart *chart, FILE *stream) {
+static void print_settings(const void *subject, FILE *stream) {
+    const struct gw_line_chart *chart = subject;
     print_tics(chart, stream);
     (void)fprintf(
         stream,
@@ -81,45 +82,12 @@ static void print_settings(const struct gw_line_chart *chart, FILE *stream) {
     (void)fputc('\'', stream);
 }
 
-/* What `print` prints, the caller's to free. */
-static enum gw_status print_text(void (*print)(const struct gw_line_chart *, FILE *),
-                                 const struct gw_line_chart *chart, char **text, size_t *length,
-                                 struct gw_error *error) {
-    FILE *stream = open_memstream(text, length);
-    if (stream == NULL) {
-        return gw_fail_memory(error, "plotting");
-    }
-    print(chart, stream);
-    if (fclose(stream) != 0) {
-        free(*text);
-        *text = NULL;
-        return gw_fail_memory(error, "plotting");
-    }
-    return GW_OK;
-}
-
 enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path,
                              const char *data_path, struct gw_error *error) {
-    char *table = NULL;
-    char *settings = NULL;
-    size_t table_length = 0;
-    size_t settings_length = 0;
-    enum gw_status status = print_text(print_table, chart, &table, &table_length, error);
-    if (status == GW_OK) {
-        status = print_text(print_settings, chart, &settings, &settings_length, error);
-    }
-    if (status == GW_OK) {
-        struct gw_drawing drawing = {.script = "lines.gp",
-                                     .title = chart->title,
-                                     .settings = settings,
-                                     .table = table,
-                                     .length = table_length};
-        status = gw_draw(&drawing, path, error);
-    }
-    if (status == GW_OK && data_path != NULL) {
-        status = gw_file_write(data_path, table, table_length, error);
-    }
-    free(settings);
-    free(table);
-    return status;
+    struct gw_drawing drawing = {.script = "lines.gp",
+                                 .title = chart->title,
+                                 .subject = chart,
+                                 .print_table = print_table,
+                                 .print_settings = print_settings};
+    return gw_draw(&drawing, path, data_path, error);
 }

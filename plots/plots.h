@@ -59,4 +59,42 @@ struct gw_line_chart {
 enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path,
                              const char *data_path, struct gw_error *error);
 
+/* Where another pipeline becomes the fastest; `before` and `after` are numbers of names. */
+struct gw_crossover {
+    double at;
+    size_t before, after;
+};
+
+struct gw_crossover_chart {
+    const char *title;
+    const char *axis;       /* what the values are, in which unit ... */
+    double unit;            /* ... and how much of them that is: 1e9 for Gb/s of bits per second */
+    const char *value_name; /* of their column in the table */
+    size_t value_count;     /* at least 1 */
+    const double *values;   /* above 0, ascending */
+    size_t name_count;
+    const char *const *names; /* of the pipelines */
+    const double *times_s;    /* [value][name]; NAN: not predicted */
+    const size_t *fastest;    /* [value]; name_count or more: none */
+    size_t crossover_count;
+    const struct gw_crossover *crossovers; /* ascending */
+};
+
+/*
+ * A line for each pipeline's iteration time, those that are the fastest anywhere drawn broadly,
+ * with a mark where another one takes over. `data_path` (or NULL) keeps the table; it is written
+ * only once the picture is there. Without `path` there is no picture.
+ */
+enum gw_status gw_plot_crossovers(const struct gw_crossover_chart *chart, const char *path,
+                                  const char *data_path, struct gw_error *error);
+
+/*
+ * The cluster's curves, a panel for each collective, with a colour for each number of workers, and
+ * each compressor: times over sizes, both logarithmic; where its file has them ("raw") with the
+ * measured medians and bars from the 5th to the 95th percentile. Refuses a cluster without curves.
+ * `data_path` (or NULL) keeps the table; it is written only once the picture is there.
+ */
+enum gw_status gw_plot_calibration(const struct gw_cluster *cluster, const char *path,
+                                   const char *data_path, struct gw_error *error);
+
 #endif

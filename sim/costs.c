@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/simulator.h"
@@ -34,13 +35,6 @@ static enum gw_status find_congestion(const struct gw_cluster *cluster,
     return GW_OK;
 }
 
-/* The curve looked up last: a schedule names the same collective for every group. */
-struct cached_curve {
-    double congestion;
-    const char *name;
-    struct gw_curve curve;
-};
-
 static enum gw_status look_up(const char *name, const struct gw_cluster *cluster, size_t workers,
                               double congestion, struct gw_curve *out,
                               char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
@@ -55,23 +49,59 @@ static enum gw_status look_up(const char *name, const struct gw_cluster *cluster
     return status;
 }
 
-static enum gw_status exchange_cost(const struct gw_operation *operation,
-                                    const struct gw_cluster *cluster, size_t workers,
-                                    struct cached_curve *cached, double *seconds,
-                                    struct gw_result *result, struct gw_error *error) {
-    if (cached->name == NULL || strcmp(cached->name, operation->method) != 0) {
-        char derivation[GW_DERIVATION_SIZE];
-        gw_curve_free(&cached->curve);
-        cached->name = NULL;
-        GW_TRY(look_up(operation->method, cluster, workers, cached->congestion, &cached->curve,
-                       derivation, error));
-        cached->name = operation->method;
-        if (result != NULL) {
-            gw_result_note(result, derivation);
+static const struct gw_price *find_price(const struct gw_prices *prices, const char *collective) {
+    for (size_t i = 0; i < prices->count; i++) {
+        if (strcmp(prices->list[i].collective, collective) == 0) {
+            return &prices->list[i];
         }
     }
-    *seconds = gw_curve_time(&cached->curve, (double)operation->bytes);
+    return NULL;
+}
+
+static enum gw_status add_price(struct gw_simulator *simulator, const char *collective,
+                                double congestion, struct gw_result *result,
+                                struct gw_error *error) {
+    struct gw_prices *prices = &simulator->prices;
+    size_t workers = simulator->simulation.workers;
+    struct gw_price *larger =
+        gw_grow(prices->list, prices->count + 1, &prices->capacity, sizeof *larger);
+    if (larger == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
+    prices->list = larger;
+    struct gw_price *added = &larger[prices->count];
+    char derivation[GW_DERIVATION_SIZE];
+    *added = (struct gw_price){.collective = collective};
+    GW_TRY(look_up(collective, simulator->cluster, workers, congestion, &added->curve, derivation,
+                   error));
+    prices->count++;
+    GW_TRY(gw_cluster_uncertainty(simulator->cluster, collective, workers, &added->uncertainty,
+                                  error));
+    if (result != NULL) {
+        gw_result_note(result, derivation);
+        gw_result_uncertain(result, collective, added->uncertainty);
+    }
     return GW_OK;
+}
+
+void gw_prices_free(struct gw_prices *prices) {
+    for (size_t i = 0; i < prices->count; i++) {
+        gw_curve_free(&prices->list[i].curve);
+    }
+    free(prices->list);
+    *prices = (struct gw_prices){0};
+}
+
+/* Never below zero, however uncertain. */
+static double doubted(double seconds, double uncertainty, double doubt) {
+    return isnan(uncertainty) ? seconds : fmax(0, seconds * (1 + doubt * uncertainty));
+}
+
+static double exchange_s(const struct gw_simulator *simulator,
+                         const struct gw_operation *operation) {
+    const struct gw_price *price = find_price(&simulator->prices, operation->method);
+    double seconds = gw_curve_time(&price->curve, (double)operation->bytes);
+    return doubted(seconds, price->uncertainty, simulator->simulation.doubt);
 }
 
 /* ---- compression --------------------------------------------------------------------------- */
@@ -87,26 +117,37 @@ static enum gw_status compress_cost(const struct gw_operation *operation,
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-enum gw_status gw_operation_costs(const struct gw_schedule *schedule,
-                                  const struct gw_cluster *cluster,
-                                  const struct gw_simulation *simulation, double *seconds,
-                                  struct gw_result *result, struct gw_error *error) {
-    struct cached_curve cached = {0};
-    bool curves = simulation->level == GW_LEVEL_CURVES;
-    if (curves) {
-        GW_TRY(find_congestion(cluster, simulation, &cached.congestion, result, error));
+static bool is_priced(const struct gw_simulator *simulator, const struct gw_operation *operation) {
+    return operation->kind == GW_EXCHANGE && simulator->simulation.level == GW_LEVEL_CURVES;
+}
+
+enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
+                                  struct gw_error *error) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    double congestion = 1;
+    if (simulator->simulation.level == GW_LEVEL_CURVES) {
+        GW_TRY(find_congestion(simulator->cluster, &simulator->simulation, &congestion, result,
+                               error));
     }
-    enum gw_status status = GW_OK;
-    for (size_t i = 0; i < schedule->operation_count && status == GW_OK; i++) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
-        seconds[i] = operation->duration_s;
-        if (operation->kind == GW_EXCHANGE && curves) {
-            status = exchange_cost(operation, cluster, simulation->workers, &cached, &seconds[i],
-                                   result, error);
-        } else if (operation->kind == GW_COMPRESS) {
-            status = compress_cost(operation, cluster, &seconds[i], error);
+        simulator->seconds[i] = operation->duration_s;
+        if (operation->kind == GW_COMPRESS) {
+            GW_TRY(compress_cost(operation, simulator->cluster, &simulator->seconds[i], error));
+        } else if (is_priced(simulator, operation) &&
+                   find_price(&simulator->prices, operation->method) == NULL) {
+            GW_TRY(add_price(simulator, operation->method, congestion, result, error));
         }
     }
-    gw_curve_free(&cached.curve);
-    return status;
+    gw_operation_costs_again(simulator);
+    return GW_OK;
+}
+
+void gw_operation_costs_again(struct gw_simulator *simulator) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (is_priced(simulator, &schedule->operations[i])) {
+            simulator->seconds[i] = exchange_s(simulator, &schedule->operations[i]);
+        }
+    }
 }

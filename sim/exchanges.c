@@ -57,6 +57,14 @@ enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_sched
     return GW_OK;
 }
 
+void gw_exchanges_again(struct gw_exchanges *exchanges, const struct gw_schedule *schedule) {
+    for (size_t i = 0; i < exchanges->count; i++) {
+        struct gw_exchange *exchange = &exchanges->list[i];
+        uint64_t bytes = schedule->operations[exchange->operation].bytes;
+        exchange->call = call_of(exchange->collective, bytes, exchange->call.workers);
+    }
+}
+
 void gw_exchanges_close(struct gw_exchanges *exchanges) {
     free(exchanges->list);
     *exchanges = (struct gw_exchanges){0};

@@ -25,6 +25,9 @@ struct gw_exchanges {
  */
 enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_schedule *schedule,
                                  const struct gw_simulation *simulation, struct gw_error *error);
+
+/* Exchanges of other bytes than before, with the same collectives. */
+void gw_exchanges_again(struct gw_exchanges *exchanges, const struct gw_schedule *schedule);
 void gw_exchanges_close(struct gw_exchanges *exchanges);
 
 /* How many steps the rank takes: none for no bytes. */

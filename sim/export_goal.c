@@ -85,7 +85,7 @@ static struct ends cross_over(struct export *export, struct ends ends, uint8_t f
 }
 
 static uint8_t cpu_of(const struct gw_operation *operation) {
-    return operation->kind == GW_EXCHANGE ? MESSAGE_CPU : COMPUTE_CPU;
+    return gw_operation_is_shared(operation) ? MESSAGE_CPU : COMPUTE_CPU;
 }
 
 /*
@@ -147,7 +147,7 @@ static void write_worker(struct export *export, uint32_t worker) {
     for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
         const struct gw_operation *operation = &simulator->schedule->operations[i];
         bool exchange = operation->kind == GW_EXCHANGE;
-        double seconds = exchange ? 0 : simulator->seconds[i] * slowdown;
+        double seconds = gw_operation_is_shared(operation) ? 0 : simulator->seconds[i] * slowdown;
         struct ends ends = {.first = write_start(export, i, seconds)};
         if (exchange) {
             ends = write_steps(export, worker, exchanges++, ends);
@@ -157,11 +157,21 @@ static void write_worker(struct export *export, uint32_t worker) {
     }
 }
 
+/* A server's part in exchanges, and its updates between them. */
 static void write_server(struct export *export, uint32_t server) {
+    const struct gw_simulator *simulator = export->simulator;
     struct ends ends = {0};
-    for (uint32_t number = 0; number < export->exchanges->count; number++) {
-        if (server < export->exchanges->list[number].ranks) {
-            ends = write_steps(export, server, number, ends);
+    uint32_t number = 0;
+    for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
+        const struct gw_operation *operation = &simulator->schedule->operations[i];
+        if (operation->kind == GW_EXCHANGE) {
+            bool takes_part = server < export->exchanges->list[number].ranks;
+            ends = takes_part ? write_steps(export, server, number, ends) : ends;
+            number++;
+        } else if (gw_operation_is_shared(operation)) {
+            uint32_t label = write_calculation(export, simulator->seconds[i], MESSAGE_CPU);
+            require(export, label, ends);
+            ends = (struct ends){.first = label};
         }
     }
 }

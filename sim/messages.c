@@ -142,6 +142,9 @@ uint64_t gw_messages_events(const void *state) {
 static void reset(struct messages *messages, uint64_t repetition) {
     const struct gw_simulator *simulator = messages->simulator;
     uint64_t seed = simulator->simulation.seed;
+    if (simulator->simulation.selected != NULL) {
+        gw_exchanges_again(&messages->exchanges, simulator->schedule);
+    }
     gw_traffic_reset(messages->traffic, seed, repetition);
     for (size_t i = 0; i < messages->lane_count; i++) {
         messages->lanes[i] =
@@ -221,6 +224,12 @@ static enum gw_status compute(struct messages *messages, size_t lane, size_t ind
     return record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
+/* For workers, a server's update is a part of the exchange before which it stands. */
+static void pass_over(struct messages *messages, size_t lane, size_t index) {
+    uint64_t now = start_of(messages, lane, index);
+    advance(messages, lane, index, now, now);
+}
+
 static struct visit *visit_of(const struct messages *messages, size_t lane) {
     return &messages->visits[lane * messages->exchanges.count + messages->lanes[lane].exchange];
 }
@@ -252,8 +261,13 @@ static enum gw_status go_on(struct messages *messages, size_t lane) {
     const struct gw_schedule *schedule = messages->simulator->schedule;
     struct lane *state = &messages->lanes[lane];
     while (state->operation < schedule->operation_count) {
-        if (schedule->operations[state->operation].kind != GW_EXCHANGE) {
-            GW_TRY(compute(messages, lane, state->operation++));
+        const struct gw_operation *operation = &schedule->operations[state->operation];
+        if (operation->kind != GW_EXCHANGE) {
+            if (gw_operation_is_shared(operation)) {
+                pass_over(messages, lane, state->operation++);
+            } else {
+                GW_TRY(compute(messages, lane, state->operation++));
+            }
             continue;
         }
         enter_exchange(messages, lane);
@@ -264,6 +278,18 @@ static enum gw_status go_on(struct messages *messages, size_t lane) {
     return GW_OK;
 }
 
+/* How long a server updates before it takes part in the exchange. */
+static uint64_t update_before(const struct messages *messages, uint32_t exchange) {
+    const struct gw_simulator *simulator = messages->simulator;
+    const struct gw_operation *operations = simulator->schedule->operations;
+    uint64_t update = 0;
+    for (size_t i = messages->exchanges.list[exchange].operation;
+         i-- > 0 && operations[i].kind == GW_UPDATE && gw_operation_is_shared(&operations[i]);) {
+        update = gw_plus_ps(update, gw_picoseconds(simulator->seconds[i]));
+    }
+    return update;
+}
+
 /* Servers take part in those exchanges that have servers, as soon as they can. */
 static void serve(struct messages *messages, uint32_t server, uint64_t now) {
     uint32_t *next = &messages->next_served[server - messages->simulator->simulation.workers];
@@ -271,7 +297,8 @@ static void serve(struct messages *messages, uint32_t server, uint64_t now) {
         (*next)++;
     }
     if (*next < messages->exchanges.count) {
-        gw_traffic_enter(messages->traffic, server, (*next)++, now);
+        uint64_t updated = gw_plus_ps(now, update_before(messages, *next));
+        gw_traffic_enter(messages->traffic, server, (*next)++, updated);
     }
 }
 

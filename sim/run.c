@@ -1,6 +1,6 @@
 /*
  * Operations are worked out in the schedule's order, which puts every operation behind those that
- * it waits for: it starts when its stream and they have ended, an exchange when that is so for the
+ * it waits for: it starts when its stream and they have ended, a shared one when that is so for the
  * last lane. No queue of events is needed, only each stream's clock.
  *
  * Between two exchanges lanes do not see each other. Such a stretch of the schedule is worked out
@@ -12,26 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BLOCK = 1024,       /* lanes */
-    MEASURED = GW_WAIT, /* forward, backward and compress, which stand before it */
-};
+#include "sim/tally.h"
+
+enum { BLOCK = 1024 }; /* lanes */
 
 struct run {
     const struct gw_simulator *simulator;
 
-    /* Per lane. */
-    double *clock[GW_STREAM_COUNT]; /* when the stream's last operation ended */
-    double *busy[MEASURED];         /* time spent in such operations */
-    double *idle;                   /* that the compute stream waited between operations */
-    uint64_t *noise;                /* the worker's stream of noise */
-    double *ends;                   /* slot * lane_count + lane, see gw_slots_assign */
+    struct gw_tally tally;
+    uint64_t *noise; /* per lane: the worker's stream of noise */
+    double *ends;    /* slot * lane_count + lane, see gw_slots_assign */
 
-    /* The stretch at work: operations first .. end-1, then the exchange `end`, if there is one. */
+    /* The stretch at work: operations first .. end-1, then the shared `end`, if there is one. */
     size_t first, end;
     double *latest; /* per block: when its last lane entered that exchange */
     double exchange_start_s, exchange_end_s; /* of the exchange before `first`, if there is one */
-    double exchanges_s;                      /* spent in all so far */
     uint64_t network_noise;
 
     struct gw_timeline *timeline;
@@ -50,30 +45,14 @@ size_t gw_run_blocks(const struct gw_simulator *simulator) {
     return (simulator->lane_count - 1) / BLOCK + 1;
 }
 
-static inline double later(double a, double b) {
-    return a > b ? a : b;
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
-
-static double *lanes_of_numbers(const struct run *run, bool *complete) {
-    double *numbers = calloc(run->simulator->lane_count, sizeof *numbers);
-    *complete = *complete && numbers != NULL;
-    return numbers;
-}
 
 static void close_run(void *state) {
     struct run *run = state;
     if (run == NULL) {
         return;
     }
-    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        free(run->clock[stream]);
-    }
-    for (int kind = 0; kind < MEASURED; kind++) {
-        free(run->busy[kind]);
-    }
-    free(run->idle);
+    gw_tally_close(&run->tally);
     free(run->noise);
     free(run->latest);
     free(run->ends);
@@ -87,20 +66,15 @@ static enum gw_status open_run(void **out, const struct gw_simulator *simulator,
         return gw_fail_memory(error, "simulating");
     }
     run->simulator = simulator;
-    bool complete = true;
-    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        run->clock[stream] = lanes_of_numbers(run, &complete);
-    }
-    for (int kind = 0; kind < MEASURED; kind++) {
-        run->busy[kind] = lanes_of_numbers(run, &complete);
-    }
-    run->idle = lanes_of_numbers(run, &complete);
     run->noise = calloc(simulator->lane_count, sizeof *run->noise);
     run->latest = calloc(gw_run_blocks(simulator), sizeof *run->latest);
     run->ends = calloc(simulator->slot_count + 1, simulator->lane_count * sizeof *run->ends);
-    if (!complete || run->noise == NULL || run->latest == NULL || run->ends == NULL) {
+    enum gw_status status = run->noise == NULL || run->latest == NULL || run->ends == NULL
+                                ? gw_fail_memory(error, "simulating")
+                                : gw_tally_open(&run->tally, simulator->lane_count, error);
+    if (status != GW_OK) {
         close_run(run);
-        return gw_fail_memory(error, "simulating");
+        return status;
     }
     *out = run;
     return GW_OK;
@@ -108,15 +82,7 @@ static enum gw_status open_run(void **out, const struct gw_simulator *simulator,
 
 static void reset(struct run *run, uint64_t repetition) {
     const struct gw_simulator *simulator = run->simulator;
-    size_t bytes = simulator->lane_count * sizeof(double);
-    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        memset(run->clock[stream], 0, bytes);
-    }
-    for (int kind = 0; kind < MEASURED; kind++) {
-        memset(run->busy[kind], 0, bytes);
-    }
-    memset(run->idle, 0, bytes);
-    run->exchanges_s = 0;
+    gw_tally_reset(&run->tally, simulator->lane_count);
     run->status = GW_OK;
     uint64_t seed = simulator->simulation.seed;
     run->network_noise = gw_noise_stream(seed, repetition, GW_NOISE_SHARED);
@@ -130,15 +96,8 @@ static void reset(struct run *run, uint64_t repetition) {
 static void record(struct run *run, size_t lane, size_t index, enum gw_activity activity,
                    double start_s, double end_s) {
     const struct gw_operation *operation = &run->simulator->schedule->operations[index];
-    struct gw_span span = {.lane = lane,
-                           .stream = operation->stream,
-                           .activity = activity,
-                           .group = operation->group,
-                           .label = operation->label,
-                           .elements = operation->elements,
-                           .bytes = operation->bytes,
-                           .start_s = run->start_s + start_s,
-                           .end_s = run->start_s + end_s};
+    struct gw_span span =
+        gw_span_of(operation, lane, activity, run->start_s + start_s, run->start_s + end_s);
     if (run->status == GW_OK) {
         run->status = gw_timeline_add(run->timeline, span, run->error);
     }
@@ -149,7 +108,7 @@ static void find_starts(const struct run *run, size_t index, struct block *block
     const struct gw_simulator *simulator = run->simulator;
     const struct gw_schedule *schedule = simulator->schedule;
     const struct gw_operation *operation = &schedule->operations[index];
-    memcpy(block->starts, run->clock[operation->stream] + block->first,
+    memcpy(block->starts, run->tally.clock[operation->stream] + block->first,
            block->count * sizeof *block->starts);
     for (size_t d = 0; d < operation->dependency_count; d++) {
         size_t before = schedule->dependencies[operation->first_dependency + d];
@@ -159,14 +118,9 @@ static void find_starts(const struct run *run, size_t index, struct block *block
         const double *ends =
             run->ends + simulator->slots[before] * simulator->lane_count + block->first;
         for (size_t i = 0; i < block->count; i++) {
-            block->starts[i] = later(block->starts[i], ends[i]);
+            block->starts[i] = gw_later(block->starts[i], ends[i]);
         }
     }
-}
-
-/* Nothing stays nothing, however slow. */
-static inline double stretched(double seconds, double factor) {
-    return factor > 0 ? seconds * factor : 0;
 }
 
 static void find_ends(const struct run *run, size_t index, struct block *block) {
@@ -182,7 +136,7 @@ static void find_ends(const struct run *run, size_t index, struct block *block) 
         gw_noise_factors(&simulation->compute_noise, run->noise + block->first, block->count, index,
                          block->factors);
         for (size_t i = 0; i < block->count; i++) {
-            block->ends[i] = stretched(block->ends[i], block->factors[i]);
+            block->ends[i] = gw_stretched(block->ends[i], block->factors[i]);
         }
     }
     for (size_t i = 0; i < block->count; i++) {
@@ -194,8 +148,8 @@ static void find_ends(const struct run *run, size_t index, struct block *block) 
 static void advance(struct run *run, size_t index, const struct block *block) {
     const struct gw_simulator *simulator = run->simulator;
     enum gw_stream stream = simulator->schedule->operations[index].stream;
-    double *clock = run->clock[stream] + block->first;
-    double *idle = run->idle + block->first;
+    double *clock = run->tally.clock[stream] + block->first;
+    double *idle = run->tally.idle + block->first;
     for (size_t i = 0; stream == GW_STREAM_COMPUTE && i < block->count; i++) {
         idle[i] += block->starts[i] - clock[i];
     }
@@ -211,8 +165,8 @@ static void compute(struct run *run, size_t index, struct block *block) {
     enum gw_activity kind = run->simulator->schedule->operations[index].kind;
     find_starts(run, index, block);
     find_ends(run, index, block);
-    if ((int)kind < MEASURED) {
-        double *busy = run->busy[kind] + block->first;
+    if ((int)kind < GW_TALLIED) {
+        double *busy = run->tally.busy[kind] + block->first;
         for (size_t i = 0; i < block->count; i++) {
             busy[i] += block->ends[i] - block->starts[i];
         }
@@ -230,25 +184,28 @@ static double enter_exchange(const struct run *run, size_t index, struct block *
     double latest = 0;
     find_starts(run, index, block);
     for (size_t i = 0; i < block->count; i++) {
-        latest = later(latest, block->starts[i]);
+        latest = gw_later(latest, block->starts[i]);
     }
     return latest;
 }
 
-/* A collective starts when its last worker has arrived, and ends for all at once. */
+/* It starts when its last worker has arrived, and ends for all at once. */
 static void exchange(struct run *run, size_t index) {
     const struct gw_simulator *simulator = run->simulator;
+    bool moves = simulator->schedule->operations[index].kind == GW_EXCHANGE;
     double factor =
-        gw_noise_factor(&simulator->simulation.network_noise, run->network_noise, index);
+        moves ? gw_noise_factor(&simulator->simulation.network_noise, run->network_noise, index)
+              : 1;
     run->exchange_start_s = 0;
     for (size_t block = 0; block < gw_run_blocks(simulator); block++) {
-        run->exchange_start_s = later(run->exchange_start_s, run->latest[block]);
+        run->exchange_start_s = gw_later(run->exchange_start_s, run->latest[block]);
     }
-    run->exchange_end_s = run->exchange_start_s + stretched(simulator->seconds[index], factor);
-    run->exchanges_s += run->exchange_end_s - run->exchange_start_s;
+    run->exchange_end_s = run->exchange_start_s + gw_stretched(simulator->seconds[index], factor);
+    run->tally.exchanges_s += moves ? run->exchange_end_s - run->exchange_start_s : 0;
 }
 
 static void leave_exchange(struct run *run, size_t index, struct block *block) {
+    enum gw_activity kind = run->simulator->schedule->operations[index].kind;
     find_starts(run, index, block);
     for (size_t i = 0; i < block->count; i++) {
         block->ends[i] = run->exchange_end_s;
@@ -259,8 +216,7 @@ static void leave_exchange(struct run *run, size_t index, struct block *block) {
         if (arrived_s < run->exchange_start_s) {
             record(run, block->first + i, index, GW_WAIT, arrived_s, run->exchange_start_s);
         }
-        record(run, block->first + i, index, GW_EXCHANGE, run->exchange_start_s,
-               run->exchange_end_s);
+        record(run, block->first + i, index, kind, run->exchange_start_s, run->exchange_end_s);
     }
 }
 
@@ -289,7 +245,7 @@ static void run_stretches(struct run *run, size_t threads) {
     for (run->first = 0;; run->first = run->end + 1) {
         run->end = run->first;
         while (run->end < schedule->operation_count &&
-               schedule->operations[run->end].kind != GW_EXCHANGE) {
+               !gw_operation_is_shared(&schedule->operations[run->end])) {
             run->end++;
         }
         gw_parallel(blocks, threads, run_block, run);
@@ -300,40 +256,7 @@ static void run_stretches(struct run *run, size_t threads) {
     }
 }
 
-/* ---- measuring ----------------------------------------------------------------------------- */
-
-/* Over workers. Equal values have that mean exactly, and lanes may be of one worker or of many. */
-static double mean_of(const struct run *run, const double *values) {
-    const struct gw_simulator *simulator = run->simulator;
-    struct gw_sum sum = {0};
-    for (size_t lane = 0; lane < simulator->lane_count; lane++) {
-        gw_sum_add(&sum, values[lane] - values[0], (double)simulator->lanes[lane].workers);
-    }
-    return values[0] + (sum.high + sum.low) / (double)simulator->simulation.workers;
-}
-
-/*
- * The compute stream idles before an operation only for something on the communication stream, and
- * the other way round: whichever stream's clock is ahead has been busy without a gap since the
- * other's. So all that the compute stream idled between operations is exposed communication, and so
- * is what the communication stream has left at the end.
- */
-static void measure(struct run *run, struct gw_measure *out) {
-    const double *compute_s = run->clock[GW_STREAM_COMPUTE];
-    const double *communication_s = run->clock[GW_STREAM_COMMUNICATION];
-    double end_s = 0;
-    for (size_t lane = 0; lane < run->simulator->lane_count; lane++) {
-        run->idle[lane] += later(communication_s[lane] - compute_s[lane], 0);
-        end_s = later(end_s, later(compute_s[lane], communication_s[lane]));
-    }
-    struct gw_breakdown parts = {.forward_s = mean_of(run, run->busy[GW_FORWARD]),
-                                 .backward_s = mean_of(run, run->busy[GW_BACKWARD]),
-                                 .compress_s = mean_of(run, run->busy[GW_COMPRESS]),
-                                 .exposed_comm_s = mean_of(run, run->idle)};
-    *out =
-        (struct gw_measure){.iteration_s = end_s, .breakdown = parts, .comm_s = run->exchanges_s};
-    gw_measure_other(out);
-}
+/* ---- an iteration -------------------------------------------------------------------------- */
 
 static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                               struct gw_timeline *timeline, double start_s, struct gw_measure *out,
@@ -344,7 +267,7 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
     run->start_s = start_s;
     run->error = error;
     run_stretches(run, timeline == NULL ? threads : 1);
-    measure(run, out);
+    gw_tally_measure(&run->tally, run->simulator, out);
     if (run->status != GW_OK || timeline == NULL) {
         return run->status;
     }

@@ -32,7 +32,17 @@ struct gw_simulation {
     double background;
     struct gw_noise compute_noise; /* on each compute time of each worker */
     struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
+    /*
+     * Exchanges by curves that were derived (gw_cluster_uncertainty) take 1 + doubt x their
+     * relative uncertainty of what was derived: 0: as it is; -1 and 1: as far off as they may be.
+     */
+    double doubt;
     enum gw_network_level level;
+    /*
+     * Whether operations of both streams that run at once slow each other, by the cluster's overlap
+     * factors (traces/overlap.h); by curves only.
+     */
+    bool interference;
     size_t nodes_per_switch; /* of messages, as below: 0: the cluster's */
     double oversubscription;
     size_t choice_count; /* of messages; others take the first algorithm of gw_collectives */
@@ -40,6 +50,13 @@ struct gw_simulation {
     uint64_t seed;
     bool every_worker; /* a lane for every worker, even if several behave alike */
     size_t threads;    /* that share the work; 0 is as 1. No figure depends on it */
+    /*
+     * How many elements of each group were selected, of methods where iterations differ in that:
+     * selected[(i mod selected_count) * group_count + group] in iteration i. NULL: as the schedule
+     * has it.
+     */
+    size_t selected_count;
+    const struct gw_selected *selected;
 };
 
 struct gw_simulator;

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/interference.h"
 #include "sim/messages.h"
 #include "sim/run.h"
+#include "sim/selecting.h"
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
@@ -69,6 +71,22 @@ static enum gw_status open_lanes(struct gw_simulator *simulator, struct gw_error
     return gw_lanes_open(&seen, &simulator->lanes, &simulator->lane_count, error);
 }
 
+/* Steps of messages wait for processors and links; how compression delays them is not measured. */
+static enum gw_status open_interference(struct gw_simulator *simulator, struct gw_result *result,
+                                        struct gw_error *error) {
+    const struct gw_simulation *simulation = &simulator->simulation;
+    if (!simulation->interference) {
+        return GW_OK;
+    }
+    if (simulation->level == GW_LEVEL_MESSAGES) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "interference: expected exchanges by curves, got messages: overlap factors "
+                       "are of whole collectives");
+    }
+    return gw_interference_open(&simulator->interference, simulator->schedule, simulator->cluster,
+                                simulation->workers, result, error);
+}
+
 static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *result,
                               struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
@@ -80,8 +98,8 @@ static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *
     GW_TRY(find_network(simulator, result, error));
     GW_TRY(open_lanes(simulator, error));
     GW_TRY(gw_slots_assign(schedule, simulator->slots, &simulator->slot_count, error));
-    return gw_operation_costs(schedule, simulator->cluster, &simulator->simulation,
-                              simulator->seconds, result, error);
+    GW_TRY(open_interference(simulator, result, error));
+    return gw_operation_costs(simulator, result, error);
 }
 
 enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_schedule *schedule,
@@ -111,6 +129,8 @@ void gw_simulator_close(struct gw_simulator *simulator) {
     free(simulator->lanes);
     free(simulator->seconds);
     free(simulator->slots);
+    gw_prices_free(&simulator->prices);
+    gw_interference_close(&simulator->interference);
     free(simulator);
 }
 
@@ -133,6 +153,7 @@ void gw_measure_other(struct gw_measure *measure) {
 
 /* One of those that share the iterations. */
 struct member {
+    struct gw_selecting *selecting; /* NULL: iterations do not differ in what is selected */
     void *state;
     enum gw_status status;
     struct gw_error error;
@@ -154,6 +175,9 @@ static void run_share(size_t number, void *context) {
     double start_s = 0;
     for (size_t i = number; i < team->iterations && member->status == GW_OK; i += team->count) {
         struct gw_measure *measure = &team->measures[i];
+        if (member->selecting != NULL) {
+            gw_selecting_take(member->selecting, i);
+        }
         member->status = team->runner->iterate(member->state, i, team->threads, team->timeline,
                                                start_s, measure, &member->error);
         start_s += measure->iteration_s;
@@ -168,17 +192,28 @@ static void choose_members(const struct gw_simulator *simulator, struct team *te
     size_t threads = simulation->threads < cores ? simulation->threads : cores;
     threads = threads < 1 ? 1 : threads;
     size_t most = team->iterations < threads ? team->iterations : threads;
-    bool many = !messages && gw_run_blocks(simulator) >= 2 * threads;
+    bool many = !messages && !simulation->interference && gw_run_blocks(simulator) >= 2 * threads;
     bool alone = team->timeline != NULL || most < 2 || many;
-    team->runner = messages ? &gw_runner_messages : &gw_runner_clocks;
+    team->runner = messages                   ? &gw_runner_messages
+                   : simulation->interference ? &gw_runner_interference
+                                              : &gw_runner_clocks;
     team->count = alone ? 1 : most;
     team->threads = alone ? threads : 1;
+}
+
+static enum gw_status open_member(struct member *member, const struct gw_runner *runner,
+                                  const struct gw_simulator *simulator, struct gw_error *error) {
+    if (simulator->simulation.selected != NULL) {
+        GW_TRY(gw_selecting_open(&member->selecting, simulator, error));
+        simulator = gw_selecting_simulator(member->selecting);
+    }
+    return runner->open(&member->state, simulator, error);
 }
 
 static enum gw_status run_team(struct team *team, const struct gw_simulator *simulator,
                                struct gw_error *error) {
     for (size_t m = 0; m < team->count; m++) {
-        GW_TRY(team->runner->open(&team->members[m].state, simulator, error));
+        GW_TRY(open_member(&team->members[m], team->runner, simulator, error));
     }
     gw_parallel(team->count, team->count, run_share, team);
     for (size_t m = 0; m < team->count; m++) {
@@ -202,6 +237,7 @@ enum gw_status gw_simulator_run(const struct gw_simulator *simulator, size_t ite
     enum gw_status status = run_team(&team, simulator, error);
     for (size_t m = 0; m < team.count; m++) {
         team.runner->close(team.members[m].state);
+        gw_selecting_close(team.members[m].selecting);
     }
     free(team.members);
     return status;

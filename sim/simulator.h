@@ -4,16 +4,40 @@
 
 #include "sim/sim.h"
 
+/* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.
+ */
+struct gw_interference {
+    size_t class_count;
+    uint32_t *class_of;                   /* per operation of the compute stream */
+    struct gw_slowing *slowing;           /* an exchange's operation * class_count + class */
+    const struct gw_overlap_pair **pairs; /* the same: what it follows from; NULL: 1 and 1 */
+};
+
+/* What a collective takes here, congestion counted in. */
+struct gw_price {
+    const char *collective;
+    struct gw_curve curve;
+    double uncertainty; /* relative, of one that was derived; NAN: not known */
+};
+
+/* Each collective of a schedule once. */
+struct gw_prices {
+    size_t count, capacity;
+    struct gw_price *list;
+};
+
 struct gw_simulator {
     const struct gw_schedule *schedule;
     const struct gw_cluster *cluster;
     struct gw_network network; /* of messages: the cluster's, or one that was derived */
     struct gw_simulation simulation;
     size_t lane_count;
-    struct gw_lane *lanes; /* by their first worker */
-    double *seconds;       /* per operation, without noise and for a worker without slowdown */
-    size_t *slots;         /* per operation: where its end is kept, or GW_NO_SLOT */
+    struct gw_lane *lanes;   /* by their first worker */
+    double *seconds;         /* per operation, without noise and for a worker without slowdown */
+    struct gw_prices prices; /* of exchanges by curves */
+    size_t *slots;           /* per operation: where its end is kept, or GW_NO_SLOT */
     size_t slot_count;
+    struct gw_interference interference; /* all 0 if it is not simulated */
 };
 
 /* Lanes for the workers; those of equal slowdown share one unless each is to be seen or noise tells
@@ -49,12 +73,14 @@ struct gw_runner {
 void gw_measure_other(struct gw_measure *measure);
 
 /*
- * Fills seconds[operation], except for exchanges that are messages; notes derived curves and lost
- * bandwidth in `result`, if not NULL.
+ * Fills the simulator's seconds, except for exchanges that are messages, and prices; notes derived
+ * curves and lost bandwidth in `result`, if not NULL.
  */
-enum gw_status gw_operation_costs(const struct gw_schedule *schedule,
-                                  const struct gw_cluster *cluster,
-                                  const struct gw_simulation *simulation, double *seconds,
-                                  struct gw_result *result, struct gw_error *error);
+enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
+                                  struct gw_error *error);
+void gw_prices_free(struct gw_prices *prices);
+
+/* Exchanges of other bytes than before, with the same collectives: fills their seconds again. */
+void gw_operation_costs_again(struct gw_simulator *simulator);
 
 #endif

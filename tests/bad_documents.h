@@ -37,6 +37,14 @@ struct bad_document {
     NETWORK("{'between': {'latency_s': " latency ", 'overhead_s': " overhead ", 'gap_s': " gap     \
             ", 'gap_s_per_byte': " gap_per_byte rest "}}")
 
+#define OVERLAP(fields)                                                                            \
+    CLUSTER_OF("'name': 'c', 'workers': 1, 'workers_per_node': 1, 'collectives': {}, "             \
+               "'compressors': {}, 'overlap': " fields)
+#define FACTORS(fields) OVERLAP("{'workers': 2, 'factors': " fields "}")
+#define SLOWED(list) FACTORS("{'allgather': {'topk': " list "}}")
+#define SLOWED_BY(compute, communication)                                                          \
+    SLOWED("[{'bytes': 8, 'compute': " compute ", 'communication': " communication "}]")
+
 #define PLAN_OF(fields) "{'schema': 'gradweave/plan@1', " fields "}"
 #define PLAN_WITH(density, workers, groups, times)                                                 \
     PLAN_OF("'model': 'm', 'policy': 'single', 'compressor': 'topk', 'density': " density          \
@@ -195,6 +203,43 @@ static const struct bad_document bad_documents[] = {
      "network.oversubscription: expected a finite number >= 1, got inf"},
     {CLUSTER, NETWORK("{'between': " LOGGP ", 'oversubscription': 'full'}"),
      "network.oversubscription: expected a finite number >= 1, got 'full'"},
+
+    {CLUSTER, OVERLAP("7"), "overlap: expected an object, got 7"},
+    {CLUSTER, OVERLAP("{}"), "overlap.workers: expected a positive integer, got nothing"},
+    {CLUSTER, OVERLAP("{'workers': 2}"), "overlap.factors: expected an object, got nothing"},
+    {CLUSTER, FACTORS("{'allgather': []}"),
+     "overlap.factors.allgather: expected an object, got an empty array"},
+    {CLUSTER, SLOWED("{}"), "overlap.factors.allgather.topk: expected an array, got an object"},
+    {CLUSTER, SLOWED("[]"),
+     "overlap.factors.allgather.topk: expected at least one size, got an empty array"},
+    {CLUSTER, SLOWED("[1]"), "overlap.factors.allgather.topk[0]: expected an object, got 1"},
+    {CLUSTER, SLOWED("[{}]"),
+     "overlap.factors.allgather.topk[0].bytes: expected a finite number > 0, got nothing"},
+    {CLUSTER, SLOWED("[{'bytes': 0}]"),
+     "overlap.factors.allgather.topk[0].bytes: expected a finite number > 0, got 0"},
+    {CLUSTER, SLOWED("[{'bytes': 8}]"),
+     "overlap.factors.allgather.topk[0].compute: expected an object, got nothing"},
+    {CLUSTER, SLOWED_BY("{}", "{}"),
+     "overlap.factors.allgather.topk[0].compute.factor: expected a finite number > 0, got nothing"},
+    {CLUSTER, SLOWED_BY("{'factor': 0}", "{}"),
+     "overlap.factors.allgather.topk[0].compute.factor: expected a finite number > 0, got 0"},
+    {CLUSTER, SLOWED_BY("{'factor': 1}", "{'factor': 1e999}"),
+     "overlap.factors.allgather.topk[0].communication.factor: expected a finite number > 0, got "
+     "inf"},
+    {CLUSTER, SLOWED_BY("{'factor': 1}", "{'factor': 2, 'low': -1}"),
+     "overlap.factors.allgather.topk[0].communication.low: expected a finite number > 0, got -1"},
+    {CLUSTER, SLOWED_BY("{'factor': 2, 'low': 2.5, 'high': 3}", "{}"),
+     "overlap.factors.allgather.topk[0].compute.low: expected at most the factor, got 2.5"},
+    {CLUSTER, SLOWED_BY("{'factor': 2, 'high': 1.5}", "{}"),
+     "overlap.factors.allgather.topk[0].compute.high: expected at least the factor, got 1.5"},
+    {CLUSTER,
+     SLOWED("[{'bytes': 8, 'compute': {'factor': 1}, 'communication': {'factor': 1}}, "
+            "{'bytes': 8}]"),
+     "overlap.factors.allgather.topk[1].bytes: expected sizes in ascending order, got 8"},
+    {CLUSTER,
+     FACTORS("{'allgather': {'topk': [{'bytes': 8, 'compute': {'factor': 1}, 'communication': "
+             "{'factor': 1}}], 'topk': []}}"),
+     "overlap.factors.allgather.topk: expected one list for each compressor, got an array"},
 
     {PLAN, PLAN_OF("'policy': 'omgs'"), "model: expected a string, got nothing"},
     {PLAN, PLAN_OF("'model': 'm'"), "policy: expected a string, got nothing"},

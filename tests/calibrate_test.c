@@ -10,95 +10,14 @@
 
 #include <cmocka.h>
 
-#include <pthread.h>
-
 #include "calibrate/calibrate.h"
 #include "calibrate/curves.h"
-#include "calibrate/measure.h"
 #include "kernels/kernels.h"
 #include "tests/support.h"
 
-enum { MOST_RANKS = 4 };
+#include "tests/ranks.h"
 
 static uint64_t seed;
-
-/* ---- ranks --------------------------------------------------------------------------------- */
-
-struct rank {
-    struct gw_communicator communicator;
-    struct gw_calibration calibration;
-    struct gw_measurement measurement;
-    struct gw_cluster cluster;
-    enum gw_status status;
-};
-
-static void run_ranks(struct rank *ranks, int size, void *(*run)(void *)) {
-    struct gw_communicator communicators[MOST_RANKS];
-    pthread_t threads[MOST_RANKS];
-    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
-    for (int r = 0; r < size; r++) {
-        ranks[r] = (struct rank){.communicator = communicators[r],
-                                 .calibration = gw_calibration_defaults()};
-        assert_int_equal(pthread_create(&threads[r], NULL, run, &ranks[r]), 0);
-    }
-    for (int r = 0; r < size; r++) {
-        pthread_join(threads[r], NULL);
-        communicators[r].transport->close(&communicators[r]);
-        assert_int_equal(ranks[r].status, GW_OK);
-    }
-}
-
-/* ---- measuring ----------------------------------------------------------------------------- */
-
-/*
- * Rank 1 needs 3 ms, the others 1 ms; and rank 2 comes to each
- * barrier late, which is not to count.
- */
-static enum gw_status sleep_by_rank(void *context, struct gw_error *error) {
-    const struct rank *rank = context;
-    (void)error;
-    double start_s = gw_clock_now_s();
-    gw_clock_sleep_until_s(start_s + (rank->communicator.rank == 1 ? 3e-3 : 1e-3));
-    return GW_OK;
-}
-
-static const struct gw_transport *punctual;
-
-static enum gw_status late_barrier(struct gw_communicator *communicator, struct gw_error *error) {
-    if (communicator->rank == 2) {
-        gw_clock_sleep_until_s(gw_clock_now_s() + 5e-3);
-    }
-    return punctual->barrier(communicator, error);
-}
-
-static void *measure_sleep(void *argument) {
-    struct rank *rank = argument;
-    struct gw_transport late = *rank->communicator.transport;
-    late.barrier = late_barrier;
-    rank->communicator.transport = &late;
-    rank->calibration.max_s_per_point = 0.1;
-    struct gw_subject subject = {.run = sleep_by_rank, .context = rank};
-    rank->status =
-        gw_measure(&rank->communicator, &rank->calibration, &subject, &rank->measurement, NULL);
-    return NULL;
-}
-
-static void the_slowest_rank_counts_and_a_late_one_does_not(void **state) {
-    (void)state;
-    struct rank ranks[3];
-    struct gw_communicator communicator;
-    assert_int_equal(gw_communicators_open_local(1, &communicator, NULL), GW_OK);
-    punctual = communicator.transport;
-    punctual->close(&communicator);
-    run_ranks(ranks, 3, measure_sleep);
-    for (int r = 0; r < 3; r++) {
-        const struct gw_summary *summary = &ranks[r].measurement.summary;
-        assert_true(summary->median >= 3e-3);
-        assert_true(summary->median < 4.5e-3);
-        assert_true(summary->median == ranks[0].measurement.summary.median);
-        assert_int_equal(summary->count, ranks[0].measurement.summary.count);
-    }
-}
 
 /* ---- fitting ------------------------------------------------------------------------------- */
 
@@ -135,12 +54,85 @@ static void a_straight_cost_becomes_a_line(void **state) {
     cJSON_Delete(details);
 }
 
-static void a_kinked_cost_stays_points(void **state) {
+static double number_in(const cJSON *object, const char *key) {
+    const cJSON *value = cJSON_GetObjectItem(object, key);
+    assert_true(cJSON_IsNumber(value));
+    return value->valuedouble;
+}
+
+/* With two sizes nothing can be held out, with three one. */
+static void an_error_is_of_sizes_that_were_held_out(void **state) {
+    (void)state;
+    for (size_t count = 2; count <= 3; count++) {
+        struct gw_measurement measurements[3];
+        struct gw_curve curve;
+        cJSON *details = NULL;
+        make_measurements(measurements, count, 1e-4, 2e-9, 0, 0.005);
+        assert_int_equal(gw_choose_curve(&subject, measurements, count, &curve, &details, NULL),
+                         GW_OK);
+        const cJSON *fit = cJSON_GetObjectItem(details, "fit");
+        const cJSON *line = cJSON_GetObjectItem(fit, "straight");
+        assert_int_equal(cJSON_HasObjectItem(fit, "held_out_error"), count > 2);
+        assert_int_equal(cJSON_HasObjectItem(line, "held_out_mean_error"), count > 2);
+        assert_int_equal(cJSON_HasObjectItem(line, "held_out_max_error"), count > 2);
+        gw_curve_free(&curve);
+        cJSON_Delete(details);
+    }
+}
+
+static void a_line_comes_with_its_intervals(void **state) {
+    (void)state;
+    struct gw_measurement measurements[15];
+    struct gw_curve curve;
+    cJSON *details = NULL;
+    make_measurements(measurements, 15, 1e-4, 2e-9, 0, 0.02);
+    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
+    const cJSON *fit = cJSON_GetObjectItem(details, "fit");
+    const cJSON *line = cJSON_GetObjectItem(fit, "straight");
+    assert_true(number_in(line, "startup_low_s") < number_in(line, "startup_s"));
+    assert_true(number_in(line, "startup_s") < number_in(line, "startup_high_s"));
+    assert_true(number_in(line, "per_unit_low_s") < number_in(line, "per_unit_s"));
+    assert_true(number_in(line, "per_unit_s") < number_in(line, "per_unit_high_s"));
+    assert_true(number_in(line, "startup_high_s") < 1.1 * number_in(line, "startup_low_s"));
+    line = cJSON_GetObjectItem(fit, "nlog2n");
+    assert_true(number_in(line, "per_nlog2n_low_s") < number_in(line, "per_nlog2n_high_s"));
+    cJSON_Delete(details);
+    gw_curve_free(&curve);
+}
+
+static void a_jump_becomes_two_segments(void **state) {
     (void)state;
     struct gw_measurement measurements[15];
     struct gw_curve curve;
     cJSON *details = NULL;
     make_measurements(measurements, 15, 1e-4, 2e-9, 5e-4, 0);
+    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
+    assert_int_equal(curve.point_count, 4);
+    for (size_t i = 0; i < 15; i++) {
+        assert_true(near(gw_curve_time(&curve, measurements[i].size),
+                         measurements[i].summary.median, 1e-9));
+    }
+    const cJSON *fit = cJSON_GetObjectItem(details, "fit");
+    const cJSON *two = cJSON_GetObjectItem(fit, "two-segment");
+    const cJSON *segments = cJSON_GetObjectItem(two, "segments");
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(fit, "chosen")), "two-segment");
+    assert_true(near(number_in(two, "break_bytes"), 65536, 0));
+    assert_int_equal(cJSON_GetArraySize(segments), 2);
+    assert_true(near(number_in(cJSON_GetArrayItem(segments, 0), "startup_s"), 1e-4, 1e-6));
+    assert_true(near(number_in(cJSON_GetArrayItem(segments, 1), "startup_s"), 6e-4, 1e-6));
+    gw_curve_free(&curve);
+    cJSON_Delete(details);
+}
+
+static void a_curved_cost_stays_points(void **state) {
+    (void)state;
+    struct gw_measurement measurements[15];
+    struct gw_curve curve;
+    cJSON *details = NULL;
+    make_measurements(measurements, 15, 1e-4, 2e-9, 0, 0);
+    for (int i = 0; i < 15; i++) {
+        measurements[i].summary.median = 1e-6 * pow(measurements[i].size, 0.6);
+    }
     assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
     assert_int_equal(curve.point_count, 15);
     for (size_t i = 0; i < 15; i++) {
@@ -153,15 +145,46 @@ static void a_kinked_cost_stays_points(void **state) {
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static void *calibrate(void *argument) {
-    struct rank *rank = argument;
-    rank->calibration.name = "threads";
-    rank->calibration.command = "by hand";
-    rank->calibration.max_bytes = 1 << 16;
-    rank->calibration.max_elements = 1 << 14;
-    rank->calibration.max_s_per_point = 0.005;
-    rank->status = gw_calibrate(&rank->communicator, &rank->calibration, &rank->cluster, NULL);
-    return NULL;
+struct calibrated {
+    struct gw_calibration calibration;
+    struct gw_cluster cluster;
+};
+
+static enum gw_status calibrate(struct gw_communicator *communicator, void *context,
+                                struct gw_error *error) {
+    struct calibrated *calibrated = context;
+    return gw_calibrate(communicator, &calibrated->calibration, &calibrated->cluster, error);
+}
+
+static struct gw_calibration describe(void) {
+    struct gw_calibration calibration = gw_calibration_defaults();
+    calibration.name = "threads";
+    calibration.command = "by hand";
+    calibration.max_bytes = 1 << 16;
+    calibration.max_elements = 1 << 14;
+    calibration.max_s_per_point = 0.005;
+    calibration.time_s = 120;
+    return calibration;
+}
+
+/* The cluster as a file has it, from rank 0; the others' is forgotten. */
+static void measure(const char *folder, int ranks, const struct gw_calibration *calibration,
+                    struct gw_cluster *out) {
+    struct calibrated calibrated[MOST_RANKS] = {0};
+    for (int r = 0; r < ranks; r++) {
+        calibrated[r].calibration = *calibration;
+    }
+    run_ranks(ranks, calibrate, calibrated, sizeof *calibrated);
+    const char *path = path_in(folder, "cluster.json");
+    assert_int_equal(gw_cluster_write(&calibrated[0].cluster, path, NULL), GW_OK);
+    assert_int_equal(gw_cluster_read(path, out, NULL), GW_OK);
+    if (out->network != NULL) {
+        assert_memory_equal(calibrated[0].cluster.network, calibrated[1].cluster.network,
+                            offsetof(struct gw_network, kept));
+    }
+    for (int r = 0; r < ranks; r++) {
+        gw_cluster_free(&calibrated[r].cluster);
+    }
 }
 
 static void check_curve(const struct gw_curve *curve, const cJSON *kept, size_t points) {
@@ -169,47 +192,250 @@ static void check_curve(const struct gw_curve *curve, const cJSON *kept, size_t 
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(kept, "raw")), points);
 }
 
-static void calibration_writes_a_complete_cluster(void **state) {
-    struct rank ranks[2];
-    struct gw_cluster cluster;
-    run_ranks(ranks, 2, calibrate);
-    const char *path = path_in(*state, "cluster.json");
-    assert_int_equal(gw_cluster_write(&ranks[0].cluster, path, NULL), GW_OK);
-    assert_int_equal(gw_cluster_read(path, &cluster, NULL), GW_OK);
-    assert_string_equal(cluster.name, "threads");
-    assert_int_equal(cluster.workers, 2);
-    assert_int_equal(cluster.workers_per_node, 2);
-    assert_int_equal(cluster.collective_count, 2);
-    assert_string_equal(cluster.collectives[0].name, "allgather");
-    assert_string_equal(cluster.collectives[1].name, "allreduce");
-    for (size_t i = 0; i < 2; i++) {
-        check_curve(&cluster.collectives[i].curve, cluster.collectives[i].kept, 7);
+static const cJSON *find_collective(const struct gw_cluster *cluster, const char *name,
+                                    size_t workers, const struct gw_curve **curve) {
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        if (cost->workers == workers && strcmp(cost->name, name) == 0) {
+            *curve = &cost->curve;
+            return cost->kept;
+        }
     }
+    return NULL;
+}
+
+/* Each collective among 2, 3 and 4 of 4 workers, one message among 2 alone. */
+static void check_collectives(const struct gw_cluster *cluster) {
+    assert_int_equal(cluster->collective_count, 7 * 3 + 1);
+    for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
+        bool of_two = strcmp(gw_calibrated_collectives[i], "sendrecv") == 0;
+        for (size_t workers = 2; workers <= (of_two ? 2 : 4); workers++) {
+            const struct gw_curve *curve = NULL;
+            const cJSON *kept =
+                find_collective(cluster, gw_calibrated_collectives[i], workers, &curve);
+            assert_non_null(kept);
+            check_curve(curve, kept, 7);
+        }
+    }
+}
+
+static void calibration_writes_a_complete_cluster(void **state) {
+    struct gw_cluster cluster;
+    const struct gw_calibration calibration = describe();
+    measure(*state, 4, &calibration, &cluster);
+    assert_string_equal(cluster.name, "threads");
+    assert_int_equal(cluster.workers, 4);
+    assert_int_equal(cluster.workers_per_node, 4);
+    check_collectives(&cluster);
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
         assert_true(i < cluster.compressor_count);
         assert_string_equal(cluster.compressors[i].name, gw_compressors[i]->name);
         check_curve(&cluster.compressors[i].curve, cluster.compressors[i].kept, 5);
     }
     assert_non_null(cluster.network);
-    assert_memory_equal(cluster.network, ranks[1].cluster.network,
-                        offsetof(struct gw_network, kept));
     const cJSON *source = cJSON_GetObjectItem(cluster.kept, "source");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(source, "kind")), "measured");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(source, "command")), "by hand");
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(source, "hosts")), 1);
     gw_cluster_free(&cluster);
-    gw_cluster_free(&ranks[0].cluster);
-    gw_cluster_free(&ranks[1].cluster);
+}
+
+/* ---- an older cluster ---------------------------------------------------------------------- */
+
+static const char *const allreduce_only[] = {"allreduce", NULL};
+static const struct gw_compressor *const no_compressors[] = {NULL};
+
+static void what_only_the_older_has_is_added(void **state) {
+    struct gw_cluster older;
+    struct gw_cluster cluster;
+    const struct gw_curve *now = NULL;
+    const struct gw_curve *then = NULL;
+    struct gw_calibration calibration = describe();
+    measure(*state, 2, &calibration, &older);
+    calibration.collectives = allreduce_only;
+    calibration.compressors = no_compressors;
+    calibration.network = false;
+    measure(*state, 2, &calibration, &cluster);
+    assert_int_equal(cluster.collective_count, 1);
+    assert_int_equal(cluster.compressor_count, 0);
+    assert_null(cluster.network);
+    assert_non_null(find_collective(&cluster, "allreduce", 2, &now));
+    double measured_s = gw_curve_time(now, 5000);
+    assert_int_equal(gw_json_put_text(older.kept, "rack", "third from the left", NULL), GW_OK);
+    assert_int_equal(gw_calibration_add_older(&cluster, &older, NULL), GW_OK);
+    assert_int_equal(cluster.collective_count, older.collective_count);
+    /* Growth laws are of all curves; among two workers alone there are none. */
+    assert_null(cJSON_GetObjectItemCaseSensitive(cluster.kept, "growth"));
+    assert_int_equal(cluster.compressor_count, older.compressor_count);
+    assert_non_null(find_collective(&cluster, "allreduce", 2, &now));
+    assert_true(gw_curve_time(now, 5000) == measured_s);
+    assert_non_null(find_collective(&cluster, "gather", 2, &now));
+    assert_non_null(find_collective(&older, "gather", 2, &then));
+    assert_true(gw_curve_time(now, 5000) == gw_curve_time(then, 5000));
+    assert_memory_equal(cluster.network, older.network, offsetof(struct gw_network, kept));
+    assert_non_null(cJSON_GetObjectItem(cluster.kept, "rack"));
+    const cJSON *source = cJSON_GetObjectItem(cluster.kept, "source");
+    assert_true(cJSON_Compare(cJSON_GetObjectItem(source, "earlier"),
+                              cJSON_GetObjectItem(older.kept, "source"), 1));
+    gw_cluster_free(&older);
+    const char *path = path_in(*state, "both.json");
+    assert_int_equal(gw_cluster_write(&cluster, path, NULL), GW_OK);
+    gw_cluster_free(&cluster);
+    assert_int_equal(gw_cluster_read(path, &cluster, NULL), GW_OK);
+    gw_cluster_free(&cluster);
+}
+
+/* ---- looking at it again ------------------------------------------------------------------- */
+
+struct checked {
+    struct gw_calibration calibration;
+    const struct gw_cluster *cluster;
+    struct gw_check check;
+};
+
+static enum gw_status check(struct gw_communicator *communicator, void *context,
+                            struct gw_error *error) {
+    struct checked *checked = context;
+    GW_TRY(gw_calibration_require_same_hosts(communicator, checked->cluster, error));
+    return gw_calibration_check(communicator, &checked->calibration, checked->cluster, 0.5,
+                                &checked->check, error);
+}
+
+/*
+ * The file says of all sizes of topk that they took so many times what they took, and hardly more
+ * or less: on a busy machine a twentieth of the repeats may have taken a hundred times as long.
+ */
+static void pretend(const struct gw_cluster *cluster, double factor) {
+    static const char *const keys[] = {"median_s", "p5_s", "p95_s"};
+    static const double spread[] = {1, 0.9, 1.1};
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        cJSON *raw = NULL;
+        if (strcmp(cluster->compressors[i].name, "topk") != 0) {
+            continue;
+        }
+        cJSON_ArrayForEach(raw, cJSON_GetObjectItem(cluster->compressors[i].kept, "raw")) {
+            double median_s = cJSON_GetObjectItem(raw, keys[0])->valuedouble * factor;
+            for (size_t k = 0; k < 3; k++) {
+                cJSON_SetNumberValue(cJSON_GetObjectItem(raw, keys[k]), median_s * spread[k]);
+            }
+        }
+    }
+}
+
+/* How many sizes of topk moved, and by how much its first one changed. */
+static size_t check_topk(const struct gw_cluster *cluster, double *change) {
+    struct checked ranks[2] = {0};
+    size_t moved = 0;
+    for (int r = 0; r < 2; r++) {
+        ranks[r] = (struct checked){.calibration = describe(), .cluster = cluster};
+        ranks[r].calibration.time_s = 8; /* as calibrate gives it */
+    }
+    run_ranks(2, check, ranks, sizeof *ranks);
+    assert_true(ranks[0].check.count > 20);
+    for (size_t i = 0; i < ranks[0].check.count; i++) {
+        const struct gw_check_row *row = &ranks[0].check.rows[i];
+        assert_true(row->size > 0 && row->now_s.count > 0 && row->file_s > 0);
+        if (strcmp(row->name, "topk") == 0) {
+            *change = moved == 0 ? row->change : *change;
+            moved += row->moved;
+        }
+    }
+    gw_check_free(&ranks[0].check);
+    gw_check_free(&ranks[1].check);
+    return moved;
+}
+
+static void a_curve_that_moved_is_found(void **state) {
+    struct gw_cluster cluster;
+    double change = 0;
+    const struct gw_calibration calibration = describe();
+    measure(*state, 2, &calibration, &cluster);
+    pretend(&cluster, 0.02);
+    assert_int_equal(check_topk(&cluster, &change), 3);
+    assert_true(change > 5);
+    pretend(&cluster, 100 / 0.02);
+    assert_int_equal(check_topk(&cluster, &change), 3);
+    assert_true(change < -0.8);
+    gw_cluster_free(&cluster);
+}
+
+/* Without a spread of then nothing can be said to have moved out of it. */
+static enum gw_status refuse_to_check(struct gw_communicator *communicator, void *context,
+                                      struct gw_error *error) {
+    struct checked *checked = context;
+    assert_int_equal(gw_calibration_check(communicator, &checked->calibration, checked->cluster,
+                                          0.5, &checked->check, error),
+                     GW_BAD_INPUT);
+    assert_non_null(strstr(error->message, "got none that can be measured again"));
+    return GW_OK;
+}
+
+static void medians_without_spread_are_no_use(void **state) {
+    static const char *const spreads[] = {"", ",\"p5_s\":1", ",\"p95_s\":1",
+                                          ",\"p5_s\":0,\"p95_s\":1", ",\"p5_s\":1,\"p95_s\":\"1\""};
+    (void)state;
+    for (size_t i = 0; i < sizeof spreads / sizeof *spreads; i++) {
+        char text[400];
+        struct gw_cluster cluster;
+        struct checked ranks[2] = {0};
+        (void)snprintf(text, sizeof text,
+                       "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,"
+                       "\"collectives\":{},\"compressors\":{\"topk\":{\"fixed_s\":1,\"raw\":["
+                       "{\"elements\":1024,\"median_s\":1e-6%s}]}}}",
+                       spreads[i]);
+        assert_int_equal(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL), GW_OK);
+        for (int r = 0; r < 2; r++) {
+            ranks[r] = (struct checked){.calibration = describe(), .cluster = &cluster};
+        }
+        run_ranks(2, refuse_to_check, ranks, sizeof *ranks);
+        gw_cluster_free(&cluster);
+    }
+}
+
+static enum gw_status refuse(struct gw_communicator *communicator, void *context,
+                             struct gw_error *error) {
+    const struct checked *checked = context;
+    assert_int_equal(gw_calibration_require_same_hosts(communicator, checked->cluster, error),
+                     GW_BAD_INPUT);
+    assert_non_null(strstr(error->message, "expected"));
+    return GW_OK;
+}
+
+static void other_hosts_are_refused(void **state) {
+    static const char *const clusters[] = {
+        "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,\"collectives\":{},"
+        "\"compressors\":{}}",
+        "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,\"collectives\":{},"
+        "\"compressors\":{},\"source\":{\"hosts\":[\"some other host\"]}}",
+        "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,\"collectives\":{},"
+        "\"compressors\":{},\"source\":{\"hosts\":[]}}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+        struct gw_cluster cluster;
+        struct checked ranks[2] = {0};
+        assert_int_equal(
+            gw_cluster_parse(clusters[i], strlen(clusters[i]), "a.json", &cluster, NULL), GW_OK);
+        ranks[0].cluster = ranks[1].cluster = &cluster;
+        run_ranks(2, refuse, ranks, sizeof *ranks);
+        gw_cluster_free(&cluster);
+    }
 }
 
 int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_slowest_rank_counts_and_a_late_one_does_not),
         cmocka_unit_test(a_straight_cost_becomes_a_line),
-        cmocka_unit_test(a_kinked_cost_stays_points),
+        cmocka_unit_test(an_error_is_of_sizes_that_were_held_out),
+        cmocka_unit_test(a_line_comes_with_its_intervals),
+        cmocka_unit_test(a_jump_becomes_two_segments),
+        cmocka_unit_test(a_curved_cost_stays_points),
         cmocka_unit_test_setup_teardown(calibration_writes_a_complete_cluster, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(what_only_the_older_has_is_added, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_curve_that_moved_is_found, make_folder, remove_folder),
+        cmocka_unit_test(medians_without_spread_are_no_use),
+        cmocka_unit_test(other_hosts_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

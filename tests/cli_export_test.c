@@ -58,7 +58,7 @@ static void for_all_cases(const char *folder,
 
 static struct gw_goal export(const char *folder, const struct export_case *subject) {
     char command[512];
-    struct gw_goal goal;
+    struct gw_goal goal = {0};
     struct gw_error error = {0};
     (void)snprintf(command, sizeof command, "gradweave export goal %s --out f.goal",
                    subject->options);

@@ -281,11 +281,11 @@ static void says_what_is_equal(void **state) {
 static void notes_what_was_derived_once(void **state) {
     static const char *const some[] = {
         "note: workers 2: allgather: 2 workers not measured; derived from 4 by the ring "
-        "algorithm's growth law; likewise at 2 other values\n",
+        "algorithm's growth law; how far off is not known; likewise at 2 other values\n",
         "note: workers 2: allreduce: 2 workers not measured;", NULL};
     static const char *const all[] = {
         "note: allgather: 8 workers not measured; derived from 4 by the ring algorithm's growth "
-        "law\n",
+        "law; how far off is not known\n",
         "note: allreduce: 8 workers not measured;", NULL};
     char *text = check_says(*state, TINY " --sweep workers=2,4,8,16", some);
     assert_int_equal(count_parts(text, "note: "), 2);

@@ -115,6 +115,24 @@ static void lists_what_there_is(void **state) {
     cJSON_Delete(all);
 }
 
+/* Every column has what its heading says. */
+static void lists_exchanges_by_their_columns(void **state) {
+    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list exchanges --json");
+    assert_true(has_name(item_at(list, "exchanges"), "leader"));
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, item_at(list, "exchanges")) {
+        bool serves = strstr(text_at(entry, "collectives"), "push") != NULL;
+        assert_string_equal(text_at(entry, "server"), serves ? "yes" : "no");
+        assert_non_null(strstr(text_at(entry, "carries"), "compressor"));
+        if (strcmp(text_at(entry, "name"), "leader") == 0) {
+            assert_string_equal(text_at(entry, "collectives"), "broadcast, allreduce");
+            assert_non_null(strstr(text_at(entry, "title"), "one worker in turn"));
+            assert_non_null(strstr(text_at(entry, "source"), "ScaleCom"));
+        }
+    }
+    cJSON_Delete(list);
+}
+
 /* ---- plan ---------------------------------------------------------------------------------- */
 
 /* The contract's fields, and groups of all tensors in the order in which they become ready. */
@@ -435,6 +453,23 @@ static void draws_a_prediction(void **state) {
     cJSON_Delete(document);
 }
 
+/* Names of many pipelines stand aslant, as they would cover each other. */
+static void draws_many_names_aslant(void **state) {
+    static const struct {
+        const char *command;
+        bool aslant;
+    } cases[] = {{"gradweave plot breakdown resnet50 --cluster box-4x1gbit --out names.svg", true},
+                 {"gradweave plot breakdown " TINY " --algo dense,omgs --out names.svg", false}};
+    const char *const nothing[] = {NULL};
+    need_gnuplot();
+    for (size_t i = 0; i < 2; i++) {
+        check_says(*state, cases[i].command, nothing);
+        char *picture = read_text(*state, "names.svg");
+        assert_true((strstr(picture, "rotate(-35") != NULL) == cases[i].aslant);
+        free(picture);
+    }
+}
+
 /* Nothing to draw is no reason for gnuplot to complain. */
 static void draws_no_time_at_all(void **state) {
     need_gnuplot();
@@ -506,6 +541,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helps_and_tells_its_version),
         cmocka_unit_test(lists_what_there_is),
+        cmocka_unit_test(lists_exchanges_by_their_columns),
         cmocka_unit_test(plans_one_policy),
         cmocka_unit_test(ranks_all_policies),
         cmocka_unit_test(simulates_the_plan_it_wrote),
@@ -519,6 +555,7 @@ int main(void) {
         cmocka_unit_test(says_shares_of_nothing),
         cmocka_unit_test(ranks_equals_in_the_tables_order),
         cmocka_unit_test(draws_a_prediction),
+        cmocka_unit_test(draws_many_names_aslant),
         cmocka_unit_test(draws_no_time_at_all),
         cmocka_unit_test(draws_a_validation),
         cmocka_unit_test(draws_bounds),

@@ -54,6 +54,40 @@ static void bandwidth_is_shared(void **state) {
     assert_says(*state, DENSE " --background 0.2", "note: exchanges: per-byte part x 1.25");
 }
 
+/*
+ * Each group is compressed in 4 ms and exchanged in 2 ms. The first one's exchange and the second
+ * one's compression begin at 5 ms, after a backward pass of 1 ms. Three times slower, the exchange
+ * ends at 11 ms; by then 3 ms of the compression, at half its pace, are done, and it ends at 12 ms.
+ */
+static void what_runs_at_once_is_slowed(void **state) {
+    write_text(*state, "two.json",
+               "{'schema': 'gradweave/model@1', 'name': 'two', 'forward_s': 0, 'tensors': ["
+               "{'name': 'a', 'elements': 100, 'backward_s': 0},"
+               "{'name': 'b', 'elements': 100, 'backward_s': 0.001}]}");
+    write_text(*state, "shared.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'shared', 'workers': 4, 'collectives': {"
+               "'allgather': [{'workers': 4, 'alpha_s': 0.002, 'beta_s_per_byte': 0}]},"
+               "'compressors': {'topk': {'fixed_s': 0.004}}, 'overlap': {'workers': 2, 'factors': "
+               "{'allgather': {'hard-threshold': [{'bytes': 1, 'compute': {'factor': 2}, "
+               "'communication': {'factor': 3}}]}}}}");
+#define TWO " two.json --cluster shared.json --algo lags"
+    assert_true(
+        near(ask_number(*state, "gradweave simulate" TWO " --json", "iteration_s"), 0.011, 1e-12));
+    assert_true(
+        near(ask_number(*state, "gradweave simulate" TWO " --interference --json", "iteration_s"),
+             0.014, 1e-12));
+    cJSON *ranking = ask_document(*state, "gradweave compare" TWO " --interference --json",
+                                  "gradweave/comparison@1");
+    const cJSON *first = cJSON_GetArrayItem(item_at(ranking, "results"), 0);
+    assert_true(near(number_at(first, "iteration_s"), 0.014, 1e-12));
+    cJSON_Delete(ranking);
+    assert_says(*state, "gradweave simulate" TWO " --interference",
+                "note: overlap of topk and allgather not measured; taken to be as of "
+                "hard-threshold");
+    assert_says(*state, "gradweave simulate" TWO " --interference",
+                "note: overlap of 4 workers not measured; taken to be as of 2");
+}
+
 static void noise_is_named(void **state) {
     write_text(*state, "sample.txt", "1\n2\n3\n");
     static const char *const alike[] = {
@@ -171,6 +205,7 @@ static void answers_do_not_depend_on_the_processor(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bandwidth_is_shared),
+        cmocka_unit_test(what_runs_at_once_is_slowed),
         cmocka_unit_test(noise_is_named),
         cmocka_unit_test(a_sample_is_what_is_drawn),
         cmocka_unit_test(the_spread_is_in_order),

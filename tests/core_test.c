@@ -1,12 +1,13 @@
 /*
- * Curves, statistics, fits, random numbers and units against values worked out by hand or in a
- * second way. Seeds are fixed: a statistical verdict must not depend on the day.
+ * Curves, statistics, fits and units against values worked out by hand or in a second way. Seeds
+ * are fixed: a statistical verdict must not depend on the day.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <setjmp.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -36,6 +37,42 @@ static void a_straight_curve(void **state) {
     assert_true(near(gw_curve_time(&curve, 0.5), 3.5, 0));
     assert_true(near(gw_curve_time(&curve, 0x1p60), 2 + 3 * 0x1p60, 0));
     assert_true(near(gw_curve_startup(&curve), 2, 0));
+}
+
+/* At points of either, between them and beyond both ends. */
+static void check_sum(const struct gw_curve *a, const struct gw_curve *b) {
+    struct gw_curve sum;
+    assert_int_equal(gw_curve_sum(a, b, &sum, NULL), GW_OK);
+    for (double n = 1; n < 100; n += 0.5) {
+        assert_true(near(gw_curve_time(&sum, n), gw_curve_time(a, n) + gw_curve_time(b, n), 1e-14));
+    }
+    assert_true(near(gw_curve_startup(&sum), gw_curve_startup(a) + gw_curve_startup(b), 1e-14));
+    gw_curve_free(&sum);
+}
+
+static void curves_add_up(void **state) {
+    (void)state;
+    static struct gw_curve_point few[] = {{20, 5}, {25, 5.5}};
+    static struct gw_curve_point many[] = {{5, 2}, {10, 3}, {25, 4}, {30, 6}, {50, 7}};
+    const struct gw_curve curves[] = {{.fixed_s = 2, .per_unit_s = 3},
+                                      {.fixed_s = 1},
+                                      through(offset, 2),
+                                      through(few, 2),
+                                      through(many, 5)};
+    const struct gw_curve steep = {.per_nlog2n_s = 1};
+    const struct gw_curve points = through(many, 5);
+    struct gw_curve sum;
+    struct gw_error error;
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t j = 0; j < 5; j++) {
+            check_sum(&curves[i], &curves[j]);
+        }
+    }
+    check_sum(&steep, &curves[0]);
+    assert_int_equal(gw_curve_sum(&steep, &points, &sum, &error), GW_BAD_INPUT);
+    assert_int_equal(gw_curve_sum(&points, &steep, &sum, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "sum of cost curves: expected points and straight lines, "
+                                       "got points and an n log n");
 }
 
 static void an_nlog2n_curve(void **state) {
@@ -314,58 +351,6 @@ static void fits_have_no_negative_coefficients(void **state) {
     assert_true(near(fit.curve.per_unit_s, 1e-9, 0.05));
 }
 
-/* ---- random numbers ------------------------------------------------------------------------ */
-
-static void random_numbers_follow_from_seed_and_stream(void **state) {
-    (void)state;
-    const uint64_t pairs[][2] = {{7, 1}, {7, 1}, {7, 2}, {8, 1}, {1, 7}};
-    double drawn[5][64];
-    for (size_t i = 0; i < 5; i++) {
-        struct gw_random *random = NULL;
-        assert_int_equal(gw_random_open(&random, pairs[i][0], pairs[i][1], NULL), GW_OK);
-        for (size_t d = 0; d < 64; d++) {
-            drawn[i][d] = gw_random_uniform(random);
-        }
-        gw_random_close(random);
-    }
-    assert_memory_equal(drawn[0], drawn[1], sizeof drawn[0]);
-    for (size_t i = 2; i < 5; i++) {
-        size_t equal = 0;
-        for (size_t d = 0; d < 64; d++) {
-            equal += drawn[i][d] == drawn[0][d];
-        }
-        assert_int_equal(equal, 0);
-    }
-}
-
-static void random_numbers_keep_to_their_bounds(void **state) {
-    (void)state;
-    enum { draws = 20000 };
-    struct gw_random *random = open_random(6);
-    struct gw_running uniform = {0}, normal = {0}, noise = {0};
-    size_t hits[7] = {0};
-    for (size_t i = 0; i < draws; i++) {
-        double u = gw_random_uniform(random);
-        assert_true(u >= 0 && u < 1);
-        gw_running_add(&uniform, u);
-        gw_running_add(&normal, gw_random_normal(random, 3));
-        gw_running_add(&noise, gw_random_noise(random, 0.5));
-        assert_int_equal(gw_random_below(random, 1), 0);
-        assert_true(gw_random_below(random, UINT64_C(1) << 53) < UINT64_C(1) << 53);
-        hits[gw_random_below(random, 7)]++;
-    }
-    assert_true(near(gw_random_noise(random, 0), 1, 0));
-    assert_true(near(uniform.mean, 0.5, 0.02) &&
-                near(gw_running_sd(&uniform), sqrt(1.0 / 12), 0.02));
-    assert_true(fabs(normal.mean) < 0.1 && near(gw_running_sd(&normal), 3, 0.03));
-    assert_true(near(noise.mean, 1, 0.02) &&
-                near(gw_running_sd(&noise), sqrt(exp(0.25) - 1), 0.06));
-    for (size_t i = 0; i < 7; i++) {
-        assert_true(near((double)hits[i], draws / 7.0, 0.1));
-    }
-    gw_random_close(random);
-}
-
 /* ---- units --------------------------------------------------------------------------------- */
 
 static void units_as_a_person_would_write_them(void **state) {
@@ -464,10 +449,36 @@ static void arrays_grow(void **state) {
     free(items);
 }
 
+static long page_faults(void) {
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+static void zeros_that_are_in_memory(void **state) {
+    (void)state;
+    const size_t bytes = 16 << 20, page = 4096;
+    unsigned char *zeros = gw_resident_zeros(bytes);
+    assert_non_null(zeros);
+    assert_int_equal((uintptr_t)zeros % 64, 0);
+    size_t set = 0;
+    long before = page_faults();
+    for (size_t i = 0; i < bytes; i++) {
+        set += zeros[i];
+        zeros[i] = 1;
+    }
+    assert_true(page_faults() - before < (long)(bytes / page / 10));
+    assert_int_equal(set, 0);
+    free(zeros);
+    free(gw_resident_zeros(0));
+    assert_null(gw_resident_zeros(SIZE_MAX));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_straight_curve),
         cmocka_unit_test(an_nlog2n_curve),
+        cmocka_unit_test(curves_add_up),
         cmocka_unit_test(what_has_no_size_costs_nothing),
         cmocka_unit_test(points_are_joined_and_continued),
         cmocka_unit_test(many_points_are_found),
@@ -479,11 +490,10 @@ int main(void) {
         cmocka_unit_test(fits_recover_what_made_the_points),
         cmocka_unit_test(fits_ignore_outliers),
         cmocka_unit_test(fits_have_no_negative_coefficients),
-        cmocka_unit_test(random_numbers_follow_from_seed_and_stream),
-        cmocka_unit_test(random_numbers_keep_to_their_bounds),
         cmocka_unit_test(units_as_a_person_would_write_them),
         cmocka_unit_test(csv_is_quoted_where_it_must_be),
         cmocka_unit_test(arrays_grow),
+        cmocka_unit_test(zeros_that_are_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

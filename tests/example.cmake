@@ -1,5 +1,6 @@
 # The example and the README: cmake -DPROGRAM=<the built example> -DSOURCE=<repository> -P example.cmake
-# The README shows docs/examples/plan.c as it is, and what it prints.
+# The README shows docs/examples/plan.c as it is, and what it prints; docs/adding-an-algorithm.md shows a file that
+# there is.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -21,3 +22,10 @@ endfunction()
 file(READ ${SOURCE}/docs/examples/plan.c example)
 expect("the program docs/examples/plan.c" "${example}")
 expect("what docs/examples/plan.c prints" "${output}")
+
+file(READ ${SOURCE}/docs/adding-an-algorithm.md adding)
+file(READ ${SOURCE}/algorithms/exchange_leader.c exchange)
+string(FIND "${adding}" "```c\n${exchange}```" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "docs/adding-an-algorithm.md: expected algorithms/exchange_leader.c as it is:\n${exchange}")
+endif()

@@ -88,7 +88,7 @@ static struct gw_simulator *open_scene(struct scene *scene) {
 static struct gw_goal export(struct scene *scene, const char *path) {
     struct gw_simulator *simulator = open_scene(scene);
     struct gw_error error = {0};
-    struct gw_goal goal;
+    struct gw_goal goal = {0};
     if (gw_simulator_export_goal(simulator, path, &error) != GW_OK ||
         gw_goal_read(path, &goal, &error) != GW_OK) {
         fail_msg("%s", error.message);

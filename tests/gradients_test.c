@@ -168,6 +168,40 @@ static void elements_are_independent(void **state) {
     free(b);
 }
 
+/* A tensor is what follows some place of the pool, round and round, times its scale. */
+static void pools_are_gone_through_from_places_by_lot(void **state) {
+    (void)state;
+    enum { POOL = 1000, ROUNDS = 50 };
+    const size_t sizes[] = {POOL - 1, 3 * POOL + 7};
+    float pool[POOL];
+    float *drawn = allocate(5 * POOL, sizeof *drawn);
+    size_t places[ROUNDS] = {0};
+    for (size_t i = 0; i < POOL; i++) {
+        pool[i] = (float)(i + 1);
+    }
+    struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, sizes, 2);
+    spec.spread = 1;
+    spec.pool = pool;
+    spec.pool_size = POOL;
+    size_t different = 0;
+    for (uint32_t t = 0; t < ROUNDS; t++) {
+        float *tensor = drawn;
+        fill(&spec, t, drawn);
+        for (size_t which = 0; which < 2; which++) {
+            float scale = (float)scale_of(&spec, which, t);
+            size_t place = (size_t)lroundf(tensor[0] / scale) - 1;
+            for (size_t i = 0; i < sizes[which]; i++) {
+                assert_true(tensor[i] == scale * pool[(place + i) % POOL]);
+            }
+            tensor += sizes[which];
+            places[t] = place;
+        }
+        different += t > 0 && places[t] != places[t - 1];
+    }
+    assert_true(different > ROUNDS - 10);
+    free(drawn);
+}
+
 /* Any iteration can be had without those before it, and tensors of odd and no size too. */
 static void gradients_can_be_repeated(void **state) {
     (void)state;
@@ -336,6 +370,7 @@ int main(void) {
         cmocka_unit_test(sparse_gradients_are_normal_but_for_zeros),
         cmocka_unit_test(constant_and_sorted_gradients),
         cmocka_unit_test(elements_are_independent),
+        cmocka_unit_test(pools_are_gone_through_from_places_by_lot),
         cmocka_unit_test(gradients_can_be_repeated),
         cmocka_unit_test(scales_drift_by_a_factor),
         cmocka_unit_test(scales_spread_over_tensors),

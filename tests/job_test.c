@@ -10,25 +10,33 @@
 
 #include <cmocka.h>
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 
 #include "program_inputs.h"
 #include "support.h"
 
+#include "job_support.h"
+
 #define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02"
 #define ENDLESS "--max-time 100000 --precision 1e-9"
 #define TINY "tiny.json --cluster small.json"
+#define FULL "tiny.json --cluster full.json"
 
-static bool have_mpi;
-
-static void need_mpi(void) {
-    if (!have_mpi) {
-        print_message("skipped: this build has no MPI, or there is no mpirun in PATH\n");
-        skip();
-    }
-}
+/* With all that any algorithm needs. */
+static const char full_cluster[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'full', 'workers': 4, 'collectives': {"
+    "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+    "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}],"
+    "'broadcast': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}],"
+    "'gather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+    "'scatter': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+    "'sendrecv': [{'workers': 4, 'alpha_s': 0.0001, 'beta_s_per_byte': 1e-8}]},"
+    "'compressors': {'topk': {'fixed_s': 1e-5}, 'randk': {'fixed_s': 1e-5},"
+    "'dgc': {'fixed_s': 1e-5}, 'redsync': {'fixed_s': 1e-5}, 'gaussiank': {'fixed_s': 1e-5},"
+    "'count-sketch': {'fixed_s': 1e-5}, 'layer-drop': {'fixed_s': 1e-5},"
+    "'hard-threshold': {'fixed_s': 1e-5}, 'sidco': {'fixed_s': 1e-5},"
+    "'exdyna': {'fixed_s': 1e-5}}}";
 
 /* ---- calibrate ----------------------------------------------------------------------------- */
 
@@ -142,19 +150,7 @@ static void leaves_the_network_out(void **state) {
     cJSON_Delete(cluster);
 }
 
-/* Whether the process is there and is no zombie: those have no command line. */
-static bool is_running(pid_t process) {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)process);
-    FILE *stream = fopen(path, "r");
-    bool running = stream != NULL && fgetc(stream) != EOF;
-    if (stream != NULL) {
-        (void)fclose(stream);
-    }
-    return running;
-}
-
-/* What was there stays, nothing else is left, and no rank goes on. */
+/* What was there stays, only what can be resumed is left, and no rank goes on. */
 static void interrupt(const char *folder, bool group) {
     pid_t ranks[2];
     write_text(folder, "kept.json", "what was there before");
@@ -165,16 +161,11 @@ static void interrupt(const char *folder, bool group) {
     (void)usleep(500000);
     assert_int_equal(kill(group ? -calibration.process : calibration.process, SIGINT), 0);
     struct answer answer = finish(&calibration, 10);
-    (void)usleep(500000);
-    for (size_t r = 0; r < 2; r++) {
-        assert_false(is_running(ranks[r]));
-    }
+    assert_true(end_soon(ranks, 2));
+    (void)unlink(path_in(folder, "kept.json.partial"));
     char *after = list_files(folder);
-    assert_int_equal(answer.status, 3);
-    assert_string_equal(answer.out, "");
-    assert_non_null(strstr(answer.err, "interrupted"));
+    check_failed(&answer, 3, "interrupted");
     assert_string_equal(before, after);
-    forget(&answer);
     free(before);
     free(after);
 }
@@ -188,33 +179,65 @@ static void leaves_files_alone_when_interrupted(void **state) {
 
 /* ---- validate ------------------------------------------------------------------------------ */
 
-/* All algorithms, each predicted, measured and compared. */
+static bool is_there(const cJSON *object, const char *key) {
+    return cJSON_GetObjectItem(object, key) != NULL;
+}
+
+/* What the prediction says of where its counts come from; "" of one that does not compress. */
+static const char *counts_of(const cJSON *result) {
+    const cJSON *predicted = item_at(result, "predicted");
+    return is_there(predicted, "counts") ? text_at(predicted, "counts") : "";
+}
+
+static void check_result(const cJSON *result, const char *algorithm) {
+    assert_string_equal(text_at(result, "algorithm"), algorithm);
+    check_times(item_at(result, "predicted"));
+    check_times(item_at(result, "measured"));
+    assert_true(number_at(result, "measured.iteration_sd_s") >= 0);
+    bool recorded = strcmp(counts_of(result), "recorded in the measured iterations") == 0;
+    assert_true(recorded == is_there(result, "settling"));
+    assert_true(recorded || number_at(result, "predicted.iteration_sd_s") == 0);
+    assert_true(number_at(result, "predicted.bytes_per_worker") > 0);
+    assert_true(number_at(result, "measured.bytes_per_worker") > 0);
+    double predicted_s = number_at(result, "predicted.iteration_s");
+    double measured_s = number_at(result, "measured.iteration_s");
+    /* The compute is timed waiting, of 5.6 ms at least. */
+    assert_true(measured_s > 0.0055);
+    assert_true(fabs((predicted_s - measured_s) / measured_s - number_at(result, "error")) < 1e-9);
+}
+
+/* The names of the algorithms that are left out, each with its reason. */
+static bool is_left_out(const cJSON *validation, const char *algorithm) {
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, item_at(validation, "infeasible")) {
+        if (strcmp(text_at(entry, "algorithm"), algorithm) == 0) {
+            assert_true(strlen(text_at(entry, "reason")) > 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All algorithms: predicted, measured and compared, or left out. */
 static void check_validation(const char *folder, const cJSON *validation, double workers) {
     cJSON *list = ask_document(folder, "gradweave list algorithms --json", "gradweave/list@1");
-    const cJSON *algorithms = item_at(list, "algorithms");
     const cJSON *results = item_at(validation, "results");
     assert_true(number_at(validation, "workers") == workers);
     assert_true(cJSON_IsTrue(item_at(validation, "complete")));
-    assert_int_equal(cJSON_GetArraySize(results), cJSON_GetArraySize(algorithms));
-    for (int i = 0; i < cJSON_GetArraySize(results); i++) {
-        const cJSON *result = cJSON_GetArrayItem(results, i);
-        assert_string_equal(text_at(result, "algorithm"),
-                            text_at(cJSON_GetArrayItem(algorithms, i), "name"));
-        check_times(item_at(result, "predicted"));
-        check_times(item_at(result, "measured"));
-        assert_true(number_at(result, "measured.iteration_sd_s") >= 0);
-        assert_true(number_at(result, "predicted.iteration_sd_s") == 0);
-        double predicted_s = number_at(result, "predicted.iteration_s");
-        double measured_s = number_at(result, "measured.iteration_s");
-        /* The compute is timed waiting, of 5.6 ms at least. */
-        assert_true(measured_s > 0.0055);
-        assert_true(fabs((predicted_s - measured_s) / measured_s - number_at(result, "error")) <
-                    1e-9);
+    const cJSON *algorithm = NULL;
+    int count = 0;
+    cJSON_ArrayForEach(algorithm, item_at(list, "algorithms")) {
+        if (!is_left_out(validation, text_at(algorithm, "name"))) {
+            check_result(cJSON_GetArrayItem(results, count++), text_at(algorithm, "name"));
+        }
     }
+    assert_int_equal(cJSON_GetArraySize(results), count);
     cJSON_Delete(list);
 }
 
-static void check_run(const char *folder, const char *command, int status, double workers) {
+/* Those with a server run where there is a rank for it, if the cluster file has what they need. */
+static void check_run(const char *folder, const char *command, int status, double workers,
+                      bool server) {
     struct answer answer = ask(folder, command);
     if (answer.status != status || answer.err[0] != '\0') {
         print_error("%s: exit status %d, stderr: %s\n", command, answer.status, answer.err);
@@ -222,22 +245,24 @@ static void check_run(const char *folder, const char *command, int status, doubl
     }
     cJSON *validation = parse_document(answer.out, "gradweave/validation@1");
     check_validation(folder, validation, workers);
-    /* small.json was measured with four. */
-    assert_true((cJSON_GetObjectItem(validation, "notes") != NULL) == (workers != 4));
+    assert_true(is_left_out(validation, "ps") != server);
     cJSON_Delete(validation);
     forget(&answer);
 }
 
 static void validates_all_algorithms(void **state) {
     need_mpi();
-    check_run(*state, "gradweave validate " TINY " --nodes 2 --iterations 5 --json", 0, 2);
-    check_run(*state, "gradweave validate " TINY " --nodes 4 --iterations 5 --json", 0, 4);
+    write_text(*state, "full.json", full_cluster);
+    check_run(*state, "gradweave validate " FULL " --nodes 2 --iterations 5 --json", 0, 2, false);
+    check_run(*state, "gradweave validate " FULL " --nodes 4 --iterations 5 --json", 0, 4, false);
+    check_run(*state, "gradweave validate " FULL " --nodes 3 --workers 2 --iterations 5 --json", 0,
+              2, true);
 }
 
 static void says_no_beyond_the_tolerance(void **state) {
     need_mpi();
     check_run(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 0 --json",
-              1, 2);
+              1, 2, false);
     struct answer text =
         ask(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 1000");
     assert_int_equal(text.status, 0);
@@ -263,6 +288,128 @@ static void writes_a_trace_and_a_report(void **state) {
     free(text);
 }
 
+/* ---- counts and choices -------------------------------------------------------------------- */
+
+/* The one result of a validation of one algorithm, which the caller has in *validation. */
+static const cJSON *validate_one(const char *folder, const char *arguments, cJSON **validation) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "gradweave validate " FULL " --density 0.01 --warm-up 1 --iterations 4 --json "
+                   "%s",
+                   arguments);
+    *validation = ask_document(folder, command, "gradweave/validation@1");
+    assert_int_equal(cJSON_GetArraySize(item_at(*validation, "results")), 1);
+    return cJSON_GetArrayItem(item_at(*validation, "results"), 0);
+}
+
+/* Bytes follow from counts: a list of entries padded to the longest, whose length travels too. */
+static double padded_bytes(const cJSON *counts) {
+    double bytes = 0;
+    int iterations = 0;
+    const cJSON *iteration = NULL;
+    cJSON_ArrayForEach(iteration, item_at(counts, "iterations")) {
+        const cJSON *group = NULL;
+        cJSON_ArrayForEach(group, item_at(iteration, "selected")) {
+            double most = 0;
+            const cJSON *selected = NULL;
+            cJSON_ArrayForEach(selected, group) {
+                most = fmax(most, selected->valuedouble);
+            }
+            bytes += 4 + 8 * most;
+        }
+        iterations++;
+    }
+    return bytes / iterations;
+}
+
+/* What was executed is what is predicted, also by a simulation of the counts that are kept. */
+static void predicts_with_recorded_counts(void **state) {
+    need_mpi();
+    write_text(*state, "full.json", full_cluster);
+    static const char *const algorithms[] = {"gaussiank", "hard-threshold", "exdyna", "sidco"};
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        cJSON *validation = NULL;
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "--nodes 2 --algo %s --settle 20 --counts-out counts.json", algorithms[i]);
+        const cJSON *result = validate_one(*state, text, &validation);
+        check_result(result, algorithms[i]);
+        assert_true(number_at(result, "settling.iterations") == 20);
+        assert_true(number_at(result, "measured.selected_ratio") > 0);
+        assert_true(near(number_at(result, "predicted.bytes_per_worker"),
+                         number_at(result, "measured.bytes_per_worker"), 1e-12));
+        (void)snprintf(text, sizeof text,
+                       "gradweave simulate " FULL " --workers 2 --density 0.01 --algo %s "
+                       "--iterations 4 --counts counts.json --json",
+                       algorithms[i]);
+        cJSON *simulated = ask_document(*state, text, "gradweave/result@1");
+        assert_true(number_at(simulated, "iteration_s") ==
+                    number_at(result, "predicted.iteration_s"));
+        char *written = read_text(*state, "counts.json");
+        cJSON *counts = parse_document(written, "gradweave/counts@1");
+        if (strcmp(algorithms[i], "exdyna") != 0) {
+            assert_true(
+                near(padded_bytes(counts), number_at(result, "measured.bytes_per_worker"), 1e-12));
+        }
+        cJSON_Delete(counts);
+        cJSON_Delete(simulated);
+        cJSON_Delete(validation);
+        free(written);
+    }
+}
+
+static void predicts_with_other_counts(void **state) {
+    need_mpi();
+    write_text(*state, "full.json", full_cluster);
+    cJSON *validation = NULL;
+    cJSON *simulated = NULL;
+    const cJSON *result =
+        validate_one(*state, "--nodes 2 --algo sidco --settle 0 --counts asked", &validation);
+    assert_string_equal(counts_of(result), "as asked");
+    assert_true(number_at(result, "settling.iterations") == 0);
+    assert_true(number_at(result, "predicted.bytes_per_worker") == 4 + 8 * 731);
+    cJSON_Delete(validation);
+    result = validate_one(*state, "--nodes 2 --algo sidco --counts trained", &validation);
+    assert_string_equal(counts_of(result), "trained at 1/1 size over 4 iterations");
+    simulated = ask_document(*state,
+                             "gradweave simulate " FULL " --workers 2 --density 0.01 --algo sidco "
+                             "--iterations 4 --counts trained --counts-out kept.json --json",
+                             "gradweave/result@1");
+    assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
+    cJSON_Delete(validation);
+    result = validate_one(*state, "--nodes 2 --algo sidco --counts kept.json", &validation);
+    assert_string_equal(counts_of(result), "recorded in kept.json");
+    assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
+    cJSON_Delete(validation);
+    cJSON_Delete(simulated);
+}
+
+static void runs_changed_choices(void **state) {
+    need_mpi();
+    write_text(*state, "full.json", full_cluster);
+    cJSON *validation = NULL;
+    const cJSON *result = validate_one(
+        *state, "--nodes 2 --algo dense --policy per-tensor --compressor gaussiank", &validation);
+    assert_string_equal(text_at(result, "changed.policy"), "per-tensor");
+    assert_string_equal(text_at(result, "changed.compressor"), "gaussiank");
+    assert_string_equal(text_at(result, "changed.exchange"), "allgather-padded");
+    assert_true(number_at(result, "groups") == 4);
+    cJSON_Delete(validation);
+    result = validate_one(*state,
+                          "--nodes 3 --workers 2 --algo topk --compressor none --exchange server",
+                          &validation);
+    assert_string_equal(text_at(result, "changed.exchange"), "server");
+    assert_true(number_at(result, "measured.bytes_per_worker") == 2 * 4 * 73100);
+    cJSON_Delete(validation);
+    struct answer text = ask(*state, "gradweave validate " FULL " --nodes 2 --iterations 2 "
+                                     "--algo omgs --compressor sidco --policy single");
+    assert_int_equal(text.status, 0);
+    assert_non_null(strstr(text.out, "\nomgs with policy single, compressor sidco"));
+    assert_non_null(strstr(text.out, "\nomgs: predicted with counts recorded in the measured"));
+    assert_non_null(strstr(text.out, "iterations of compression alone"));
+    forget(&text);
+}
+
 /* ---- what goes wrong ----------------------------------------------------------------------- */
 
 /* Started inside a job, every rank sees the bad input, and one of them says so. */
@@ -275,7 +422,13 @@ static void refuses_bad_input_inside_a_job(void **state) {
         {"validate absent.json --cluster small.json",
          "gradweave: absent.json: cannot be read: No such file or directory\n", 2},
         {"validate " TINY " --workers 3",
-         "gradweave: --workers: expected 2, the size of the MPI job, got 3\n", 2},
+         "gradweave: --workers: expected 2, the size of the MPI job, or one less, which leaves a "
+         "rank for a server, got 3\n",
+         2},
+        {"validate " TINY " --algo dense,ps",
+         "gradweave: ps: expected a rank for its server: 2 workers in a job of 3 ranks (--workers "
+         "2), got a job of 2\n",
+         2},
         {"validate " TINY " --nodes 3",
          "gradweave: --nodes: expected 2, the size of the MPI job it was started in, got 3\n", 2},
         {"validate " TINY " --algo omgs --trace absent/trace.json",
@@ -304,31 +457,12 @@ static void tells_that_mpirun_failed(void **state) {
     need_mpi();
     write_text(*state, "hosts", "localhost slots=1\n");
     struct answer full = ask(*state, "gradweave validate " TINY " --nodes 2 --hostfile hosts");
-    assert_int_equal(full.status, 3);
-    assert_non_null(strstr(full.err, "mpirun: expected to start the job's ranks"));
-    assert_string_equal(full.out, "");
+    check_failed(&full, 3, "mpirun: expected to start the job's ranks");
     struct answer absent = ask(*state, "gradweave validate " TINY " --nodes 2 --hostfile absent");
     assert_int_equal(absent.status, 2);
     assert_string_equal(absent.err,
                         "gradweave: absent: cannot be read: No such file or directory\n");
-    forget(&full);
     forget(&absent);
-}
-
-/* Whether all of them end within some seconds; ends those that do not. */
-static bool end_soon(const pid_t *processes, size_t count) {
-    size_t left = count;
-    for (int tries = 0; left > 0 && tries < 500; tries++) {
-        left = 0;
-        for (size_t i = 0; i < count; i++) {
-            left += kill(processes[i], 0) == 0 || errno != ESRCH;
-        }
-        (void)usleep(10000);
-    }
-    for (size_t i = 0; i < count && left > 0; i++) {
-        (void)kill(processes[i], SIGKILL);
-    }
-    return left == 0;
 }
 
 static const char endless_validation[] =
@@ -342,11 +476,8 @@ static void ends_when_a_rank_dies(void **state) {
     (void)usleep(500000);
     assert_int_equal(kill(ranks[1], SIGKILL), 0);
     struct answer answer = finish(&validation, 10);
-    assert_int_equal(answer.status, 3);
-    assert_string_equal(answer.out, "");
-    assert_non_null(strstr(answer.err, "gradweave: the MPI job failed"));
+    check_failed(&answer, 3, "gradweave: the MPI job failed");
     assert_true(end_soon(ranks, 2));
-    forget(&answer);
 }
 
 /* The job is not left behind by a program that is killed. */
@@ -364,16 +495,6 @@ static void ends_with_the_program(void **state) {
 
 /* ---- the tests ----------------------------------------------------------------------------- */
 
-static int prepare(void **state) {
-    if (make_inputs(state) != 0) {
-        return -1;
-    }
-    struct answer version = ask(*state, "gradweave --version");
-    have_mpi = strstr(version.out, "MPI:  not in this build") == NULL && have_program("mpirun");
-    forget(&version);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calibrates_what_plan_and_simulate_read),
@@ -382,10 +503,13 @@ int main(void) {
         cmocka_unit_test(validates_all_algorithms),
         cmocka_unit_test(says_no_beyond_the_tolerance),
         cmocka_unit_test(writes_a_trace_and_a_report),
+        cmocka_unit_test(predicts_with_recorded_counts),
+        cmocka_unit_test(predicts_with_other_counts),
+        cmocka_unit_test(runs_changed_choices),
         cmocka_unit_test(refuses_bad_input_inside_a_job),
         cmocka_unit_test(tells_that_mpirun_failed),
         cmocka_unit_test(ends_when_a_rank_dies),
         cmocka_unit_test(ends_with_the_program),
     };
-    return cmocka_run_group_tests(tests, prepare, remove_folder);
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
 }

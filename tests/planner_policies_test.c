@@ -73,7 +73,7 @@ static double compress_s(const struct planning_case *x, uint64_t d) {
 }
 
 static double exchange_s(const struct planning_case *x, uint64_t d) {
-    return d == 0 ? 0 : gw_planning_exchange_s(&x->planning, d);
+    return d == 0 ? 0 : gw_planning_exchange_s(&x->planning, d, 1);
 }
 
 /*

@@ -61,7 +61,7 @@ static double compress_s(const struct grouped_case *x, size_t g) {
 }
 
 static double exchange_s(const struct grouped_case *x, size_t g) {
-    return gw_planning_exchange_s(&x->x.planning, gw_group_elements(&x->groups[g], &x->x.model));
+    return gw_planning_exchange_s(&x->x.planning, gw_group_elements(&x->groups[g], &x->x.model), 1);
 }
 
 /* All compute before group g is compressed. */

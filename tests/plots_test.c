@@ -208,6 +208,129 @@ static void axes_are_logarithmic_where_that_is_better(void **state) {
                 "1,0,0.5\n2,0.5,0.5\n3,2.5,0.5\n");
 }
 
+/* ---- crossovers ---------------------------------------------------------------------------- */
+
+/*
+ * Of three pipelines one is never predicted, and one not at the first value; at the second it takes
+ * more than is shown.
+ */
+static void crossovers_become_lines_and_marks(void **state) {
+    const char *folder = *state;
+    static const char settings[] =
+        "heading='it''s a title'; tics=''; axis='its cluster''s'; unit=1e+09; logx=1; logy=1; "
+        "bottom=4.82198; top=1312.5; lines=2; array labels[2] = ['dense', 'topk']; columns='2 0 '; "
+        "broad='1 1 '; marks=2; "
+        "places='1 2.5 '; holders='0 2 '; texts='topk dense '\n"
+        "crossovers.gp\n";
+    static const char rows[] = "#bit,fastest,topk,ps,dense\n"
+                               "1e+09,topk,0.25,NaN,NaN\n"
+                               "2e+09,topk,0.25,NaN,2.5\n"
+                               "1e+10,dense,0.03125,NaN,0.25\n";
+    char expected[sizeof settings + sizeof rows];
+    const struct gw_crossover crossover = {.at = 2.5e9, .before = 0, .after = 2};
+    const struct gw_crossover_chart chart = {
+        .title = "it's a title",
+        .axis = "its cluster's",
+        .unit = 1e9,
+        .value_name = "bit",
+        .value_count = 3,
+        .values = (const double[]){1e9, 2e9, 1e10},
+        .name_count = 3,
+        .names = (const char *const[]){"topk", "ps", "dense"},
+        .times_s = (const double[]){0.25, NAN, NAN, 0.25, NAN, 2.5, 0.03125, NAN, 0.25},
+        .fastest = (const size_t[]){0, 0, 2},
+        .crossover_count = 1,
+        .crossovers = &crossover};
+    install_gnuplot(folder, showing);
+    assert_int_equal(
+        gw_plot_crossovers(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error),
+        GW_OK);
+    (void)snprintf(expected, sizeof expected, "%s%s", settings, rows);
+    assert_holds(path_in(folder, "p.csv"), rows);
+    assert_holds(path_in(folder, "p.svg"), expected);
+    assert_int_equal(gw_plot_crossovers(&chart, NULL, path_in(folder, "alone.csv"), &error), GW_OK);
+    assert_holds(path_in(folder, "alone.csv"), rows);
+    assert_int_equal(count_entries(folder), 4);
+}
+
+/* ---- calibrations -------------------------------------------------------------------------- */
+
+/* Two numbers of workers, one of them without points, and points that cannot be drawn. */
+static const char calibrated[] =
+    "{\"schema\":\"gradweave/cluster@1\",\"name\":\"it's\",\"workers\":4,\"collectives\":{"
+    "\"allgather\":[{\"workers\":4,\"alpha_s\":1e-4,\"beta_s_per_byte\":2e-9,"
+    "\"fit\":{\"chosen\":\"straight\",\"held_out_error\":0.0125},\"raw\":["
+    "{\"bytes\":1024,\"median_s\":1e-4,\"p5_s\":9e-5,\"p95_s\":3e-4},{\"bytes\":65536,"
+    "\"median_s\":2e-4},{\"bytes\":0,\"median_s\":1},{\"bytes\":4096,\"median_s\":-1},"
+    "{\"bytes\":\"x\"},7,null]},{\"workers\":2,\"alpha_s\":1e-5,\"beta_s_per_byte\":1e-9}]},"
+    "\"compressors\":{\"topk\":{\"fixed_s\":0,\"raw\":3,\"fit\":[]}}}";
+
+static const char calibrated_settings[] =
+    "heading='it''s'; columns=1; array sections[2] = [1, 1]; array ranges[8] = [1.024000e+03, "
+    "1.677722e+07, 1.102400e-05, 1.678722e-02, 1.000000e+00, 2.000000e+00, "
+    "1.000000e+00, 2.000000e+00]; array "
+    "names[2] = ['allgather', 'topk']; array choices[2] = ['straight, 1.2%', '']; workers='2 4'\n"
+    "calibration.gp\n";
+
+static void read_cluster(const char *text, struct gw_cluster *out) {
+    assert_int_equal(gw_cluster_parse(text, strlen(text), "c.json", out, &error), GW_OK);
+}
+
+/* Each curve's samples lie on it, from its first to its last point; points are as they were. */
+static void calibrations_become_curves_and_points(void **state) {
+    const char *folder = *state;
+    struct gw_cluster cluster;
+    char *text = NULL;
+    size_t length = 0;
+    size_t samples[2] = {0};
+    size_t points = 0;
+    read_cluster(calibrated, &cluster);
+    install_gnuplot(folder, showing);
+    assert_int_equal(
+        gw_plot_calibration(&cluster, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error),
+        GW_OK);
+    assert_int_equal(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error), GW_OK);
+    assert_memory_equal(text, calibrated_settings, sizeof calibrated_settings - 1);
+    free(text);
+    assert_int_equal(gw_file_read(path_in(folder, "p.csv"), &text, &length, &error), GW_OK);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        size_t workers = 0;
+        double size = 0;
+        double time_s = 0;
+        char rest[64];
+        if (sscanf(line, "0,%*d,allgather,%zu,curve,%lf,%lf", &workers, &size, &time_s) == 3) {
+            double expected_s = workers == 4 ? 1e-4 + 2e-9 * size : 1e-5 + 1e-9 * size;
+            assert_true(near(time_s, expected_s, 1e-6));
+            assert_true(size >= 1024 && size <= (workers == 4 ? 65536 : 16777216));
+            samples[workers == 4]++;
+        } else if (sscanf(line, "0,1,allgather,4,point,%63s", rest) == 1) {
+            assert_string_equal(rest, points == 0 ? "1024,0.0001,9e-05,0.0003"
+                                                  : "65536,0.0002,0.0002,0.0002");
+            points++;
+        } else {
+            assert_string_equal(line, "#panel,colour,name,workers,what,size,time_s,p5_s,p95_s");
+        }
+    }
+    assert_true(samples[0] > 50 && samples[1] > 50);
+    assert_int_equal(points, 2);
+    free(text);
+    gw_cluster_free(&cluster);
+}
+
+static void a_cluster_without_curves_is_refused(void **state) {
+    const char *folder = *state;
+    struct gw_cluster cluster;
+    read_cluster("{\"schema\":\"gradweave/cluster@1\",\"name\":\"c\",\"workers\":4,"
+                 "\"collectives\":{},\"compressors\":{}}",
+                 &cluster);
+    install_gnuplot(folder, showing);
+    assert_int_equal(gw_plot_calibration(&cluster, path_in(folder, "p.svg"), NULL, &error),
+                     GW_BAD_INPUT);
+    assert_string_equal(error.message, "c.json: expected a collective or a compressor, got none");
+    assert_int_equal(count_entries(folder), 1);
+    gw_cluster_free(&cluster);
+}
+
 static void only_pictures_are_drawn(void **state) {
     (void)state;
     const char *names[] = {"p.jpg", "png", "p.svg.gz"};
@@ -226,6 +349,9 @@ int main(void) {
         IN_A_FOLDER(a_link_to_a_picture_stays_a_link),
         IN_A_FOLDER(a_failed_picture_changes_nothing),
         IN_A_FOLDER(axes_are_logarithmic_where_that_is_better),
+        IN_A_FOLDER(crossovers_become_lines_and_marks),
+        IN_A_FOLDER(calibrations_become_curves_and_points),
+        IN_A_FOLDER(a_cluster_without_curves_is_refused),
         cmocka_unit_test(only_pictures_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

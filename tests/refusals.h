@@ -58,4 +58,10 @@ static inline void check_refusals(const char *folder, const struct refusal *refu
     assert_int_equal(wrong, 0);
 }
 
+/* One command, with the program's name in it. */
+static inline void check_refused(const char *folder, const char *command, const char *message) {
+    const struct refusal refusal = {.command = command, .message = message};
+    assert_true(is_refused(folder, "", &refusal, 2));
+}
+
 #endif

@@ -4,30 +4,34 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms core engine traces planner kernels collectives transport algorithms goal sim exec calibrate plots library cli)
+set(rooms core device engine traces planner kernels collectives transport algorithms rehearsal goal sim exec calibrate plots
+    library cli)
 
 set(core_may_use)
+set(device_may_use core)
 set(engine_may_use core)
 set(traces_may_use core)
 set(planner_may_use core traces)
-set(kernels_may_use core)
+set(kernels_may_use core device)
 set(collectives_may_use core)
-set(transport_may_use core)
-set(algorithms_may_use core traces)
+set(transport_may_use core device)
+set(algorithms_may_use core traces kernels)
+set(rehearsal_may_use core traces kernels algorithms)
 set(goal_may_use core engine)
 set(sim_may_use core engine traces collectives algorithms goal)
-set(exec_may_use core traces algorithms kernels transport)
-set(calibrate_may_use core traces kernels transport)
+set(exec_may_use core device traces algorithms kernels transport)
+set(calibrate_may_use core device traces kernels transport)
 set(plots_may_use core traces)
 set(library_may_use core traces planner kernels)
-set(cli_may_use core traces planner kernels collectives goal transport algorithms sim exec calibrate plots)
+set(cli_may_use core device traces planner kernels collectives goal transport algorithms rehearsal sim exec calibrate plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
-set(traces_public traces.h cluster.h data.h exchange.h model.h network.h plan.h result.h timeline.h)
+set(traces_public traces.h cluster.h counts.h data.h exchange.h model.h network.h overlap.h plan.h result.h timeline.h)
+set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h farm.h)
 set(calibrate_public calibrate.h bench.h)
-set(kernels_public kernels.h bounds.h)
-set(algorithms_public algorithms.h schedule.h)
+set(kernels_public kernels.h bounds.h sketch.h training.h)
+set(algorithms_public algorithms.h exchange.h exchange_cost.h schedule.h)
 
 set(without_mpi_and_cuda core engine traces planner collectives algorithms goal sim plots library)
 set(without_algorithm_names sim exec)
@@ -47,6 +51,7 @@ endfunction()
 
 function(find_algorithm_names out)
   file(GLOB files ${SOURCE}/algorithms/*.c)
+  list(FILTER files EXCLUDE REGEX "/exchange_[a-z_]+\\.c$") # those have names of exchanges
   set(names "")
   foreach(path IN LISTS files)
     file(STRINGS ${path} found REGEX "\\.name = \"")
@@ -59,7 +64,7 @@ endfunction()
 
 # `header` is what a file of `room` includes in quotes.
 function(check_include room header)
-  if(NOT "${header}" MATCHES "^([a-z]+)/([a-z0-9_]+\\.(h|inc))$")
+  if(NOT "${header}" MATCHES "^([a-z]+)/([a-z0-9_]+\\.(h|inc|cuh))$")
     violation("#include \"${header}\": expected \"room/header.h\"")
   else()
     set(used ${CMAKE_MATCH_1})
@@ -102,7 +107,8 @@ string(REPLACE ";" "|" quoted_names "\"(${algorithm_names})\"")
 
 set(file_count 0)
 foreach(room IN LISTS rooms)
-  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${room}/*.c ${SOURCE}/${room}/*.h ${SOURCE}/${room}/*.cu)
+  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${room}/*.c ${SOURCE}/${room}/*.h ${SOURCE}/${room}/*.cu
+       ${SOURCE}/${room}/*.cuh)
   if(NOT files)
     message(FATAL_ERROR "${SOURCE}/${room}: expected a room with sources, found none")
   endif()

@@ -16,6 +16,7 @@
 
 #include "algorithms/algorithms.h"
 #include "sim/sim.h"
+#include "tests/exchange_definition.h"
 #include "tests/support.h"
 
 static uint64_t seed;
@@ -57,6 +58,29 @@ static struct gw_curve random_curve(struct gw_random *random, double typical_siz
     return curve;
 }
 
+/* Measured just where it is needed: a server is one rank more, and a pair is always two. */
+static const struct {
+    const char *name;
+    size_t server, pair; /* ranks are workers + server, or the pair */
+} collectives[] = {{"allgather", 0, 0}, {"allreduce", 0, 0}, {"gather", 1, 0},
+                   {"scatter", 1, 0},   {"broadcast", 0, 0}, {"sendrecv", 0, 2}};
+
+/* Of those of which others are made up, only straight ones: those add up at every size. */
+static void random_collectives(struct gw_random *random, struct scene *scene) {
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        struct gw_curve curve = {.fixed_s = random_time(random),
+                                 .per_unit_s = random_time(random) / 1e5};
+        if (i < 4) {
+            curve = random_curve(random, 1e5);
+        }
+        size_t ranks =
+            collectives[i].pair > 0 ? collectives[i].pair : scene->workers + collectives[i].server;
+        assert_int_equal(gw_cluster_add_collective(&scene->cluster, collectives[i].name, ranks,
+                                                   curve, NULL, NULL),
+                         GW_OK);
+    }
+}
+
 static void random_groups(struct gw_random *random, const struct gw_algorithm *algorithm,
                           struct scene *scene) {
     size_t count = scene->model.tensor_count;
@@ -92,9 +116,7 @@ static void open_scene(struct scene *scene, struct gw_random *random,
         scene->slowdown[w] = gw_random_below(random, 2) == 0 ? 1 : 0.5 + gw_random_uniform(random);
     }
     assert_int_equal(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, NULL), GW_OK);
-    assert_int_equal(gw_cluster_add_collective(&scene->cluster, algorithm->exchange, scene->workers,
-                                               random_curve(random, 1e5), NULL, NULL),
-                     GW_OK);
+    random_collectives(random, scene);
     if (gw_algorithm_is_sparse(algorithm)) {
         assert_int_equal(gw_cluster_add_compressor(&scene->cluster, algorithm->compressor,
                                                    random_curve(random, 1e6), NULL, NULL),
@@ -115,27 +137,16 @@ static void close_scene(struct scene *scene) {
 
 /* ---- the arithmetic, once more ------------------------------------------------------------- */
 
-/* A curve's value without core/curve.c: a scan for the segment instead of a bisection. */
-static double value(const struct gw_curve *curve, double n) {
-    if (n <= 0) {
-        return 0;
-    }
-    if (curve->point_count == 0) {
-        return curve->fixed_s + curve->per_unit_s * n + curve->per_nlog2n_s * n * log2(n);
-    }
-    size_t i = 1;
-    while (i + 1 < curve->point_count && curve->points[i].size <= n) {
-        i++;
-    }
-    const struct gw_curve_point *a = &curve->points[i - 1];
-    const struct gw_curve_point *b = &curve->points[i];
-    return fmax(0, a->time_s + (n - a->size) * (b->time_s - a->time_s) / (b->size - a->size));
-}
-
 /* Compute clocks C of all workers, a communication clock T that waits for the last of them. */
-static double arithmetic(const struct scene *scene, bool sparse, const double *slowdown) {
+static double arithmetic(const struct scene *scene, const struct gw_algorithm *algorithm,
+                         const double *slowdown) {
+    bool sparse = strcmp(algorithm->compressor, "none") != 0;
     double compute[MOST_WORKERS];
     double communication = 0;
+    double all = 0;
+    for (size_t t = 0; t < scene->model.tensor_count; t++) {
+        all += (double)scene->tensors[t].elements;
+    }
     for (size_t w = 0; w < scene->workers; w++) {
         compute[w] = slowdown[w] * scene->model.forward_s;
     }
@@ -146,17 +157,21 @@ static double arithmetic(const struct scene *scene, bool sparse, const double *s
             elements += (double)scene->tensors[t].elements;
             backward += scene->tensors[t].backward_s;
         }
-        double compress = sparse ? value(&scene->cluster.compressors[0].curve, elements) : 0;
-        double bytes = sparse ? 8 * fmax(1, floor(scene->plan.density * elements)) : 4 * elements;
+        double layers = (double)(scene->plan.groups[g].first - scene->plan.groups[g].last + 1);
+        double compress = sparse ? value_of(&scene->cluster.compressors[0].curve, elements) : 0;
+        double kept = fmax(1, floor(scene->plan.density * elements));
         for (size_t w = 0; w < scene->workers; w++) {
             compute[w] += slowdown[w] * (backward + compress);
             communication = fmax(communication, compute[w]);
         }
-        communication += value(&scene->cluster.collectives[0].curve, bytes);
+        communication +=
+            exchange_by_definition(&scene->cluster, scene->workers, algorithm->exchange, elements,
+                                   kept, layers, scene->model.update_s * elements / all);
     }
+    double update_s = has_server_update(algorithm->exchange) ? 0 : scene->model.update_s;
     double end = 0;
     for (size_t w = 0; w < scene->workers; w++) {
-        end = fmax(end, fmax(compute[w], communication) + slowdown[w] * scene->model.update_s);
+        end = fmax(end, fmax(compute[w], communication) + slowdown[w] * update_s);
     }
     return end;
 }
@@ -207,20 +222,19 @@ static double sum(const struct gw_breakdown *parts) {
 
 static void check_scene(const struct gw_algorithm *algorithm, const struct scene *scene) {
     static const double alike[MOST_WORKERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
-    bool sparse = gw_algorithm_is_sparse(algorithm);
     struct gw_schedule schedule;
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &schedule, NULL),
                      GW_OK);
     struct gw_simulation simulation = {.workers = scene->workers};
     struct gw_measure one = simulate(&schedule, scene, &simulation);
-    assert_close(one.iteration_s, arithmetic(scene, sparse, alike));
+    assert_close(one.iteration_s, arithmetic(scene, algorithm, alike));
     assert_close(sum(&one.breakdown), one.iteration_s);
     simulation.every_worker = true;
     struct gw_measure all = simulate(&schedule, scene, &simulation);
     assert_memory_equal(&all, &one, sizeof one);
     simulation.slowdown = scene->slowdown;
     struct gw_measure unequal = simulate(&schedule, scene, &simulation);
-    assert_close(unequal.iteration_s, arithmetic(scene, sparse, scene->slowdown));
+    assert_close(unequal.iteration_s, arithmetic(scene, algorithm, scene->slowdown));
     assert_close(sum(&unequal.breakdown), unequal.iteration_s);
     simulation.every_worker = false;
     struct gw_measure collapsed = simulate(&schedule, scene, &simulation);

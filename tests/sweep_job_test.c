@@ -16,6 +16,8 @@
 #include "support.h"
 #include "sweep_support.h"
 
+#include "job_support.h"
+
 #define GRID                                                                                       \
     "gradweave sweep --model tiny.json --cluster small.json --workers 2:32:log5 "                  \
     "--density 1e-3:1e-1:log5 --straggler 1,2"
@@ -24,15 +26,6 @@
 #define SLOW                                                                                       \
     "gradweave sweep --model tiny.json --cluster small.json --workers 4,8 "                        \
     "--noise 0.01:0.1:lin40 --iterations 1500"
-
-static bool have_mpi;
-
-static void need_mpi(void) {
-    if (!have_mpi) {
-        print_message("skipped: this build has no MPI, or there is no mpirun in PATH\n");
-        skip();
-    }
-}
 
 /* With a process between the test and mpirun, as find_ranks wants it. */
 static const char *in_job(int ranks, const char *options, const char *command) {
@@ -90,25 +83,6 @@ static void bad_input_is_refused_once(void **state) {
 }
 
 /* ---- lost ranks ---------------------------------------------------------------------------- */
-
-/* Which rank of its job a process is. */
-static int rank_of(pid_t process) {
-    static const char name[] = "OMPI_COMM_WORLD_RANK=";
-    char path[64];
-    char text[65536];
-    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)process);
-    FILE *stream = fopen(path, "re");
-    assert_non_null(stream);
-    size_t length = fread(text, 1, sizeof text - 1, stream);
-    (void)fclose(stream);
-    text[length] = '\0';
-    for (const char *entry = text; entry < text + length; entry += strlen(entry) + 1) {
-        if (strncmp(entry, name, sizeof name - 1) == 0) {
-            return atoi(entry + sizeof name - 1);
-        }
-    }
-    return -1;
-}
 
 /* Waits until the file holds some rows. */
 static void wait_for_rows(const char *folder, const char *name) {
@@ -186,17 +160,6 @@ static void the_others_do_what_a_lost_rank_had(void **state) {
 
 /* ---- the tests ----------------------------------------------------------------------------- */
 
-static int prepare(void **state) {
-    if (make_inputs(state) != 0) {
-        return -1;
-    }
-    struct answer version = ask(*state, "gradweave --version");
-    have_mpi = strstr(version.out, "MPI:  Open MPI") != NULL && have_program("mpirun") &&
-               have_program("timeout");
-    forget(&version);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_make_no_difference),
@@ -204,5 +167,5 @@ int main(void) {
         cmocka_unit_test(a_job_that_lost_a_rank_is_resumed),
         cmocka_unit_test(the_others_do_what_a_lost_rank_had),
     };
-    return cmocka_run_group_tests(tests, prepare, remove_folder);
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
 }

@@ -13,6 +13,7 @@
 #include <signal.h>
 
 #include "program_inputs.h"
+#include "refusals.h"
 #include "support.h"
 #include "sweep_support.h"
 

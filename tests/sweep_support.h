@@ -36,19 +36,4 @@ static inline size_t count_lines(const char *text) {
     return count;
 }
 
-static inline void check_refused(const char *folder, const char *command, const char *message) {
-    char *before = list_files(folder);
-    struct answer answer = ask(folder, command);
-    char *after = list_files(folder);
-    if (answer.status != 2 || strstr(answer.err, message) == NULL || answer.out[0] != '\0') {
-        print_error("%s: exit status %d, stderr: %s, expected: %s\n", command, answer.status,
-                    answer.err, message);
-        fail();
-    }
-    assert_string_equal(before, after);
-    forget(&answer);
-    free(before);
-    free(after);
-}
-
 #endif

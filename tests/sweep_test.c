@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "program_inputs.h"
+#include "refusals.h"
 #include "support.h"
 #include "sweep_support.h"
 
@@ -80,6 +81,24 @@ static void what_is_not_asked_for_is_as_in_simulate(void **state) {
     cJSON_Delete(sweep);
 }
 
+static void check_equal(const char *folder, const char *asked, const cJSON *point) {
+    cJSON *simulated = ask_document(folder, asked, "gradweave/result@1");
+    if (!cJSON_Compare(point, simulated, 1)) {
+        print_error("%s: another answer than the sweep's\n", asked);
+        fail();
+    }
+    cJSON_Delete(simulated);
+}
+
+static void check_refused_as(const char *folder, const char *asked, const char *reason) {
+    struct answer answer = ask(folder, asked);
+    if (answer.status != 2 || strstr(answer.err, reason) == NULL) {
+        print_error("%s: exit status %d, expected 2 and \"%s\"\n", asked, answer.status, reason);
+        fail();
+    }
+    forget(&answer);
+}
+
 /* Every point without what tells it apart, against `simulate`. */
 static void check_against_simulate(const char *folder, const char *command, const char *cluster,
                                    const char *options) {
@@ -98,13 +117,12 @@ static void check_against_simulate(const char *folder, const char *command, cons
             (void)snprintf(asked + length, sizeof asked - (size_t)length, " --straggler 0:%.17g",
                            number_at(axes, "straggler"));
         }
-        cJSON *simulated = ask_document(folder, asked, "gradweave/result@1");
         cJSON_DeleteItemFromObject(point, "point");
-        if (!cJSON_Compare(point, simulated, 1)) {
-            print_error("%s: another answer than the sweep's\n", asked);
-            fail();
+        if (cJSON_HasObjectItem(point, "reason")) {
+            check_refused_as(folder, asked, text_at(point, "reason"));
+        } else {
+            check_equal(folder, asked, point);
         }
-        cJSON_Delete(simulated);
         cJSON_Delete(axes);
     }
     cJSON_Delete(sweep);
@@ -114,8 +132,12 @@ static void points_are_what_simulate_says(void **state) {
     static const char faster[] =
         "{'schema': 'gradweave/cluster@1', 'name': 'small', 'workers': 4, 'collectives': {"
         "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 7.5e-9}],"
-        "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 5e-9}]},"
-        "'compressors': {'topk': {'fixed_s': 1e-5, 'per_element_s': 1e-9}}}";
+        "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 5e-9}],"
+        "'broadcast': [{'workers': 4, 'alpha_s': 0.0004, 'beta_s_per_byte': 5e-9}],"
+        "'sendrecv': [{'workers': 2, 'alpha_s': 0.0002, 'beta_s_per_byte': 2.5e-9}],"
+        "'gather': [{'workers': 5, 'alpha_s': 0.0008, 'beta_s_per_byte': 1e-8}],"
+        "'scatter': [{'workers': 5, 'alpha_s': 0.0009, 'beta_s_per_byte': 1e-8}]},"
+        "'compressors': {" EVERY_COMPRESSOR("{'fixed_s': 1e-5, 'per_element_s': 1e-9}") "}}";
     write_text(*state, "faster.json", faster);
     check_against_simulate(*state,
                            TINY " --workers 1,3,4 --density 0.01,0.3 --straggler 1,1.7 --json",
@@ -124,6 +146,10 @@ static void points_are_what_simulate_says(void **state) {
                            TINY " --noise 0,0.1 --straggler 1,2 --iterations 7 --seed 5 "
                                 "--algo omgs,dense --json",
                            "small.json", "--iterations 7 --seed 5");
+    check_against_simulate(*state,
+                           TINY " --workers 2,4 --algo dense,omgs,gtopk --policy optimal "
+                                "--compressor gaussiank --json",
+                           "small.json", "--policy optimal --compressor gaussiank");
     check_against_simulate(*state, TINY " --bandwidth 4x --workers 2,4 --json", "faster.json", "");
     check_against_simulate(*state,
                            "gradweave sweep --model resnet50,lstm-ptb --cluster p102-1gbe-16 "
@@ -354,7 +380,7 @@ static const struct {
     {JOB_WITH("'workers': '1:10000:lin10000', 'density': '1e-4:1:lin10000', 'noise': [0, 1]"),
      "expected at most 1000000000 points in a sweep, got more"},
     {JOB_WITH("'workers': '1:10000:lin10000', 'noise': [0, 1]"),
-     "expected --out FILE for 140000 points, which are more than 100000"},
+     "expected --out FILE for 440000 points, which are more than 100000"},
 };
 
 static void bad_jobs_are_refused(void **state) {

@@ -1,7 +1,7 @@
 /*
- * Plans and clusters' networks gone wrong, in their bytes and in their JSON: the reader never
- * crashes, refuses in words, and what it accepts makes sense: a plan has every tensor once, in
- * order. GRADWEAVE_SEED repeats a run.
+ * Plans, and clusters' networks and overlap factors, gone wrong, in their bytes and in their JSON:
+ * the reader never crashes, refuses in words, and what it accepts makes sense: a plan has every
+ * tensor once, in order. GRADWEAVE_SEED repeats a run.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,6 +72,33 @@ static cJSON *make_network_document(struct gw_random *random) {
     network.between = below(random, 2) == 0 ? network.within : draw_loggp(random);
     assert_int_equal(gw_cluster_create(&cluster, "tiny", workers, per_node, &error), GW_OK);
     assert_int_equal(gw_cluster_set_network(&cluster, network, &error), GW_OK);
+    assert_int_equal(gw_cluster_document(&cluster, &document, &error), GW_OK);
+    gw_cluster_free(&cluster);
+    return document;
+}
+
+static struct gw_overlap_factor draw_factor(struct gw_random *random) {
+    double factor = 1 + gw_random_uniform(random);
+    return below(random, 2) == 0 ? (struct gw_overlap_factor){factor, factor, factor}
+                                 : (struct gw_overlap_factor){factor, 0.5 * factor, 2 * factor};
+}
+
+static cJSON *make_overlap_document(struct gw_random *random) {
+    static const char *const collectives[] = {"allgather", "allreduce"};
+    static const char *const computes[] = {"topk", "timed"};
+    struct gw_cluster cluster;
+    cJSON *document = NULL;
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    overlap->workers = 1 + below(random, 8);
+    for (size_t count = below(random, 6), bytes = 1; count > 0; count--, bytes *= 2) {
+        struct gw_overlap_point point = {(double)bytes, draw_factor(random), draw_factor(random)};
+        assert_int_equal(gw_overlap_add(overlap, collectives[below(random, 2)],
+                                        computes[below(random, 2)], point, &error),
+                         GW_OK);
+    }
+    assert_int_equal(gw_cluster_create(&cluster, "tiny", 2, 1, &error), GW_OK);
+    gw_cluster_set_overlap(&cluster, overlap);
     assert_int_equal(gw_cluster_document(&cluster, &document, &error), GW_OK);
     gw_cluster_free(&cluster);
     return document;
@@ -352,7 +379,50 @@ static void check_network(const struct gw_cluster *cluster) {
     free(text);
 }
 
-static void judge_network(const char *text, size_t length) {
+static bool slows(const struct gw_overlap_factor *factor) {
+    return isfinite(factor->high) && factor->low > 0 && factor->low <= factor->factor &&
+           factor->factor <= factor->high;
+}
+
+static void check_pair(const struct gw_overlap_pair *pair, const struct gw_overlap *again) {
+    const struct gw_overlap_pair *other = gw_overlap_find(again, pair->collective, pair->compute);
+    size_t bytes = pair->point_count * sizeof *pair->points;
+    expect(pair->point_count > 0, "no size");
+    for (size_t i = 0; i < pair->point_count; i++) {
+        const struct gw_overlap_point *point = &pair->points[i];
+        expect(point->bytes > (i == 0 ? 0 : pair->points[i - 1].bytes), "a size");
+        expect(slows(&point->compute) && slows(&point->communication), "a factor");
+        struct gw_slowing slowing = gw_overlap_at(pair, 1.5 * point->bytes);
+        expect(isfinite(slowing.compute) && slowing.communication > 0, "a factor between");
+    }
+    expect(other != NULL && other->point_count == pair->point_count &&
+               memcmp(other->points, pair->points, bytes) == 0,
+           "other factors at the second reading");
+}
+
+static void check_overlap(const struct gw_cluster *cluster) {
+    const struct gw_overlap *overlap = cluster->overlap;
+    struct gw_cluster again;
+    cJSON *document = NULL;
+    char *text = NULL;
+    if (overlap == NULL) {
+        return;
+    }
+    assert_int_equal(gw_cluster_document(cluster, &document, &error), GW_OK);
+    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    expect(gw_cluster_parse(text, strlen(text), "f", &again, &error) == GW_OK, "no second reading");
+    expect(again.overlap != NULL && again.overlap->pair_count == overlap->pair_count &&
+               again.overlap->workers == overlap->workers,
+           "another overlap at the second reading");
+    for (size_t i = 0; i < overlap->pair_count; i++) {
+        check_pair(&overlap->pairs[i], again.overlap);
+    }
+    gw_cluster_free(&again);
+    cJSON_Delete(document);
+    free(text);
+}
+
+static void judge_cluster(const char *text, size_t length) {
     static const struct gw_cluster nothing;
     struct gw_cluster cluster;
     subject = text;
@@ -361,6 +431,7 @@ static void judge_network(const char *text, size_t length) {
     if (status == GW_OK) {
         accepted++;
         check_network(&cluster);
+        check_overlap(&cluster);
         gw_cluster_free(&cluster);
         return;
     }
@@ -372,7 +443,8 @@ static void judge_network(const char *text, size_t length) {
 static const struct subject_kind {
     cJSON *(*make)(struct gw_random *random);
     void (*judge)(const char *text, size_t length);
-} plans = {make_plan_document, judge_plan}, networks = {make_network_document, judge_network};
+} plans = {make_plan_document, judge_plan}, networks = {make_network_document, judge_cluster},
+  overlaps = {make_overlap_document, judge_cluster};
 
 /* ---- the tests ----------------------------------------------------------------------------- */
 
@@ -441,12 +513,19 @@ static void damaged_networks_are_refused_or_make_sense(void **state) {
     damage_texts(&networks);
 }
 
+static void damaged_overlaps_are_refused_or_make_sense(void **state) {
+    (void)state;
+    damage_json(&overlaps);
+    damage_texts(&overlaps);
+}
+
 int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damaged_json_is_refused_or_whole),
         cmocka_unit_test(damaged_bytes_are_refused_or_whole),
         cmocka_unit_test(damaged_networks_are_refused_or_make_sense),
+        cmocka_unit_test(damaged_overlaps_are_refused_or_make_sense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,15 +10,7 @@
 
 #include <cmocka.h>
 
-#include <pthread.h>
-
-#include "tests/support.h"
-#include "transport/transport.h"
-
-enum { MOST_RANKS = 5 };
-
-/* Every check returns what is wrong, or NULL; cmocka cannot fail in a thread. */
-typedef const char *check(struct gw_communicator *communicator);
+#include "tests/transport_support.h"
 
 /* Small integers: their sums are exact in any order. */
 static float contribution(int rank, size_t i) {
@@ -336,59 +328,19 @@ static check *const checks[] = {allgather_concatenates,
                                 any_rank_is_received_from,
                                 another_length_is_refused,
                                 hosts_are_told,
-                                posts_come_in_order};
-
-static const char *run_checks(struct gw_communicator *communicator) {
-    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-        const char *complaint = checks[i](communicator);
-        if (complaint != NULL) {
-            return complaint;
-        }
-    }
-    return NULL;
-}
+                                posts_come_in_order,
+                                NULL};
 
 /* ---- between threads, and over MPI --------------------------------------------------------- */
 
-static void *run_thread(void *argument) {
-    return (void *)(uintptr_t)run_checks(argument);
-}
-
 static void threads_keep_the_promises(void **state) {
     (void)state;
-    for (int size = 1; size <= MOST_RANKS; size++) {
-        struct gw_communicator communicators[MOST_RANKS];
-        pthread_t threads[MOST_RANKS];
-        assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
-        for (int rank = 0; rank < size; rank++) {
-            assert_int_equal(pthread_create(&threads[rank], NULL, run_thread, &communicators[rank]),
-                             0);
-        }
-        for (int rank = 0; rank < size; rank++) {
-            void *complaint = NULL;
-            pthread_join(threads[rank], &complaint);
-            communicators[rank].transport->close(&communicators[rank]);
-            if (complaint != NULL) {
-                fail_msg("%d threads: %s", size, (const char *)complaint);
-            }
-        }
-    }
+    check_threads(checks);
 }
 
 static void mpi_keeps_the_promises(void **state) {
     (void)state;
-    struct gw_communicator communicator;
-    struct gw_error error = {0};
-    if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
-        fail_msg("%s", error.message);
-    }
-    assert_true(communicator.size <= MOST_RANKS);
-    const char *complaint = run_checks(&communicator);
-    if (complaint != NULL) {
-        print_error("rank %d: %s\n", communicator.rank, complaint);
-        communicator.transport->abort(&communicator, 1);
-    }
-    communicator.transport->close(&communicator);
+    check_mpi(checks);
 }
 
 int main(void) {

@@ -157,12 +157,16 @@ static void evaluate(const struct uneven *x, uint64_t repetition, struct truth *
             out->arrived_s[i][w] = start_s;
             last_s = fmax(last_s, start_s);
         }
-        bool together = operation->kind == GW_EXCHANGE;
+        bool exchanges = operation->kind == GW_EXCHANGE;
+        bool served = operation->kind == GW_UPDATE && operation->stream == GW_STREAM_COMMUNICATION;
+        bool together = exchanges || served;
         for (size_t w = 0; w < simulation->workers; w++) {
             uint64_t source = together ? UINT64_MAX : w;
             double factor =
-                gw_noise_factor(together ? &simulation->network_noise : &simulation->compute_noise,
-                                gw_noise_stream(simulation->seed, repetition, source), i);
+                served ? 1
+                       : gw_noise_factor(together ? &simulation->network_noise
+                                                  : &simulation->compute_noise,
+                                         gw_noise_stream(simulation->seed, repetition, source), i);
             double seconds = cost(x, operation) * (together ? 1 : x->slowdown[w]) * factor;
             out->start_s[i][w] = together ? last_s : out->arrived_s[i][w];
             out->end_s[i][w] = out->start_s[i][w] + seconds;

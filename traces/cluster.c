@@ -1,12 +1,11 @@
 #include "traces/cluster.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "traces/curve_json.h"
 #include "traces/network_json.h"
+#include "traces/overlap_json.h"
 
 static const char *const schema = "gradweave/cluster@1";
 
@@ -88,7 +87,8 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     cluster->workers_per_node = (size_t)per_node;
     GW_TRY(read_collectives(&root, cluster, error));
     GW_TRY(read_compressors(&root, cluster, error));
-    return gw_network_read(&root, cluster, error);
+    GW_TRY(gw_network_read(&root, cluster, error));
+    return gw_overlap_read(&root, cluster, error);
 }
 
 enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,
@@ -181,6 +181,7 @@ void gw_cluster_free(struct gw_cluster *cluster) {
     free(cluster->collectives);
     free(cluster->compressors);
     gw_network_free(cluster->network);
+    gw_overlap_free(cluster->overlap);
     free(cluster->name);
     free(cluster->path);
     cJSON_Delete(cluster->kept);
@@ -229,7 +230,8 @@ static enum gw_status put_document(const struct gw_cluster *cluster, cJSON *docu
         GW_TRY(gw_json_put(compressors, cost->name, entry, error));
         GW_TRY(gw_curve_put(&cost->curve, GW_COMPRESSOR_CURVE, entry, error));
     }
-    return gw_network_put(cluster, document, error);
+    GW_TRY(gw_network_put(cluster, document, error));
+    return gw_overlap_put(cluster, document, error);
 }
 
 enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
@@ -253,79 +255,4 @@ enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *pa
     enum gw_status status = gw_json_write(document, path, error);
     cJSON_Delete(document);
     return status;
-}
-
-/* ---- looking up costs ---------------------------------------------------------------------- */
-
-/*
- * How the ring algorithms grow with the number of workers P: P - 1 steps, in each of which a worker
- * passes on a whole contribution (allgather) or a P-th of the vector, twice (allreduce).
- */
-static double startup_law(size_t workers) {
-    return (double)workers - 1;
-}
-
-static double slope_law(const char *name, size_t workers) {
-    double steps = (double)workers - 1;
-    return strcmp(name, "allreduce") == 0 ? steps / (double)workers : steps;
-}
-
-static const struct gw_collective_cost *nearest(const struct gw_cluster *cluster, const char *name,
-                                                size_t workers) {
-    const struct gw_collective_cost *best = NULL;
-    double best_distance = INFINITY;
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        const struct gw_collective_cost *cost = &cluster->collectives[i];
-        double distance = fabs(log((double)cost->workers / (double)workers));
-        bool usable = cost->workers > 1 || cost->workers == workers;
-        if (usable && distance < best_distance && strcmp(cost->name, name) == 0) {
-            best = cost;
-            best_distance = distance;
-        }
-    }
-    return best;
-}
-
-enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const char *name,
-                                     size_t workers, struct gw_curve *curve,
-                                     char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
-    const struct gw_collective_cost *cost = nearest(cluster, name, workers);
-    derivation[0] = '\0';
-    if (cost == NULL) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: collectives.%s: expected a measured curve, got nothing "
-                       "(gradweave calibrate measures it)",
-                       cluster->path == NULL ? cluster->name : cluster->path, name);
-    }
-    if (cost->workers == workers) {
-        return gw_curve_copy(&cost->curve, curve, error);
-    }
-    *curve = (struct gw_curve){0};
-    if (workers == 1) {
-        snprintf(derivation, GW_DERIVATION_SIZE, "%s: one worker exchanges nothing", name);
-        return GW_OK;
-    }
-    snprintf(derivation, GW_DERIVATION_SIZE,
-             "%s: %zu workers not measured; derived from %zu by the ring algorithm's growth law",
-             name, workers, cost->workers);
-    return gw_curve_scaled(&cost->curve, startup_law(workers) / startup_law(cost->workers),
-                           slope_law(name, workers) / slope_law(name, cost->workers), curve, error);
-}
-
-size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers) {
-    return (workers - 1) / cluster->workers_per_node + 1;
-}
-
-enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
-                                     const struct gw_curve **curve, struct gw_error *error) {
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        if (strcmp(cluster->compressors[i].name, name) == 0) {
-            *curve = &cluster->compressors[i].curve;
-            return GW_OK;
-        }
-    }
-    return gw_fail(error, GW_BAD_INPUT,
-                   "%s: compressors.%s: expected a measured curve, got nothing "
-                   "(gradweave calibrate measures it)",
-                   cluster->path == NULL ? cluster->name : cluster->path, name);
 }

@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "traces/network.h"
+#include "traces/overlap.h"
 
 struct gw_collective_cost {
     char *name;
@@ -27,6 +28,7 @@ struct gw_cluster {
     size_t compressor_count;
     struct gw_compressor_cost *compressors;
     struct gw_network *network; /* NULL: not measured */
+    struct gw_overlap *overlap; /* NULL: not measured */
     cJSON *kept;
 };
 
@@ -55,18 +57,50 @@ enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char 
                                          struct gw_error *error);
 enum gw_status gw_cluster_set_network(struct gw_cluster *cluster, struct gw_network network,
                                       struct gw_error *error);
+/* In place of what it had; becomes the cluster's. */
+void gw_cluster_set_overlap(struct gw_cluster *cluster, struct gw_overlap *overlap);
+
+/* The entry of a collective among `workers` (0: any number), of a compressor; NULL: not measured.
+ */
+const struct gw_collective_cost *gw_cluster_find_collective(const struct gw_cluster *cluster,
+                                                            const char *name, size_t workers);
+const struct gw_compressor_cost *gw_cluster_find_compressor(const struct gw_cluster *cluster,
+                                                            const char *name);
 
 /* Room for how a curve was derived. */
-enum { GW_DERIVATION_SIZE = 128 };
+enum { GW_DERIVATION_SIZE = 384 };
 
 /*
  * The cost of a collective among `workers`, the caller's to free. If that number was not measured,
- * the nearest one that was is scaled by the growth law of the bandwidth-optimal ring algorithm, and
- * `derivation` says so; otherwise `derivation` is "". One worker alone exchanges nothing: all zero.
+ * it is predicted from those that were by the growth laws that predict these from each other best;
+ * from a single one by the law of the usual algorithm. `derivation` says which and how uncertain
+ * that is; otherwise it is "". A sendrecv among 2 is measured for any number above. One worker
+ * alone exchanges nothing: all zero.
+ *
+ * Four collectives need no measurement of their own, as others of `workers` P make them up, which
+ * `derivation` then says:
+ *
+ *     gtopk(b) = sketch(b) = ceil(log2 P) sendrecv(b) + broadcast(b)
+ *     push(b) = gather(b), pull(b) = scatter(b), each among P + 1: the server is a rank of its own
  */
 enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const char *name,
                                      size_t workers, struct gw_curve *curve,
                                      char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
+
+/*
+ * By how much that curve may be off beyond what measuring left open, relative to its times: 0 where
+ * the number of workers was measured, NAN where only one was; at least 1% between and beyond. Of a
+ * collective that others make up, that of the worst of those.
+ */
+enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
+                                      size_t workers, double *out, struct gw_error *error);
+
+/*
+ * For those who measure, after the last collective: keeps, as "growth", for each one that was
+ * measured with two or more numbers of workers, its laws and how well they predict these from each
+ * other. For readers: looking up costs finds them again. Replaces one that is there.
+ */
+enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error *error);
 
 /* On how many nodes so many workers run, each node but the last filled. */
 size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/job_json.h"
+
 static const char *const schema = "gradweave/plan@1";
 
 enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char *policy,
@@ -103,15 +105,6 @@ static enum gw_status read_groups(const struct gw_json *root, struct gw_plan *pl
     return GW_OK;
 }
 
-static enum gw_status read_text(const struct gw_json *root, const char *key, char **out,
-                                struct gw_error *error) {
-    struct gw_json place = gw_json_member(root, key);
-    const char *text = NULL;
-    GW_TRY(gw_json_text(&place, &text, error));
-    *out = strdup(text);
-    return *out == NULL ? gw_fail_memory(error, "reading a plan") : GW_OK;
-}
-
 static enum gw_status read_notes(const struct gw_json *root, struct gw_plan *plan,
                                  struct gw_error *error) {
     struct gw_json notes = gw_json_member(root, "notes");
@@ -134,20 +127,12 @@ static enum gw_status read_document(struct gw_plan *plan, const char *path,
                                     struct gw_error *error) {
     struct gw_json root;
     GW_TRY(gw_json_root(plan->kept, path, schema, &root, error));
-    GW_TRY(read_text(&root, "model", &plan->model, error));
-    GW_TRY(read_text(&root, "policy", &plan->policy, error));
-    GW_TRY(read_text(&root, "compressor", &plan->compressor, error));
-    struct gw_json density = gw_json_member(&root, "density");
-    struct gw_json workers = gw_json_member(&root, "workers");
+    GW_TRY(gw_job_read_text(&root, "model", &plan->model, error));
+    GW_TRY(gw_job_read_text(&root, "policy", &plan->policy, error));
+    GW_TRY(gw_job_read_text(&root, "compressor", &plan->compressor, error));
     struct gw_json iteration = gw_json_member(&root, "iteration_s");
     struct gw_json lower_bound = gw_json_member(&root, "lower_bound_s");
-    GW_TRY(gw_json_positive(&density, &plan->density, error));
-    if (plan->density > 1) {
-        return gw_json_expected(&density, "a density in (0, 1]", error);
-    }
-    uint64_t count = 0;
-    GW_TRY(gw_json_integer(&workers, 1, &count, error));
-    plan->workers = (size_t)count;
+    GW_TRY(gw_job_read_size(&root, &plan->density, &plan->workers, error));
     GW_TRY(read_groups(&root, plan, error));
     GW_TRY(gw_json_not_negative(&iteration, &plan->iteration_s, error));
     GW_TRY(gw_json_not_negative(&lower_bound, &plan->lower_bound_s, error));

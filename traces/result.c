@@ -31,6 +31,20 @@ void gw_result_note(struct gw_result *result, const char *note) {
     }
 }
 
+void gw_result_uncertain(struct gw_result *result, const char *collective, double relative) {
+    enum { capacity = sizeof result->uncertainties / sizeof *result->uncertainties };
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        if (strcmp(result->uncertainties[i].collective, collective) == 0) {
+            return;
+        }
+    }
+    if (relative > 0 && result->uncertainty_count < capacity) {
+        struct gw_result_uncertainty *added = &result->uncertainties[result->uncertainty_count++];
+        added->relative = relative;
+        (void)snprintf(added->collective, sizeof added->collective, "%s", collective);
+    }
+}
+
 enum gw_status gw_result_put_times(const struct gw_result *result, cJSON *object,
                                    struct gw_error *error) {
     GW_TRY(gw_json_put_number(object, "iteration_s", result->iteration_s, error));
@@ -68,18 +82,73 @@ static enum gw_status put_spread(const struct gw_spread *spread, cJSON *document
                        error);
 }
 
+/* Where curves were derived: "uncertainty": {"allgather": 0.041}, and what that makes of the time.
+ */
+static enum gw_status put_uncertainty(const struct gw_result *result, cJSON *document,
+                                      struct gw_error *error) {
+    if (result->uncertainty_count == 0) {
+        return GW_OK;
+    }
+    cJSON *uncertainty = cJSON_CreateObject();
+    GW_TRY(gw_json_put(document, "uncertainty", uncertainty, error));
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &result->uncertainties[i];
+        GW_TRY(gw_json_put_number(uncertainty, one->collective, one->relative, error));
+    }
+    if (result->iteration_high_s > 0) {
+        GW_TRY(gw_json_put_number(document, "iteration_low_s", result->iteration_low_s, error));
+        GW_TRY(gw_json_put_number(document, "iteration_high_s", result->iteration_high_s, error));
+    }
+    return GW_OK;
+}
+
+/* NAN is not known either. */
+enum gw_status gw_result_put_counts(const struct gw_result *result, cJSON *document,
+                                    struct gw_error *error) {
+    if (result->counts[0] != '\0') {
+        GW_TRY(gw_json_put_text(document, "counts", result->counts, error));
+    }
+    if (result->actual_density > 0) {
+        GW_TRY(gw_json_put_number(document, "actual_density", result->actual_density, error));
+    }
+    if (result->padding > 0) {
+        GW_TRY(gw_json_put_number(document, "padding", result->padding, error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_result_put_changed(const struct gw_result *result, cJSON *document,
+                                     struct gw_error *error) {
+    const char *const names[] = {"policy", "compressor", "exchange"};
+    const char *const values[] = {result->policy, result->compressor, result->exchange};
+    cJSON *changed = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (values[i] != NULL && changed == NULL) {
+            changed = cJSON_CreateObject();
+            GW_TRY(gw_json_put(document, "changed", changed, error));
+        }
+        if (values[i] != NULL) {
+            GW_TRY(gw_json_put_text(changed, names[i], values[i], error));
+        }
+    }
+    return GW_OK;
+}
+
 static enum gw_status put_result(const struct gw_result *result, cJSON *document,
                                  struct gw_error *error) {
     GW_TRY(gw_json_put_text(document, "schema", "gradweave/result@1", error));
     GW_TRY(gw_json_put_text(document, "model", result->model, error));
     GW_TRY(gw_json_put_text(document, "algorithm", result->algorithm, error));
+    GW_TRY(gw_result_put_changed(result, document, error));
     GW_TRY(gw_json_put_number(document, "workers", (double)result->workers, error));
     GW_TRY(gw_json_put_number(document, "density", result->density, error));
     GW_TRY(gw_json_put_number(document, "iterations", (double)result->iterations, error));
     GW_TRY(gw_json_put_number(document, "groups", (double)result->groups, error));
     GW_TRY(gw_result_put_times(result, document, error));
     GW_TRY(put_spread(&result->spread, document, error));
+    GW_TRY(put_uncertainty(result, document, error));
     GW_TRY(gw_json_put_number(document, "bytes_per_worker", result->bytes_per_worker, error));
+    GW_TRY(gw_result_put_counts(result, document, error));
     char *notes[sizeof result->notes / sizeof *result->notes];
     for (size_t i = 0; i < result->note_count; i++) {
         notes[i] = (char *)result->notes[i];

@@ -5,18 +5,33 @@
 #include "core/core.h"
 #include "traces/timeline.h"
 
-enum { GW_RESULT_NOTE_SIZE = 128 };
+enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MOST_NOTES = 10 };
+
+/* A collective whose curve was derived: relative to its times, how far off that may be. */
+struct gw_result_uncertainty {
+    char collective[24];
+    double relative;
+};
 
 struct gw_result {
     const char *model, *algorithm; /* live longer than the result */
+    /* Of its four choices those that were changed; NULL: as they are. They live longer too. */
+    const char *policy, *compressor, *exchange;
     size_t workers, groups, iterations;
     double density;
     double iteration_s, iteration_sd_s; /* mean and standard deviation over the iterations */
     struct gw_breakdown breakdown;      /* means; the parts add up to iteration_s */
     double comm_s;
-    double bytes_per_worker;
-    char notes[4][GW_RESULT_NOTE_SIZE];
+    double bytes_per_worker; /* mean */
+    char
+        counts[GW_RESULT_NOTE_SIZE]; /* where numbers of selected elements come from; "": nowhere */
+    double actual_density, padding;  /* means of iterations (traces/counts.h); 0: not known */
+    char notes[GW_RESULT_MOST_NOTES][GW_RESULT_NOTE_SIZE];
     size_t note_count;
+    struct gw_result_uncertainty uncertainties[8];
+    size_t uncertainty_count;
+    /* iteration_s were all derived curves that much too slow or too fast; both 0: not worked out */
+    double iteration_low_s, iteration_high_s;
     struct gw_running running; /* of iteration_s */
     struct gw_spread spread;   /* of iteration_s; all 0: not worked out */
 };
@@ -24,13 +39,24 @@ struct gw_result {
 /* Counts one more measured iteration into the means. */
 void gw_result_add(struct gw_result *result, const struct gw_measure *measure);
 
-/* Adds a remark for the reader, once; silently full after four. "" adds nothing. */
+/* Puts "changed": {"policy": "optimal"} into a document, where choices were changed. */
+enum gw_status gw_result_put_changed(const struct gw_result *result, cJSON *document,
+                                     struct gw_error *error);
+
+/* Adds a remark for the reader, once; silently full after GW_RESULT_MOST_NOTES. "" adds nothing. */
 void gw_result_note(struct gw_result *result, const char *note);
+
+/* The same for how uncertain a collective is; 0 and NAN (not known) add nothing. */
+void gw_result_uncertain(struct gw_result *result, const char *collective, double relative);
 
 /* The result as a document, the caller's; and the part that predictions and measurements share. */
 enum gw_status gw_result_document(const struct gw_result *result, cJSON **out,
                                   struct gw_error *error);
 enum gw_status gw_result_put_times(const struct gw_result *result, cJSON *object,
                                    struct gw_error *error);
+
+/* The same for counts, where they are known. */
+enum gw_status gw_result_put_counts(const struct gw_result *result, cJSON *object,
+                                    struct gw_error *error);
 
 #endif

@@ -3,10 +3,12 @@
 #define GW_TRACES_TRACES_H
 
 #include "traces/cluster.h"
+#include "traces/counts.h"
 #include "traces/data.h"
 #include "traces/exchange.h"
 #include "traces/model.h"
 #include "traces/network.h"
+#include "traces/overlap.h"
 #include "traces/plan.h"
 #include "traces/result.h"
 #include "traces/timeline.h"

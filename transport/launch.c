@@ -3,6 +3,8 @@
  * `gradweave calibrate --nodes N` alone.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,15 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "transport/launch_report.h"
 #include "transport/transport.h"
 
-enum { MAXIMUM_OPTIONS = 24, FIRST_STATUS = 100 };
-
-static const char *const launched = "GRADWEAVE_LAUNCHED";
-
-int gw_mpi_exit_status(int status) {
-    return status != 0 && getenv(launched) != NULL ? FIRST_STATUS + status : status;
-}
+enum { MAXIMUM_OPTIONS = 24 };
 
 static int usable_cores(void) {
     cpu_set_t cores;
@@ -30,26 +27,42 @@ static int usable_cores(void) {
 /*
  * On this host each rank gets its own share of the cores, as long as there is one for each: a rank
  * that yields while it waits may otherwise share a core with the one it waits for, and lose whole
- * time slices to it (3 ms instead of 0.1 ms for an allgather of 512 KiB on 2 cores). On other hosts
- * nothing is known.
+ * time slices to it (3 ms instead of 0.1 ms for an allgather of 512 KiB on 2 cores).
  */
-static size_t put_placement(const struct gw_launch *launch, char mapping[32], const char **out) {
+static size_t put_shares(const struct gw_launch *launch, char mapping[32], const char **out) {
     size_t count = 0;
     int share = usable_cores() / launch->ranks;
-    if (launch->hostfile != NULL) {
-        out[count++] = "--hostfile";
-        out[count++] = launch->hostfile;
-    } else if (share == 0) {
+    if (share == 0) {
         out[count++] = "--oversubscribe";
-    }
-    if (launch->hostfile == NULL && share > 0) {
+    } else {
         snprintf(mapping, 32, "slot:PE=%d", share);
         out[count++] = "--use-hwthread-cpus"; /* they are what usable_cores() counts */
         out[count++] = "--map-by";
         out[count++] = mapping;
     }
     out[count++] = "--bind-to";
-    out[count++] = launch->hostfile == NULL && share > 0 ? "hwthread" : "none";
+    out[count++] = share == 0 ? "none" : "hwthread";
+    return count;
+}
+
+/*
+ * Ranks are dealt out to the hosts in turn: the first of them, on which fewer workers are measured,
+ * are then as far apart as the job's are. How many cores other hosts have, or leave to this job, is
+ * not known here; the ranks share them as the hosts see fit.
+ */
+static size_t put_placement(const struct gw_launch *launch, char mapping[32], const char **out) {
+    size_t count = 0;
+    if (launch->hostfile == NULL && getenv("SLURM_JOB_ID") == NULL) {
+        return put_shares(launch, mapping, out);
+    }
+    if (launch->hostfile != NULL) {
+        out[count++] = "--hostfile";
+        out[count++] = launch->hostfile;
+    }
+    out[count++] = "--map-by";
+    out[count++] = "node";
+    out[count++] = "--bind-to";
+    out[count++] = "none";
     return count;
 }
 
@@ -57,7 +70,6 @@ static size_t put_options(const struct gw_launch *launch, const char *ranks, cha
                           const char *out[MAXIMUM_OPTIONS]) {
     size_t count = 0;
     out[count++] = "mpirun";
-    out[count++] = "-q";
     out[count++] = "-n";
     out[count++] = ranks;
     out[count++] = "--mca";
@@ -86,33 +98,12 @@ static void note_interrupt(int number) {
     interrupted = number;
 }
 
-/* What mpirun's exit status says about the job. */
-static enum gw_status translate(int status, int *exit_status, struct gw_error *error) {
-    if (status == 0 || (status > FIRST_STATUS && status <= FIRST_STATUS + GW_FAILED)) {
-        *exit_status = status == 0 ? 0 : status - FIRST_STATUS;
-        return GW_OK;
-    }
-    if (status == 127) {
-        return gw_fail(error, GW_FAILED,
-                       "mpirun: cannot be started: expected Open MPI's mpirun in PATH");
-    }
-    if (status > 128) {
-        return gw_fail(error, GW_FAILED,
-                       "the MPI job failed: expected every rank to end by itself, but mpirun says "
-                       "%d, a rank killed by signal %s",
-                       status, strsignal(status - 128));
-    }
-    return gw_fail(error, GW_FAILED,
-                   "mpirun: expected to start the job's ranks, but it ended with status %d "
-                   "(mpirun -n N with the same --hostfile and another program says why)",
-                   status);
-}
-
 /*
  * mpirun is in a process group of its own and so gets one signal, from here, whether Ctrl-C or a
  * kill interrupted this process. A second one would make it leave its ranks behind, at work.
  */
-static enum gw_status wait_for(pid_t child, const sigset_t *unblocked, int *exit_status,
+static enum gw_status wait_for(pid_t child, struct gw_launch_report *report,
+                               const sigset_t *unblocked, int *exit_status,
                                struct gw_error *error) {
     int wait_status = 0;
     pid_t ended = 0;
@@ -122,17 +113,20 @@ static enum gw_status wait_for(pid_t child, const sigset_t *unblocked, int *exit
             (void)kill(child, SIGTERM);
             passed_on = true;
         }
-        (void)sigsuspend(unblocked);
+        struct pollfd pipe = {.fd = report->pipe, .events = POLLIN};
+        (void)ppoll(&pipe, 1, NULL, unblocked);
+        gw_launch_report_read(report);
     }
     if (ended < 0) {
         return gw_fail(error, GW_FAILED, "mpirun: cannot be waited for: %s", strerror(errno));
     }
+    gw_launch_report_read(report);
     bool done = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
     if (interrupted && !done) {
         return gw_fail(error, GW_FAILED, "the MPI job was interrupted");
     }
     if (WIFEXITED(wait_status)) {
-        return translate(WEXITSTATUS(wait_status), exit_status, error);
+        return gw_launch_report_end(report, WEXITSTATUS(wait_status), exit_status, error);
     }
     return gw_fail(error, GW_FAILED, "the MPI job failed: mpirun was killed by signal %s",
                    strsignal(WTERMSIG(wait_status)));
@@ -171,16 +165,38 @@ static void give_back_signals(const struct signals *before) {
 }
 
 /* If this process is killed, mpirun is told to end the job. */
-static pid_t start(const char *const *command, const struct signals *before) {
+static pid_t start(const char *const *command, int err, const struct signals *before) {
     pid_t child = fork();
     if (child == 0) {
         give_back_signals(before);
         (void)setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
+        (void)dup2(err, STDERR_FILENO);
         execvp(command[0], (char *const *)command);
         _exit(127);
     }
     return child;
+}
+
+/* From its start to its end. */
+static enum gw_status run(const char *const *command, int *exit_status, struct gw_error *error) {
+    struct signals before;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
+        return gw_fail(error, GW_FAILED, "mpirun: cannot be listened to: %s", strerror(errno));
+    }
+    struct gw_launch_report report = {.pipe = ends[0]};
+    take_signals(&before);
+    pid_t child = start(command, ends[1], &before);
+    (void)close(ends[1]);
+    enum gw_status status =
+        child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))
+                  : wait_for(child, &report, &before.mask, exit_status, error);
+    give_back_signals(&before);
+    if (report.pipe >= 0) {
+        (void)close(report.pipe);
+    }
+    return status;
 }
 
 enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
@@ -211,13 +227,7 @@ enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
     memcpy(command, options, option_count * sizeof *command);
     command[option_count] = program;
     memcpy(command + option_count + 1, launch->arguments, argument_count * sizeof *command);
-    struct signals before;
-    take_signals(&before);
-    pid_t child = start(command, &before);
+    enum gw_status status = run(command, exit_status, error);
     free(command);
-    enum gw_status status =
-        child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))
-                  : wait_for(child, &before.mask, exit_status, error);
-    give_back_signals(&before);
     return status;
 }

@@ -31,9 +31,24 @@ struct gw_transport {
     /* receive[r * bytes ..] = rank r's `bytes` bytes, on every rank. */
     enum gw_status (*allgather)(struct gw_communicator *communicator, const void *send,
                                 size_t bytes, void *receive, struct gw_error *error);
+    /* receive[bytes[0] + .. + bytes[r - 1] ..] = rank r's bytes[r] bytes; all know `bytes`. */
+    enum gw_status (*allgather_unequal)(struct gw_communicator *communicator, const void *send,
+                                        const size_t *bytes, void *receive, struct gw_error *error);
     /* receive[i] = sum over ranks of send[i], the same bits on every rank. */
     enum gw_status (*allreduce)(struct gw_communicator *communicator, const float *send,
                                 float *receive, size_t count, struct gw_error *error);
+    /* data = the root's, on every rank. */
+    enum gw_status (*broadcast)(struct gw_communicator *communicator, int root, void *data,
+                                size_t bytes, struct gw_error *error);
+    /* On the root receive[i] = sum over ranks of send[i]; elsewhere it is not looked at. */
+    enum gw_status (*reduce)(struct gw_communicator *communicator, int root, const float *send,
+                             float *receive, size_t count, struct gw_error *error);
+    /* On the root receive[r * bytes ..] = rank r's `bytes` bytes; elsewhere it is not looked at. */
+    enum gw_status (*gather)(struct gw_communicator *communicator, int root, const void *send,
+                             size_t bytes, void *receive, struct gw_error *error);
+    /* receive = the root's send[r * bytes ..] on rank r; elsewhere `send` is not looked at. */
+    enum gw_status (*scatter)(struct gw_communicator *communicator, int root, const void *send,
+                              size_t bytes, void *receive, struct gw_error *error);
     enum gw_status (*barrier)(struct gw_communicator *communicator, struct gw_error *error);
 
     /*
@@ -59,6 +74,14 @@ struct gw_transport {
                            size_t bytes, struct gw_error *error);
     enum gw_status (*poll)(struct gw_communicator *communicator, void *message, size_t capacity,
                            size_t *bytes, int *from, struct gw_error *error);
+
+    /*
+     * Called by all ranks of `parent`: a communicator of its ranks 0 .. size - 1, with the parent's
+     * transport, and messages and posts of its own. On those *out is open, to be closed before the
+     * parent; on the others out->transport is NULL.
+     */
+    enum gw_status (*open_first)(struct gw_communicator *parent, int size,
+                                 struct gw_communicator *out, struct gw_error *error);
 
     /* Ends the whole job at once, with this exit status: for a rank that cannot go on. */
     void (*abort)(struct gw_communicator *communicator, int status);
@@ -96,12 +119,28 @@ enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *va
 enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status status,
                         struct gw_error *error);
 
-/* ---- MPI (transport/mpi.c; without MPI: GW_BAD_INPUT) ---------------------------------------- */
+/*
+ * Rests, off the core but for a look each millisecond, until some rank wakes this one; for ranks
+ * that are left out while others measure. Nothing else may be posted to them meanwhile. A call may
+ * come before its rank rests, and counts then.
+ */
+enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct gw_error *error);
+
+/*
+ * Wakes the ranks first .. size - 1. Over MPI the caller must go on to a collective with them:
+ * that is what sends the calls off for sure.
+ */
+enum gw_status gw_wake(struct gw_communicator *communicator, int first, struct gw_error *error);
+
+/* ---- MPI (transport/mpi.c, job.c, launch.c; without MPI: GW_BAD_INPUT) ----------------------- */
 
 /* Joins the MPI job that this process was started in. */
 enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error);
 
-/* Whether an MPI launcher started this process, and as which rank (0 if that is not said). */
+/*
+ * Whether a launcher started this process as a rank of a job, and as which (0 if that is not said).
+ * Whether MPI finds the other ranks, opening a communicator shows.
+ */
 bool gw_mpi_is_inside_job(void);
 int gw_mpi_job_rank(void);
 
@@ -120,14 +159,14 @@ const char *gw_nccl_version(void);
 /* How to start an MPI job of this very program. */
 struct gw_launch {
     int ranks;
-    const char *hostfile;   /* NULL: all on this host */
+    const char *hostfile;   /* NULL: on the hosts of the Slurm allocation, or on this one */
     char *const *arguments; /* the program's, without its name, ended by NULL */
 };
 
 /*
  * Starts the job under mpirun, waits for it and returns the exit status it ended with: 0 to 3 if
- * its ranks agreed on one. Fails if it could not be started, if a rank died or if it was
- * interrupted.
+ * its ranks agreed on one. Fails if it could not be started, if a rank died, which it names with
+ * its host, or if it was interrupted.
  */
 enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
                              struct gw_error *error);

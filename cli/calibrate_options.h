@@ -1,0 +1,34 @@
+/* What calibrate is asked for. */
+#ifndef GW_CLI_CALIBRATE_OPTIONS_H
+#define GW_CLI_CALIBRATE_OPTIONS_H
+
+#include "calibrate/calibrate.h"
+#include "cli/job.h"
+
+enum { GW_MOST_COLLECTIVES = 16 };
+
+struct gw_calibrate_options {
+    struct gw_output_options output;
+    struct gw_job_options job;
+    struct gw_calibration calibration; /* complete but for name, command and journal */
+    const char *name;                  /* NULL: after the file */
+    const char *out;                   /* NULL with `check` */
+    const char *check;                 /* the cluster to look at again, or NULL */
+    double tolerance;                  /* of the check */
+    bool add;                          /* to the cluster that `out` has */
+
+    /* What `calibration` points to. */
+    const char *collectives[GW_MOST_COLLECTIVES];
+    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    /* As given; what is 0 or NULL was not. */
+    void (*preset)(struct gw_calibration *calibration);
+    double time_s, precision, max_s_per_point;
+    size_t max_bytes, max_elements;
+    const char *only, *compressor;
+    bool no_network;
+};
+
+/* Ends the program if they are wrong. */
+void gw_calibrate_parse(int argc, char **argv, struct gw_calibrate_options *out);
+
+#endif

@@ -1,0 +1,305 @@
+#include "cli/calibrate_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- how well medians are known ------------------------------------------------------------ */
+
+/* How many medians there are, and how many of them are known to the precision asked for. */
+struct precision {
+    size_t points, precise;
+};
+
+/* Of what was measured now: what kept medians from being known. */
+struct verdict {
+    size_t points;
+    size_t out_of_time, capped, out_of_repeats;
+};
+
+static bool is_text(const cJSON *entry, const char *key, const char *expected) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, key));
+    return text != NULL && strcmp(text, expected) == 0;
+}
+
+static void judge(const cJSON *entry, struct verdict *verdict) {
+    verdict->points++;
+    if (!cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(entry, "precise"))) {
+        return;
+    }
+    if (is_text(entry, "stopped_by", "max-time")) {
+        verdict->capped++;
+    } else if (is_text(entry, "stopped_by", "repeats")) {
+        verdict->out_of_repeats++;
+    } else {
+        verdict->out_of_time++;
+    }
+}
+
+/* `verdict`: NULL for what an earlier calibration measured, which had its own time. */
+static void print_precision(struct gw_table *table, const cJSON *kept, struct verdict *verdict) {
+    struct precision precision = {0};
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(kept, "raw")) {
+        precision.points++;
+        precision.precise += !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(entry, "precise"));
+        if (verdict != NULL) {
+            judge(entry, verdict);
+        }
+    }
+    gw_table_cell(table, "%zu of %zu", precision.precise, precision.points);
+}
+
+/* ---- curves -------------------------------------------------------------------------------- */
+
+/* Of a collective or of a compressor. */
+struct row {
+    const char *name;
+    size_t workers; /* 0: a compressor's */
+    const struct gw_curve *curve;
+    const cJSON *kept;
+    const char *size_key;
+    double largest; /* that was asked for */
+};
+
+static double number_at(const cJSON *object, const char *key) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+/* The largest size that was measured. */
+static double largest_of(const struct row *row) {
+    double largest = 0;
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(row->kept, "raw")) {
+        double size = number_at(entry, row->size_key);
+        largest = isfinite(size) ? fmax(largest, size) : largest;
+    }
+    return largest > 0 ? largest : row->largest;
+}
+
+/* What a byte or an element adds among large sizes: between an eighth of the largest and that. */
+static double slope_of(const struct row *row) {
+    double largest = largest_of(row);
+    double added_s = gw_curve_time(row->curve, largest) - gw_curve_time(row->curve, largest / 8);
+    return fmax(added_s, 0) / (largest * 7 / 8);
+}
+
+/*
+ * The line that says how well the startup (which = 0) or the slope (1) is known; of two segments
+ * the first one has the startup, and the second one large sizes.
+ */
+static const cJSON *line_of(const cJSON *kept, int which) {
+    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(kept, "fit");
+    const char *chosen = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fit, "chosen"));
+    const cJSON *line = chosen == NULL ? NULL : cJSON_GetObjectItemCaseSensitive(fit, chosen);
+    const cJSON *segments = cJSON_GetObjectItemCaseSensitive(line, "segments");
+    return segments == NULL ? line : cJSON_GetArrayItem(segments, which);
+}
+
+/* Half of the 95% interval over the value; nothing where none is known. */
+static void print_interval(struct gw_table *table, const cJSON *line, const char *key) {
+    char low_key[48];
+    char high_key[48];
+    char value_key[48];
+    (void)snprintf(low_key, sizeof low_key, "%s_low_s", key);
+    (void)snprintf(high_key, sizeof high_key, "%s_high_s", key);
+    (void)snprintf(value_key, sizeof value_key, "%s_s", key);
+    double value = number_at(line, value_key);
+    double half = (number_at(line, high_key) - number_at(line, low_key)) / 2 / value;
+    if (!isfinite(half) || value <= 0) {
+        gw_table_cell(table, "-");
+    } else {
+        gw_table_cell(table, half < 9.995 ? "%.1f%%" : ">999%%", 100 * half);
+    }
+}
+
+static void print_rate(struct gw_table *table, double per_unit_s, bool bytes) {
+    double rate = 1 / per_unit_s;
+    if (!isfinite(rate)) {
+        gw_table_cell(table, "-");
+    } else {
+        gw_table_cell(table, bytes ? "%.4g %sB/s" : "%.4g %s/s",
+                      rate >= 1e9 ? rate / 1e9 : rate / 1e6, rate >= 1e9 ? "G" : "M");
+    }
+}
+
+static void print_row(struct gw_table *table, const struct row *row, struct verdict *verdict) {
+    char text[GW_UNITS_SIZE];
+    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(row->kept, "fit");
+    const char *chosen = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fit, "chosen"));
+    double error = number_at(fit, "held_out_error");
+    double slope_s = slope_of(row);
+    const cJSON *last = line_of(row->kept, 1);
+    gw_table_cell(table, "%s", row->name);
+    if (row->workers > 0) {
+        gw_table_cell(table, "%zu", row->workers);
+    }
+    gw_table_cell(table, "%s", chosen == NULL ? "" : chosen);
+    gw_table_cell(table, "%s", gw_format_seconds(gw_curve_startup(row->curve), text));
+    print_interval(table, line_of(row->kept, 0), "startup");
+    gw_table_cell(table, "%s", gw_format_seconds(slope_s, text));
+    print_interval(table, last, row->curve->per_nlog2n_s > 0 ? "per_nlog2n" : "per_unit");
+    print_rate(table, slope_s, row->workers > 0);
+    if (isfinite(error)) {
+        gw_table_cell(table, "%.1f%%", 100 * error);
+    } else {
+        gw_table_cell(table, "-");
+    }
+    print_precision(table, row->kept, verdict);
+}
+
+static bool asks_to_exchange(const struct gw_calibration *calibration, const char *collective) {
+    for (size_t i = 0; calibration->collectives[i] != NULL; i++) {
+        if (strcmp(calibration->collectives[i], collective) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool asks_to_compress(const struct gw_calibration *calibration, const char *compressor) {
+    for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
+        if (strcmp(calibration->compressors[i]->name, compressor) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_collectives(const struct gw_cluster *cluster,
+                              const struct gw_calibration *calibration, struct verdict *verdict) {
+    static const char *const headings[] = {"collective", "P",  "curve",     "startup", "+-",
+                                           "per byte",   "+-", "bandwidth", "error",   "precise"};
+    struct gw_table *table = gw_table_open(headings, "lrlrrrrrrr");
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        const struct row row = {.name = cost->name,
+                                .workers = cost->workers,
+                                .curve = &cost->curve,
+                                .kept = cost->kept,
+                                .size_key = "bytes",
+                                .largest = (double)calibration->max_bytes};
+        print_row(table, &row, asks_to_exchange(calibration, cost->name) ? verdict : NULL);
+    }
+    gw_table_print_and_close(table);
+}
+
+static void print_compressors(const struct gw_cluster *cluster,
+                              const struct gw_calibration *calibration, struct verdict *verdict) {
+    static const char *const headings[] = {"compressor", "curve",       "startup",
+                                           "+-",         "per element", "+-",
+                                           "elements",   "error",       "precise"};
+    struct gw_table *table = gw_table_open(headings, "llrrrrrrr");
+    printf("\n");
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        const struct gw_compressor_cost *cost = &cluster->compressors[i];
+        const struct row row = {.name = cost->name,
+                                .curve = &cost->curve,
+                                .kept = cost->kept,
+                                .size_key = "elements",
+                                .largest = (double)calibration->max_elements};
+        print_row(table, &row, asks_to_compress(calibration, cost->name) ? verdict : NULL);
+    }
+    gw_table_print_and_close(table);
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static void print_link(struct gw_table *table, const char *name, const struct gw_loggp *loggp,
+                       const cJSON *network, struct verdict *verdict) {
+    char text[GW_UNITS_SIZE];
+    const cJSON *kept = cJSON_GetObjectItemCaseSensitive(network, name);
+    if (kept == NULL) {
+        return;
+    }
+    double off = number_at(cJSON_GetObjectItemCaseSensitive(kept, "fit"), "median_relative_error");
+    gw_table_cell(table, "%s nodes", name);
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->latency_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->overhead_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->gap_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->overhead_s_per_byte * (1 << 20), text));
+    gw_table_cell(table, "%s", gw_format_seconds(loggp->gap_s_per_byte * (1 << 20), text));
+    print_rate(table, loggp->gap_s_per_byte, true);
+    gw_table_cell(table, "%.1f%%", isfinite(off) ? 100 * off : 0);
+    print_precision(table, kept, verdict);
+}
+
+static void print_network(const struct gw_network *network, struct verdict *verdict) {
+    static const char *const headings[] = {"messages",  "latency (L)", "overhead (o)",
+                                           "gap (g)",   "O per MiB",   "G per MiB",
+                                           "bandwidth", "error",       "precise"};
+    struct gw_table *table = gw_table_open(headings, "lrrrrrrrr");
+    printf("\n");
+    print_link(table, "within", &network->within, network->kept, verdict);
+    print_link(table, "between", &network->between, network->kept, verdict);
+    gw_table_print_and_close(table);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static void print_legend(const struct gw_calibration *calibration, const char *out) {
+    char bytes[GW_UNITS_SIZE];
+    char elements[GW_UNITS_SIZE];
+    printf("\nP: workers. startup: the curve's value at size zero. per byte, per element: what one "
+           "more adds\namong large sizes; bandwidth: bytes that a worker contributes, over that "
+           "time. +-: half of the 95%%\ninterval. error: of sizes held out from the fit, in the "
+           "mean. precise: medians known to %g%%.\n",
+           100 * calibration->precision);
+    printf("Collectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to\n%s\n",
+           gw_format_bytes((double)calibration->max_bytes, bytes),
+           gw_format_count((double)calibration->max_elements, elements), out);
+}
+
+/* What kept medians from being known, and what would help. */
+static void print_verdict(const struct verdict *verdict, const struct gw_calibration *calibration) {
+    enum { MOST = 3 };
+    char text[MOST][160];
+    const char *notes[MOST];
+    size_t count = 0;
+    double percent = 100 * calibration->precision;
+    if (verdict->out_of_time > 0) {
+        (void)snprintf(text[count++], sizeof *text,
+                       "%zu of %zu medians not known to %g%% in the %g s there were (--time, "
+                       "--thorough give more)",
+                       verdict->out_of_time, verdict->points, percent, calibration->time_s);
+    }
+    if (verdict->capped > 0) {
+        (void)snprintf(text[count++], sizeof *text,
+                       "%zu of %zu medians not known to %g%% in %g s of repeats each (--max-time "
+                       "gives more)",
+                       verdict->capped, verdict->points, percent, calibration->max_s_per_point);
+    }
+    if (verdict->out_of_repeats > 0) {
+        (void)snprintf(text[count++], sizeof *text,
+                       "%zu of %zu medians not known to %g%% in as many repeats as there may be; "
+                       "is the machine busy?",
+                       verdict->out_of_repeats, verdict->points, percent);
+    }
+    for (size_t i = 0; i < count; i++) {
+        notes[i] = text[i];
+    }
+    gw_print_notes(notes, count);
+}
+
+void gw_calibrate_print(const struct gw_cluster *cluster, const cJSON *document,
+                        const struct gw_calibration *calibration, const char *out) {
+    struct verdict verdict = {0};
+    printf("%s: %zu workers, %zu per node\n\n", cluster->name, cluster->workers,
+           cluster->workers_per_node);
+    if (cluster->collective_count > 0) {
+        print_collectives(cluster, calibration, &verdict);
+    }
+    if (cluster->compressor_count > 0) {
+        print_compressors(cluster, calibration, &verdict);
+    }
+    if (cluster->network != NULL) {
+        print_network(cluster->network, calibration->network ? &verdict : NULL);
+    }
+    gw_calibrate_print_growth(document);
+    gw_calibrate_print_overlap(document);
+    print_legend(calibration, out);
+    gw_calibrate_print_warnings(document);
+    print_verdict(&verdict, calibration);
+}

@@ -1,0 +1,246 @@
+/* A ranking for a person: the table, why the first is the fastest, what could not be predicted. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare.h"
+#include "rehearsal/rehearsal.h"
+
+/* ---- why ----------------------------------------------------------------------------------- */
+
+enum { PARTS = 4 };
+
+/* In what two iterations differ: the longer one's part less the shorter one's. */
+struct difference {
+    const char *name;
+    double seconds;
+};
+
+static void find_differences(const struct gw_result *fast, const struct gw_result *slow,
+                             struct difference out[PARTS]) {
+    const struct gw_breakdown *a = &fast->breakdown;
+    const struct gw_breakdown *b = &slow->breakdown;
+    const struct difference found[PARTS] = {
+        {"exposed communication", b->exposed_comm_s - a->exposed_comm_s},
+        {"compression", b->compress_s - a->compress_s},
+        {"compute", b->forward_s + b->backward_s - a->forward_s - a->backward_s},
+        {"other time", b->other_s - a->other_s}};
+    memcpy(out, found, sizeof found);
+}
+
+static int by_size(const void *a, const void *b) {
+    double left = fabs(((const struct difference *)a)->seconds);
+    double right = fabs(((const struct difference *)b)->seconds);
+    return (left < right) - (left > right);
+}
+
+/* Parts that differ by less than this share of the largest difference are not worth a word. */
+static const double least_share = 0.01;
+
+/* Those that weigh, the largest first: what the slower one has more of, then less of. */
+static void print_differences(const struct difference *parts, FILE *stream) {
+    double least_s = least_share * fabs(parts[0].seconds);
+    const char *separator = " It has ";
+    for (int less = 0; less < 2; less++) {
+        for (size_t i = 0; i < PARTS; i++) {
+            char text[GW_UNITS_SIZE];
+            double seconds = less ? -parts[i].seconds : parts[i].seconds;
+            if (seconds > least_s) {
+                (void)fprintf(stream, "%s%s %s %s", separator, gw_format_seconds(seconds, text),
+                              less ? "less" : "more", parts[i].name);
+                separator = " and ";
+            }
+        }
+        separator = separator[1] == 'a' ? ", but " : separator;
+    }
+}
+
+/* "59.01 ms of its 59.01 ms of exchanges"; what is exposed beyond them, a server's update takes. */
+static void print_exposed_of(const struct gw_result *result, const char *before, const char *after,
+                             FILE *stream) {
+    char texts[3][GW_UNITS_SIZE];
+    double exposed_s = result->breakdown.exposed_comm_s;
+    double waited_s = fmax(0, exposed_s - result->comm_s);
+    (void)fprintf(stream, "%s of %s%s%s", gw_format_seconds(exposed_s - waited_s, texts[0]), before,
+                  gw_format_seconds(result->comm_s, texts[1]), after);
+    if (waited_s > GW_COMPARE_SAME * exposed_s) {
+        (void)fprintf(stream, " and %s of waiting", gw_format_seconds(waited_s, texts[2]));
+    }
+}
+
+/* ": it exposes 59.01 ms of its 59.01 ms of exchanges, omgs 3.509 ms of 98.50 ms." */
+static void print_exposed(const struct gw_result *fast, const struct gw_result *slow,
+                          FILE *stream) {
+    (void)fprintf(stream, ": it exposes ");
+    print_exposed_of(slow, "its ", " of exchanges", stream);
+    (void)fprintf(stream, ", %s ", fast->algorithm);
+    print_exposed_of(fast, "", "", stream);
+    (void)fprintf(stream, ".");
+}
+
+/* Where the time of the one that is not quite as fast goes. */
+static void print_comparison(const struct gw_result *fast, const struct gw_result *slow,
+                             FILE *stream) {
+    struct difference parts[PARTS];
+    find_differences(fast, slow, parts);
+    qsort(parts, PARTS, sizeof *parts, by_size);
+    print_differences(parts, stream);
+    print_exposed(fast, slow, stream);
+}
+
+static void print_names(const struct gw_ranking *ranking, size_t count, FILE *stream) {
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(stream, "%s%s",
+                      i == 0          ? ""
+                      : i + 1 < count ? ", "
+                                      : " and ",
+                      ranking->results[i].algorithm);
+    }
+}
+
+static void print_why(const struct gw_ranking *ranking, FILE *stream) {
+    const struct gw_result *fast = &ranking->results[0];
+    size_t equal = ranking->equal_count;
+    if (ranking->count == 1) {
+        return;
+    }
+    if (equal == ranking->count) {
+        (void)fprintf(stream, "All take equally long.");
+        return;
+    }
+    const struct gw_result *slow = &ranking->results[equal];
+    double behind_s = slow->iteration_s - fast->iteration_s;
+    char text[GW_UNITS_SIZE];
+    print_names(ranking, equal, stream);
+    (void)fprintf(stream, " %s fastest: %s, the next, takes %s (%.1f%%) longer.",
+                  equal == 1 ? "is" : "are", slow->algorithm, gw_format_seconds(behind_s, text),
+                  100 * behind_s / fast->iteration_s);
+    print_comparison(fast, slow, stream);
+}
+
+enum gw_status gw_ranking_explain(const struct gw_ranking *ranking, char **text,
+                                  struct gw_error *error) {
+    size_t length = 0;
+    *text = NULL;
+    FILE *stream = open_memstream(text, &length);
+    if (stream == NULL) {
+        return gw_fail_memory(error, "comparing");
+    }
+    print_why(ranking, stream);
+    if (fclose(stream) != 0) {
+        free(*text);
+        *text = NULL;
+        return gw_fail_memory(error, "comparing");
+    }
+    return GW_OK;
+}
+
+/* ---- choices ------------------------------------------------------------------------------- */
+
+void gw_contest_print_changes(const struct gw_contest *contest) {
+    char text[GW_CHANGES_SIZE];
+    if (gw_changes_text(&contest->changes, text)[0] != '\0') {
+        printf("all%s\n\n", text);
+    }
+}
+
+/* ---- counts -------------------------------------------------------------------------------- */
+
+void gw_counts_note_add(struct gw_counts_note *note, const struct gw_contest *contest,
+                        const char *algorithm) {
+    const struct gw_algorithm *preset = NULL;
+    struct gw_algorithm changed;
+    struct gw_error error;
+    if (gw_algorithm_find(algorithm, &preset, &error) != GW_OK ||
+        gw_algorithm_change(preset, &contest->changes, &changed, &error) != GW_OK ||
+        !gw_counts_depend_on_data(changed.compressor)) {
+        return;
+    }
+    size_t used = strlen(note->names);
+    (void)snprintf(note->names + used, sizeof note->names - used, "%s%s", used == 0 ? "" : ", ",
+                   algorithm);
+}
+
+void gw_counts_note_print(const struct gw_counts_note *note) {
+    if (note->names[0] != '\0') {
+        printf("\nnote: counts as asked of %s; what they select depends on the gradients: simulate "
+               "--counts\n",
+               note->names);
+    }
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+/* The share of an iteration that is compute: all of it, if it takes no time. */
+static double efficiency(double compute_s, double iteration_s) {
+    return iteration_s > 0 ? compute_s / iteration_s : 1;
+}
+
+static void print_table(const struct gw_ranking *ranking) {
+    static const char *const headings[] = {
+        "",        "algorithm", "iteration", "compute", "compression",
+        "exposed", "other",     "groups",    "sent",    "efficiency"};
+    double alone_s = gw_contest_alone_s(ranking->contest);
+    struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
+    for (size_t i = 0; i < ranking->count; i++) {
+        const struct gw_result *result = &ranking->results[i];
+        const struct gw_breakdown *parts = &result->breakdown;
+        char text[GW_UNITS_SIZE];
+        gw_table_cell(table, "%s", i < ranking->equal_count ? "*" : "");
+        gw_table_cell(table, "%s", result->algorithm);
+        gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
+        gw_table_cell(table, "%s", gw_format_seconds(parts->forward_s + parts->backward_s, text));
+        gw_table_cell(table, "%s", gw_format_seconds(parts->compress_s, text));
+        gw_table_cell(table, "%s", gw_format_seconds(parts->exposed_comm_s, text));
+        gw_table_cell(table, "%s", gw_format_seconds(parts->other_s, text));
+        gw_table_cell(table, "%zu", result->groups);
+        gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
+        gw_table_cell(table, "%.1f%%", 100 * efficiency(alone_s, result->iteration_s));
+    }
+    gw_table_print_and_close(table);
+}
+
+static bool is_same_reason(const struct gw_ranking *ranking, size_t a, size_t b) {
+    return strcmp(ranking->infeasible[a].why.message, ranking->infeasible[b].why.message) == 0;
+}
+
+/* "infeasible: dgc, redsync: " and the reason, once for all that have it. */
+static void print_infeasible(const struct gw_ranking *ranking) {
+    for (size_t i = 0; i < ranking->infeasible_count; i++) {
+        size_t first = 0;
+        while (!is_same_reason(ranking, first, i)) {
+            first++;
+        }
+        if (first < i) {
+            continue;
+        }
+        printf("%sinfeasible: %s", i == 0 ? "\n" : "", ranking->infeasible[i].algorithm);
+        for (size_t j = i + 1; j < ranking->infeasible_count; j++) {
+            if (is_same_reason(ranking, i, j)) {
+                printf(", %s", ranking->infeasible[j].algorithm);
+            }
+        }
+        printf(": %s\n", ranking->infeasible[i].why.message);
+    }
+}
+
+enum gw_status gw_ranking_print(const struct gw_ranking *ranking, struct gw_error *error) {
+    char *why = NULL;
+    GW_TRY(gw_ranking_explain(ranking, &why, error));
+    gw_print_heading(ranking->contest->question);
+    gw_contest_print_changes(ranking->contest);
+    print_table(ranking);
+    printf("%s%s%s", why[0] == '\0' ? "" : "\n", why, why[0] == '\0' ? "" : "\n");
+    free(why);
+    print_infeasible(ranking);
+    struct gw_result all = {0};
+    struct gw_counts_note counts = {{0}};
+    gw_result_note(&all, ranking->contest->note);
+    for (size_t i = 0; i < ranking->count; i++) {
+        gw_collect_notes(&all, &ranking->results[i]);
+        gw_counts_note_add(&counts, ranking->contest, ranking->results[i].algorithm);
+    }
+    gw_counts_note_print(&counts);
+    gw_print_result_notes(&all);
+    return GW_OK;
+}

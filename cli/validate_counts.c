@@ -1,0 +1,202 @@
+/* How much compressors select while validate runs, and what predictions take of that. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/validate.h"
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+enum { KEY_SETTLE = 6000, KEY_COUNTS, KEY_COUNTS_OUT };
+
+static const struct argp_option option_table[] = {
+    {"settle", KEY_SETTLE, "N", 0,
+     "Iterations of compression alone before all others, where it depends on gradients how much "
+     "is selected (default: until the density is met, 300, or 3 seconds)",
+     0},
+    {"counts", KEY_COUNTS, "SOURCE", 0,
+     "How many elements the prediction takes to be selected where that depends on gradients: "
+     "\"recorded\" in the measured iterations (default), \"asked\", \"trained\" with generated "
+     "ones, or a file",
+     0},
+    {"counts-out", KEY_COUNTS_OUT, "FILE", 0,
+     "Write the recorded counts of a single algorithm, for simulate --counts", 0},
+    {0},
+};
+
+static size_t parse_settle(const char *text, struct argp_state *state) {
+    return strcmp(text, "0") == 0 ? 0 : gw_parse_count(text, "--settle", state);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct gw_validate_counts *options = state->input;
+    switch (key) {
+    case KEY_SETTLE:
+        options->settling = (struct gw_settling){.iterations = parse_settle(argument, state)};
+        return 0;
+    case KEY_COUNTS:
+        options->source = argument;
+        return 0;
+    case KEY_COUNTS_OUT:
+        options->out = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp gw_validate_counts_argp = {.options = option_table, .parser = parse};
+
+/* ---- what can be told without running anything --------------------------------------------- */
+
+static bool takes(const struct gw_validation *validation, const char *source) {
+    return strcmp(validation->options->counts.source, source) == 0;
+}
+
+static bool takes_file(const struct gw_validation *validation) {
+    return !takes(validation, "recorded") && !takes(validation, "asked") &&
+           !takes(validation, "trained");
+}
+
+static enum gw_status check_single(const struct gw_validation *validation, const char *option,
+                                   struct gw_error *error) {
+    size_t algorithms = validation->count + validation->left_out_count;
+    if (algorithms != 1) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a single algorithm with it, got %zu",
+                       option, algorithms);
+    }
+    const struct gw_comparison *comparison = validation->comparisons;
+    return comparison->counts_depend_on_data
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected an algorithm of which it depends on gradients how much it "
+                         "selects, got %s",
+                         option, comparison->pipeline.algorithm->name);
+}
+
+/* Of a file, a simulation's counts are only opened here. */
+static enum gw_status check_file(const struct gw_validation *validation, struct gw_error *error) {
+    const struct gw_counts_options file = {.source = validation->options->counts.source};
+    struct gw_simulation simulation = {.workers = validation->question.workers};
+    struct gw_counted counted;
+    GW_TRY(check_single(validation, "--counts FILE", error));
+    GW_TRY(gw_counted_open(&file, &validation->question, &validation->comparisons->pipeline,
+                           validation->options->iterations, &simulation, &counted, error));
+    gw_counted_close(&counted);
+    return GW_OK;
+}
+
+enum gw_status gw_validation_check_counts(const struct gw_validation *validation,
+                                          struct gw_error *error) {
+    if (validation->options->counts.out != NULL) {
+        GW_TRY(check_single(validation, "--counts-out", error));
+    }
+    return takes_file(validation) ? check_file(validation, error) : GW_OK;
+}
+
+/* ---- recording ----------------------------------------------------------------------------- */
+
+enum gw_status gw_comparison_open_counts(const struct gw_validation *validation,
+                                         struct gw_comparison *comparison, struct gw_error *error) {
+    const struct gw_algorithm *algorithm = comparison->pipeline.algorithm;
+    const struct gw_compressor *compressor = gw_compressor_find(algorithm->compressor);
+    comparison->counts_depend_on_data = gw_counts_depend_on_data(algorithm->compressor);
+    if (!comparison->counts_depend_on_data) {
+        return GW_OK;
+    }
+    char source[GW_RESULT_NOTE_SIZE];
+    (void)snprintf(source, sizeof source, "%zu iterations executed, with seed %llu",
+                   validation->options->iterations, (unsigned long long)validation->options->seed);
+    const struct gw_counts_about about = {.model = validation->question.model.name,
+                                          .algorithm = algorithm->name,
+                                          .compressor = algorithm->compressor,
+                                          .source = source,
+                                          .density = comparison->pipeline.plan->density};
+    comparison->extents = calloc(comparison->pipeline.schedule.group_count, sizeof(uint64_t));
+    return comparison->extents == NULL ? gw_fail_memory(error, "validating")
+                                       : gw_counts_for(&comparison->pipeline.schedule, &about,
+                                                       compressor->joint || compressor->layered,
+                                                       &comparison->recorded, error);
+}
+
+void gw_comparison_close_counts(struct gw_comparison *comparison) {
+    gw_counts_free(&comparison->recorded);
+    free(comparison->extents);
+}
+
+enum gw_status gw_comparison_record(struct gw_comparison *comparison,
+                                    const struct gw_executor *executor, struct gw_error *error) {
+    size_t groups = 0;
+    if (!comparison->counts_depend_on_data) {
+        return GW_OK;
+    }
+    const uint64_t *selected = gw_executor_selected(executor, &groups);
+    for (size_t g = 0; g < groups; g++) {
+        comparison->extents[g] = gw_executor_extents(executor)[g].all;
+    }
+    return gw_counts_append(&comparison->recorded, selected, comparison->extents, error);
+}
+
+double gw_comparison_selected_ratio(const struct gw_comparison *comparison) {
+    const struct gw_counts *counts = &comparison->recorded;
+    const struct gw_compressor *compressor =
+        gw_compressor_find(comparison->pipeline.algorithm->compressor);
+    double selected = 0;
+    double asked = 0;
+    for (size_t i = 0; i < counts->iteration_count * counts->group_count * counts->workers; i++) {
+        selected += (double)counts->selected[i];
+    }
+    for (size_t g = 0; g < counts->group_count; g++) {
+        asked += (double)comparison->pipeline.schedule.groups[g].kept;
+    }
+    double askers = compressor->joint ? 1 : (double)counts->workers;
+    return selected / (asked * askers * (double)counts->iteration_count);
+}
+
+/* ---- predicting ---------------------------------------------------------------------------- */
+
+static enum gw_status open_counted(const struct gw_validation *validation,
+                                   const struct gw_comparison *comparison,
+                                   struct gw_simulation *simulation, struct gw_counted *out,
+                                   struct gw_error *error) {
+    size_t iterations = validation->options->iterations;
+    const struct gw_counts_options source = {.source = validation->options->counts.source};
+    if (!takes(validation, "recorded")) {
+        return gw_counted_open(&source, &validation->question, &comparison->pipeline, iterations,
+                               simulation, out, error);
+    }
+    char text[GW_RESULT_NOTE_SIZE];
+    (void)snprintf(text, sizeof text, "recorded in the measured iterations");
+    return gw_counted_borrow(&comparison->recorded, text, simulation, out, error);
+}
+
+static enum gw_status predict(const struct gw_validation *validation,
+                              struct gw_comparison *comparison, struct gw_error *error) {
+    size_t iterations = validation->options->iterations;
+    struct gw_simulation simulation = {.workers = validation->question.workers,
+                                       .interference = validation->options->interference,
+                                       .seed = validation->options->seed,
+                                       .threads = gw_cores()};
+    struct gw_counted counted;
+    GW_TRY(open_counted(validation, comparison, &simulation, &counted, error));
+    enum gw_status status =
+        gw_pipeline_predict(&validation->question, &comparison->pipeline, &simulation, iterations,
+                            NULL, &comparison->predicted, error);
+    if (status == GW_OK) {
+        gw_counted_tell(&counted, &comparison->pipeline, &comparison->predicted);
+    }
+    gw_counted_close(&counted);
+    return status;
+}
+
+enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error) {
+    for (size_t i = 0; i < validation->count; i++) {
+        struct gw_comparison *comparison = &validation->comparisons[i];
+        if (comparison->counts_depend_on_data && !takes(validation, "asked")) {
+            GW_TRY(predict(validation, comparison, error));
+        }
+        comparison->error =
+            comparison->predicted.iteration_s / comparison->measured.iteration_s - 1;
+    }
+    const char *out = validation->options->counts.out;
+    return out == NULL ? GW_OK : gw_counts_write(&validation->comparisons->recorded, out, error);
+}

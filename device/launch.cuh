@@ -1,0 +1,25 @@
+/* How kernels are launched, on a GPU or where one is emulated (tests/emulation); for .cu files. */
+#ifndef GW_DEVICE_LAUNCH_CUH
+#define GW_DEVICE_LAUNCH_CUH
+
+#include "device/cuda.h"
+
+/*
+ * Runs `blocks` (0: nothing is launched) blocks of `threads` threads; what is wrong with the launch
+ * itself is the status. Kernels have static shared memory alone, and arguments by value.
+ */
+#ifdef GW_CUDA_EMULATED
+#define GW_LAUNCH(kernel, blocks, threads, stream, error, ...)                                     \
+    ((void)gw_cuda_stream(stream),                                                                 \
+     gw_emulated_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); }),                        \
+     gw_cuda_check(cudaGetLastError(), #kernel, (error)))
+#else
+#define GW_LAUNCH(kernel, blocks, threads, stream, error, ...)                                     \
+    (((blocks) > 0                                                                                 \
+          ? (kernel<<<(unsigned)(blocks), (unsigned)(threads), 0, gw_cuda_stream(stream)>>>(       \
+                __VA_ARGS__))                                                                      \
+          : (void)0),                                                                              \
+     gw_cuda_check(cudaGetLastError(), #kernel, (error)))
+#endif
+
+#endif

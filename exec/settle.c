@@ -1,0 +1,86 @@
+#include "exec/settle.h"
+
+#include <math.h>
+
+static const double close_to_asked = 0.1;
+enum { IN_A_ROW = 6 }; /* more than SIDCo's five iterations between two adaptations */
+
+/* Selected elements and those asked for, of groups whose counts depend on their gradients. */
+struct tally {
+    double selected, asked;
+};
+
+static bool settles(const struct gw_parcel *parcel) {
+    return parcel->compressor != NULL && !parcel->compressor->exact;
+}
+
+/* As in an iteration, but that nothing travels: of a joint selection, each clears its own. */
+static enum gw_status compress(struct gw_worker *worker, struct gw_error *error) {
+    gw_buffers_next_gradient(&worker->buffers, worker->iteration);
+    for (size_t group = 0; group < worker->schedule->group_count; group++) {
+        struct gw_parcel *parcel = &worker->parcels[group];
+        if (settles(parcel)) {
+            struct gw_task task = gw_worker_task(worker, parcel);
+            GW_TRY(gw_compress(parcel->compressor, &task, &worker->selection, error));
+            parcel->selected = worker->selection.count;
+        }
+    }
+    return GW_OK;
+}
+
+/* On average of the workers, each of which selects for itself what it is asked for. */
+static struct tally count(const struct gw_worker *worker, const struct gw_outcome *outcome) {
+    struct tally tally = {0};
+    for (size_t group = 0; group < worker->schedule->group_count; group++) {
+        const struct gw_parcel *parcel = &worker->parcels[group];
+        double share = !settles(parcel)            ? 0
+                       : parcel->compressor->joint ? 1
+                                                   : 1 / (double)worker->workers;
+        for (size_t i = 0; i < worker->workers; i++) {
+            double selected = (double)outcome->selected[group * worker->workers + i];
+            tally.selected += share * selected;
+        }
+        tally.asked += share > 0 ? (double)parcel->slice->kept : 0;
+    }
+    return tally;
+}
+
+/* Rank 0 has the clock. */
+static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
+                                   struct gw_error *error) {
+    struct gw_communicator *communicator = worker->communicator;
+    return communicator->transport->broadcast(communicator, 0, end, sizeof *end, error);
+}
+
+static bool has_any(const struct gw_worker *worker) {
+    for (size_t group = 0; group < worker->schedule->group_count; group++) {
+        if (settles(&worker->parcels[group])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum gw_status gw_worker_settle(struct gw_worker *worker, struct gw_outcome *outcome,
+                                const struct gw_settling *settling, struct gw_settled *out,
+                                struct gw_error *error) {
+    double start_s = gw_clock_now_s();
+    size_t close = 0;
+    bool end = !has_any(worker) || settling->iterations == 0;
+    *out = (struct gw_settled){0};
+    while (!end) {
+        GW_TRY(worker->serves ? GW_OK : compress(worker, error));
+        GW_TRY(gw_outcome_tell(outcome, worker, error));
+        worker->iteration++;
+        struct tally tally = count(worker, outcome);
+        out->iterations++;
+        out->ratio = tally.selected / tally.asked;
+        close = fabs(out->ratio - 1) <= close_to_asked ? close + 1 : 0;
+        out->reached = close >= IN_A_ROW;
+        out->seconds = gw_clock_now_s() - start_s;
+        end = out->iterations == settling->iterations ||
+              (settling->ends_early && (out->reached || out->seconds > settling->longest_s));
+        GW_TRY(agree_to_end(worker, &end, error));
+    }
+    return GW_OK;
+}

@@ -1,0 +1,311 @@
+/* The measured points of a cluster's curves, and the curves, a panel for each. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/gnuplot.h"
+#include "plots/plots.h"
+
+enum { MOST_COLOURS = 8, SAMPLES = 80, MOST_COLUMNS = 6 };
+
+/* One curve with the points that it was fitted to. */
+struct series {
+    size_t panel, colour;
+    const char *name, *size_key;
+    size_t workers; /* 0: a compressor's */
+    const struct gw_curve *curve;
+    const cJSON *kept;
+};
+
+/* Panels of one kind share their axes. */
+struct section {
+    size_t panels;
+    double size_low, size_high, time_low, time_high;
+};
+
+struct chart {
+    const struct gw_cluster *cluster;
+    size_t series_count, worker_count;
+    struct series *series; /* by panel; collectives first */
+    size_t workers[MOST_COLOURS];
+    struct section collectives, compressors;
+};
+
+/* ---- what is drawn ------------------------------------------------------------------------- */
+
+static double number_at(const cJSON *object, const char *key) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+static bool is_drawable(double value) {
+    return isfinite(value) && value > 0;
+}
+
+struct point {
+    double size, time_s, low_s, high_s;
+};
+
+/* False: nothing that a logarithmic axis has a place for. */
+static bool read_point(const struct series *series, const cJSON *entry, struct point *out) {
+    *out = (struct point){.size = number_at(entry, series->size_key),
+                          .time_s = number_at(entry, "median_s"),
+                          .low_s = number_at(entry, "p5_s"),
+                          .high_s = number_at(entry, "p95_s")};
+    out->low_s = is_drawable(out->low_s) ? fmin(out->low_s, out->time_s) : out->time_s;
+    out->high_s = is_drawable(out->high_s) ? fmax(out->high_s, out->time_s) : out->time_s;
+    return is_drawable(out->size) && is_drawable(out->time_s);
+}
+
+/* From the smallest to the largest measured size; without any, what calibrate would measure. */
+static void find_sizes(const struct series *series, double *low, double *high) {
+    const cJSON *entry = NULL;
+    struct point point;
+    *low = INFINITY;
+    *high = 0;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(series->kept, "raw")) {
+        if (read_point(series, entry, &point)) {
+            *low = fmin(*low, point.size);
+            *high = fmax(*high, point.size);
+        }
+    }
+    if (*low >= *high) {
+        *low = 1024;
+        *high = 16 << 20;
+    }
+}
+
+static void widen(struct section *section, const struct point *point) {
+    section->size_low = fmin(section->size_low, point->size);
+    section->size_high = fmax(section->size_high, point->size);
+    section->time_low = fmin(section->time_low, point->low_s);
+    section->time_high = fmax(section->time_high, point->high_s);
+}
+
+/* Calls `draw` for each sample of the curve (what: "curve") and each measured point ("point"). */
+static void visit(const struct series *series,
+                  void (*draw)(void *context, const struct series *series, const char *what,
+                               const struct point *point),
+                  void *context) {
+    double low = 0;
+    double high = 0;
+    struct point point;
+    const cJSON *entry = NULL;
+    find_sizes(series, &low, &high);
+    for (int i = 0; i < SAMPLES; i++) {
+        double size = low * pow(high / low, (double)i / (SAMPLES - 1));
+        double time_s = gw_curve_time(series->curve, size);
+        point = (struct point){size, time_s, time_s, time_s};
+        if (is_drawable(time_s)) {
+            draw(context, series, "curve", &point);
+        }
+    }
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(series->kept, "raw")) {
+        if (read_point(series, entry, &point)) {
+            draw(context, series, "point", &point);
+        }
+    }
+}
+
+static void measure(void *context, const struct series *series, const char *what,
+                    const struct point *point) {
+    struct chart *chart = context;
+    (void)what;
+    widen(series->workers > 0 ? &chart->collectives : &chart->compressors, point);
+}
+
+/* ---- panels -------------------------------------------------------------------------------- */
+
+/* Entries of one name share a panel, in the order in which names first appear. */
+static void add_collectives(struct chart *chart) {
+    const struct gw_cluster *cluster = chart->cluster;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const char *name = cluster->collectives[i].name;
+        bool seen = false;
+        for (size_t j = 0; j < i; j++) {
+            seen = seen || strcmp(cluster->collectives[j].name, name) == 0;
+        }
+        for (size_t j = i; j < cluster->collective_count && !seen; j++) {
+            const struct gw_collective_cost *cost = &cluster->collectives[j];
+            if (strcmp(cost->name, name) == 0) {
+                chart->series[chart->series_count++] =
+                    (struct series){.panel = chart->collectives.panels,
+                                    .name = name,
+                                    .size_key = "bytes",
+                                    .workers = cost->workers,
+                                    .curve = &cost->curve,
+                                    .kept = cost->kept};
+            }
+        }
+        chart->collectives.panels += !seen;
+    }
+}
+
+static void add_compressors(struct chart *chart) {
+    const struct gw_cluster *cluster = chart->cluster;
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        const struct gw_compressor_cost *cost = &cluster->compressors[i];
+        chart->series[chart->series_count++] =
+            (struct series){.panel = chart->collectives.panels + chart->compressors.panels++,
+                            .name = cost->name,
+                            .size_key = "elements",
+                            .curve = &cost->curve,
+                            .kept = cost->kept};
+    }
+}
+
+/* The numbers of workers, ascending, have a colour each; those that are too many share the last. */
+static void choose_colours(struct chart *chart) {
+    size_t previous = 0;
+    for (;;) {
+        size_t next = SIZE_MAX;
+        for (size_t i = 0; i < chart->series_count; i++) {
+            size_t workers = chart->series[i].workers;
+            next = workers > previous && workers < next ? workers : next;
+        }
+        if (next == SIZE_MAX) {
+            return;
+        }
+        size_t colour =
+            chart->worker_count < MOST_COLOURS ? chart->worker_count++ : MOST_COLOURS - 1;
+        chart->workers[colour] = next;
+        for (size_t i = 0; i < chart->series_count; i++) {
+            if (chart->series[i].workers == next) {
+                chart->series[i].colour = colour;
+            }
+        }
+        previous = next;
+    }
+}
+
+static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart *out,
+                                 struct gw_error *error) {
+    const struct section empty = {.size_low = INFINITY, .time_low = INFINITY};
+    size_t count = cluster->collective_count + cluster->compressor_count;
+    *out = (struct chart){.cluster = cluster,
+                          .series = calloc(count + 1, sizeof *out->series),
+                          .collectives = empty,
+                          .compressors = empty};
+    if (out->series == NULL) {
+        return gw_fail_memory(error, "plotting");
+    }
+    add_collectives(out);
+    add_compressors(out);
+    choose_colours(out);
+    for (size_t i = 0; i < out->series_count; i++) {
+        visit(&out->series[i], measure, out);
+    }
+    return GW_OK;
+}
+
+/* ---- for gnuplot --------------------------------------------------------------------------- */
+
+static void print_point(void *context, const struct series *series, const char *what,
+                        const struct point *point) {
+    FILE *stream = context;
+    (void)fprintf(stream, "%zu,%zu,", series->panel, series->colour);
+    gw_csv_text(stream, series->name);
+    (void)fprintf(stream, ",%zu,%s,%.9g,%.9g,%.9g,%.9g\n", series->workers, what, point->size,
+                  point->time_s, point->low_s, point->high_s);
+}
+
+/* An empty line parts what is no one line. */
+static void print_table(const void *subject, FILE *stream) {
+    const struct chart *chart = subject;
+    (void)fprintf(stream, "#panel,colour,name,workers,what,size,time_s,p5_s,p95_s\n");
+    for (size_t i = 0; i < chart->series_count; i++) {
+        (void)fputs(i == 0 ? "" : "\n", stream);
+        visit(&chart->series[i], print_point, stream);
+    }
+}
+
+/* "straight, 1.3%": which curves were chosen, and the largest error of sizes held out. */
+static void print_choice(const struct chart *chart, size_t panel, FILE *stream) {
+    char kinds[96] = "";
+    char text[160];
+    double worst = -1;
+    for (size_t i = 0; i < chart->series_count; i++) {
+        const cJSON *fit = cJSON_GetObjectItemCaseSensitive(chart->series[i].kept, "fit");
+        const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fit, "chosen"));
+        double off = number_at(fit, "held_out_error");
+        if (chart->series[i].panel != panel || kind == NULL) {
+            continue;
+        }
+        size_t used = strlen(kinds);
+        if (strstr(kinds, kind) == NULL) {
+            (void)snprintf(kinds + used, sizeof kinds - used, "%s%s", used == 0 ? "" : " / ", kind);
+        }
+        worst = isfinite(off) ? fmax(worst, off) : worst;
+    }
+    if (worst >= 0) {
+        (void)snprintf(text, sizeof text, "%s, %.1f%%", kinds, 100 * worst);
+    }
+    gw_draw_quoted(stream, worst >= 0 ? text : kinds);
+}
+
+static const char *name_of(const struct chart *chart, size_t panel) {
+    size_t i = 0;
+    while (chart->series[i].panel != panel) {
+        i++;
+    }
+    return chart->series[i].name;
+}
+
+/* About as many rows as columns, a little wider than high. */
+static size_t choose_columns(const struct chart *chart) {
+    size_t first = chart->collectives.panels;
+    size_t second = chart->compressors.panels;
+    size_t columns = (size_t)ceil(sqrt(1.2 * (double)(first + second)));
+    size_t widest = first > second ? first : second;
+    columns = columns < widest ? columns : widest;
+    return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
+}
+
+static void print_settings(const void *subject, FILE *stream) {
+    const struct chart *chart = subject;
+    size_t panels = chart->collectives.panels + chart->compressors.panels;
+    const struct section *sections[] = {&chart->collectives, &chart->compressors};
+    (void)fprintf(stream, "columns=%zu; array sections[2] = [%zu, %zu]; ", choose_columns(chart),
+                  chart->collectives.panels, chart->compressors.panels);
+    (void)fprintf(stream, "array ranges[8] = [");
+    for (int s = 0; s < 2; s++) {
+        const struct section *section = sections[s];
+        bool any = section->size_high > 0; /* otherwise nothing can be drawn */
+        (void)fprintf(stream, "%s%.6e, %.6e, %.6e, %.6e", s == 0 ? "" : ", ",
+                      any ? section->size_low : 1, any ? section->size_high : 2,
+                      any ? section->time_low : 1, any ? section->time_high : 2);
+    }
+    (void)fprintf(stream, "]; array names[%zu] = [", panels);
+    for (size_t p = 0; p < panels; p++) {
+        (void)fputs(p == 0 ? "" : ", ", stream);
+        gw_draw_quoted(stream, name_of(chart, p));
+    }
+    (void)fprintf(stream, "]; array choices[%zu] = [", panels);
+    for (size_t p = 0; p < panels; p++) {
+        (void)fputs(p == 0 ? "" : ", ", stream);
+        print_choice(chart, p, stream);
+    }
+    (void)fprintf(stream, "]; workers='");
+    for (size_t w = 0; w < chart->worker_count; w++) {
+        (void)fprintf(stream, "%s%zu", w == 0 ? "" : " ", chart->workers[w]);
+    }
+    (void)fputc('\'', stream);
+}
+
+enum gw_status gw_plot_calibration(const struct gw_cluster *cluster, const char *path,
+                                   const char *data_path, struct gw_error *error) {
+    struct chart chart;
+    if (cluster->collective_count + cluster->compressor_count == 0) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a collective or a compressor, got none",
+                       cluster->path == NULL ? cluster->name : cluster->path);
+    }
+    GW_TRY(open_chart(cluster, &chart, error));
+    struct gw_drawing drawing = {.script = "calibration.gp",
+                                 .title = cluster->name,
+                                 .subject = &chart,
+                                 .print_table = print_table,
+                                 .print_settings = print_settings};
+    enum gw_status status = gw_draw(&drawing, path, data_path, error);
+    free(chart.series);
+    return status;
+}

@@ -1,0 +1,60 @@
+# Iteration times of pipelines over workers or bandwidth, with where another one becomes the fastest. Called with: data,
+# output, kind (terminal), heading, axis, unit (how much of the values is 1 there), tics (of the x axis; empty: gnuplot's),
+# logx, logy, bottom and top (of the times shown, in ms), lines (count), labels (an array), columns (of each line, the first pipeline's 0) and broad (a word a line),
+# marks (count), places, holders (pipelines) and texts (a word a mark).
+# Columns of `data`: value, fastest, then each pipeline's iteration in seconds.
+set datafile separator ","
+if (kind eq "png") set terminal pngcairo size 1200,720 font "sans,13"
+if (kind eq "svg") set terminal svg size 1200,720 font "sans,13"
+if (kind eq "pdf") set terminal pdfcairo size 24cm,14.4cm font "sans,13"
+set output output
+set title heading noenhanced
+set xlabel axis noenhanced
+set ylabel "iteration time (ms)"
+set border 3
+set xtics nomirror
+set ytics nomirror
+set grid xtics ytics lt 1 lc rgb "#dddddd"
+set format "%g"
+stats data using ($1 / unit) nooutput
+set xrange [STATS_min:STATS_max * (1 + 1e-9)] # with its last tic
+if (STATS_min == STATS_max) set xrange [STATS_min / 2:STATS_max * 2]
+set key outside right top Left reverse noenhanced samplen 4 spacing 1.15
+if (logx) {
+    set logscale x
+    set xtics ("" 1)
+    do for [decade = -6:12] {
+        do for [digit in "1 2 5"] { set xtics add (sprintf("%g", digit * 10.0**decade) digit * 10.0**decade) }
+    }
+}
+if (strlen(tics) > 0) eval "set xtics nomirror (" . tics . "); unset mxtics"
+if (logy) {
+    set logscale y
+    set ytics ("" 1)
+    do for [decade = -6:12] {
+        do for [digit in "1 2 5"] { set ytics add (sprintf("%g", digit * 10.0**decade) digit * 10.0**decade) }
+    }
+}
+set yrange [bottom:top]
+
+# Neighbours are drawn one through, one dashed: where lines lie on each other, both are seen.
+palette = "#3f6f9f #d95f5f #62b58f #e8a33d #8a6bb1 #8c6d4f #d687b5 #5fb4c9 #9aa53c #777777 #2f4f4f"
+hue(pipeline) = word(palette, int(pipeline) % words(palette) + 1)
+number(line) = int(word(columns, line))
+is_broad(line) = int(word(broad, line))
+set dashtype 2 (6, 6)
+set dashtype 3 (2, 2)
+set dashtype 4 (8, 4, 2, 4)
+dash(line) = is_broad(line) ? 1 : 1 + 2 * (number(line) / words(palette) % 2) + line % 2
+
+do for [m = 1:marks] {
+    place = real(word(places, m))
+    if (m > 1) { set arrow m from first place, graph 0 to first place, graph 1 nohead lc rgb "#888888" dashtype (4, 4) back }
+    set label m word(texts, m) . (m > 1 ? sprintf(" from %.4g", place) : "") at first place, graph 0.02 \
+        left rotate by 90 offset character 0.9, 0 noenhanced tc rgb hue(word(holders, m)) font ",11" front
+}
+
+plot for [line = 1:lines] data using ($1 / unit):(1000 * column(number(line) + 3)) with lines \
+       linecolor rgb hue(number(line)) dashtype dash(line) linewidth (is_broad(line) ? 4.5 : 1.8) title labels[line], \
+     for [line = 1:lines] data using ($1 / unit):(is_broad(line) ? NaN : 1000 * column(number(line) + 3)) with lines \
+       linecolor rgb hue(number(line)) dashtype dash(line) linewidth 1.8 notitle

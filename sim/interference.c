@@ -1,0 +1,216 @@
+#include "sim/interference.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- classes ------------------------------------------------------------------------------- */
+
+/* As the cluster names what the operation does. */
+static const char *name_of(const struct gw_operation *operation) {
+    return operation->kind == GW_COMPRESS ? operation->method : GW_OVERLAP_TIMED;
+}
+
+static bool has_factors(const struct gw_overlap *overlap, const char *compute) {
+    for (size_t i = 0; i < overlap->pair_count; i++) {
+        if (strcmp(overlap->pairs[i].compute, compute) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum gw_status check_streams(const struct gw_schedule *schedule, struct gw_error *error) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        const struct gw_operation *operation = &schedule->operations[i];
+        if (gw_operation_is_shared(operation) != (operation->stream == GW_STREAM_COMMUNICATION)) {
+            return gw_fail(
+                error, GW_BAD_INPUT,
+                "interference: operation %zu: expected exchanges and updates of a server on "
+                "the communication stream and all else on the compute stream, got %s on the %s "
+                "stream",
+                i, gw_activity_name(operation->kind), gw_stream_name(operation->stream));
+        }
+    }
+    return GW_OK;
+}
+
+/* `names` has the classes' names from 1 on. */
+static uint32_t class_named(const char *name, const char **names, size_t *class_count) {
+    for (uint32_t class = 1; class < *class_count; class ++) {
+        if (strcmp(names[class], name) == 0) {
+            return class;
+        }
+    }
+    names[*class_count] = name;
+    return (uint32_t)(*class_count)++;
+}
+
+/* A compressor is always of a class, what is timed only if the cluster names it. */
+static void sort_operations(struct gw_interference *out, const struct gw_schedule *schedule,
+                            const struct gw_overlap *overlap, const char **names) {
+    bool timed = has_factors(overlap, GW_OVERLAP_TIMED);
+    out->class_count = 1;
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        const struct gw_operation *operation = &schedule->operations[i];
+        if (operation->kind == GW_COMPRESS || (timed && !gw_operation_is_shared(operation))) {
+            out->class_of[i] = class_named(name_of(operation), names, &out->class_count);
+        }
+    }
+}
+
+/* ---- factors ------------------------------------------------------------------------------- */
+
+/* What stands for a compressor that was not measured: the first that was. */
+static const char *find_measured(const struct gw_overlap *overlap, const char *collective,
+                                 const char *compute) {
+    if (gw_overlap_find(overlap, collective, compute) != NULL) {
+        return compute;
+    }
+    for (size_t i = 0; i < overlap->pair_count; i++) {
+        const struct gw_overlap_pair *pair = &overlap->pairs[i];
+        if (strcmp(pair->collective, collective) == 0 &&
+            strcmp(pair->compute, GW_OVERLAP_TIMED) != 0) {
+            return pair->compute;
+        }
+    }
+    return NULL;
+}
+
+/* What stands for a collective that was measured with nothing: the first that was. */
+static const char *find_collective(const struct gw_overlap *overlap, const char *collective) {
+    for (size_t i = 0; i < overlap->pair_count; i++) {
+        if (strcmp(overlap->pairs[i].collective, collective) == 0) {
+            return collective;
+        }
+    }
+    return overlap->pair_count > 0 ? overlap->pairs[0].collective : collective;
+}
+
+static void note_substitute(struct gw_result *result, const char *compute, const char *collective,
+                            const char *measured_compute, const char *measured_collective) {
+    char note[GW_RESULT_NOTE_SIZE];
+    if (result != NULL && strcmp(collective, measured_collective) != 0) {
+        snprintf(note, sizeof note,
+                 "overlap of %s and %s not measured; taken to be as of %s and %s", compute,
+                 collective, measured_compute, measured_collective);
+        gw_result_note(result, note);
+    } else if (result != NULL && strcmp(compute, measured_compute) != 0) {
+        snprintf(note, sizeof note, "overlap of %s and %s not measured; taken to be as of %s",
+                 compute, collective, measured_compute);
+        gw_result_note(result, note);
+    }
+}
+
+static enum gw_status find_pair(const struct gw_cluster *cluster, const char *collective,
+                                const char *compute, const struct gw_overlap_pair **out,
+                                struct gw_result *result, struct gw_error *error) {
+    const struct gw_overlap *overlap = cluster->overlap;
+    bool timed = strcmp(compute, GW_OVERLAP_TIMED) == 0;
+    const char *near = find_collective(overlap, collective);
+    const char *measured = timed ? compute : find_measured(overlap, near, compute);
+    if (measured == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: overlap.factors.%s.%s: expected measured factors, got nothing "
+                       "(gradweave calibrate --only overlap --add measures them)",
+                       cluster->path == NULL ? cluster->name : cluster->path, collective, compute);
+    }
+    note_substitute(result, compute, collective, measured, near);
+    *out = gw_overlap_find(overlap, near, measured);
+    return GW_OK;
+}
+
+/* Neither can be faster for the other: what was measured below 1 is noise. */
+static struct gw_slowing at_least_1(struct gw_slowing measured) {
+    return (struct gw_slowing){.compute = fmax(1, measured.compute),
+                               .communication = fmax(1, measured.communication)};
+}
+
+/* With nothing beside it, or beside what the cluster does not name, an operation is not slowed. */
+static enum gw_status find_pairs(struct gw_interference *out, const struct gw_operation *exchange,
+                                 const struct gw_overlap_pair **pairs,
+                                 const struct gw_cluster *cluster, const char *const *names,
+                                 struct gw_result *result, struct gw_error *error) {
+    for (size_t class = 1; class < out->class_count && exchange->bytes > 0; class ++) {
+        GW_TRY(find_pair(cluster, exchange->method, names[class], &pairs[class], result, error));
+    }
+    return GW_OK;
+}
+
+void gw_interference_again(struct gw_interference *interference,
+                           const struct gw_schedule *schedule) {
+    size_t count = interference->class_count;
+    for (size_t i = 0; i < schedule->operation_count * count; i++) {
+        const struct gw_overlap_pair *pair = interference->pairs[i];
+        double bytes = (double)schedule->operations[i / count].bytes;
+        interference->slowing[i] = pair != NULL && bytes > 0
+                                       ? at_least_1(gw_overlap_at(pair, bytes))
+                                       : (struct gw_slowing){.compute = 1, .communication = 1};
+    }
+}
+
+static void note_interference(struct gw_result *result, size_t measured, size_t workers) {
+    char note[GW_RESULT_NOTE_SIZE];
+    if (result != NULL) {
+        gw_result_note(result, "compression and exchanges that run at once slow each other");
+    }
+    if (result != NULL && measured != workers) {
+        snprintf(note, sizeof note, "overlap of %zu workers not measured; taken to be as of %zu",
+                 workers, measured);
+        gw_result_note(result, note);
+    }
+}
+
+static enum gw_status fill(struct gw_interference *out, const struct gw_schedule *schedule,
+                           const struct gw_cluster *cluster, const char **names,
+                           struct gw_result *result, struct gw_error *error) {
+    sort_operations(out, schedule, cluster->overlap, names);
+    out->slowing = calloc(schedule->operation_count + 1, out->class_count * sizeof *out->slowing);
+    out->pairs = calloc(schedule->operation_count + 1, out->class_count * sizeof(void *));
+    if (out->slowing == NULL || out->pairs == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (schedule->operations[i].kind == GW_EXCHANGE) {
+            GW_TRY(find_pairs(out, &schedule->operations[i], out->pairs + i * out->class_count,
+                              cluster, names, result, error));
+        }
+    }
+    gw_interference_again(out, schedule);
+    return GW_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+enum gw_status gw_interference_open(struct gw_interference *out, const struct gw_schedule *schedule,
+                                    const struct gw_cluster *cluster, size_t workers,
+                                    struct gw_result *result, struct gw_error *error) {
+    *out = (struct gw_interference){0};
+    if (cluster->overlap == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: overlap: expected measured factors for interference, got nothing "
+                       "(gradweave calibrate --only overlap --add measures them)",
+                       cluster->path == NULL ? cluster->name : cluster->path);
+    }
+    GW_TRY(check_streams(schedule, error));
+    const char **names = calloc(schedule->operation_count + 1, sizeof *names);
+    out->class_of = calloc(schedule->operation_count + 1, sizeof *out->class_of);
+    enum gw_status status = names == NULL || out->class_of == NULL
+                                ? gw_fail_memory(error, "opening a simulation")
+                                : fill(out, schedule, cluster, names, result, error);
+    free(names);
+    if (status != GW_OK) {
+        gw_interference_close(out);
+        return status;
+    }
+    note_interference(result, cluster->overlap->workers, workers);
+    return GW_OK;
+}
+
+void gw_interference_close(struct gw_interference *interference) {
+    free(interference->class_of);
+    free(interference->slowing);
+    free(interference->pairs);
+    *interference = (struct gw_interference){0};
+}

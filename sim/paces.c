@@ -1,0 +1,414 @@
+/*
+ * What runs has work left and a pace; when something else begins or ends beside it, its pace
+ * changes and with it its end. Ends are events. All that happens at one time is done before paces
+ * change, so that the order in which it is done makes no difference, to the bit.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "sim/interference.h"
+#include "sim/order.h"
+#include "sim/tally.h"
+
+/* Work of left_s as of since_s, which takes factor times as long. */
+struct work {
+    bool running;
+    size_t operation;
+    double started_s, since_s, left_s, factor, end_s;
+};
+
+struct paces {
+    const struct gw_simulator *simulator;
+    size_t lane_count;
+
+    struct gw_order order;
+    struct work *lanes;   /* per lane: what its compute stream does */
+    size_t *next_compute; /* per lane: its next operation, or what it is at */
+    struct work exchange;
+    size_t exchanges_done;
+    size_t *arrived;  /* per exchange: lanes that have computed what it waits for */
+    size_t *active;   /* per class: lanes that run such an operation */
+    bool all_changed; /* an exchange has begun or ended at this time */
+    size_t changed_count;
+    size_t *changed; /* lanes that have begun something at this time */
+    struct gw_queue *queue;
+
+    struct gw_tally tally;
+    uint64_t *noise; /* per lane */
+    uint64_t network_noise;
+    struct gw_timeline *timeline;
+    double *arrivals; /* with a timeline: exchange * lane_count + lane, when it arrived */
+    double start_s;
+    enum gw_status status; /* of recording */
+    struct gw_error *error;
+};
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static void close_paces(void *state) {
+    struct paces *paces = state;
+    if (paces == NULL) {
+        return;
+    }
+    gw_queue_close(paces->queue);
+    gw_tally_close(&paces->tally);
+    gw_order_close(&paces->order);
+    free(paces->lanes);
+    free(paces->next_compute);
+    free(paces->arrived);
+    free(paces->active);
+    free(paces->changed);
+    free(paces->noise);
+    free(paces->arrivals);
+    free(paces);
+}
+
+static enum gw_status open_state(struct paces *paces, struct gw_error *error) {
+    GW_TRY(gw_order_open(&paces->order, paces->simulator->schedule, error));
+    paces->arrived = calloc(paces->order.exchange_count + 1, sizeof *paces->arrived);
+    GW_TRY(gw_queue_open(&paces->queue, error));
+    GW_TRY(gw_tally_open(&paces->tally, paces->lane_count, error));
+    paces->lanes = calloc(paces->lane_count, sizeof *paces->lanes);
+    paces->next_compute = calloc(paces->lane_count, sizeof *paces->next_compute);
+    paces->changed = calloc(paces->lane_count, sizeof *paces->changed);
+    paces->noise = calloc(paces->lane_count, sizeof *paces->noise);
+    paces->active = calloc(paces->simulator->interference.class_count, sizeof *paces->active);
+    return paces->arrived == NULL || paces->lanes == NULL || paces->next_compute == NULL ||
+                   paces->changed == NULL || paces->noise == NULL || paces->active == NULL
+               ? gw_fail_memory(error, "simulating")
+               : GW_OK;
+}
+
+static enum gw_status open_paces(void **out, const struct gw_simulator *simulator,
+                                 struct gw_error *error) {
+    struct paces *paces = calloc(1, sizeof *paces);
+    if (paces == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    paces->simulator = simulator;
+    paces->lane_count = simulator->lane_count;
+    enum gw_status status = open_state(paces, error);
+    if (status != GW_OK) {
+        close_paces(paces);
+        return status;
+    }
+    *out = paces;
+    return GW_OK;
+}
+
+static void reset(struct paces *paces, uint64_t repetition) {
+    const struct gw_simulator *simulator = paces->simulator;
+    uint64_t seed = simulator->simulation.seed;
+    gw_tally_reset(&paces->tally, paces->lane_count);
+    paces->network_noise = gw_noise_stream(seed, repetition, GW_NOISE_SHARED);
+    for (size_t lane = 0; lane < paces->lane_count; lane++) {
+        paces->lanes[lane] = (struct work){0};
+        paces->next_compute[lane] = 0;
+        paces->noise[lane] = gw_noise_stream(seed, repetition, simulator->lanes[lane].worker);
+    }
+    paces->exchange = (struct work){0};
+    paces->exchanges_done = 0;
+    memset(paces->arrived, 0, paces->order.exchange_count * sizeof *paces->arrived);
+    memset(paces->active, 0, simulator->interference.class_count * sizeof *paces->active);
+    for (size_t i = paces->order.first_waiting[0]; i != GW_NO_EXCHANGE;
+         i = paces->order.next_waiting[i]) {
+        paces->arrived[i] = paces->lane_count;
+    }
+    paces->status = GW_OK;
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+static void begin(struct work *work, size_t operation, double now_s, double seconds) {
+    *work = (struct work){.running = true,
+                          .operation = operation,
+                          .started_s = now_s,
+                          .since_s = now_s,
+                          .left_s = seconds,
+                          .factor = 1,
+                          .end_s = now_s + seconds};
+}
+
+/* What is never slowed ends just where it would by clocks. */
+static void set_pace(struct work *work, double now_s, double factor) {
+    if (work->factor == factor) {
+        return;
+    }
+    work->left_s = fmax(0, work->left_s - (now_s - work->since_s) / work->factor);
+    work->since_s = now_s;
+    work->factor = factor;
+    work->end_s = now_s + work->left_s * factor;
+}
+
+/* Times, which are not negative, have the order of their bits. */
+static uint64_t bits_of(double seconds) {
+    uint64_t bits = 0;
+    memcpy(&bits, &seconds, sizeof bits);
+    return bits;
+}
+
+/* The exchange comes after the last lane. */
+static struct work *work_of(struct paces *paces, size_t id) {
+    return id < paces->lane_count ? &paces->lanes[id] : &paces->exchange;
+}
+
+static enum gw_status expect_end(struct paces *paces, size_t id) {
+    struct gw_event event = {
+        .time = bits_of(work_of(paces, id)->end_s), .order = (uint32_t)id, .id = (uint32_t)id};
+    return gw_queue_push(paces->queue, event, paces->error);
+}
+
+/* ---- compute ------------------------------------------------------------------------------- */
+
+static void record(struct paces *paces, size_t lane, size_t index, enum gw_activity activity,
+                   double start_s, double end_s) {
+    if (paces->timeline != NULL && paces->status == GW_OK) {
+        struct gw_span span =
+            gw_span_of(&paces->simulator->schedule->operations[index], lane, activity,
+                       paces->start_s + start_s, paces->start_s + end_s);
+        paces->status = gw_timeline_add(paces->timeline, span, paces->error);
+    }
+}
+
+static double seconds_of(const struct paces *paces, size_t lane, size_t index) {
+    const struct gw_simulation *simulation = &paces->simulator->simulation;
+    double alone_s = paces->simulator->seconds[index];
+    double seconds = alone_s;
+    if (simulation->slowdown != NULL) {
+        seconds *= simulation->slowdown[paces->simulator->lanes[lane].worker];
+    }
+    if (simulation->compute_noise.kind == GW_NOISE_NONE || !(alone_s > 0)) {
+        return seconds;
+    }
+    return gw_stretched(seconds,
+                        gw_noise_factor(&simulation->compute_noise, paces->noise[lane], index));
+}
+
+static void end_compute(struct paces *paces, size_t lane, double now_s) {
+    struct work *work = &paces->lanes[lane];
+    enum gw_activity kind = paces->simulator->schedule->operations[work->operation].kind;
+    if ((int)kind < GW_TALLIED) {
+        paces->tally.busy[kind][lane] += now_s - work->started_s;
+    }
+    paces->tally.clock[GW_STREAM_COMPUTE][lane] = now_s;
+    record(paces, lane, work->operation, kind, work->started_s, now_s);
+    work->running = false;
+    size_t done = ++paces->next_compute[lane];
+    for (size_t i = paces->order.first_waiting[done]; i != GW_NO_EXCHANGE;
+         i = paces->order.next_waiting[i]) {
+        paces->arrived[i]++;
+        if (paces->timeline != NULL) {
+            paces->arrivals[i * paces->lane_count + lane] = now_s;
+        }
+    }
+}
+
+static void count_class(struct paces *paces, size_t lane, bool runs) {
+    uint32_t class = paces->simulator->interference.class_of[paces->lanes[lane].operation];
+    paces->active[class] += runs ? 1 : (size_t)-1;
+}
+
+/* What takes next to no time may begin more than once at a time. */
+static void note_change(struct paces *paces, size_t lane) {
+    if (paces->changed_count < paces->lane_count) {
+        paces->changed[paces->changed_count++] = lane;
+    } else {
+        paces->all_changed = true;
+    }
+}
+
+/* Until there is something that takes time, or that must wait. */
+static void go_on(struct paces *paces, size_t lane, double now_s) {
+    struct work *work = &paces->lanes[lane];
+    while (!work->running && paces->next_compute[lane] < paces->order.compute_count) {
+        size_t place = paces->next_compute[lane];
+        size_t index = paces->order.computes[place];
+        if (paces->order.awaited_exchanges[place] > paces->exchanges_done) {
+            return;
+        }
+        paces->tally.idle[lane] += now_s - paces->tally.clock[GW_STREAM_COMPUTE][lane];
+        begin(work, index, now_s, seconds_of(paces, lane, index));
+        if (work->left_s > 0) {
+            count_class(paces, lane, true);
+            note_change(paces, lane);
+        } else {
+            end_compute(paces, lane, now_s);
+        }
+    }
+}
+
+/* ---- exchanges ----------------------------------------------------------------------------- */
+
+/* With a timeline: when a lane came to the exchange is not later than when it began. */
+static void record_exchange(struct paces *paces, size_t place, double free_s, double now_s) {
+    const struct work *work = &paces->exchange;
+    enum gw_activity kind = paces->simulator->schedule->operations[work->operation].kind;
+    for (size_t lane = 0; paces->timeline != NULL && lane < paces->lane_count; lane++) {
+        double arrived_s = gw_later(free_s, paces->arrivals[place * paces->lane_count + lane]);
+        if (arrived_s < work->started_s) {
+            record(paces, lane, work->operation, GW_WAIT, arrived_s, work->started_s);
+        }
+        record(paces, lane, work->operation, kind, work->started_s, now_s);
+    }
+}
+
+static void end_exchange(struct paces *paces, double now_s) {
+    double *clocks = paces->tally.clock[GW_STREAM_COMMUNICATION];
+    record_exchange(paces, paces->exchanges_done, clocks[0], now_s);
+    for (size_t lane = 0; lane < paces->lane_count; lane++) {
+        clocks[lane] = now_s;
+    }
+    if (paces->simulator->schedule->operations[paces->exchange.operation].kind == GW_EXCHANGE) {
+        paces->tally.exchanges_s += now_s - paces->exchange.started_s;
+    }
+    paces->exchange.running = false;
+    paces->exchanges_done++;
+    paces->all_changed = true;
+    for (size_t lane = 0; lane < paces->lane_count; lane++) {
+        go_on(paces, lane, now_s);
+    }
+}
+
+/* When the last lane has come to the next one. */
+static void begin_exchanges(struct paces *paces, double now_s) {
+    while (!paces->exchange.running && paces->exchanges_done < paces->order.exchange_count &&
+           paces->arrived[paces->exchanges_done] == paces->lane_count) {
+        size_t index = paces->order.exchanges[paces->exchanges_done];
+        double factor = gw_noise_factor(&paces->simulator->simulation.network_noise,
+                                        paces->network_noise, index);
+        begin(&paces->exchange, index, now_s,
+              gw_stretched(paces->simulator->seconds[index], factor));
+        paces->all_changed = true;
+        if (!(paces->exchange.left_s > 0)) {
+            end_exchange(paces, now_s);
+        }
+    }
+}
+
+/* ---- paces --------------------------------------------------------------------------------- */
+
+static const struct gw_slowing *slowing_now(const struct paces *paces) {
+    const struct gw_interference *interference = &paces->simulator->interference;
+    return interference->slowing + paces->exchange.operation * interference->class_count;
+}
+
+/* The slowest lane's factor, of lanes that slow it. */
+static enum gw_status pace_exchange(struct paces *paces, double now_s) {
+    double factor = 1;
+    for (size_t class = 1; class < paces->simulator->interference.class_count; class ++) {
+        if (paces->active[class] > 0) {
+            factor = gw_later(factor, slowing_now(paces)[class].communication);
+        }
+    }
+    double before_s = paces->exchange.end_s;
+    set_pace(&paces->exchange, now_s, factor);
+    bool new = paces->exchange.started_s == now_s;
+    return new || paces->exchange.end_s != before_s ? expect_end(paces, paces->lane_count) : GW_OK;
+}
+
+static enum gw_status pace_lane(struct paces *paces, size_t lane, double now_s) {
+    struct work *work = &paces->lanes[lane];
+    if (!work->running) {
+        return GW_OK;
+    }
+    uint32_t class = paces->simulator->interference.class_of[work->operation];
+    double before_s = work->end_s;
+    set_pace(work, now_s, paces->exchange.running ? slowing_now(paces)[class].compute : 1);
+    bool new = work->started_s == now_s;
+    return new || work->end_s != before_s ? expect_end(paces, lane) : GW_OK;
+}
+
+static enum gw_status pace_all(struct paces *paces, double now_s) {
+    if (paces->exchange.running) {
+        GW_TRY(pace_exchange(paces, now_s));
+    }
+    size_t count = paces->all_changed ? paces->lane_count : paces->changed_count;
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(pace_lane(paces, paces->all_changed ? i : paces->changed[i], now_s));
+    }
+    paces->all_changed = false;
+    paces->changed_count = 0;
+    return GW_OK;
+}
+
+/* ---- an iteration -------------------------------------------------------------------------- */
+
+/* Unless it ends at another time by now. */
+static void end_work(struct paces *paces, struct gw_event event, double now_s) {
+    const struct work *work = work_of(paces, event.id);
+    if (!work->running || bits_of(work->end_s) != event.time) {
+        return;
+    }
+    if (event.id == paces->lane_count) {
+        end_exchange(paces, now_s);
+        return;
+    }
+    count_class(paces, event.id, false);
+    end_compute(paces, event.id, now_s);
+    go_on(paces, event.id, now_s);
+}
+
+/* All that ends with the event, and what can begin then. */
+static enum gw_status move_to(struct paces *paces, struct gw_event event) {
+    uint64_t time = event.time;
+    double now_s = 0;
+    bool any = true;
+    memcpy(&now_s, &time, sizeof now_s);
+    while (any && event.time == time) {
+        end_work(paces, event, now_s);
+        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->error));
+    }
+    if (any) {
+        GW_TRY(gw_queue_push(paces->queue, event, paces->error));
+    }
+    begin_exchanges(paces, now_s);
+    return pace_all(paces, now_s);
+}
+
+static enum gw_status run_all(struct paces *paces) {
+    struct gw_event event;
+    bool any = false;
+    for (size_t lane = 0; lane < paces->lane_count; lane++) {
+        go_on(paces, lane, 0);
+    }
+    begin_exchanges(paces, 0);
+    GW_TRY(pace_all(paces, 0));
+    GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->error));
+    while (any && paces->status == GW_OK) {
+        GW_TRY(move_to(paces, event));
+        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->error));
+    }
+    return paces->status;
+}
+
+/* Lanes that wait for nothing come to their exchanges at 0. */
+static enum gw_status open_arrivals(struct paces *paces, struct gw_error *error) {
+    size_t bytes = paces->lane_count * sizeof *paces->arrivals;
+    free(paces->arrivals);
+    paces->arrivals = calloc(paces->order.exchange_count + 1, bytes);
+    return paces->arrivals == NULL ? gw_fail_memory(error, "simulating") : GW_OK;
+}
+
+static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
+                              struct gw_timeline *timeline, double start_s, struct gw_measure *out,
+                              struct gw_error *error) {
+    (void)threads;
+    struct paces *paces = state;
+    paces->timeline = timeline;
+    paces->start_s = start_s;
+    paces->error = error;
+    if (timeline != NULL) {
+        GW_TRY(open_arrivals(paces, error));
+    }
+    reset(paces, repetition);
+    GW_TRY(run_all(paces));
+    gw_tally_measure(&paces->tally, paces->simulator, out);
+    return timeline == NULL
+               ? GW_OK
+               : gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
+}
+
+const struct gw_runner gw_runner_interference = {
+    .open = open_paces, .iterate = iterate, .close = close_paces};

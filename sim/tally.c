@@ -1,0 +1,86 @@
+#include "sim/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_error *error) {
+    *out = (struct gw_tally){.idle = calloc(lane_count, sizeof(double))};
+    bool complete = out->idle != NULL;
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        out->clock[stream] = calloc(lane_count, sizeof(double));
+        complete = complete && out->clock[stream] != NULL;
+    }
+    for (int kind = 0; kind < GW_TALLIED; kind++) {
+        out->busy[kind] = calloc(lane_count, sizeof(double));
+        complete = complete && out->busy[kind] != NULL;
+    }
+    return complete ? GW_OK : gw_fail_memory(error, "simulating");
+}
+
+void gw_tally_reset(struct gw_tally *tally, size_t lane_count) {
+    size_t bytes = lane_count * sizeof(double);
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        memset(tally->clock[stream], 0, bytes);
+    }
+    for (int kind = 0; kind < GW_TALLIED; kind++) {
+        memset(tally->busy[kind], 0, bytes);
+    }
+    memset(tally->idle, 0, bytes);
+    tally->exchanges_s = 0;
+}
+
+void gw_tally_close(struct gw_tally *tally) {
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        free(tally->clock[stream]);
+    }
+    for (int kind = 0; kind < GW_TALLIED; kind++) {
+        free(tally->busy[kind]);
+    }
+    free(tally->idle);
+}
+
+/* Over workers. Equal values have that mean exactly, and lanes may be of one worker or of many. */
+static double mean_of(const struct gw_simulator *simulator, const double *values) {
+    struct gw_sum sum = {0};
+    for (size_t lane = 0; lane < simulator->lane_count; lane++) {
+        gw_sum_add(&sum, values[lane] - values[0], (double)simulator->lanes[lane].workers);
+    }
+    return values[0] + (sum.high + sum.low) / (double)simulator->simulation.workers;
+}
+
+/*
+ * The compute stream idles before an operation only for something on the communication stream, and
+ * the other way round: whichever stream's clock is ahead has been busy without a gap since the
+ * other's. So all that the compute stream idled between operations is exposed communication, and so
+ * is what the communication stream has left at the end.
+ */
+void gw_tally_measure(struct gw_tally *tally, const struct gw_simulator *simulator,
+                      struct gw_measure *out) {
+    const double *compute_s = tally->clock[GW_STREAM_COMPUTE];
+    const double *communication_s = tally->clock[GW_STREAM_COMMUNICATION];
+    double end_s = 0;
+    for (size_t lane = 0; lane < simulator->lane_count; lane++) {
+        tally->idle[lane] += gw_later(communication_s[lane] - compute_s[lane], 0);
+        end_s = gw_later(end_s, gw_later(compute_s[lane], communication_s[lane]));
+    }
+    struct gw_breakdown parts = {.forward_s = mean_of(simulator, tally->busy[GW_FORWARD]),
+                                 .backward_s = mean_of(simulator, tally->busy[GW_BACKWARD]),
+                                 .compress_s = mean_of(simulator, tally->busy[GW_COMPRESS]),
+                                 .exposed_comm_s = mean_of(simulator, tally->idle)};
+    *out =
+        (struct gw_measure){.iteration_s = end_s, .breakdown = parts, .comm_s = tally->exchanges_s};
+    gw_measure_other(out);
+}
+
+struct gw_span gw_span_of(const struct gw_operation *operation, size_t lane,
+                          enum gw_activity activity, double start_s, double end_s) {
+    return (struct gw_span){.lane = lane,
+                            .stream = operation->stream,
+                            .activity = activity,
+                            .group = operation->group,
+                            .label = operation->label,
+                            .elements = operation->elements,
+                            .bytes = operation->bytes,
+                            .start_s = start_s,
+                            .end_s = end_s};
+}

@@ -1,0 +1,277 @@
+/*
+ * Campaigns on subjects whose times are known, with ranks as threads: in which order, for how long,
+ * and what drift does.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "calibrate/campaign.h"
+#include "tests/support.h"
+
+#include "tests/ranks.h"
+
+enum { RANKS = 4, MOST_VISITS = 4096, MOST_SIZES = 32 };
+
+static uint64_t seed;
+
+/* ---- a subject ----------------------------------------------------------------------------- */
+
+/* One rank's: takes base_s + size * per_byte_s, times 1 + drift * (seconds since the start). */
+struct subject_of_rank {
+    double base_s, per_byte_s, drift, noise;
+    double started_s;
+    size_t size;
+    size_t visits[MOST_VISITS]; /* the size of each */
+    size_t visit_count;
+    struct gw_random *random;
+};
+
+/* One rank's campaign. */
+struct whole {
+    struct subject_of_rank subjects[2]; /* of two ranks, and of all */
+    uint64_t order_seed;
+    double time_s, precision, max_s_per_point;
+    size_t largest;
+    double medians_s[2][MOST_SIZES]; /* on rank 0: 0 where left out */
+    double sizes[2][MOST_SIZES];
+    struct gw_measurement last; /* on rank 0, of all ranks' largest size */
+    double took_s;
+};
+
+static enum gw_status prepare(void *context, size_t size, struct gw_error *error) {
+    struct subject_of_rank *subject = context;
+    (void)error;
+    subject->size = size;
+    assert_true(subject->visit_count < MOST_VISITS);
+    subject->visits[subject->visit_count++] = size;
+    return GW_OK;
+}
+
+/* Waits without sleeping, but lets others run: sleeps are longer than short times. */
+static enum gw_status take_time(void *context, struct gw_error *error) {
+    struct subject_of_rank *subject = context;
+    (void)error;
+    double now_s = gw_clock_now_s();
+    double takes_s = subject->base_s + (double)subject->size * subject->per_byte_s;
+    takes_s *= 1 + subject->drift * (now_s - subject->started_s);
+    takes_s *= gw_random_noise(subject->random, subject->noise);
+    gw_clock_sleep_until_s(now_s + takes_s);
+    return GW_OK;
+}
+
+static void keep_silent(void *context, double share, const char *what) {
+    (void)context;
+    (void)what;
+    assert_true(share >= 0 && share <= 1);
+}
+
+static enum gw_status keep_medians(const struct gw_points *points, const struct gw_stop_rule *rule,
+                                   struct whole *whole, struct gw_error *error) {
+    size_t sizes[2] = {0};
+    for (size_t i = 0; i < points->count; i++) {
+        const struct gw_point *point = &points->items[i];
+        size_t place = sizes[point->series]++;
+        whole->sizes[point->series][place] = (double)point->size;
+        if (point->state != GW_POINT_LEFT_OUT) {
+            GW_TRY(gw_point_measurement(point, rule, &whole->last, error));
+            whole->medians_s[point->series][place] = whole->last.summary.median;
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status run_campaign(struct gw_communicator *communicator, void *context,
+                                   struct gw_error *error) {
+    struct whole *whole = context;
+    struct gw_worker_counts worker_counts;
+    struct gw_clocks clocks;
+    struct gw_points points;
+    struct gw_journal journal = {.descriptor = -1};
+    const struct gw_report report = {.tell = keep_silent, .scale = 1};
+    struct gw_series series[2];
+    GW_TRY(gw_worker_counts_open(communicator, false, &worker_counts, error));
+    GW_TRY(gw_clocks_open(communicator, &clocks, error));
+    double started_s = gw_clock_now_s();
+    for (size_t s = 0; s < 2; s++) {
+        whole->subjects[s].started_s = started_s;
+        GW_TRY(gw_random_open(&whole->subjects[s].random, seed, s, error));
+        series[s] = (struct gw_series){.workers = s == 0 ? 2 : communicator->size,
+                                       .subject = {.name = s == 0 ? "of two" : "of all",
+                                                   .size_key = "bytes",
+                                                   .smallest = 1024,
+                                                   .largest = whole->largest,
+                                                   .prepare = prepare,
+                                                   .run = take_time,
+                                                   .context = &whole->subjects[s]}};
+    }
+    GW_TRY(gw_points_open(series, 2, 2, &points, error));
+    const struct gw_campaign campaign = {.worker_counts = &worker_counts,
+                                         .points = &points,
+                                         .clocks = &clocks,
+                                         .rule = {.precision = whole->precision,
+                                                  .max_s_per_point = whole->max_s_per_point,
+                                                  .seed = whole->order_seed},
+                                         .time_s = whole->time_s,
+                                         .journal = &journal,
+                                         .report = &report};
+    GW_TRY(gw_campaign_run(&campaign, error));
+    whole->took_s = gw_clock_now_s() - started_s;
+    if (communicator->rank == 0) {
+        GW_TRY(keep_medians(&points, &campaign.rule, whole, error));
+    }
+    gw_points_free(&points);
+    gw_random_close(whole->subjects[0].random);
+    gw_random_close(whole->subjects[1].random);
+    gw_worker_counts_close(&worker_counts);
+    return GW_OK;
+}
+
+/* As `like`, on every rank; *out gets the ranks', the caller's. */
+static struct whole *measure(int ranks, const struct whole *like) {
+    struct whole *wholes = calloc((size_t)ranks, sizeof *wholes);
+    assert_non_null(wholes);
+    for (int r = 0; r < ranks; r++) {
+        wholes[r] = *like;
+    }
+    run_ranks(ranks, run_campaign, wholes, sizeof *wholes);
+    return wholes;
+}
+
+static struct whole describe(double base_s, double per_byte_s) {
+    struct whole whole = {.order_seed = seed,
+                          .time_s = 1.5,
+                          .precision = 1e-6,
+                          .max_s_per_point = 100,
+                          .largest = 1 << 14};
+    for (size_t s = 0; s < 2; s++) {
+        whole.subjects[s].base_s = base_s;
+        whole.subjects[s].per_byte_s = per_byte_s;
+    }
+    return whole;
+}
+
+/* ---- the order ----------------------------------------------------------------------------- */
+
+static size_t count_ascents(const struct subject_of_rank *subject, size_t first) {
+    size_t ascents = 0;
+    for (size_t i = first + 1; i < subject->visit_count; i++) {
+        ascents += subject->visits[i] > subject->visits[i - 1];
+    }
+    return ascents;
+}
+
+static void the_order_is_random_and_the_same_on_all_ranks(void **state) {
+    (void)state;
+    const struct whole like = describe(2e-4, 0);
+    struct whole *wholes = measure(RANKS, &like);
+    for (size_t s = 0; s < 2; s++) {
+        const struct subject_of_rank *first = &wholes[0].subjects[s];
+        for (size_t r = 0; r < RANKS; r++) {
+            const struct subject_of_rank *subject = &wholes[r].subjects[s];
+            assert_int_equal(subject->visit_count, s == 0 && r >= 2 ? 0 : first->visit_count);
+            assert_memory_equal(subject->visits, first->visits,
+                                subject->visit_count * sizeof(size_t));
+        }
+        /* Sizes ascend while they are tried out, and then as often as not. */
+        size_t later = first->visit_count - 5;
+        assert_true(later >= 20);
+        assert_int_equal(count_ascents(first, 0) - count_ascents(first, 5) >= 4, true);
+        assert_in_range(count_ascents(first, 5), later / 5, 4 * later / 5);
+    }
+    free(wholes);
+}
+
+/* ---- drift --------------------------------------------------------------------------------- */
+
+/*
+ * Everything becomes slower and slower, to three times as long at the end. All sizes must have
+ * become so alike: a size measured after the other would be 15% slower than the one before.
+ */
+static void drift_does_not_bend_a_curve(void **state) {
+    (void)state;
+    struct whole like = describe(2e-3, 5e-7);
+    like.time_s = 12; /* enough moments of each size, whose median has chance in it */
+    like.subjects[1].drift = 2 / like.time_s;
+    struct whole *wholes = measure(2, &like);
+    size_t count = 0;
+    struct gw_curve_point points[MOST_SIZES];
+    struct gw_fit fit;
+    while (wholes[0].sizes[1][count] > 0) {
+        points[count] =
+            (struct gw_curve_point){wholes[0].sizes[1][count], wholes[0].medians_s[1][count]};
+        count++;
+    }
+    assert_int_equal(count, 5);
+    assert_int_equal(gw_fit_curve(GW_STRAIGHT, points, count, &fit, NULL), GW_OK);
+    double slower = points[2].time_s / (2e-3 + 5e-7 * points[2].size);
+    print_message("%.2f times slower; alpha %.3g, beta %.3g, residual %.1f%%\n", slower,
+                  fit.curve.fixed_s, fit.curve.per_unit_s, 100 * fit.max_error);
+    assert_true(slower > 1.5 && slower < 2.6);
+    assert_true(near(fit.curve.fixed_s, slower * 2e-3, 0.15));
+    assert_true(near(fit.curve.per_unit_s, slower * 5e-7, 0.15));
+    free(wholes);
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+/* Also with sizes that would take hours, of which five stay. */
+static void the_time_is_kept_and_large_sizes_go(void **state) {
+    (void)state;
+    struct whole like = describe(1e-4, 1e-7);
+    like.largest = 1 << 28;
+    like.time_s = 2;
+    struct whole *wholes = measure(3, &like);
+    size_t measured = 0;
+    while (wholes[0].medians_s[1][measured] > 0) {
+        measured++;
+    }
+    print_message("%zu sizes in %.2f s\n", measured, wholes[0].took_s);
+    assert_in_range(measured, 6, 12);
+    for (size_t i = measured; wholes[0].sizes[1][i] > 0; i++) {
+        assert_true(wholes[0].medians_s[1][i] == 0);
+    }
+    assert_true(wholes[0].took_s < 2.5);
+    assert_false(wholes[0].last.precise);
+    assert_string_equal(wholes[0].last.stopped_by, "time");
+    free(wholes);
+}
+
+static void no_time_at_all_is_a_repeat_for_each_of_five_sizes(void **state) {
+    (void)state;
+    struct whole like = describe(1e-4, 0);
+    like.largest = 1 << 20;
+    like.time_s = 0;
+    struct whole *wholes = measure(2, &like);
+    for (size_t i = 0; i < 11; i++) {
+        assert_int_equal(wholes[0].medians_s[0][i] > 0, i < GW_FEWEST_SIZES);
+    }
+    free(wholes);
+}
+
+static void what_is_known_is_not_measured_on(void **state) {
+    (void)state;
+    struct whole like = describe(1e-3, 0);
+    like.precision = 0.5;
+    like.time_s = 100;
+    struct whole *wholes = measure(2, &like);
+    assert_true(wholes[0].last.precise);
+    assert_true(wholes[0].took_s < 10);
+    free(wholes);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_order_is_random_and_the_same_on_all_ranks),
+        cmocka_unit_test(drift_does_not_bend_a_curve),
+        cmocka_unit_test(the_time_is_kept_and_large_sizes_go),
+        cmocka_unit_test(no_time_at_all_is_a_repeat_for_each_of_five_sizes),
+        cmocka_unit_test(what_is_known_is_not_measured_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

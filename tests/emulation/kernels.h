@@ -1,0 +1,312 @@
+/*
+ * What the bodies of kernels use, on the CPU: a .cu file is compiled as C++ with this header before
+ * it, and each thread of a block becomes a fiber. Blocks run one after another and threads in
+ * turns, both in an order by lot, the same in each run: what depends on an order is found. Kernels
+ * must not wait for other blocks. A thread that waits for ever, or for threads that have returned,
+ * ends the process with a message.
+ */
+#ifndef GW_EMULATION_KERNELS_H
+#define GW_EMULATION_KERNELS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <functional>
+#include <type_traits>
+
+#include <cuda_runtime_api.h>
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __shared__ static thread_local /* a block's threads are fibers of one thread */
+
+enum { warpSize = 32 };
+
+/* ---- vectors ------------------------------------------------------------------------------- */
+
+struct uint3 {
+    unsigned x, y, z;
+};
+struct dim3 : uint3 {
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : uint3{a, b, c} {
+    }
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(16) double2 {
+    double x, y;
+};
+struct alignas(16) ulonglong2 {
+    unsigned long long x, y;
+};
+static inline float2 make_float2(float x, float y) {
+    return {x, y};
+}
+static inline float4 make_float4(float x, float y, float z, float w) {
+    return {x, y, z, w};
+}
+static inline int4 make_int4(int x, int y, int z, int w) {
+    return {x, y, z, w};
+}
+static inline uint2 make_uint2(unsigned x, unsigned y) {
+    return {x, y};
+}
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+    return {x, y, z, w};
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+struct gw_emulated_thread {
+    uint3 thread, block, threads, blocks;
+};
+extern thread_local gw_emulated_thread *gw_emulated_self;
+#define threadIdx (gw_emulated_self->thread)
+#define blockIdx (gw_emulated_self->block)
+#define blockDim (gw_emulated_self->threads)
+#define gridDim (gw_emulated_self->blocks)
+
+void gw_emulated_launch(dim3 blocks, dim3 threads, const std::function<void()> &body);
+
+/* Waits for all threads of the block that have not returned; the sum of what they brought. */
+int gw_emulated_meet_block(int brought);
+
+/* Waits for the warp's lanes in `mask`; what each of them brought, [32], until this lane's next
+ * call. */
+const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought);
+unsigned gw_emulated_lane(void);
+
+static inline void __syncthreads() {
+    (void)gw_emulated_meet_block(0);
+}
+static inline int __syncthreads_count(int brought) {
+    return gw_emulated_meet_block(brought != 0);
+}
+static inline int __syncthreads_or(int brought) {
+    return gw_emulated_meet_block(brought != 0) > 0;
+}
+static inline int __syncthreads_and(int brought) {
+    return gw_emulated_meet_block(brought == 0) == 0;
+}
+static inline void __threadfence() {
+}
+static inline void __threadfence_block() {
+}
+static inline void __nanosleep(unsigned) {
+}
+
+/* ---- warps --------------------------------------------------------------------------------- */
+
+static inline void __syncwarp(unsigned mask = 0xffffffffu) {
+    (void)gw_emulated_meet_warp(mask, 0);
+}
+static inline unsigned __ballot_sync(unsigned mask, int brought) {
+    const uint64_t *all = gw_emulated_meet_warp(mask, brought != 0);
+    unsigned votes = 0;
+    for (unsigned lane = 0; lane < 32; lane++) {
+        votes |= (mask >> lane & 1u) != 0 && all[lane] != 0 ? 1u << lane : 0;
+    }
+    return votes;
+}
+static inline int __any_sync(unsigned mask, int brought) {
+    return __ballot_sync(mask, brought) != 0;
+}
+static inline int __all_sync(unsigned mask, int brought) {
+    return __ballot_sync(mask, brought) == mask;
+}
+
+template <typename T> T gw_emulated_fetch(unsigned mask, T value, unsigned from) {
+    static_assert(sizeof(T) <= sizeof(uint64_t), "a register pair at most");
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    bits = gw_emulated_meet_warp(mask, bits)[from];
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+template <typename T> T __shfl_sync(unsigned mask, T value, int from, int width = warpSize) {
+    unsigned lane = gw_emulated_lane();
+    unsigned first = lane / (unsigned)width * (unsigned)width;
+    return gw_emulated_fetch(mask, value, first + (unsigned)from % (unsigned)width);
+}
+template <typename T> T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = warpSize) {
+    unsigned lane = gw_emulated_lane();
+    return gw_emulated_fetch(mask, value, lane % (unsigned)width >= by ? lane - by : lane);
+}
+template <typename T>
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = warpSize) {
+    unsigned lane = gw_emulated_lane();
+    return gw_emulated_fetch(mask, value,
+                             lane % (unsigned)width + by < (unsigned)width ? lane + by : lane);
+}
+template <typename T> T __shfl_xor_sync(unsigned mask, T value, int with, int width = warpSize) {
+    unsigned lane = gw_emulated_lane();
+    unsigned other = lane ^ (unsigned)with;
+    return gw_emulated_fetch(mask, value,
+                             other / (unsigned)width <= lane / (unsigned)width ? other : lane);
+}
+
+template <typename T, typename F> T gw_emulated_reduce(unsigned mask, T value, F join) {
+    const uint64_t *all = gw_emulated_meet_warp(mask, (uint64_t)value);
+    bool first = true;
+    for (unsigned lane = 0; lane < 32; lane++) {
+        if ((mask >> lane & 1u) != 0) {
+            value = first ? (T)all[lane] : join(value, (T)all[lane]);
+            first = false;
+        }
+    }
+    return value;
+}
+template <typename T> T __reduce_add_sync(unsigned mask, T value) {
+    return gw_emulated_reduce(mask, value, [](T a, T b) { return (T)(a + b); });
+}
+template <typename T> T __reduce_max_sync(unsigned mask, T value) {
+    return gw_emulated_reduce(mask, value, [](T a, T b) { return a > b ? a : b; });
+}
+template <typename T> T __reduce_min_sync(unsigned mask, T value) {
+    return gw_emulated_reduce(mask, value, [](T a, T b) { return a < b ? a : b; });
+}
+static inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
+    return gw_emulated_reduce(mask, value, [](unsigned a, unsigned b) { return a | b; });
+}
+
+/* ---- atomics ------------------------------------------------------------------------------- */
+
+template <typename T, typename F> T gw_emulated_change(T *place, F change) {
+    T old = *place;
+    *place = change(old);
+    return old;
+}
+#define GW_EMULATED_ATOMICS(T)                                                                     \
+    static inline T atomicAdd(T *place, T value) {                                                 \
+        return gw_emulated_change(place, [=](T old) { return (T)(old + value); });                 \
+    }                                                                                              \
+    static inline T atomicMax(T *place, T value) {                                                 \
+        return gw_emulated_change(place, [=](T old) { return old > value ? old : value; });        \
+    }                                                                                              \
+    static inline T atomicMin(T *place, T value) {                                                 \
+        return gw_emulated_change(place, [=](T old) { return old < value ? old : value; });        \
+    }                                                                                              \
+    static inline T atomicExch(T *place, T value) {                                                \
+        return gw_emulated_change(place, [=](T) { return value; });                                \
+    }                                                                                              \
+    static inline T atomicOr(T *place, T value) {                                                  \
+        return gw_emulated_change(place, [=](T old) { return (T)(old | value); });                 \
+    }                                                                                              \
+    static inline T atomicAnd(T *place, T value) {                                                 \
+        return gw_emulated_change(place, [=](T old) { return (T)(old & value); });                 \
+    }                                                                                              \
+    static inline T atomicCAS(T *place, T expected, T value) {                                     \
+        return gw_emulated_change(place, [=](T old) { return old == expected ? value : old; });    \
+    }
+GW_EMULATED_ATOMICS(int)
+GW_EMULATED_ATOMICS(unsigned)
+GW_EMULATED_ATOMICS(unsigned long long)
+#undef GW_EMULATED_ATOMICS
+static inline float atomicAdd(float *place, float value) {
+    return gw_emulated_change(place, [=](float old) { return old + value; });
+}
+static inline double atomicAdd(double *place, double value) {
+    return gw_emulated_change(place, [=](double old) { return old + value; });
+}
+
+/* ---- bits and numbers ---------------------------------------------------------------------- */
+
+static inline int __popc(unsigned x) {
+    return __builtin_popcount(x);
+}
+static inline int __popcll(unsigned long long x) {
+    return __builtin_popcountll(x);
+}
+static inline int __ffs(int x) {
+    return __builtin_ffs(x);
+}
+static inline int __ffsll(long long x) {
+    return __builtin_ffsll(x);
+}
+static inline int __clz(int x) {
+    return x == 0 ? 32 : __builtin_clz((unsigned)x);
+}
+static inline int __clzll(long long x) {
+    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
+}
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)((uint64_t)a * b >> 32);
+}
+template <typename To, typename From> To gw_emulated_same_bits(From from) {
+    To to;
+    static_assert(sizeof to == sizeof from, "");
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+static inline int __float_as_int(float x) {
+    return gw_emulated_same_bits<int>(x);
+}
+static inline unsigned __float_as_uint(float x) {
+    return gw_emulated_same_bits<unsigned>(x);
+}
+static inline float __int_as_float(int x) {
+    return gw_emulated_same_bits<float>(x);
+}
+static inline float __uint_as_float(unsigned x) {
+    return gw_emulated_same_bits<float>(x);
+}
+static inline long long __double_as_longlong(double x) {
+    return gw_emulated_same_bits<long long>(x);
+}
+static inline double __longlong_as_double(long long x) {
+    return gw_emulated_same_bits<double>(x);
+}
+static inline float __fadd_rn(float a, float b) {
+    return a + b;
+}
+static inline float __fmul_rn(float a, float b) {
+    return a * b;
+}
+static inline double __dadd_rn(double a, double b) {
+    return a + b;
+}
+static inline double __dmul_rn(double a, double b) {
+    return a * b;
+}
+template <typename T> T __ldg(const T *place) {
+    return *place;
+}
+template <typename T> T __ldcs(const T *place) {
+    return *place;
+}
+template <typename T> T __ldcg(const T *place) {
+    return *place;
+}
+template <typename T> void __stcs(T *place, T value) {
+    *place = value;
+}
+template <typename A, typename B> typename std::common_type<A, B>::type min(A a, B b) {
+    typedef typename std::common_type<A, B>::type T;
+    return (T)a < (T)b ? (T)a : (T)b;
+}
+template <typename A, typename B> typename std::common_type<A, B>::type max(A a, B b) {
+    typedef typename std::common_type<A, B>::type T;
+    return (T)a > (T)b ? (T)a : (T)b;
+}
+
+#endif

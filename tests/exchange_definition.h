@@ -1,0 +1,117 @@
+/*
+ * What exchanges take, a second time: from the papers' formulas and the curves that were measured,
+ * without algorithms/ and core/curve.c.
+ */
+#ifndef GW_TESTS_EXCHANGE_DEFINITION_H
+#define GW_TESTS_EXCHANGE_DEFINITION_H
+
+#include <math.h>
+#include <string.h>
+
+#include "traces/traces.h"
+
+/* A curve's value without core/curve.c: a scan for the segment instead of a bisection. */
+static inline double value_of(const struct gw_curve *curve, double n) {
+    if (n <= 0) {
+        return 0;
+    }
+    if (curve->point_count == 0) {
+        return curve->fixed_s + curve->per_unit_s * n + curve->per_nlog2n_s * n * log2(n);
+    }
+    size_t i = 1;
+    while (i + 1 < curve->point_count && curve->points[i].size <= n) {
+        i++;
+    }
+    const struct gw_curve_point *a = &curve->points[i - 1];
+    const struct gw_curve_point *b = &curve->points[i];
+    return fmax(0, a->time_s + (n - a->size) * (b->time_s - a->time_s) / (b->size - a->size));
+}
+
+static inline double collective_s(const struct gw_cluster *cluster, const char *name,
+                                  double bytes) {
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        if (strcmp(cluster->collectives[i].name, name) == 0) {
+            return value_of(&cluster->collectives[i].curve, bytes);
+        }
+    }
+    fail_msg("no %s", name);
+    return 0;
+}
+
+/* Up a tree pair by pair, and down again. */
+static inline double tree_s(const struct gw_cluster *cluster, size_t workers, double bytes) {
+    return ceil(log2((double)workers)) * collective_s(cluster, "sendrecv", bytes) +
+           collective_s(cluster, "broadcast", bytes);
+}
+
+/* 5 rows of 4-byte cells: for each some 0.574 k ln(n / k) columns, at least k, rounded up. */
+static inline double sketch_bytes(double n, double k) {
+    return 4 * 5 * fmax(16, exp2(ceil(log2(fmax(k, 2 * 0.287 * k * log(n / k))))));
+}
+
+/* What the exchanges of the papers take for a group of n elements in `layers` layers, k selected;
+ * `served`: what a server takes to update it. */
+static inline double exchange_by_definition(const struct gw_cluster *cluster, size_t workers,
+                                            const char *exchange, double n, double k, double layers,
+                                            double served) {
+    double sketch = sketch_bytes(n, k);
+    if (strcmp(exchange, "allreduce") == 0) {
+        return collective_s(cluster, "allreduce", 4 * n);
+    } else if (strcmp(exchange, "allgather") == 0) {
+        return collective_s(cluster, "allgather", 8 * k);
+    } else if (strcmp(exchange, "allgather-padded") == 0) {
+        return collective_s(cluster, "allgather", 4) + collective_s(cluster, "allgather", 8 * k);
+    } else if (strcmp(exchange, "common-values") == 0) {
+        return collective_s(cluster, "allreduce", 4 * k);
+    } else if (strcmp(exchange, "union") == 0) {
+        return collective_s(cluster, "allgather", 4) +
+               collective_s(cluster, "allgather", 4 * ceil(k / (double)workers)) +
+               collective_s(cluster, "allreduce", 4 * k);
+    } else if (strcmp(exchange, "leader") == 0) {
+        return collective_s(cluster, "broadcast", 4 * k) +
+               collective_s(cluster, "allreduce", 4 * k);
+    } else if (strcmp(exchange, "gtopk") == 0) {
+        return tree_s(cluster, workers, 8 * k);
+    } else if (strcmp(exchange, "sketch-tree") == 0) {
+        return tree_s(cluster, workers, sketch) + tree_s(cluster, workers, 4 * k);
+    } else if (strcmp(exchange, "sketch-server") == 0) {
+        return collective_s(cluster, "gather", sketch) + collective_s(cluster, "scatter", 4 * k) +
+               collective_s(cluster, "gather", 4 * k) + collective_s(cluster, "scatter", 4 * k);
+    } else if (strcmp(exchange, "server") == 0) {
+        return collective_s(cluster, "gather", 4 * n) + served +
+               collective_s(cluster, "scatter", 4 * n);
+    }
+    assert_string_equal(exchange, "layer-server");
+    return collective_s(cluster, "gather", 4 * (k + layers)) + served +
+           collective_s(cluster, "scatter", 4 * (k + layers));
+}
+
+/* The part that does not depend on sizes: what next to nothing takes. */
+static inline double startup_by_definition(const struct gw_cluster *cluster, size_t workers,
+                                           const char *exchange) {
+    const double little = 1e-9;
+    double gather = collective_s(cluster, "gather", little);
+    double scatter = collective_s(cluster, "scatter", little);
+    double allgather = collective_s(cluster, "allgather", little);
+    double allreduce = collective_s(cluster, "allreduce", little);
+    if (strcmp(exchange, "allgather-padded") == 0) {
+        return 2 * allgather;
+    } else if (strcmp(exchange, "union") == 0) {
+        return 2 * allgather + allreduce;
+    } else if (strcmp(exchange, "leader") == 0) {
+        return collective_s(cluster, "broadcast", little) + allreduce;
+    } else if (strcmp(exchange, "gtopk") == 0) {
+        return tree_s(cluster, workers, little);
+    } else if (strcmp(exchange, "sketch-tree") == 0) {
+        return 2 * tree_s(cluster, workers, little);
+    } else if (strstr(exchange, "server") != NULL) {
+        return (strcmp(exchange, "sketch-server") == 0 ? 2 : 1) * (gather + scatter);
+    }
+    return strcmp(exchange, "allgather") == 0 ? allgather : allreduce;
+}
+
+static inline bool has_server_update(const char *exchange) {
+    return strcmp(exchange, "server") == 0 || strcmp(exchange, "layer-server") == 0;
+}
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * The largest messages of all collectives, with ranks as threads: what is asked for as far as it
+ * fits into the memory that a machine's ranks share, and no byte beyond.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "calibrate/subjects.h"
+#include "tests/support.h"
+
+#include "tests/ranks.h"
+
+static const size_t mebi = 1 << 20;
+
+/* ---- where ranks are ----------------------------------------------------------------------- */
+
+/* What ranks say instead of their hosts' names, and instead of their machines'; "": nothing. */
+static char host_names[MOST_RANKS][GW_HOST_SIZE];
+static char machine_names[MOST_RANKS][GW_HOST_SIZE];
+static const struct gw_transport *plain;
+static struct gw_transport moved;
+
+/* Names travel in rooms of their own size: so does nothing else here. */
+static enum gw_status allgather_elsewhere(struct gw_communicator *communicator, const void *send,
+                                          size_t bytes, void *receive, struct gw_error *error) {
+    char host[GW_HOST_SIZE] = "";
+    (void)gethostname(host, sizeof host - 1);
+    GW_TRY(plain->allgather(communicator, send, bytes, receive, error));
+    for (int r = 0; r < communicator->size && bytes == GW_HOST_SIZE; r++) {
+        char *name = (char *)receive + (size_t)r * GW_HOST_SIZE;
+        const char *said = strcmp(name, host) == 0 ? host_names[r] : machine_names[r];
+        if (said[0] != '\0') {
+            memcpy(name, said, GW_HOST_SIZE);
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- what is offered ----------------------------------------------------------------------- */
+
+/* One rank's: what is asked for, and what it is offered. */
+struct offered {
+    size_t max_bytes;
+    bool runs;
+    size_t largest[8][2]; /* of each collective with two workers, and with all */
+};
+
+static enum gw_status run_largest(struct gw_communicator *communicator, void *context,
+                                  struct gw_error *error) {
+    static const struct gw_compressor *const no_compressors[] = {NULL};
+    struct offered *offered = context;
+    struct gw_calibration calibration = gw_calibration_defaults();
+    struct gw_series_list list = {0};
+    struct gw_collective_series *exchanges = NULL;
+    struct gw_worker_counts worker_counts;
+    struct gw_communicator elsewhere = *communicator;
+    elsewhere.transport = &moved;
+    calibration.max_bytes = offered->max_bytes;
+    calibration.compressors = no_compressors;
+    GW_TRY(gw_worker_counts_open(&elsewhere, false, &worker_counts, error));
+    GW_TRY(gw_collective_series_open(&worker_counts, &calibration, &list, &exchanges, error));
+    for (size_t i = 0; i < list.count; i++) {
+        const struct gw_series *series = &list.items[i];
+        size_t which = 0;
+        while (strcmp(gw_calibrated_collectives[which], series->subject.name) != 0) {
+            which++;
+        }
+        if (series->workers == 2 || series->workers == communicator->size) {
+            offered->largest[which][series->workers > 2] = series->subject.largest;
+        }
+        if (offered->runs && communicator->rank < series->workers) {
+            GW_TRY(series->subject.prepare(series->subject.context, series->subject.largest / 8 * 8,
+                                           error));
+            GW_TRY(series->subject.run(series->subject.context, error));
+            GW_TRY(series->subject.run(series->subject.context, error));
+        }
+    }
+    gw_collective_series_close(exchanges);
+    free(list.items);
+    gw_worker_counts_close(&worker_counts);
+    return GW_OK;
+}
+
+/* Of each rank the same; with two workers and with all of them. With `runs` it is done too. */
+static void check_offered(int ranks, size_t max_bytes, bool runs, const char *name, size_t of_two,
+                          size_t of_all) {
+    struct offered offered[MOST_RANKS] = {0};
+    for (int r = 0; r < ranks; r++) {
+        offered[r].max_bytes = max_bytes;
+        offered[r].runs = runs;
+    }
+    struct gw_communicator alone;
+    assert_int_equal(gw_communicators_open_local(1, &alone, NULL), GW_OK);
+    plain = alone.transport;
+    moved = *plain;
+    moved.allgather = allgather_elsewhere;
+    plain->close(&alone);
+    run_ranks(ranks, run_largest, offered, sizeof *offered);
+    size_t which = 0;
+    while (strcmp(gw_calibrated_collectives[which], name) != 0) {
+        which++;
+    }
+    for (int r = 0; r < ranks; r++) {
+        assert_memory_equal(offered[r].largest, offered[0].largest, sizeof offered[r].largest);
+        assert_int_equal(offered[r].largest[which][0], of_two);
+        assert_int_equal(offered[r].largest[which][1], of_all);
+    }
+}
+
+/* 8 ranks on one machine have 64 MiB each for what they send, and as much for what they receive. */
+static void what_does_not_fit_is_left_out(void **state) {
+    (void)state;
+    check_offered(8, 64 * mebi, true, "allgather", 32 * mebi, 8 * mebi);
+}
+
+/* Eight nodes as far as their names go: as many ranks as before, and the same memory. */
+static void nodes_of_one_machine_share_its_memory(void **state) {
+    (void)state;
+    for (int r = 0; r < 8; r++) {
+        (void)snprintf(host_names[r], sizeof host_names[r], "node-%d", r);
+    }
+    check_offered(8, 64 * mebi, false, "allgather", 32 * mebi, 8 * mebi);
+    memset(host_names, 0, sizeof host_names);
+}
+
+/* 7 ranks share one machine, the eighth has its own: 1 GiB / 14 for each pool, in whole lines. */
+static void the_fullest_machine_counts(void **state) {
+    (void)state;
+    for (int r = 0; r < 8; r++) {
+        (void)strcpy(machine_names[r], r == 3 ? "one boot" : "another");
+    }
+    const size_t pool = 76695872;
+    check_offered(8, 64 * mebi, false, "allgather", pool / 2, pool / 8);
+    memset(machine_names, 0, sizeof machine_names);
+}
+
+static void what_fits_is_offered(void **state) {
+    (void)state;
+    check_offered(3, 12345 * 8, true, "scatter", 12345 * 8, 12345 * 8);
+    check_offered(2, 64 * mebi, true, "sendrecv", 64 * mebi, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_does_not_fit_is_left_out),
+        cmocka_unit_test(nodes_of_one_machine_share_its_memory),
+        cmocka_unit_test(the_fullest_machine_counts),
+        cmocka_unit_test(what_fits_is_offered),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* What tests of MPI jobs share: who the ranks are, and how a job ended; after program.h. */
+#ifndef GW_TESTS_JOB_SUPPORT_H
+#define GW_TESTS_JOB_SUPPORT_H
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Skips the test where the program cannot start MPI jobs. */
+static inline void need_mpi(void) {
+    static bool known;
+    static bool have_mpi;
+    if (!known) {
+        struct answer version = ask("/", "gradweave --version");
+        have_mpi = strstr(version.out, "MPI:  Open MPI") != NULL && have_program("mpirun");
+        known = true;
+        forget(&version);
+    }
+    if (!have_mpi) {
+        print_message("skipped: this build has no Open MPI, or there is no mpirun in PATH\n");
+        skip();
+    }
+}
+
+/* Which rank of its job a process is; -1 if it is none. */
+static inline int rank_of(pid_t process) {
+    static const char name[] = "OMPI_COMM_WORLD_RANK=";
+    char path[64];
+    char text[65536];
+    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)process);
+    FILE *stream = fopen(path, "re");
+    assert_non_null(stream);
+    size_t length = fread(text, 1, sizeof text - 1, stream);
+    (void)fclose(stream);
+    text[length] = '\0';
+    for (const char *entry = text; entry < text + length; entry += strlen(entry) + 1) {
+        if (strncmp(entry, name, sizeof name - 1) == 0) {
+            return atoi(entry + sizeof name - 1);
+        }
+    }
+    return -1;
+}
+
+/* Whether the process is there and is no zombie: those have no command line. */
+static inline bool is_running(pid_t process) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/cmdline", (long)process);
+    FILE *stream = fopen(path, "re");
+    bool running = stream != NULL && fgetc(stream) != EOF;
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    return running;
+}
+
+/* Whether all of them end within some seconds; ends those that do not. */
+static inline bool end_soon(const pid_t *processes, size_t count) {
+    size_t left = count;
+    for (int tries = 0; left > 0 && tries < 500; tries++) {
+        left = 0;
+        for (size_t i = 0; i < count; i++) {
+            left += is_running(processes[i]);
+        }
+        (void)usleep(10000);
+    }
+    for (size_t i = 0; i < count && left > 0; i++) {
+        (void)kill(processes[i], SIGKILL);
+    }
+    return left == 0;
+}
+
+/* A job that gave no result, and says why; forgets what it said. */
+static inline void check_failed(const struct answer *answer, int status, const char *message) {
+    if (answer->status != status || answer->out[0] != '\0' ||
+        strstr(answer->err, message) == NULL) {
+        print_error("expected status %d, nothing on stdout and \"%s\"\n  got status %d, \"%s\" and "
+                    "\"%s\"\n",
+                    status, message, answer->status, answer->out, answer->err);
+        fail();
+    }
+    forget(answer);
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* What an interrupted calibration leaves, cut off anywhere, and what others' files are taken for.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "calibrate/journal.h"
+#include "tests/support.h"
+
+enum { SERIES = 2, BLOCKS = 12, REPEATS = 3 };
+
+static uint64_t seed;
+static const struct gw_stop_rule rule = {.precision = 0.02, .max_s_per_point = 10, .seed = 1};
+static const struct gw_journal_title title = {.request = 17, .hosts = 4, .point_count = 10};
+static struct gw_series series[SERIES] = {
+    {.workers = 2, .subject = {.name = "allgather", .smallest = 1024, .largest = 1 << 14}},
+    {.workers = 4, .subject = {.name = "topk", .smallest = 1024, .largest = 1 << 14}}};
+
+static void open_points(struct gw_points *points) {
+    assert_int_equal(gw_points_open(series, SERIES, 2, points, NULL), GW_OK);
+    assert_int_equal(points->count, title.point_count);
+}
+
+static enum gw_status open_journal(const char *path, const struct gw_journal_title *asked,
+                                   bool resume, struct gw_points *points, struct gw_journal *out,
+                                   struct gw_error *error) {
+    open_points(points);
+    return gw_journal_open(path, asked, resume, points, &rule, out, error);
+}
+
+/* ---- one to cut ---------------------------------------------------------------------------- */
+
+struct block {
+    size_t point;
+    double seconds[REPEATS];
+};
+
+static void put_blocks(const char *path, struct block blocks[BLOCKS]) {
+    struct gw_points points;
+    struct gw_journal journal;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    assert_int_equal(open_journal(path, &title, false, &points, &journal, NULL), GW_OK);
+    points.items[4].state = points.items[9].state = GW_POINT_LEFT_OUT;
+    assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
+    for (size_t b = 0; b < BLOCKS; b++) {
+        blocks[b].point = (size_t)gw_random_below(random, 4);
+        for (size_t i = 0; i < REPEATS; i++) {
+            blocks[b].seconds[i] = 1e-4 * gw_random_noise(random, 1);
+        }
+        assert_int_equal(gw_journal_put_repeats(&journal, &points, blocks[b].point,
+                                                blocks[b].seconds, REPEATS, b % 2, (double)b, NULL),
+                         GW_OK);
+    }
+    gw_journal_close(&journal);
+    gw_points_free(&points);
+    gw_random_close(random);
+}
+
+static void write_bytes(const char *path, const char *text, size_t length) {
+    FILE *stream = fopen(path, "we");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(text, 1, length, stream), length);
+    assert_int_equal(fclose(stream), 0);
+}
+
+static size_t count_lines(const char *text, size_t length) {
+    size_t lines = 0;
+    for (size_t i = 0; i < length; i++) {
+        lines += text[i] == '\n';
+    }
+    return lines;
+}
+
+/* The points hold the first blocks, in their order, and nothing else. */
+static void check_blocks(const struct gw_points *points, const struct block *blocks, size_t count) {
+    size_t taken[16] = {0};
+    for (size_t b = 0; b < count; b++) {
+        const struct gw_point *point = &points->items[blocks[b].point];
+        size_t *at = &taken[blocks[b].point];
+        assert_true(*at + REPEATS <= point->count);
+        for (size_t i = 0; i < REPEATS; i++) {
+            assert_true(near(point->seconds[*at + i], blocks[b].seconds[i], 1e-8));
+        }
+        *at += REPEATS;
+    }
+    for (size_t p = 0; p < points->count; p++) {
+        assert_int_equal(points->items[p].count, taken[p]);
+    }
+}
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+static void cut_off_at_any_byte_it_holds_its_whole_lines(void **state) {
+    const char *path = path_in(*state, "c.json.partial");
+    struct block blocks[BLOCKS];
+    char *whole = NULL;
+    size_t length = 0;
+    put_blocks(path, blocks);
+    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
+    assert_int_equal(count_lines(whole, length), 4 + BLOCKS);
+    for (size_t cut = 0; cut <= length; cut++) {
+        struct gw_points points;
+        struct gw_journal journal;
+        size_t lines = count_lines(whole, cut);
+        size_t held = lines > 4 ? lines - 4 : 0;
+        write_bytes(path, whole, cut);
+        assert_int_equal(open_journal(path, &title, true, &points, &journal, NULL), GW_OK);
+        assert_int_equal(journal.chosen, lines >= 4);
+        assert_true(journal.at_s == (held > 0 ? (double)(held - 1) : 0));
+        assert_int_equal(points.items[9].state, lines >= 4 ? GW_POINT_LEFT_OUT : GW_POINT_OPEN);
+        check_blocks(&points, blocks, held);
+        /* It goes on where it was cut off. */
+        if (!journal.chosen) {
+            assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
+        }
+        assert_int_equal(
+            gw_journal_put_repeats(&journal, &points, 0, blocks[0].seconds, REPEATS, 0, 99, NULL),
+            GW_OK);
+        gw_journal_close(&journal);
+        gw_points_free(&points);
+        assert_int_equal(open_journal(path, &title, true, &points, &journal, NULL), GW_OK);
+        assert_true(journal.chosen && journal.at_s == 99);
+        assert_non_null(points.items[0].seconds);
+        /* A choice that was cut off is forgotten: the next one, of no size, counts. */
+        assert_int_equal(points.items[4].state, lines >= 4 ? GW_POINT_LEFT_OUT : GW_POINT_OPEN);
+        gw_journal_close(&journal);
+        gw_points_free(&points);
+    }
+    free(whole);
+}
+
+/* Whatever a byte becomes, opening it ends well or is refused, and repeats are never invented. */
+static void damaged_bytes_do_no_harm(void **state) {
+    const char *path = path_in(*state, "c.json.partial");
+    struct block blocks[BLOCKS];
+    char *whole = NULL;
+    size_t length = 0;
+    struct gw_random *random = NULL;
+    put_blocks(path, blocks);
+    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
+    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    for (size_t i = 0; i < 3000; i++) {
+        struct gw_points points;
+        struct gw_journal journal;
+        size_t place = (size_t)gw_random_below(random, length);
+        char before = whole[place];
+        size_t count = 0;
+        whole[place] = (char)gw_random_below(random, 256);
+        write_bytes(path, whole, length);
+        whole[place] = before;
+        enum gw_status status = open_journal(path, &title, true, &points, &journal, NULL);
+        assert_true(status == GW_OK || status == GW_BAD_INPUT);
+        for (size_t p = 0; p < points.count; p++) {
+            count += points.items[p].count;
+        }
+        assert_true(count <= BLOCKS * (REPEATS + 1)); /* a point may become a comma */
+        gw_journal_close(&journal);
+        gw_points_free(&points);
+    }
+    gw_random_close(random);
+    free(whole);
+}
+
+static void check_refused(const char *path, const struct gw_journal_title *asked, bool resume,
+                          const char *why) {
+    struct gw_points points;
+    struct gw_journal journal;
+    struct gw_error error;
+    char *before = NULL;
+    char *after = NULL;
+    size_t length = 0;
+    size_t left = 0;
+    assert_int_equal(gw_file_read(path, &before, &length, NULL), GW_OK);
+    assert_int_equal(open_journal(path, asked, resume, &points, &journal, &error), GW_BAD_INPUT);
+    if (strstr(error.message, why) == NULL || strstr(error.message, path) == NULL) {
+        print_error("%s\n", error.message);
+        fail();
+    }
+    gw_points_free(&points);
+    assert_int_equal(gw_file_read(path, &after, &left, NULL), GW_OK);
+    assert_int_equal(left, length);
+    assert_memory_equal(before, after, length);
+    free(before);
+    free(after);
+}
+
+static void others_are_refused_and_left_alone(void **state) {
+    const char *path = path_in(*state, "c.json.partial");
+    struct block blocks[BLOCKS];
+    struct gw_points points;
+    struct gw_journal journal;
+    const struct gw_journal_title other_hosts = {.request = 17, .hosts = 5, .point_count = 10};
+    const struct gw_journal_title other_request = {.request = 1, .hosts = 4, .point_count = 10};
+    put_blocks(path, blocks);
+    check_refused(path, &title, false, "expected --resume");
+    check_refused(path, &other_hosts, true, "one of other hosts");
+    check_refused(path, &other_request, true, "one of other collectives");
+    assert_int_equal(open_journal(path, &title, true, &points, &journal, NULL), GW_OK);
+    check_refused(path, &title, true, "one that is still running");
+    gw_journal_close(&journal);
+    gw_points_free(&points);
+    const char letter[] = "Dear all,\nthe cluster is down.\n";
+    write_bytes(path, letter, sizeof letter - 1);
+    check_refused(path, &title, true, "something else");
+    check_refused(path, &title, false, "expected --resume");
+    write_bytes(path, letter, 5);
+    check_refused(path, &title, true, "something else");
+    check_refused(path, &title, false, "expected --resume");
+}
+
+/* Begun anew without a word, whoever's it is, as long as nobody writes it. */
+static void one_without_measurements_is_in_nobodys_way(void **state) {
+    const char *path = path_in(*state, "c.json.partial");
+    struct block blocks[BLOCKS];
+    struct gw_points points;
+    struct gw_journal journal;
+    char *whole = NULL;
+    size_t length = 0;
+    const struct gw_journal_title other = {.request = 1, .hosts = 5, .point_count = 10};
+    put_blocks(path, blocks);
+    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
+    for (size_t cut = 0; cut <= length; cut++) {
+        write_bytes(path, whole, cut);
+        if (count_lines(whole, cut + 1) >= 4) { /* one byte more makes the choice a whole line */
+            check_refused(path, &title, false, "expected --resume");
+            cut += 50; /* the rest is alike */
+            continue;
+        }
+        assert_int_equal(open_journal(path, &other, false, &points, &journal, NULL), GW_OK);
+        assert_false(journal.chosen);
+        check_blocks(&points, blocks, 0);
+        check_refused(path, &title, false, "one that is still running");
+        gw_journal_close(&journal);
+        gw_points_free(&points);
+        assert_int_equal(open_journal(path, &other, true, &points, &journal, NULL), GW_OK);
+        gw_journal_close(&journal);
+        gw_points_free(&points);
+    }
+    free(whole);
+}
+
+static void without_a_path_nothing_is_kept(void **state) {
+    struct gw_points points;
+    struct gw_journal journal;
+    const double seconds[] = {1};
+    assert_int_equal(open_journal(NULL, &title, true, &points, &journal, NULL), GW_OK);
+    assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
+    assert_int_equal(gw_journal_put_repeats(&journal, &points, 0, seconds, 1, 0, 1, NULL), GW_OK);
+    gw_journal_close(&journal);
+    gw_points_free(&points);
+    assert_int_equal(count_entries(*state), 0);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(cut_off_at_any_byte_it_holds_its_whole_lines, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(damaged_bytes_do_no_harm, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(others_are_refused_and_left_alone, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(one_without_measurements_is_in_nobodys_way, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(without_a_path_nothing_is_kept, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/*
+ * What launchers tell a process about its job, and what mpirun says at the job's end, taken out of
+ * what the ranks write.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/support.h"
+#include "transport/job.h"
+#include "transport/launch_report.h"
+
+#define LINE "--------------------------------------------------------------------------\n"
+
+/* ---- what mpirun says ---------------------------------------------------------------------- */
+
+/* Pieces of a stderr: what ranks write goes through, what stands between two lines is kept. */
+static const struct {
+    const char *text;
+    bool kept;
+} pieces[] = {
+    {"gradweave: rank 0: no such file\n", false},
+    {"\rcalibrate [####........] 40%", false},
+    {"- a list\n-- of dashes\n----------\n", false},
+    {"-----------------------------------------------------------------------------------"
+     " and more\n",
+     false},
+    {LINE "mpirun noticed - well - something.\n" LINE, true},
+    {LINE LINE, true},
+    {LINE "  1 -- one\n  2 -- two\n\n-----\n" LINE, true},
+};
+enum { PIECES = sizeof pieces / sizeof *pieces };
+
+/* Bytes of a stream in pieces of random lengths. */
+static void feed(struct gw_launch_report *report, struct gw_random *random, const char *text,
+                 int out) {
+    for (size_t left = strlen(text); left > 0;) {
+        size_t count = 1 + gw_random_below(random, left < 100 ? left : 100);
+        gw_launch_report_take(report, text, count, out);
+        text += count;
+        left -= count;
+    }
+}
+
+static void ranks_are_heard_and_mpirun_is_kept(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
+    for (int round = 0; round < 300; round++) {
+        char all[8192] = "";
+        char passed[8192] = "";
+        char kept[8192] = "";
+        char got[8192] = "";
+        FILE *out = tmpfile();
+        struct gw_launch_report report = {.pipe = -1};
+        for (uint64_t i = gw_random_below(random, 20); i > 0; i--) {
+            size_t p = gw_random_below(random, PIECES);
+            strcat(all, pieces[p].text);
+            strcat(pieces[p].kept ? kept : passed, pieces[p].text);
+        }
+        strcat(all, "\n"); /* what may be a line is held back until it ends */
+        strcat(passed, "\n");
+        feed(&report, random, all, fileno(out));
+        rewind(out);
+        got[fread(got, 1, sizeof got - 1, out)] = '\0';
+        (void)fclose(out);
+        assert_string_equal(got, passed);
+        assert_string_equal(report.text, kept);
+    }
+    gw_random_close(random);
+}
+
+static void more_than_is_kept_is_cut(void **state) {
+    (void)state;
+    struct gw_launch_report report = {.pipe = -1};
+    gw_launch_report_take(&report, LINE, strlen(LINE), STDERR_FILENO);
+    for (int i = 0; i < 3 * GW_REPORT_SIZE; i++) {
+        gw_launch_report_take(&report, "x ", 2, STDERR_FILENO);
+    }
+    assert_int_equal(strlen(report.text), GW_REPORT_SIZE - 1);
+    struct gw_error error;
+    int exit_status = 0;
+    assert_int_equal(gw_launch_report_end(&report, 1, &exit_status, &error), GW_FAILED);
+}
+
+static void ends_are_understood(void **state) {
+    (void)state;
+#define PRIMARY                                                                                    \
+    LINE "Primary job  terminated normally, but 1 process returned\n"                              \
+         "a non-zero exit code. Per user-direction, the job has been aborted.\n" LINE
+    static const struct {
+        const char *said;
+        int status, exit_status; /* -1: a failure */
+        const char *message;
+    } cases[] = {
+        {"", 0, 0, NULL},
+        {"", 101, 1, NULL},
+        {PRIMARY LINE "mpirun detected that one or more processes\n" LINE, 102, 2, NULL},
+        {"", 103, 3, NULL},
+        {PRIMARY LINE "mpirun noticed that process rank 2 with PID 0 on node node-c exited on "
+                      "signal 9 (Killed).\n" LINE,
+         137, -1, "the MPI job failed: rank 2 on node-c was killed by signal 9 (Killed)"},
+        {PRIMARY LINE "mpirun noticed that process rank 12 with PID 4711 on node a.b.c exited\n"
+                      "on signal 11 (Segmentation fault).\n" LINE,
+         139, -1,
+         "the MPI job failed: rank 12 on a.b.c was killed by signal 11 (Segmentation "
+         "fault)"},
+        {"", 137, -1,
+         "the MPI job failed: expected every rank to end by itself, but a rank was killed by "
+         "signal 9 (Killed)"},
+        {PRIMARY, 7, -1, "mpirun: expected to start the job's ranks, but it ended with status 7"},
+        {PRIMARY LINE "There are not\nenough  slots.\n\n  Use fewer.\n" LINE LINE "What?\n" LINE, 1,
+         -1,
+         "mpirun: expected to start the job's ranks, but it ended with status 1 and says: There "
+         "are not enough slots. Use fewer."},
+        {LINE "cut short", 104, -1,
+         "mpirun: expected to start the job's ranks, but it ended with status 104 and says: cut "
+         "short"},
+        {"", 127, -1, "mpirun: cannot be started: expected Open MPI's mpirun in PATH"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gw_launch_report report = {.pipe = -1};
+        struct gw_error error = {0};
+        int exit_status = -1;
+        gw_launch_report_take(&report, cases[c].said, strlen(cases[c].said), STDERR_FILENO);
+        enum gw_status status =
+            gw_launch_report_end(&report, cases[c].status, &exit_status, &error);
+        assert_int_equal(status, cases[c].message == NULL ? GW_OK : GW_FAILED);
+        assert_int_equal(exit_status, cases[c].exit_status);
+        assert_string_equal(error.message, cases[c].message == NULL ? "" : cases[c].message);
+    }
+}
+
+/* ---- what launchers tell ------------------------------------------------------------------- */
+
+static const char *const told[] = {
+    "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_SIZE", "PMI_RANK",
+    "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
+enum { TOLD = sizeof told / sizeof *told };
+
+/* As they are set by Open MPI 4.1.4 and Slurm 22.05, and by MPICH's mpiexec. */
+static void launchers_are_told_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *values[TOLD];
+        bool inside, refused;
+        int rank, size;
+    } cases[] = {
+        {{NULL}, false, false, 0, 0},
+        {{"4", "3", "3"}, true, false, 3, 4},
+        /* mpirun in an allocation of two nodes: Slurm's are those of the daemon */
+        {{"4", "3", "3", NULL, NULL, "2", "1"}, true, false, 3, 4},
+        {{"1", "0", "0", NULL, NULL, "1", "0"}, true, false, 0, 1},
+        /* mpiexec.hydra, alone and in an allocation */
+        {{NULL, NULL, NULL, "2", "1"}, true, false, 1, 2},
+        {{NULL, NULL, NULL, "1", "0"}, true, false, 0, 1},
+        {{NULL, NULL, NULL, "4", "3", "1", "0"}, true, false, 3, 4},
+        /* srun --mpi=pmix, pmi2, none */
+        {{NULL, NULL, "1", NULL, NULL, "2", "1"}, true, false, 1, 2},
+        {{NULL, NULL, NULL, "2", "1", "2", "1"}, true, false, 1, 2},
+        {{NULL, NULL, NULL, NULL, NULL, "2", "1"}, true, true, 1, 2},
+        /* one task: the shell of an allocation, with and without PMIx */
+        {{NULL, NULL, NULL, NULL, NULL, "1", "0"}, false, false, 0, 1},
+        {{NULL, NULL, "0", NULL, NULL, "1", "0"}, false, false, 0, 1},
+        /* a batch script */
+        {{NULL, NULL, NULL, NULL, NULL, NULL, "0"}, false, false, 0, 0},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gw_error error = {0};
+        for (size_t i = 0; i < TOLD; i++) {
+            const char *value = cases[c].values[i];
+            (void)(value == NULL ? unsetenv(told[i]) : setenv(told[i], value, 1));
+        }
+        assert_int_equal(gw_mpi_is_inside_job(), cases[c].inside);
+        assert_int_equal(gw_mpi_job_rank(), cases[c].rank);
+        assert_int_equal(gw_mpi_told_size(), cases[c].size);
+        assert_int_equal(gw_mpi_check_launcher(&error), cases[c].refused ? GW_BAD_INPUT : GW_OK);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_are_heard_and_mpirun_is_kept),
+        cmocka_unit_test(more_than_is_kept_is_cut),
+        cmocka_unit_test(ends_are_understood),
+        cmocka_unit_test(launchers_are_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,73 @@
+/* Runs checks of a communicator on every rank: between threads, or over MPI; after cmocka.h. */
+#ifndef GW_TESTS_TRANSPORT_SUPPORT_H
+#define GW_TESTS_TRANSPORT_SUPPORT_H
+
+#include <pthread.h>
+
+#include "tests/support.h"
+#include "transport/transport.h"
+
+enum { MOST_RANKS = 5 };
+
+/* Every check returns what is wrong, or NULL; cmocka cannot fail in a thread. */
+typedef const char *check(struct gw_communicator *communicator);
+
+/* A rank's checks, ended by NULL. */
+struct rank_checks {
+    check *const *checks;
+    struct gw_communicator *communicator;
+};
+
+/* The first complaint. */
+static inline const char *run_checks(check *const *checks, struct gw_communicator *communicator) {
+    const char *complaint = NULL;
+    for (; *checks != NULL && complaint == NULL; checks++) {
+        complaint = (*checks)(communicator);
+    }
+    return complaint;
+}
+
+/* Ends the program with the first complaint: other ranks may wait for this one for ever. */
+static inline void *run_rank_checks(void *argument) {
+    const struct rank_checks *mine = argument;
+    struct gw_communicator *communicator = mine->communicator;
+    const char *complaint = run_checks(mine->checks, communicator);
+    if (complaint != NULL) {
+        print_error("rank %d of %d: %s\n", communicator->rank, communicator->size, complaint);
+        communicator->transport->abort(communicator, 1);
+    }
+    communicator->transport->close(communicator);
+    return NULL;
+}
+
+/* Among 1, 2, .. MOST_RANKS threads. */
+static inline void check_threads(check *const *checks) {
+    for (int size = 1; size <= MOST_RANKS; size++) {
+        struct gw_communicator communicators[MOST_RANKS];
+        struct rank_checks ranks[MOST_RANKS];
+        pthread_t threads[MOST_RANKS];
+        assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
+        for (int rank = 0; rank < size; rank++) {
+            ranks[rank] = (struct rank_checks){checks, &communicators[rank]};
+            assert_int_equal(pthread_create(&threads[rank], NULL, run_rank_checks, &ranks[rank]),
+                             0);
+        }
+        for (int rank = 0; rank < size; rank++) {
+            pthread_join(threads[rank], NULL);
+        }
+    }
+}
+
+/* On this process's rank of the MPI job that it is in. */
+static inline void check_mpi(check *const *checks) {
+    struct gw_communicator communicator;
+    struct gw_error error = {0};
+    if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
+        fail_msg("%s", error.message);
+    }
+    assert_true(communicator.size <= MOST_RANKS);
+    struct rank_checks mine = {checks, &communicator};
+    (void)run_rank_checks(&mine);
+}
+
+#endif

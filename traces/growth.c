@@ -1,0 +1,349 @@
+#include "traces/growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sizes at which curves are compared: log-spaced over those that were measured, or over these. */
+enum { SIZES = 15 };
+static const double smallest_bytes = 1024;
+static const double largest_bytes = 16777216;
+
+/* ---- what was measured --------------------------------------------------------------------- */
+
+static void find_sizes(const struct gw_growth *growth, double sizes[SIZES]) {
+    double low = INFINITY;
+    double high = 0;
+    for (size_t i = 0; i < growth->count; i++) {
+        const struct gw_curve *curve = growth->samples[i].curve;
+        if (curve->point_count > 0) {
+            low = fmin(low, curve->points[0].size);
+            high = fmax(high, curve->points[curve->point_count - 1].size);
+        }
+    }
+    if (high <= 0) {
+        low = smallest_bytes;
+        high = largest_bytes;
+    }
+    for (int i = 0; i < SIZES; i++) {
+        sizes[i] = low * pow(high / low, (double)i / (SIZES - 1));
+    }
+}
+
+/* The straight line for which a curve of points stands. */
+static enum gw_status straighten(struct gw_growth_sample *sample, const double sizes[SIZES],
+                                 struct gw_error *error) {
+    const struct gw_curve *curve = sample->curve;
+    struct gw_curve_point points[SIZES];
+    size_t count = 0;
+    for (int i = 0; i < SIZES && curve->point_count > 0; i++) {
+        double time_s = gw_curve_time(curve, sizes[i]);
+        if (time_s > 0) {
+            points[count++] = (struct gw_curve_point){.size = sizes[i], .time_s = time_s};
+        }
+    }
+    struct gw_fit fit = {.curve = *curve};
+    if (count >= 2) {
+        GW_TRY(gw_fit_curve(GW_STRAIGHT, points, count, &fit, error));
+    }
+    sample->startup = fit.curve.fixed_s;
+    sample->slope = fit.curve.per_unit_s;
+    return GW_OK;
+}
+
+/* kept: the entry, or NULL. By more than all of itself is as good as not known. */
+static double held_out_error(const cJSON *kept) {
+    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(kept, "fit");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(fit, "held_out_error");
+    return cJSON_IsNumber(error) ? fmin(fmax(error->valuedouble, 0), 1) : 0;
+}
+
+static void collect(const struct gw_cluster *cluster, const char *collective,
+                    struct gw_growth *growth) {
+    for (size_t i = 0; i < cluster->collective_count && growth->count < GW_GROWTH_MOST; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        if (cost->workers < 2 || strcmp(cost->name, collective) != 0) {
+            continue;
+        }
+        size_t place = growth->count++;
+        for (; place > 0 && growth->samples[place - 1].workers > cost->workers; place--) {
+            growth->samples[place] = growth->samples[place - 1];
+        }
+        growth->samples[place] =
+            (struct gw_growth_sample){.workers = cost->workers,
+                                      .curve = &cost->curve,
+                                      .held_out_error = held_out_error(cost->kept)};
+    }
+}
+
+/* ---- predicting ---------------------------------------------------------------------------- */
+
+/* The measured numbers of workers between which one lies; the same twice beyond the ends. */
+struct neighbours {
+    const struct gw_growth_sample *low, *high;
+    double share; /* of the upper one: where between them in log P */
+};
+
+/* left_out: of the samples the one that does not count, or `count`. */
+static struct neighbours find_neighbours(const struct gw_growth *growth, size_t workers,
+                                         size_t left_out) {
+    struct neighbours found = {0};
+    for (size_t i = 0; i < growth->count; i++) {
+        const struct gw_growth_sample *sample = &growth->samples[i];
+        if (i != left_out && sample->workers <= workers) {
+            found.low = sample;
+        }
+        if (i != left_out && sample->workers >= workers && found.high == NULL) {
+            found.high = sample;
+        }
+    }
+    found.low = found.low == NULL ? found.high : found.low;
+    found.high = found.high == NULL ? found.low : found.high;
+    if (found.low != found.high) {
+        double width = log2((double)found.high->workers / (double)found.low->workers);
+        found.share = log2((double)workers / (double)found.low->workers) / width;
+    }
+    return found;
+}
+
+/* law times what the neighbours took in terms of it, and between them if they grow. */
+static double anchor(double law, double low_law, double low, double high_law, double high,
+                     double share) {
+    double low_ratio = low_law > 0 ? low / low_law : 0;
+    double high_ratio = high_law > 0 ? high / high_law : 0;
+    double value = law * ((1 - share) * low_ratio + share * high_ratio);
+    bool inside = share > 0 && share < 1 && low <= high;
+    return inside ? fmin(fmax(value, low), high) : value;
+}
+
+static double law_time(const struct gw_growth *growth, size_t workers, double size) {
+    return gw_growth_law_at(&growth->startup, workers) +
+           gw_growth_law_at(&growth->slope, workers) * size;
+}
+
+static double predict_time(const struct gw_growth *growth, const struct neighbours *near,
+                           size_t workers, double size) {
+    return anchor(law_time(growth, workers, size), law_time(growth, near->low->workers, size),
+                  gw_curve_time(near->low->curve, size),
+                  law_time(growth, near->high->workers, size),
+                  gw_curve_time(near->high->curve, size), near->share);
+}
+
+static double predict_part(const struct gw_growth_law *law, const struct neighbours *near,
+                           size_t workers, double low, double high) {
+    return anchor(gw_growth_law_at(law, workers), gw_growth_law_at(law, near->low->workers), low,
+                  gw_growth_law_at(law, near->high->workers), high, near->share);
+}
+
+static int by_size(const void *a, const void *b) {
+    double first = ((const struct gw_curve_point *)a)->size;
+    double second = ((const struct gw_curve_point *)b)->size;
+    return (first > second) - (first < second);
+}
+
+/* At each size at which one of the neighbours has a point. */
+static enum gw_status predict_points(const struct gw_growth *growth, const struct neighbours *near,
+                                     size_t workers, struct gw_curve *out, struct gw_error *error) {
+    const struct gw_curve *curves[2] = {near->low->curve, near->high->curve};
+    size_t capacity = curves[0]->point_count + curves[1]->point_count;
+    struct gw_curve_point *points = calloc(capacity, sizeof *points);
+    if (points == NULL) {
+        return gw_fail_memory(error, "predicting a cost curve");
+    }
+    size_t count = 0;
+    for (int c = 0; c < (near->low == near->high ? 1 : 2); c++) {
+        for (size_t i = 0; i < curves[c]->point_count; i++) {
+            points[count++].size = curves[c]->points[i].size;
+        }
+    }
+    qsort(points, count, sizeof *points, by_size);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        double size = points[i].size;
+        if (kept == 0 || size > points[kept - 1].size) {
+            points[kept++] = (struct gw_curve_point){
+                .size = size, .time_s = predict_time(growth, near, workers, size)};
+        }
+    }
+    *out = (struct gw_curve){.point_count = kept, .points = points};
+    return GW_OK;
+}
+
+enum gw_status gw_growth_curve(const struct gw_growth *growth, size_t workers, struct gw_curve *out,
+                               struct gw_error *error) {
+    struct neighbours near = find_neighbours(growth, workers, growth->count);
+    const struct gw_curve *low = near.low->curve;
+    const struct gw_curve *high = near.high->curve;
+    if (low->point_count + high->point_count > 0) {
+        return predict_points(growth, &near, workers, out, error);
+    }
+    *out = (struct gw_curve){
+        .fixed_s = predict_part(&growth->startup, &near, workers, low->fixed_s, high->fixed_s),
+        .per_unit_s =
+            predict_part(&growth->slope, &near, workers, low->per_unit_s, high->per_unit_s)};
+    return GW_OK;
+}
+
+/* ---- choosing laws ------------------------------------------------------------------------- */
+
+/* Leaving out number `left_out` (or `count`: none). */
+static void fit_law(const struct gw_growth *growth, size_t left_out, bool startup,
+                    struct gw_growth_law *law) {
+    size_t workers[GW_GROWTH_MOST];
+    double values[GW_GROWTH_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < growth->count; i++) {
+        const struct gw_growth_sample *sample = &growth->samples[i];
+        if (i != left_out) {
+            workers[count] = sample->workers;
+            values[count++] = startup ? sample->startup : sample->slope;
+        }
+    }
+    gw_growth_law_fit(law, workers, values, count);
+}
+
+static double error_left_out(const struct gw_growth *growth, size_t left_out,
+                             const double sizes[SIZES]) {
+    const struct gw_growth_sample *sample = &growth->samples[left_out];
+    struct neighbours near = find_neighbours(growth, sample->workers, left_out);
+    double sum = 0;
+    size_t count = 0;
+    for (int i = 0; i < SIZES; i++) {
+        double measured = gw_curve_time(sample->curve, sizes[i]);
+        if (measured > 0) {
+            sum +=
+                fabs(predict_time(growth, &near, sample->workers, sizes[i]) - measured) / measured;
+            count++;
+        }
+    }
+    return count > 0 ? sum / (double)count : 0;
+}
+
+enum { LAWS = GW_GROWTH_TERMS * (GW_GROWTH_TERMS + 1) / 2 };
+
+/* Of every law its fit without each measured number of workers, and with all. */
+struct laws {
+    size_t count;
+    struct gw_growth_law startups[LAWS][GW_GROWTH_MOST + 1], slopes[LAWS][GW_GROWTH_MOST + 1];
+};
+
+/* Laws of two terms want three measured numbers: two are left when one is left out. */
+static void fit_laws(const struct gw_growth *growth, struct laws *laws) {
+    for (int first = 0; first < GW_GROWTH_TERMS; first++) {
+        for (int second = first; second < (growth->count > 2 ? GW_GROWTH_TERMS : first + 1);
+             second++) {
+            struct gw_growth_law law = {
+                (enum gw_growth_term)first, (enum gw_growth_term)second, {0, 0}};
+            for (size_t out = 0; out <= growth->count; out++) {
+                laws->startups[laws->count][out] = law;
+                laws->slopes[laws->count][out] = law;
+                fit_law(growth, out, true, &laws->startups[laws->count][out]);
+                fit_law(growth, out, false, &laws->slopes[laws->count][out]);
+            }
+            laws->count++;
+        }
+    }
+}
+
+/* A pair of laws, and how good it is. */
+struct choice {
+    size_t startup, slope; /* in laws */
+    double mean, of_largest, standard_error;
+    size_t terms, unusual; /* unusual: how many of the two are not what is usual */
+};
+
+static size_t count_unusual(const char *collective, const struct gw_growth_law *startup,
+                            const struct gw_growth_law *slope) {
+    const struct gw_growth_usual *usual = gw_growth_usual(collective);
+    bool odd_startup = startup->first != usual->startup || startup->second != usual->startup;
+    bool odd_slope = slope->first != usual->slope || slope->second != usual->slope;
+    return (size_t)odd_startup + (size_t)odd_slope;
+}
+
+/* growth: its laws are those that are being tried. */
+static void judge(struct gw_growth *growth, const struct laws *laws, const double sizes[SIZES],
+                  struct choice *choice) {
+    struct gw_running errors = {0};
+    for (size_t out = 0; out < growth->count; out++) {
+        growth->startup = laws->startups[choice->startup][out];
+        growth->slope = laws->slopes[choice->slope][out];
+        choice->of_largest = error_left_out(growth, out, sizes);
+        gw_running_add(&errors, choice->of_largest);
+    }
+    choice->mean = errors.mean;
+    choice->standard_error = gw_running_sd(&errors) / sqrt((double)errors.count);
+    choice->terms = gw_growth_law_terms(&growth->startup) + gw_growth_law_terms(&growth->slope);
+    choice->unusual = count_unusual(growth->collective, &growth->startup, &growth->slope);
+}
+
+static bool preferred(const struct choice *a, const struct choice *b) {
+    if (a->terms != b->terms) {
+        return a->terms < b->terms;
+    }
+    return a->unusual != b->unusual ? a->unusual < b->unusual : a->mean < b->mean;
+}
+
+static void choose(struct gw_growth *growth, const struct laws *laws, const double sizes[SIZES]) {
+    struct choice choices[LAWS * LAWS];
+    const struct choice *least = NULL;
+    const struct choice *best = NULL;
+    size_t count = laws->count * laws->count;
+    for (size_t i = 0; i < count; i++) {
+        choices[i] = (struct choice){.startup = i / laws->count, .slope = i % laws->count};
+        judge(growth, laws, sizes, &choices[i]);
+        least = least == NULL || choices[i].mean < least->mean ? &choices[i] : least;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool as_good = choices[i].mean <= least->mean + least->standard_error;
+        best = as_good && (best == NULL || preferred(&choices[i], best)) ? &choices[i] : best;
+    }
+    growth->startup = laws->startups[best->startup][growth->count];
+    growth->slope = laws->slopes[best->slope][growth->count];
+    growth->left_out_error = best->mean;
+    growth->largest_left_out_error = best->of_largest;
+}
+
+enum gw_status gw_growth_find(const struct gw_cluster *cluster, const char *collective,
+                              struct gw_growth *out, struct gw_error *error) {
+    double sizes[SIZES];
+    *out = (struct gw_growth){.collective = collective};
+    collect(cluster, collective, out);
+    if (out->count < 2) {
+        return GW_OK;
+    }
+    find_sizes(out, sizes);
+    for (size_t i = 0; i < out->count; i++) {
+        GW_TRY(straighten(&out->samples[i], sizes, error));
+    }
+    struct laws *laws = calloc(1, sizeof *laws);
+    if (laws == NULL) {
+        return gw_fail_memory(error, "finding growth laws");
+    }
+    fit_laws(out, laws);
+    choose(out, laws, sizes);
+    free(laws);
+    return GW_OK;
+}
+
+/*
+ * The laws are the best of many on the few numbers that judge them, and meet two exactly by chance:
+ * no prediction is better than the curves are at sizes that were not measured.
+ */
+static double least_error(const struct gw_growth *growth) {
+    double least = 0.01;
+    for (size_t i = 0; i < growth->count; i++) {
+        least = fmax(least, growth->samples[i].held_out_error);
+    }
+    return least;
+}
+
+double gw_growth_uncertainty(const struct gw_growth *growth, size_t workers) {
+    const struct gw_growth_sample *last = &growth->samples[growth->count - 1];
+    double error = fmax(growth->left_out_error, least_error(growth));
+    if (workers <= last->workers) {
+        return error;
+    }
+    double step = log2((double)last->workers / (double)last[-1].workers);
+    double beyond = log2((double)workers / (double)last->workers) / step;
+    return fmax(error, growth->largest_left_out_error) * fmax(1, beyond);
+}
