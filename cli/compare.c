@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/compare.h"
 #include "cli/parameters.h"
@@ -9,15 +10,19 @@ struct options {
     struct gw_question_options question;
     struct gw_choice_changes changes;
     const char *algorithms, *workers, *bandwidth, *out, *data;
-    bool interference;
+    bool interference, trained;
 };
 
-enum { KEY_INTERFERENCE = 2000, KEY_BANDWIDTH, KEY_DATA };
+enum { KEY_INTERFERENCE = 2000, KEY_BANDWIDTH, KEY_DATA, KEY_COUNTS };
 
 static const struct argp_option option_table[] = {
     {"algo", 'a', "A[,B..]|all", 0, "The pipelines to compare (default all)", 0},
     {"interference", KEY_INTERFERENCE, 0, 0,
      "Let compression and exchanges that run at once slow each other, as the cluster says", 0},
+    {"counts", KEY_COUNTS, "asked|trained", 0,
+     "How many elements are selected where that depends on gradients: as asked (default), or "
+     "trained with generated ones",
+     0},
     {"bandwidth", KEY_BANDWIDTH, "B|VALUES", 0,
      "Of the network, such as 10gbit, 1gbit:100gbit, or 0.1x:10x of what was measured", 0},
     {"out", 'o', "FILE", 0, "Draw the crossovers: .png, .svg or .pdf", 0},
@@ -38,6 +43,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         return 0;
     case KEY_INTERFERENCE:
         options->interference = true;
+        return 0;
+    case KEY_COUNTS:
+        options->trained = strcmp(argument, "trained") == 0;
+        if (!options->trained && strcmp(argument, "asked") != 0) {
+            argp_error(state, "--counts: expected asked or trained, got \"%s\"", argument);
+        }
         return 0;
     case KEY_BANDWIDTH:
         options->bandwidth = argument;
@@ -110,7 +121,8 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
                                  .algorithms = algorithms,
                                  .count = count,
                                  .changes = options->changes,
-                                 .interference = options->interference};
+                                 .interference = options->interference,
+                                 .trained = options->trained};
     gw_bandwidth_note(bandwidth, contest.note);
     enum gw_status status = varied == NULL ? rank(options, &contest, error)
                                            : find_crossovers(options, &contest, varied, error);
@@ -122,8 +134,12 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
 
 enum { PARAMETERS = 2 };
 
-static enum gw_status check_files(const struct options *options, bool varied,
-                                  struct gw_error *error) {
+static enum gw_status check_varied(const struct options *options, bool varied,
+                                   struct gw_error *error) {
+    if (options->trained && varied) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--counts trained: expected one value of --workers and --bandwidth with it");
+    }
     const char *files[] = {options->out, options->data};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (files[i] != NULL && !varied) {
@@ -161,7 +177,7 @@ static enum gw_status apply_and_answer(const struct options *options,
             status = gw_variation_apply(one, one->values[0], &before, &changed, error);
         }
     }
-    status = status == GW_OK ? check_files(options, varied != NULL, error) : status;
+    status = status == GW_OK ? check_varied(options, varied != NULL, error) : status;
     status = status == GW_OK ? answer(options, &changed, &parameters[1], varied, error) : status;
     gw_question_end_bandwidth(&changed, question);
     return status;

@@ -14,6 +14,7 @@ struct gw_contest {
     size_t count;
     struct gw_choice_changes changes; /* of all of them */
     bool interference;
+    bool trained; /* counts that depend on gradients are trained, and of many iterations */
     char note[GW_RESULT_NOTE_SIZE]; /* on the question, for the reader; "": none */
 };
 
@@ -37,6 +38,13 @@ double gw_contest_alone_s(const struct gw_contest *contest);
 /* "all with policy optimal", a paragraph below a heading, where choices were changed. */
 void gw_contest_print_changes(const struct gw_contest *contest);
 
+/* ---- counts (compare_counts.c) ------------------------------------------------------------- */
+
+/* As gw_predict, with the contest's counts. */
+enum gw_status gw_contest_predict_one(const struct gw_contest *contest,
+                                      const struct gw_algorithm *algorithm, struct gw_result *out,
+                                      struct gw_error *error);
+
 /* The names of pipelines that select what gradients let them; zero-initialise. */
 struct gw_counts_note {
     char names[GW_RESULT_NOTE_SIZE];
@@ -46,8 +54,8 @@ struct gw_counts_note {
 void gw_counts_note_add(struct gw_counts_note *note, const struct gw_contest *contest,
                         const char *algorithm);
 
-/* Says for a person that their counts are as asked, if there are any. */
-void gw_counts_note_print(const struct gw_counts_note *note);
+/* Says for a person whose counts are as asked, or trained, if there are any. */
+void gw_counts_note_print(const struct gw_counts_note *note, const struct gw_contest *contest);
 
 /* ---- at one point: a ranking --------------------------------------------------------------- */
 

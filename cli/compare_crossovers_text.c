@@ -134,7 +134,7 @@ static void print_counts(const struct gw_crossovers *crossovers) {
             gw_counts_note_add(&counts, crossovers->contest, name_of(crossovers, i));
         }
     }
-    gw_counts_note_print(&counts);
+    gw_counts_note_print(&counts, crossovers->contest);
 }
 
 void gw_crossovers_print(const struct gw_crossovers *crossovers) {

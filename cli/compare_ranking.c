@@ -18,8 +18,7 @@ static void predict(size_t part, void *context) {
     answer->status =
         gw_algorithm_change(contest->algorithms[part], &contest->changes, &algorithm, &answer->why);
     if (answer->status == GW_OK) {
-        answer->status = gw_predict(contest->question, &algorithm, contest->interference,
-                                    &answer->result, &answer->why);
+        answer->status = gw_contest_predict_one(contest, &algorithm, &answer->result, &answer->why);
     }
 }
 

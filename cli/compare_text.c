@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/compare.h"
-#include "rehearsal/rehearsal.h"
 
 /* ---- why ----------------------------------------------------------------------------------- */
 
@@ -144,31 +143,6 @@ void gw_contest_print_changes(const struct gw_contest *contest) {
     }
 }
 
-/* ---- counts -------------------------------------------------------------------------------- */
-
-void gw_counts_note_add(struct gw_counts_note *note, const struct gw_contest *contest,
-                        const char *algorithm) {
-    const struct gw_algorithm *preset = NULL;
-    struct gw_algorithm changed;
-    struct gw_error error;
-    if (gw_algorithm_find(algorithm, &preset, &error) != GW_OK ||
-        gw_algorithm_change(preset, &contest->changes, &changed, &error) != GW_OK ||
-        !gw_counts_depend_on_data(changed.compressor)) {
-        return;
-    }
-    size_t used = strlen(note->names);
-    (void)snprintf(note->names + used, sizeof note->names - used, "%s%s", used == 0 ? "" : ", ",
-                   algorithm);
-}
-
-void gw_counts_note_print(const struct gw_counts_note *note) {
-    if (note->names[0] != '\0') {
-        printf("\nnote: counts as asked of %s; what they select depends on the gradients: simulate "
-               "--counts\n",
-               note->names);
-    }
-}
-
 /* ---- the table ----------------------------------------------------------------------------- */
 
 /* The share of an iteration that is compute: all of it, if it takes no time. */
@@ -240,7 +214,7 @@ enum gw_status gw_ranking_print(const struct gw_ranking *ranking, struct gw_erro
         gw_collect_notes(&all, &ranking->results[i]);
         gw_counts_note_add(&counts, ranking->contest, ranking->results[i].algorithm);
     }
-    gw_counts_note_print(&counts);
+    gw_counts_note_print(&counts, ranking->contest);
     gw_print_result_notes(&all);
     return GW_OK;
 }

@@ -159,6 +159,40 @@ static void exact_compressors_are_as_asked(void **state) {
     cJSON_Delete(result);
 }
 
+/* A comparison trains what depends on gradients, as a simulation of 100 iterations does. */
+static void comparisons_train(void **state) {
+    static const char *const options[] = {"", " --counts asked", " --counts trained"};
+    double times_s[3];
+    for (size_t i = 0; i < 3; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command,
+                       "gradweave compare " TINY
+                       " --density 0.01 --algo topk,hard-threshold%s --json",
+                       options[i]);
+        cJSON *found = ask_document(*state, command, "gradweave/comparison@1");
+        const cJSON *result = NULL;
+        cJSON_ArrayForEach(result, item_at(found, "results")) {
+            bool hard = strcmp(text_at(result, "algorithm"), "hard-threshold") == 0;
+            times_s[i] = hard ? number_at(result, "iteration_s") : times_s[i];
+            if (hard && i == 2) {
+                assert_non_null(strstr(text_at(result, "counts"), "trained at 1/"));
+            } else {
+                assert_string_equal(text_at(result, "counts"), "as asked");
+            }
+        }
+        cJSON_Delete(found);
+    }
+    cJSON *alone = ask_document(*state, "gradweave " HARD " --counts trained -n 100 --json",
+                                "gradweave/result@1");
+    assert_true(times_s[0] == times_s[1] && times_s[2] > times_s[1]);
+    assert_true(times_s[2] == number_at(alone, "iteration_s"));
+    cJSON_Delete(alone);
+    struct answer answer =
+        ask(*state, "gradweave compare " TINY " --density 0.01 --algo topk,sidco --counts trained");
+    assert_non_null(strstr(answer.out, "\nnote: counts of sidco are trained on generated"));
+    forget(&answer);
+}
+
 static void messages_have_their_bytes_too(void **state) {
     cJSON *asked = ask_document(*state, "gradweave " HARD " --network messages --loggp G=10 --json",
                                 "gradweave/result@1");
@@ -226,6 +260,8 @@ static const struct refusal refusals[] = {
     {"simulate " TINY " --algo topk --counts trained --counts-out kept.json",
      "--counts-out kept.json: expected a compressor whose counts depend on gradients, got topk"},
     {"simulate --goal x --counts trained", "--goal: expected nothing but"},
+    {"compare " TINY " --counts counts.json", "expected asked or trained, got \"counts.json\""},
+    {"compare " TINY " --counts trained --workers 2,4", "--counts trained: expected one value"},
     {"plot density tiny.json --algo dense --out d.png", "expected algorithms that compress"},
     {"plot density tiny.json --decay 0 --out d.png", "--decay: expected a positive"},
     {"plot padding --out d.png", "plot padding: expected MODEL"},
@@ -249,6 +285,7 @@ int main(void) {
         cmocka_unit_test(text_shows_what_builds_up),
         cmocka_unit_test(text_names_the_source),
         cmocka_unit_test(exact_compressors_are_as_asked),
+        cmocka_unit_test(comparisons_train),
         cmocka_unit_test(messages_have_their_bytes_too),
         cmocka_unit_test(density_and_padding_are_drawn),
         cmocka_unit_test(refuses),
