@@ -27,6 +27,19 @@ static struct gw_random *open_random(uint64_t stream) {
 
 /* ---- the arithmetic ------------------------------------------------------------------------ */
 
+/*
+ * What a time between or beyond points may be off by: those of steep curves are 1e15 apart, and
+ * what a line between two of them is near the lower end has lost as many digits. Points are 10%
+ * apart at least and sizes up to some ten times beyond, so that slopes weigh up to a hundredfold.
+ */
+static double rounding_of(const struct gw_curve *curve) {
+    double most_s = 0;
+    for (size_t i = 0; i < curve->point_count; i++) {
+        most_s = fmax(most_s, curve->points[i].time_s);
+    }
+    return 100 * DBL_EPSILON * most_s;
+}
+
 static void the_arithmetic_is_the_contracts(void **state) {
     (void)state;
     struct gw_random *random = open_random(1);
@@ -41,7 +54,9 @@ static void the_arithmetic_is_the_contracts(void **state) {
         }
         size_t count = groups_of(ends, x.model.tensor_count, groups);
         double predicted = gw_planning_iteration_s(&x.planning, groups, count);
-        assert_true(near(predicted, (double)iteration_by_definition(&x.planning, ends), 1e-11));
+        double expected = (double)iteration_by_definition(&x.planning, ends);
+        double lost = (double)count * (rounding_of(&x.compress) + rounding_of(&x.exchange));
+        assert_true(fabs(predicted - expected) <= lost || near(predicted, expected, 1e-11));
     }
     gw_random_close(random);
 }
