@@ -57,7 +57,7 @@ function(gradweave_cuda room)
   endif()
   if(GRADWEAVE_CUDA STREQUAL "EMULATED")
     set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX
-      COMPILE_OPTIONS "-include;${CMAKE_SOURCE_DIR}/tests/emulation/kernels.h")
+      COMPILE_OPTIONS "-Wno-unknown-pragmas;-include;${CMAKE_SOURCE_DIR}/tests/emulation/kernels.h")
   endif()
 endfunction()
 

@@ -1,10 +1,11 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "device/cuda.h"
 
 struct gw_device {
     int ordinal;
-    size_t multiprocessors;
+    size_t multiprocessors, cache_bytes;
 };
 
 struct gw_device_stream {
@@ -45,13 +46,19 @@ static enum gw_status check_ordinal(size_t ordinal, struct gw_error *error) {
                          ordinal, count);
 }
 
+static enum gw_status ask(const struct gw_device *device, enum cudaDeviceAttr attribute,
+                          size_t *out, struct gw_error *error) {
+    int value = 0;
+    GW_TRY(gw_cuda_check(cudaDeviceGetAttribute(&value, attribute, device->ordinal),
+                         "cudaDeviceGetAttribute", error));
+    *out = (size_t)value;
+    return GW_OK;
+}
+
 static enum gw_status open_ordinal(struct gw_device *device, struct gw_error *error) {
-    int count = 0;
     GW_TRY(enter(device, error));
-    GW_TRY(gw_cuda_check(
-        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device->ordinal),
-        "cudaDeviceGetAttribute", error));
-    device->multiprocessors = (size_t)count;
+    GW_TRY(ask(device, cudaDevAttrMultiProcessorCount, &device->multiprocessors, error));
+    GW_TRY(ask(device, cudaDevAttrL2CacheSize, &device->cache_bytes, error));
     return gw_cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "cudaSetDeviceFlags",
                          error);
 }
@@ -80,6 +87,16 @@ size_t gw_device_multiprocessors(const struct gw_device *device) {
     return device->multiprocessors;
 }
 
+enum gw_status gw_device_bus(const struct gw_device *device, char bus[GW_BUS_SIZE],
+                             struct gw_error *error) {
+    return gw_cuda_check(cudaDeviceGetPCIBusId(bus, GW_BUS_SIZE, device->ordinal),
+                         "cudaDeviceGetPCIBusId", error);
+}
+
+size_t gw_device_cache_bytes(const struct gw_device *device) {
+    return device->cache_bytes;
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 enum gw_status gw_device_allocate(struct gw_device *device, size_t bytes, void **out,
@@ -91,6 +108,10 @@ enum gw_status gw_device_allocate(struct gw_device *device, size_t bytes, void *
     }
     GW_TRY(gw_cuda_check(cudaMalloc(out, bytes), "cudaMalloc", error));
     enum gw_status status = gw_cuda_check(cudaMemset(*out, 0, bytes), "cudaMemset", error);
+    if (status == GW_OK) {
+        /* The stream of cudaMemset is one that others do not wait for. */
+        status = gw_cuda_check(cudaStreamSynchronize(NULL), "cudaStreamSynchronize", error);
+    }
     if (status != GW_OK) {
         gw_device_free(device, *out);
         *out = NULL;
@@ -112,7 +133,8 @@ enum gw_status gw_device_allocate_host(struct gw_device *device, size_t bytes, v
         return GW_OK;
     }
     GW_TRY(gw_cuda_check(cudaMallocHost(out, bytes), "cudaMallocHost", error));
-    return gw_cuda_check(cudaMemset(*out, 0, bytes), "cudaMemset", error);
+    memset(*out, 0, bytes);
+    return GW_OK;
 }
 
 void gw_device_free_host(struct gw_device *device, void *memory) {
@@ -227,6 +249,18 @@ enum gw_status gw_device_event_hold(struct gw_device_event *event, struct gw_dev
 enum gw_status gw_device_event_finish(struct gw_device_event *event, struct gw_error *error) {
     GW_TRY(enter(event->device, error));
     return gw_cuda_check(cudaEventSynchronize(event->event), "cudaEventSynchronize", error);
+}
+
+enum gw_status gw_device_event_reached(struct gw_device_event *event, bool *reached,
+                                       struct gw_error *error) {
+    GW_TRY(enter(event->device, error));
+    cudaError_t result = cudaEventQuery(event->event);
+    *reached = result == cudaSuccess;
+    if (result == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* or the next launch would seem to have failed */
+        return GW_OK;
+    }
+    return gw_cuda_check(result, "cudaEventQuery", error);
 }
 
 enum gw_status gw_device_event_elapsed_s(struct gw_device_event *from, struct gw_device_event *to,

@@ -16,6 +16,7 @@
 
 struct gw_gpu {
     char name[64];
+    char pci[32]; /* where it is plugged in: "0000:3B:00.0"; empty: not known */
     double memory_bytes;
     double clock_hz; /* the highest of its processors; 0: not known */
     bool ecc;        /* whether its memory corrects errors, which costs bandwidth */
@@ -37,6 +38,14 @@ void gw_device_close(struct gw_device *device);
 
 /* Its multiprocessors: launches are made to fill them. */
 size_t gw_device_multiprocessors(const struct gw_device *device);
+
+/* Where it is on the machine's PCI, "0000:3b:00.0": the same for all processes that see it. */
+enum { GW_BUS_SIZE = 16 };
+enum gw_status gw_device_bus(const struct gw_device *device, char bus[GW_BUS_SIZE],
+                             struct gw_error *error);
+
+/* Of the cache before its memory, in bytes. */
+size_t gw_device_cache_bytes(const struct gw_device *device);
 
 /* Zeroed memory of the GPU, aligned to 256 bytes; 0 bytes give NULL. */
 enum gw_status gw_device_allocate(struct gw_device *device, size_t bytes, void **out,
@@ -91,6 +100,10 @@ enum gw_status gw_device_event_hold(struct gw_device_event *event, struct gw_dev
 
 /* The caller sleeps until the point is reached. */
 enum gw_status gw_device_event_finish(struct gw_device_event *event, struct gw_error *error);
+
+/* Whether it has been, without waiting. */
+enum gw_status gw_device_event_reached(struct gw_device_event *event, bool *reached,
+                                       struct gw_error *error);
 
 /* From one point to another, both timed and reached. */
 enum gw_status gw_device_event_elapsed_s(struct gw_device_event *from, struct gw_device_event *to,

@@ -16,7 +16,7 @@ size_t gw_cuda_devices(struct gw_gpu *gpus, size_t capacity) {
     size_t listed = 0;
     int count = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess) {
-        return 0;
+        count = 0;
     }
     for (int i = 0; i < count && listed < capacity; i++) {
         struct cudaDeviceProp properties;
@@ -26,7 +26,11 @@ size_t gw_cuda_devices(struct gw_gpu *gpus, size_t capacity) {
                                    .clock_hz = 1e3 * attribute_of(i, cudaDevAttrClockRate),
                                    .ecc = attribute_of(i, cudaDevAttrEccEnabled) != 0};
             snprintf(gpu->name, sizeof gpu->name, "%.63s", properties.name);
+            if (cudaDeviceGetPCIBusId(gpu->pci, sizeof gpu->pci, i) != cudaSuccess) {
+                gpu->pci[0] = '\0';
+            }
         }
     }
+    (void)cudaGetLastError(); /* of what could not be asked: no launch has failed */
     return listed;
 }

@@ -30,6 +30,18 @@ size_t gw_device_multiprocessors(const struct gw_device *device) {
     return 0;
 }
 
+enum gw_status gw_device_bus(const struct gw_device *device, char bus[GW_BUS_SIZE],
+                             struct gw_error *error) {
+    (void)device;
+    bus[0] = '\0';
+    return refuse(error);
+}
+
+size_t gw_device_cache_bytes(const struct gw_device *device) {
+    (void)device;
+    return 0;
+}
+
 enum gw_status gw_device_allocate(struct gw_device *device, size_t bytes, void **out,
                                   struct gw_error *error) {
     (void)device, (void)bytes;
@@ -108,6 +120,13 @@ enum gw_status gw_device_event_hold(struct gw_device_event *event, struct gw_dev
 
 enum gw_status gw_device_event_finish(struct gw_device_event *event, struct gw_error *error) {
     (void)event;
+    return refuse(error);
+}
+
+enum gw_status gw_device_event_reached(struct gw_device_event *event, bool *reached,
+                                       struct gw_error *error) {
+    (void)event;
+    *reached = false;
     return refuse(error);
 }
 

@@ -6,27 +6,26 @@
 #include <stdlib.h>
 
 #include "kernels/collect.h"
-#include "kernels/sketch.h"
+#include "kernels/count_sketch.h"
 #include "kernels/sketch_loops.h"
 #include "kernels/threshold.h"
 #include "kernels/workspace.h"
 
 extern const struct gw_compressor gw_compressor_count_sketch;
 
-struct state {
-    struct gw_sketch sketch;
-    uint32_t *indices; /* [k] */
-};
-
 static void close_state(void *opened) {
-    struct state *state = opened;
+    struct gw_count_sketch *state = opened;
+    if (state->indices_on_gpu != NULL) {
+        gw_device_free(state->on_gpu.device, state->indices_on_gpu);
+        gw_gpu_sketch_free(&state->on_gpu);
+    }
     gw_sketch_free(&state->sketch);
     free(state->indices);
     free(state);
 }
 
 static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
-    struct state *state = calloc(1, sizeof *state);
+    struct gw_count_sketch *state = calloc(1, sizeof *state);
     if (state == NULL) {
         return gw_fail_memory(error, "opening a sketch");
     }
@@ -47,7 +46,7 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
 
 static enum gw_status take(const struct gw_task *task, struct gw_selection *out,
                            struct gw_error *error) {
-    const struct state *state = task->state;
+    const struct gw_count_sketch *state = task->state;
     GW_TRY(gw_selection_reserve(out, task->k, error));
     for (size_t i = 0; i < task->k; i++) {
         uint32_t index = state->indices[i];
@@ -59,7 +58,7 @@ static enum gw_status take(const struct gw_task *task, struct gw_selection *out,
 
 static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
-    struct state *state = task->state;
+    struct gw_count_sketch *state = task->state;
     gw_sketch_clear(&state->sketch);
     GW_TRY(gw_accumulate(task, 0, task->n, error));
     GW_TRY(gw_sketch_encode(&state->sketch, task->u, 0, task->n, error));
@@ -70,7 +69,7 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
 
 static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
                                        struct gw_error *error) {
-    struct state *state = task->state;
+    struct gw_count_sketch *state = task->state;
     size_t heavy;
     gw_sketch_clear(&state->sketch);
     GW_TRY(gw_threshold_accumulate_reference(task, error));

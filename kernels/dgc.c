@@ -2,11 +2,11 @@
  * Deep gradient compression: the largest of a sample give a threshold; what exceeds it travels, or,
  * if that is far too much, the k largest of it.
  */
-#include <math.h>
+#include "kernels/dgc.h"
+
 #include <stdlib.h>
 
 #include "kernels/collect.h"
-#include "kernels/hash.h"
 #include "kernels/scan.h"
 #include "kernels/threshold.h"
 #include "kernels/topk.h"
@@ -14,37 +14,13 @@
 
 extern const struct gw_compressor gw_compressor_dgc;
 
-enum { STRIDE = 100 }; /* one element in a hundred is sampled */
-
-static size_t sample_count(const struct gw_task *task) {
-    return (task->n + STRIDE - 1) / STRIDE;
-}
-
-/* One of each hundred, another in each iteration; of fewer at the end, perhaps the last. */
-static size_t sample_position(const struct gw_task *task, size_t sample) {
-    uint64_t turn = gw_mix_pair(task->seed ^ gw_mix(task->iteration), sample) >> 32;
-    size_t position = sample * STRIDE + (size_t)((turn * STRIDE) >> 32);
-    return position < task->n ? position : task->n - 1;
-}
-
-/* How many of the sample lie above the threshold or on it: the share rho = k/n, one at least. */
-static size_t sample_rank(const struct gw_task *task) {
-    double share = (double)task->k / (double)task->n;
-    size_t rank = (size_t)floor(share * (double)sample_count(task));
-    return rank > 1 ? rank : 1;
-}
-
-static bool is_far_too_much(size_t count, size_t k) {
-    return 3 * count > 4 * k;
-}
-
 /* ---- fast ---------------------------------------------------------------------------------- */
 
 static enum gw_status take_sample(const struct gw_task *task, struct gw_error *error) {
-    size_t samples = sample_count(task);
+    size_t samples = gw_dgc_samples(task->n);
     GW_TRY(gw_workspace_reserve_sample(task->workspace, samples, error));
     for (size_t i = 0; i < samples; i++) {
-        size_t position = sample_position(task, i);
+        size_t position = gw_dgc_position(gw_dgc_key(task), task->n, i);
         float added = task->gradient == NULL ? 0 : task->gradient[position];
         float value = task->u[position] + added;
         task->workspace->sample[i] = isnan(value) ? INFINITY : value; /* the pass will find it */
@@ -57,8 +33,8 @@ static enum gw_status sample_magnitude(const struct gw_task *task, struct gw_sel
                                        int32_t *magnitude, struct gw_error *error) {
     GW_TRY(take_sample(task, error));
     struct gw_task of_sample = {.u = task->workspace->sample,
-                                .n = sample_count(task),
-                                .k = sample_rank(task),
+                                .n = gw_dgc_samples(task->n),
+                                .k = gw_dgc_rank(task),
                                 .workspace = task->workspace};
     GW_TRY(gw_compressor_topk.select(&of_sample, out, error));
     *magnitude = GW_INFINITE;
@@ -75,7 +51,7 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
     GW_TRY(sample_magnitude(task, out, &sampled, error));
     struct gw_collection pass = {.magnitude = sampled + 1};
     GW_TRY(gw_collect_best(task, &pass, 0, out, error));
-    if (pass.dropped || is_far_too_much(out->count, task->k)) {
+    if (pass.dropped || gw_dgc_is_far_too_much(out->count, task->k)) {
         (void)gw_keep_largest(out, task->k);
     }
     return GW_OK;
@@ -91,15 +67,15 @@ static int descending(const void *left, const void *right) {
 
 static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
                                        struct gw_error *error) {
-    size_t samples = sample_count(task);
+    size_t samples = gw_dgc_samples(task->n);
     GW_TRY(gw_threshold_select_reference(task, 0, true, out, error)); /* adds, and meets NaNs */
     GW_TRY(gw_workspace_reserve_sample(task->workspace, samples, error));
     float *sample = task->workspace->sample;
     for (size_t i = 0; i < samples; i++) {
-        sample[i] = fabsf(task->u[sample_position(task, i)]);
+        sample[i] = fabsf(task->u[gw_dgc_position(gw_dgc_key(task), task->n, i)]);
     }
     qsort(sample, samples, sizeof *sample, descending);
-    float threshold = sample[sample_rank(task) - 1];
+    float threshold = sample[gw_dgc_rank(task) - 1];
     out->count = 0;
     for (size_t i = 0; i < task->n; i++) {
         if (fabsf(task->u[i]) > threshold) {
@@ -107,7 +83,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
                 (struct gw_entry){.value = task->u[i], .index = (uint32_t)i};
         }
     }
-    if (is_far_too_much(out->count, task->k)) {
+    if (gw_dgc_is_far_too_much(out->count, task->k)) {
         gw_topk_keep_reference(out, task->k);
     }
     return GW_OK;

@@ -77,53 +77,54 @@ void gw_exdyna_observe_trend(void *opened, const size_t *counts) {
     move_blocks(state, counts);
 }
 
-static struct gw_exdyna_range own_range(const struct gw_task *task) {
+struct gw_exdyna_aim gw_exdyna_aim_of(const struct gw_task *task) {
     const struct state *state = task->state;
     size_t partition = gw_exdyna_partition(task->iteration, task->worker, state->layout.workers);
-    return gw_exdyna_range(&state->layout, state->blocks_of, partition);
+    struct gw_exdyna_range range = gw_exdyna_range(&state->layout, state->blocks_of, partition);
+    bool any = range.begin < range.end;
+    return (struct gw_exdyna_aim){.begin = range.begin,
+                                  .end = range.end,
+                                  .lone = any ? gw_exdyna_lone_index(range, task->iteration) : 0,
+                                  .threshold = state->threshold.value};
 }
 
 /* A worker that selects nothing sends one element. */
-static enum gw_status send_something(const struct gw_task *task, struct gw_exdyna_range range,
+static enum gw_status send_something(const struct gw_task *task, const struct gw_exdyna_aim *aim,
                                      struct gw_selection *out, struct gw_error *error) {
-    if (out->count > 0 || range.begin == range.end) {
+    if (out->count > 0 || aim->begin == aim->end) {
         return GW_OK;
     }
-    size_t index = gw_exdyna_lone_index(range, task->iteration);
     GW_TRY(gw_selection_reserve(out, 1, error));
     out->entries[out->count++] =
-        (struct gw_entry){.value = task->u[index], .index = (uint32_t)index};
+        (struct gw_entry){.value = task->u[aim->lone], .index = (uint32_t)aim->lone};
     return GW_OK;
 }
 
 enum gw_status gw_exdyna_select(const struct gw_task *task, struct gw_selection *out,
                                 struct gw_error *error) {
-    const struct state *state = task->state;
-    struct gw_exdyna_range range = own_range(task);
-    GW_TRY(gw_accumulate(task, 0, range.begin, error));
-    GW_TRY(gw_threshold_select_range(task, range.begin, range.end, state->threshold.value, out,
-                                     error));
-    GW_TRY(gw_accumulate(task, range.end, task->n, error));
-    return send_something(task, range, out, error);
+    struct gw_exdyna_aim aim = gw_exdyna_aim_of(task);
+    GW_TRY(gw_accumulate(task, 0, aim.begin, error));
+    GW_TRY(gw_threshold_select_range(task, aim.begin, aim.end, aim.threshold, out, error));
+    GW_TRY(gw_accumulate(task, aim.end, task->n, error));
+    return send_something(task, &aim, out, error);
 }
 
 enum gw_status gw_exdyna_select_reference(const struct gw_task *task, struct gw_selection *out,
                                           struct gw_error *error) {
-    const struct state *state = task->state;
-    struct gw_exdyna_range range = own_range(task);
+    struct gw_exdyna_aim aim = gw_exdyna_aim_of(task);
     GW_TRY(gw_threshold_accumulate_reference(task, error));
-    GW_TRY(gw_selection_reserve(out, range.end - range.begin, error));
+    GW_TRY(gw_selection_reserve(out, aim.end - aim.begin, error));
     out->count = 0;
-    for (size_t i = range.begin; i < range.end; i++) {
+    for (size_t i = aim.begin; i < aim.end; i++) {
         if (isnan(task->u[i])) {
             return gw_fail_nan(i, task->n, error);
         }
-        if (fabs(task->u[i]) >= state->threshold.value) {
+        if (fabs(task->u[i]) >= aim.threshold) {
             out->entries[out->count++] =
                 (struct gw_entry){.value = task->u[i], .index = (uint32_t)i};
         }
     }
-    return send_something(task, range, out, error);
+    return send_something(task, &aim, out, error);
 }
 
 const struct gw_compressor gw_compressor_exdyna = {

@@ -6,6 +6,16 @@
 
 gw_select gw_exdyna_select, gw_exdyna_select_reference;
 
+/*
+ * Where the task's worker selects, [begin, end), from which |u| on, and which element it sends if
+ * it finds none.
+ */
+struct gw_exdyna_aim {
+    size_t begin, end, lone;
+    double threshold;
+};
+struct gw_exdyna_aim gw_exdyna_aim_of(const struct gw_task *task);
+
 enum gw_status gw_exdyna_open(const struct gw_task *task, void **out, struct gw_error *error);
 void gw_exdyna_close(void *state);
 

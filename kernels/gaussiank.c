@@ -3,69 +3,28 @@
  * threshold, which is then halved or raised by half, up to four times, until it is near enough. All
  * thresholds that this can lead to are counted in one pass.
  */
-#include <gsl/gsl_cdf.h>
-#include <math.h>
+#include "kernels/gaussiank.h"
 
-#include "kernels/threshold.h"
+#include <gsl/gsl_cdf.h>
 
 extern const struct gw_compressor gw_compressor_gaussiank;
 
-enum { ADJUSTMENTS = 4, THRESHOLDS = ADJUSTMENTS * (ADJUSTMENTS + 1) / 2 };
-
-/*
- * The two-sided quantile of the paper's released code: |u| beyond it has probability k/n where the
- * mean is 0, and more the further it is from 0. Where infinities make it undefined, only they are
- * selected.
- */
-static double first_threshold(const struct gw_task *task, const struct gw_moments_of_u *moments) {
-    double tail = (double)task->k / (2 * (double)task->n);
-    double threshold = fabs(moments->mean) + moments->deviation * gsl_cdf_ugaussian_Qinv(tail);
-    return isfinite(threshold) ? threshold : INFINITY;
-}
-
-/* What the threshold is multiplied by, given what it selects. */
-static double adjustment(size_t count, size_t k) {
-    if (3 * count < 2 * k) {
-        return 0.5;
-    }
-    return 3 * count > 4 * k ? 1.5 : 1;
+static double quantile(const struct gw_task *task) {
+    return gsl_cdf_ugaussian_Qinv((double)task->k / (2 * (double)task->n));
 }
 
 /* ---- fast ---------------------------------------------------------------------------------- */
 
-/* Where the threshold stands that was halved and raised so often: the order makes no difference. */
-static size_t place(size_t halvings, size_t raises) {
-    size_t steps = halvings + raises;
-    return steps * (steps + 1) / 2 + raises;
-}
-
 static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
     struct gw_moments_of_u moments;
-    double thresholds[THRESHOLDS];
-    size_t counts[THRESHOLDS];
+    double thresholds[GW_GAUSSIANK_THRESHOLDS];
+    size_t counts[GW_GAUSSIANK_THRESHOLDS];
     GW_TRY(gw_threshold_moments(task, &moments, error));
-    double first = first_threshold(task, &moments);
-    for (size_t steps = 0; steps < ADJUSTMENTS; steps++) {
-        for (size_t raises = 0; raises <= steps; raises++) {
-            size_t halvings = steps - raises;
-            thresholds[place(halvings, raises)] =
-                first * pow(0.5, (double)halvings) * pow(1.5, (double)raises);
-        }
-    }
-    GW_TRY(gw_threshold_count(task, thresholds, THRESHOLDS, counts, error));
-    double threshold = first;
-    size_t halvings = 0;
-    size_t raises = 0;
-    for (int step = 0; step < ADJUSTMENTS; step++) {
-        double factor = adjustment(counts[place(halvings, raises)], task->k);
-        threshold *= factor;
-        halvings += factor < 1;
-        raises += factor > 1;
-        if (factor == 1) {
-            break;
-        }
-    }
+    double first = gw_gaussiank_first(moments, quantile(task));
+    gw_gaussiank_thresholds(first, thresholds);
+    GW_TRY(gw_threshold_count(task, thresholds, GW_GAUSSIANK_THRESHOLDS, counts, error));
+    double threshold = gw_gaussiank_adjust(first, counts, task->k);
     return gw_threshold_select(task, threshold, false, out, error);
 }
 
@@ -75,10 +34,10 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
                                        struct gw_error *error) {
     struct gw_moments_of_u moments;
     GW_TRY(gw_threshold_moments_reference(task, &moments, error));
-    double threshold = first_threshold(task, &moments);
-    for (int step = 0; step < ADJUSTMENTS; step++) {
+    double threshold = gw_gaussiank_first(moments, quantile(task));
+    for (int step = 0; step < GW_GAUSSIANK_ADJUSTMENTS; step++) {
         GW_TRY(gw_threshold_select_reference(task, threshold, false, out, error));
-        threshold *= adjustment(out->count, task->k);
+        threshold *= gw_gaussiank_adjustment(out->count, task->k);
     }
     return gw_threshold_select_reference(task, threshold, false, out, error);
 }

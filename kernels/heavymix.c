@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/collect.h"
+#include "kernels/permutation.h"
 #include "kernels/scan.h"
 #include "kernels/sketch_loops.h"
 #include "kernels/workspace.h"
@@ -17,15 +18,6 @@ enum { ESTIMATES = GW_SKETCH_TILE * GW_SKETCH_BLOCK }; /* looked at together */
 static int32_t magnitude(float estimate) {
     int32_t key = gw_magnitude(estimate);
     return key < GW_INFINITE ? key : GW_INFINITE;
-}
-
-float gw_sketch_heavy_threshold(double norm2, size_t k) {
-    double least = norm2 / (double)k;
-    float threshold = (float)sqrt(least);
-    while (threshold == 0 || (double)threshold * (double)threshold < least) {
-        threshold = nextafterf(threshold, INFINITY); /* rounded down; squares are exact: 48 bits */
-    }
-    return threshold;
 }
 
 /* ---- heavy hitters ------------------------------------------------------------------------- */
@@ -75,31 +67,21 @@ static enum gw_status scan(struct candidates *candidates, const struct gw_sketch
             GW_TRY(collect(candidates, estimates, first, count, error));
         }
     }
-    if (candidates->entries.count > candidates->k) {
-        (void)gw_keep_largest(&candidates->entries, candidates->k);
-    }
     return GW_OK;
 }
 
 /* ---- the others ---------------------------------------------------------------------------- */
 
-static bool take(uint64_t *taken, uint64_t rank) {
-    uint64_t bit = (uint64_t)1 << rank % 64;
-    bool first = (taken[rank / 64] & bit) == 0;
-    taken[rank / 64] |= bit;
-    return first;
-}
-
 /*
- * Draws `count` of the ranks 0 .. ranks-1, every set of them equally likely (Floyd's algorithm;
- * Bentley, Programming pearls: a sample of brilliance, 1987).
+ * Draws `count` of the ranks 0 .. ranks-1: the first places of a pseudo-random permutation of them,
+ * which a GPU's threads find each by itself.
  */
-static void draw(uint64_t *taken, size_t ranks, size_t count, struct gw_random *random) {
+static void draw(uint64_t *taken, size_t ranks, size_t count, uint64_t key) {
+    struct gw_permutation permutation = gw_permutation_of(ranks, key);
     memset(taken, 0, (ranks / 64 + 1) * sizeof *taken);
-    for (uint64_t last = ranks - count; last < ranks; last++) {
-        if (!take(taken, gw_random_below(random, last + 1))) {
-            take(taken, last);
-        }
+    for (size_t place = 0; place < count; place++) {
+        uint64_t rank = gw_permutation_at(&permutation, place);
+        taken[rank / 64] |= (uint64_t)1 << rank % 64;
     }
 }
 
@@ -126,17 +108,17 @@ static void mix(const struct gw_entry *heavy, size_t heavy_count, const uint64_t
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-static enum gw_status fill_up(const struct gw_sketch *sketch, size_t n,
-                              const struct candidates *heavy, uint64_t iteration,
-                              struct gw_workspace *workspace, uint32_t *indices,
-                              struct gw_error *error) {
-    size_t ranks = n - heavy->entries.count;
-    struct gw_random *random = NULL;
+enum gw_status gw_sketch_choose(const struct gw_sketch *sketch, size_t n, size_t k,
+                                uint64_t iteration, struct gw_selection *heavy,
+                                struct gw_workspace *workspace, uint32_t *indices,
+                                struct gw_error *error) {
+    if (heavy->count > k) {
+        (void)gw_keep_largest(heavy, k);
+    }
+    size_t ranks = n - heavy->count;
     GW_TRY(gw_workspace_reserve(workspace, (ranks / 64 + 1) * sizeof(uint64_t), error));
-    GW_TRY(gw_random_open(&random, sketch->seed, iteration, error));
-    draw(workspace->memory, ranks, heavy->k - heavy->entries.count, random);
-    gw_random_close(random);
-    mix(heavy->entries.entries, heavy->entries.count, workspace->memory, ranks, indices);
+    draw(workspace->memory, ranks, k - heavy->count, gw_mix_pair(sketch->seed, iteration));
+    mix(heavy->entries, heavy->count, workspace->memory, ranks, indices);
     return GW_OK;
 }
 
@@ -149,10 +131,13 @@ enum gw_status gw_sketch_heavymix(const struct gw_sketch *sketch, size_t n, size
         .k = k, .threshold = magnitude(threshold), .entries = workspace->parts[0]};
     candidates.entries.count = 0;
     enum gw_status status = scan(&candidates, sketch, n, error);
+    if (status == GW_OK) {
+        status = gw_sketch_choose(sketch, n, k, iteration, &candidates.entries, workspace, indices,
+                                  error);
+    }
     workspace->parts[0] = candidates.entries;
-    GW_TRY(status);
     if (heavy != NULL) {
         *heavy = candidates.entries.count;
     }
-    return fill_up(sketch, n, &candidates, iteration, workspace, indices, error);
+    return status;
 }

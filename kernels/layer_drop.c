@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/collect.h"
+#include "kernels/layer_drop.h"
 #include "kernels/layers.h"
 #include "kernels/threshold.h"
 
@@ -15,17 +16,8 @@ extern const struct gw_compressor gw_compressor_layer_drop;
 
 enum { SEARCH_INTERVAL = 100 }; /* iterations (paper, Section 5) */
 
-struct state {
-    size_t layer_count;
-    size_t *sizes; /* [layer_count] */
-    double *means; /* [layer_count] */
-    bool *sent;    /* [layer_count] */
-    bool searched;
-    double threshold;
-};
-
 static void close_state(void *opened) {
-    struct state *state = opened;
+    struct gw_layer_drop *state = opened;
     free(state->sizes);
     free(state->means);
     free(state->sent);
@@ -35,7 +27,7 @@ static void close_state(void *opened) {
 static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
     size_t count = task->layers == NULL ? 1 : task->layer_count;
     const size_t *sizes = task->layers == NULL ? &task->n : task->layers;
-    struct state *state = calloc(1, sizeof *state);
+    struct gw_layer_drop *state = calloc(1, sizeof *state);
     if (state == NULL) {
         return gw_fail_memory(error, "opening layer dropping");
     }
@@ -52,11 +44,10 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
     return GW_OK;
 }
 
-static enum gw_status choose(const struct gw_task *task, struct gw_error *error) {
-    struct state *state = task->state;
+enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error *error) {
+    struct gw_layer_drop *state = task->state;
     /* upwards, so that n - k elements are not one too many for rounding */
     double dropped = nextafter((double)(task->n - task->k) / (double)task->n, 1);
-    GW_TRY(gw_layers_means(task->u, state->sizes, state->layer_count, state->means, error));
     if (!state->searched || task->iteration % SEARCH_INTERVAL == 0) {
         GW_TRY(gw_layers_threshold(state->means, state->sizes, state->layer_count, dropped,
                                    &state->threshold, error));
@@ -67,9 +58,15 @@ static enum gw_status choose(const struct gw_task *task, struct gw_error *error)
     return GW_OK;
 }
 
+static enum gw_status choose(const struct gw_task *task, struct gw_error *error) {
+    const struct gw_layer_drop *state = task->state;
+    GW_TRY(gw_layers_means(task->u, state->sizes, state->layer_count, state->means, error));
+    return gw_layer_drop_choose(task, error);
+}
+
 static enum gw_status take_layers(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
-    const struct state *state = task->state;
+    const struct gw_layer_drop *state = task->state;
     size_t count = 0;
     for (size_t i = 0; i < state->layer_count; i++) {
         count += state->sent[i] ? state->sizes[i] : 0;

@@ -3,27 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LANES = 8 }; /* independent sums, so that adds need not wait for each other */
-
-/* Element i goes to sum i mod 8; the sums are added in pairs. NaN if, and only if, there is one. */
-static double sum_magnitudes(const float *u, size_t n) {
-    double sums[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (size_t lane = 0; lane < LANES; lane++) {
-            sums[lane] += (double)fabsf(u[i + lane]);
-        }
-    }
-    for (; i < n; i++) {
-        sums[i % LANES] += (double)fabsf(u[i]);
-    }
-    for (size_t half = LANES / 2; half > 0; half /= 2) {
-        for (size_t lane = 0; lane < half; lane++) {
-            sums[lane] += sums[lane + half];
-        }
-    }
-    return sums[0];
-}
+#include "kernels/sums.h"
 
 static enum gw_status fail_nan(const float *u, size_t layer, struct gw_error *error) {
     size_t i = 0;
@@ -37,7 +17,7 @@ static enum gw_status fail_nan(const float *u, size_t layer, struct gw_error *er
 enum gw_status gw_layers_means(const float *u, const size_t *sizes, size_t layers, double *means,
                                struct gw_error *error) {
     for (size_t layer = 0; layer < layers; layer++) {
-        double sum = sum_magnitudes(u, sizes[layer]);
+        double sum = gw_sum_magnitudes(u, sizes[layer]);
         if (isnan(sum)) {
             return fail_nan(u, layer, error);
         }

@@ -7,52 +7,14 @@
 #include <string.h>
 
 #include "kernels/collect.h"
-#include "kernels/hash.h"
+#include "kernels/permutation.h"
 #include "kernels/threshold.h"
 #include "kernels/workspace.h"
 
 extern const struct gw_compressor gw_compressor_randk;
 
-/* ---- the permutation ----------------------------------------------------------------------- */
-
-enum { ROUNDS = 6 };
-
-/* Of [0, 2^(low + high)), an unbalanced Feistel network; walked on until it is below n. */
-struct permutation {
-    uint64_t key, n;
-    unsigned low, high; /* bits of the two halves */
-};
-
-static struct permutation permutation_of(const struct gw_task *task) {
-    unsigned bits = 2;
-    while ((uint64_t)1 << bits < task->n) {
-        bits++;
-    }
-    return (struct permutation){.key = gw_mix_pair(task->seed, task->iteration),
-                                .n = task->n,
-                                .low = bits / 2,
-                                .high = bits - bits / 2};
-}
-
-static uint64_t shuffle(const struct permutation *permutation, uint64_t place) {
-    unsigned low = permutation->low;
-    uint64_t low_mask = ((uint64_t)1 << low) - 1;
-    uint64_t high_mask = ((uint64_t)1 << permutation->high) - 1;
-    uint64_t left = place >> low;
-    uint64_t right = place & low_mask;
-    for (uint64_t round = 0; round < ROUNDS; round += 2) {
-        left ^= gw_mix_pair(permutation->key + round, right) >> 32 & high_mask;
-        right ^= gw_mix_pair(permutation->key + round + 1, left) >> 32 & low_mask;
-    }
-    return left << low | right;
-}
-
-/* The place-th index, place < n: less than two steps are taken on average. */
-static size_t index_at(const struct permutation *permutation, uint64_t place) {
-    do {
-        place = shuffle(permutation, place);
-    } while (place >= permutation->n);
-    return (size_t)place;
+static struct gw_permutation permutation_of(const struct gw_task *task) {
+    return gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
 }
 
 static void append(const struct gw_task *task, size_t index, struct gw_selection *out) {
@@ -75,7 +37,7 @@ static enum gw_status check(const struct gw_task *task, const struct gw_selectio
 
 static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
-    struct permutation permutation = permutation_of(task);
+    struct gw_permutation permutation = permutation_of(task);
     size_t words = task->n / 64 + 1;
     GW_TRY(gw_accumulate(task, 0, task->n, error));
     GW_TRY(gw_selection_reserve(out, task->k, error));
@@ -83,7 +45,7 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
     uint64_t *marks = task->workspace->memory;
     memset(marks, 0, words * sizeof *marks);
     for (size_t place = 0; place < task->k; place++) {
-        size_t index = index_at(&permutation, place);
+        size_t index = (size_t)gw_permutation_at(&permutation, place);
         marks[index / 64] |= (uint64_t)1 << index % 64;
     }
     out->count = 0;
@@ -105,13 +67,13 @@ static int ascending(const void *left, const void *right) {
 
 static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
                                        struct gw_error *error) {
-    struct permutation permutation = permutation_of(task);
+    struct gw_permutation permutation = permutation_of(task);
     GW_TRY(gw_threshold_accumulate_reference(task, error));
     GW_TRY(gw_selection_reserve(out, task->k, error));
     GW_TRY(gw_workspace_reserve(task->workspace, task->k * sizeof(size_t), error));
     size_t *indices = task->workspace->memory;
     for (size_t place = 0; place < task->k; place++) {
-        indices[place] = index_at(&permutation, place);
+        indices[place] = (size_t)gw_permutation_at(&permutation, place);
     }
     qsort(indices, task->k, sizeof *indices, ascending);
     out->count = 0;

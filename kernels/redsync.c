@@ -3,26 +3,14 @@
  * bisection. The interval is halved three times at most, so that its seven possible thresholds are
  * counted in one pass.
  */
-#include "kernels/threshold.h"
+#include "kernels/redsync.h"
 
 extern const struct gw_compressor gw_compressor_redsync;
 
-enum { HALVINGS = 3, STEPS = 1 << HALVINGS }; /* an interval of 1/8 is below 0.2 */
+enum { STEPS = GW_REDSYNC_STEPS };
 
-/* mean + r (max - mean), r = step / STEPS; where all are equal, or infinite, the maximum. */
 static double threshold_at(const struct gw_task *task, const struct gw_exceedances *all, int step) {
-    double mean = all->sum / (double)task->n;
-    return mean < all->largest ? mean + (all->largest - mean) * ((double)step / STEPS)
-                               : all->largest;
-}
-
-/* Half of the interval is left, the upper one if too many are selected. */
-static int next_step(int step, int halving, size_t count, size_t k) {
-    return count < k ? step - (STEPS >> (halving + 1)) : step + (STEPS >> (halving + 1));
-}
-
-static bool is_near(size_t count, size_t k) {
-    return count >= k && count <= 2 * k;
+    return gw_redsync_threshold(all->sum, all->largest, task->n, step);
 }
 
 static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
@@ -35,10 +23,7 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
         thresholds[step] = threshold_at(task, &all, step);
     }
     GW_TRY(gw_threshold_count(task, thresholds + 1, STEPS - 1, counts + 1, error));
-    int step = STEPS / 2;
-    for (int halving = 1; halving < HALVINGS && !is_near(counts[step], task->k); halving++) {
-        step = next_step(step, halving, counts[step], task->k);
-    }
+    int step = gw_redsync_last_step(counts, task->k);
     return gw_threshold_select(task, thresholds[step], false, out, error);
 }
 
@@ -54,7 +39,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
         GW_TRY(
             gw_threshold_select_reference(task, threshold_at(task, &all, step), false, out, error));
         *(out->count < task->k ? &high : &low) = r;
-    } while (high - low >= 0.2 && !is_near(out->count, task->k));
+    } while (high - low >= 0.2 && !gw_redsync_is_near(out->count, task->k));
     return GW_OK;
 }
 

@@ -18,9 +18,18 @@ size_t gw_sample_stride(size_t n) {
 }
 
 size_t gw_sample_position(size_t index, size_t stride, uint64_t key) {
-    uint32_t golden = (uint32_t)index * 2654435769u; /* multiples of the golden ratio, modulo 1 */
-    uint64_t turn = key == 0 ? golden : gw_mix_pair(key, index) >> 32;
-    return index * stride + (size_t)((turn * stride) >> 32);
+    if (key == 0) {
+        return gw_sample_golden((uint32_t)index, stride);
+    }
+    return index * stride + (size_t)(((gw_mix_pair(key, index) >> 32) * stride) >> 32);
+}
+
+size_t gw_sample_rank(size_t n, size_t k, size_t *count) {
+    size_t stride = gw_sample_stride(n);
+    double expected = (double)k / (double)stride;
+    double rank = ceil(expected + 4 * sqrt(expected) + 4);
+    *count = n / stride;
+    return rank < (double)*count ? (size_t)rank : 0;
 }
 
 static void take(const struct gw_task *task, const struct gw_sample *sample, size_t stride,
@@ -36,11 +45,10 @@ enum gw_status gw_sample_magnitude(const struct gw_task *task, const struct gw_s
                                    int32_t *magnitude, struct gw_error *error) {
     size_t n = sample->end - sample->begin;
     size_t stride = gw_sample_stride(n);
-    size_t count = n / stride;
-    double expected = (double)task->k / (double)stride;
-    double rank = ceil(expected + 4 * sqrt(expected) + 4);
+    size_t count;
+    size_t rank = gw_sample_rank(n, task->k, &count);
     *magnitude = 0;
-    if (rank >= (double)count) {
+    if (rank == 0) {
         return GW_OK;
     }
     struct gw_entry *taken = malloc(count * sizeof *taken);
@@ -49,7 +57,7 @@ enum gw_status gw_sample_magnitude(const struct gw_task *task, const struct gw_s
     }
     take(task, sample, stride, count, taken);
     size_t ties;
-    int32_t sampled = gw_kth_largest(taken, count, (size_t)rank, &ties);
+    int32_t sampled = gw_kth_largest(taken, count, rank, &ties);
     *magnitude = sampled < GW_INFINITE ? sampled : GW_INFINITE; /* NaNs must reach it */
     free(taken);
     return GW_OK;

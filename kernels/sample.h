@@ -4,6 +4,7 @@
 #define GW_KERNELS_SAMPLE_H
 
 #include "kernels/kernels.h"
+#include "kernels/on_both.h"
 
 /* What is sampled of u. */
 struct gw_sample {
@@ -25,6 +26,19 @@ enum gw_status gw_sample_magnitude(const struct gw_task *task, const struct gw_s
  * from multiples of the golden ratio, otherwise by lot.
  */
 size_t gw_sample_stride(size_t n);
+
+/* With key 0. */
+GW_ON_BOTH static inline uint64_t gw_sample_golden(uint32_t index, uint64_t stride) {
+    uint32_t golden = index * 2654435769u; /* multiples of the golden ratio, modulo 1 */
+    return index * stride + ((golden * stride) >> 32);
+}
+
 size_t gw_sample_position(size_t index, size_t stride, uint64_t key);
+
+/*
+ * Of n elements, *count are sampled; returns the rank among them, from above, that k elements
+ * should reach; 0 if there are too few elements to tell.
+ */
+size_t gw_sample_rank(size_t n, size_t k, size_t *count);
 
 #endif

@@ -74,13 +74,20 @@ static void moments_portable(float *u, const float *gradient, size_t n,
         (void)add_portable(u, gradient, n);
     }
     int32_t largest = moments->largest;
-    for (size_t i = 0; i < n; i++) {
-        double value = u[i];
-        size_t lane = i % GW_SCAN_LANES;
-        int32_t magnitude = gw_magnitude(u[i]);
-        moments->sum[lane] += value;
-        moments->squares[lane] += value * value;
-        largest = magnitude > largest ? magnitude : largest;
+    for (size_t begin = 0; begin < n; begin += GW_SCAN_RUN) {
+        size_t end = begin + GW_SCAN_RUN < n ? begin + GW_SCAN_RUN : n;
+        double sum[GW_SCAN_LANES] = {0};
+        double squares[GW_SCAN_LANES] = {0};
+        for (size_t i = begin; i < end; i++) {
+            double value = u[i];
+            size_t lane = i % GW_SCAN_LANES;
+            int32_t magnitude = gw_magnitude(u[i]);
+            sum[lane] += value;
+            squares[lane] += value * value;
+            largest = magnitude > largest ? magnitude : largest;
+        }
+        gw_scan_add_lanes(moments->sum, sum);
+        gw_scan_add_lanes(moments->squares, squares);
     }
     moments->largest = largest;
 }
@@ -91,12 +98,17 @@ static void tail_portable(float *u, const float *gradient, size_t n, int32_t mag
         (void)add_portable(u, gradient, n);
     }
     int32_t largest = tail->largest;
-    for (size_t i = 0; i < n; i++) {
-        int32_t size = gw_magnitude(u[i]);
-        bool reached = size >= magnitude;
-        tail->count += reached;
-        tail->magnitudes[i % GW_SCAN_LANES] += reached ? __builtin_fabs((double)u[i]) : 0;
-        largest = reached && size > largest ? size : largest;
+    for (size_t begin = 0; begin < n; begin += GW_SCAN_RUN) {
+        size_t end = begin + GW_SCAN_RUN < n ? begin + GW_SCAN_RUN : n;
+        double magnitudes[GW_SCAN_LANES] = {0};
+        for (size_t i = begin; i < end; i++) {
+            int32_t size = gw_magnitude(u[i]);
+            bool reached = size >= magnitude;
+            tail->count += reached;
+            magnitudes[i % GW_SCAN_LANES] += reached ? __builtin_fabs((double)u[i]) : 0;
+            largest = reached && size > largest ? size : largest;
+        }
+        gw_scan_add_lanes(tail->magnitudes, magnitudes);
     }
     tail->largest = largest;
 }

@@ -5,18 +5,14 @@
 #ifndef GW_KERNELS_SCAN_H
 #define GW_KERNELS_SCAN_H
 
-#include <string.h>
-
 #include "kernels/kernels.h"
+#include "kernels/scan_order.h"
 
 enum {
-    GW_SCAN_LANES = 16, /* sums are made in this many parts */
     GW_SCAN_THRESHOLDS =
         7,                /* that one pass counts best with; magnitudes of more cost more passes */
     GW_SCAN_AHEAD = 2048, /* elements that are asked for ahead of their use, see below */
-    GW_SCAN_SEGMENT = 1 << 18, /* elements that are summed, and that a thread takes, at a time */
-    GW_SCAN_SLACK = 16,        /* entries behind the last that gw_scan.collect may overwrite */
-    GW_INFINITE = 0x7f800000,  /* magnitude of infinity; NaNs lie above */
+    GW_SCAN_SLACK = 16,   /* entries behind the last that gw_scan.collect may overwrite */
 };
 
 /*
@@ -26,20 +22,6 @@ enum {
  */
 static inline void gw_scan_ask(const float *element) {
     __builtin_prefetch((const void *)((uintptr_t)element + GW_SCAN_AHEAD * sizeof *element), 0, 3);
-}
-
-/* |value| as an integer: floats of one sign are ordered as their bits are (IEEE 754). */
-static inline int32_t gw_magnitude(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return (int32_t)(bits & 0x7fffffffu);
-}
-
-/* The float of that magnitude that is not negative. */
-static inline float gw_magnitude_value(int32_t magnitude) {
-    float value;
-    memcpy(&value, &magnitude, sizeof value);
-    return value;
 }
 
 /* Sums over u, in parts: element i of a pass goes into part i mod GW_SCAN_LANES. */
@@ -56,6 +38,12 @@ struct gw_tail {
     int32_t largest; /* magnitude */
 };
 
+static inline void gw_scan_add_lanes(double *sums, const double *more) {
+    for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
+        sums[lane] += more[lane];
+    }
+}
+
 /* u, and what is added to it on the way; with gradient = NULL, u is only read. */
 struct gw_scan {
     const char *name;
@@ -67,10 +55,10 @@ struct gw_scan {
     /* u[i] += gradient[i]; returns the largest magnitude that this gives. */
     int32_t (*add)(float *u, const float *gradient, size_t n);
 
-    /* Adds to what *moments holds. */
+    /* Adds to what *moments holds, run after run (kernels/scan_order.h). */
     void (*moments)(float *u, const float *gradient, size_t n, struct gw_moments *moments);
 
-    /* Adds to what *tail holds. */
+    /* Adds to what *tail holds, run after run. */
     void (*tail)(float *u, const float *gradient, size_t n, int32_t magnitude,
                  struct gw_tail *tail);
 

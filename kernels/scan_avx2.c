@@ -79,6 +79,14 @@ AVX2 static inline __m256d wide(const float *u) {
     return _mm256_cvtps_pd(_mm_loadu_ps(u));
 }
 
+AVX2 static inline void end_run(double *lanes, __m256d *run) {
+    for (int j = 0; j < 4; j++) {
+        double *four = lanes + 4 * j;
+        _mm256_storeu_pd(four, _mm256_add_pd(_mm256_loadu_pd(four), run[j]));
+        run[j] = _mm256_setzero_pd();
+    }
+}
+
 /* Squares of floats are exact in double precision, so that fusing them into sums changes nothing.
  */
 AVX2 static void moments(float *u, const float *gradient, size_t n, struct gw_moments *out) {
@@ -86,8 +94,7 @@ AVX2 static void moments(float *u, const float *gradient, size_t n, struct gw_mo
     __m256d squares[4];
     __m256i largest = _mm256_set1_epi32(out->largest);
     for (int j = 0; j < 4; j++) {
-        sum[j] = _mm256_loadu_pd(out->sum + 4 * j);
-        squares[j] = _mm256_loadu_pd(out->squares + 4 * j);
+        sum[j] = squares[j] = _mm256_setzero_pd();
     }
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
@@ -98,13 +105,18 @@ AVX2 static void moments(float *u, const float *gradient, size_t n, struct gw_mo
             sum[j] = _mm256_add_pd(sum[j], four);
             squares[j] = _mm256_fmadd_pd(four, four, squares[j]);
         }
+        if ((i + 16) % GW_SCAN_RUN == 0) {
+            end_run(out->sum, sum);
+            end_run(out->squares, squares);
+        }
     }
-    for (int j = 0; j < 4; j++) {
-        _mm256_storeu_pd(out->sum + 4 * j, sum[j]);
-        _mm256_storeu_pd(out->squares + 4 * j, squares[j]);
-    }
-    out->largest = largest_of(largest);
-    gw_scan_portable.moments(u + i, at(gradient, i), n - i, out);
+    struct gw_moments rest = {.largest = largest_of(largest)};
+    end_run(rest.sum, sum);
+    end_run(rest.squares, squares);
+    gw_scan_portable.moments(u + i, at(gradient, i), n - i, &rest);
+    gw_scan_add_lanes(out->sum, rest.sum);
+    gw_scan_add_lanes(out->squares, rest.squares);
+    out->largest = rest.largest;
 }
 
 /* The magnitudes of 4 elements as doubles, zero where their marks are. */
@@ -119,7 +131,7 @@ AVX2 static void tail(float *u, const float *gradient, size_t n, int32_t magnitu
     __m256i below = _mm256_set1_epi32(magnitude - 1);
     __m256i largest = _mm256_set1_epi32(out->largest);
     for (int j = 0; j < 4; j++) {
-        sizes[j] = _mm256_loadu_pd(out->magnitudes + 4 * j);
+        sizes[j] = _mm256_setzero_pd();
     }
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
@@ -135,12 +147,16 @@ AVX2 static void tail(float *u, const float *gradient, size_t n, int32_t magnitu
             pair[1] =
                 _mm256_add_pd(pair[1], reached_of(eight + 4, _mm256_extracti128_si256(marks, 1)));
         }
+        if ((i + 16) % GW_SCAN_RUN == 0) {
+            end_run(out->magnitudes, sizes);
+        }
     }
-    for (int j = 0; j < 4; j++) {
-        _mm256_storeu_pd(out->magnitudes + 4 * j, sizes[j]);
-    }
-    out->largest = largest_of(largest);
-    gw_scan_portable.tail(u + i, at(gradient, i), n - i, magnitude, out);
+    struct gw_tail rest = {.count = out->count, .largest = largest_of(largest)};
+    end_run(rest.magnitudes, sizes);
+    gw_scan_portable.tail(u + i, at(gradient, i), n - i, magnitude, &rest);
+    gw_scan_add_lanes(out->magnitudes, rest.magnitudes);
+    out->count = rest.count;
+    out->largest = rest.largest;
 }
 
 /* Counters stay in registers, so that 10 thresholds cost one pass; `width` must be a constant.

@@ -70,9 +70,17 @@ AVX512 static inline __m512d wide(const float *u) {
 
 /* Squares of floats are exact in double precision, so that fusing them into sums changes nothing.
  */
+AVX512 static inline void end_run(double *lanes, __m512d *run) {
+    for (int half = 0; half < 2; half++) {
+        double *eight = lanes + 8 * half;
+        _mm512_storeu_pd(eight, _mm512_add_pd(_mm512_loadu_pd(eight), run[half]));
+        run[half] = _mm512_setzero_pd();
+    }
+}
+
 AVX512 static void moments(float *u, const float *gradient, size_t n, struct gw_moments *out) {
-    __m512d sum[2] = {_mm512_loadu_pd(out->sum), _mm512_loadu_pd(out->sum + 8)};
-    __m512d squares[2] = {_mm512_loadu_pd(out->squares), _mm512_loadu_pd(out->squares + 8)};
+    __m512d sum[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()};
+    __m512d squares[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()};
     __m512i largest = _mm512_set1_epi32(out->largest);
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
@@ -83,18 +91,23 @@ AVX512 static void moments(float *u, const float *gradient, size_t n, struct gw_
             sum[half] = _mm512_add_pd(sum[half], eight);
             squares[half] = _mm512_fmadd_pd(eight, eight, squares[half]);
         }
+        if ((i + 16) % GW_SCAN_RUN == 0) {
+            end_run(out->sum, sum);
+            end_run(out->squares, squares);
+        }
     }
-    for (int half = 0; half < 2; half++) {
-        _mm512_storeu_pd(out->sum + 8 * half, sum[half]);
-        _mm512_storeu_pd(out->squares + 8 * half, squares[half]);
-    }
-    out->largest = _mm512_reduce_max_epi32(largest);
-    gw_scan_portable.moments(u + i, at(gradient, i), n - i, out);
+    struct gw_moments rest = {.largest = _mm512_reduce_max_epi32(largest)};
+    end_run(rest.sum, sum);
+    end_run(rest.squares, squares);
+    gw_scan_portable.moments(u + i, at(gradient, i), n - i, &rest);
+    gw_scan_add_lanes(out->sum, rest.sum);
+    gw_scan_add_lanes(out->squares, rest.squares);
+    out->largest = rest.largest;
 }
 
 AVX512 static void tail(float *u, const float *gradient, size_t n, int32_t magnitude,
                         struct gw_tail *out) {
-    __m512d sizes[2] = {_mm512_loadu_pd(out->magnitudes), _mm512_loadu_pd(out->magnitudes + 8)};
+    __m512d sizes[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()};
     __m512i least = _mm512_set1_epi32(magnitude);
     __m512i largest = _mm512_set1_epi32(out->largest);
     size_t i = 0;
@@ -108,11 +121,16 @@ AVX512 static void tail(float *u, const float *gradient, size_t n, int32_t magni
             sizes[half] = _mm512_mask_add_pd(sizes[half], reached, sizes[half],
                                              _mm512_abs_pd(wide(u + i + 8 * half)));
         }
+        if ((i + 16) % GW_SCAN_RUN == 0) {
+            end_run(out->magnitudes, sizes);
+        }
     }
-    _mm512_storeu_pd(out->magnitudes, sizes[0]);
-    _mm512_storeu_pd(out->magnitudes + 8, sizes[1]);
-    out->largest = _mm512_reduce_max_epi32(largest);
-    gw_scan_portable.tail(u + i, at(gradient, i), n - i, magnitude, out);
+    struct gw_tail rest = {.count = out->count, .largest = _mm512_reduce_max_epi32(largest)};
+    end_run(rest.magnitudes, sizes);
+    gw_scan_portable.tail(u + i, at(gradient, i), n - i, magnitude, &rest);
+    gw_scan_add_lanes(out->magnitudes, rest.magnitudes);
+    out->count = rest.count;
+    out->largest = rest.largest;
 }
 
 /* Counters stay in registers, so that 10 thresholds cost one pass; `width` must be a constant.

@@ -24,7 +24,6 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
 typedef enum gw_status exceed(const struct gw_task *task, double threshold, bool adding,
                               struct gw_exceedances *out, struct gw_error *error);
 
-/* Where nothing exceeds a threshold, or only infinities do, it stays. */
 static enum gw_status find_threshold(const struct gw_task *task, exceed *exceeding,
                                      double *threshold, struct gw_error *error) {
     const struct gw_sidco *state = task->state;
@@ -34,11 +33,7 @@ static enum gw_status find_threshold(const struct gw_task *task, exceed *exceedi
     for (size_t m = 0; m < stages; m++) {
         struct gw_exceedances above;
         GW_TRY(exceeding(task, *threshold, m == 0, &above, error));
-        if (above.count > 0) {
-            double mean_excess = above.sum / (double)above.count - *threshold;
-            double next = gw_sidco_next_threshold(*threshold, mean_excess, ratios[m]);
-            *threshold = isnan(next) ? *threshold : next;
-        }
+        *threshold = gw_sidco_exceed_threshold(*threshold, above.count, above.sum, log(ratios[m]));
     }
     return GW_OK;
 }

@@ -14,7 +14,10 @@
 #ifndef GW_KERNELS_SIDCO_FIT_H
 #define GW_KERNELS_SIDCO_FIT_H
 
+#include <math.h>
 #include <stddef.h>
+
+#include "kernels/on_both.h"
 
 enum { GW_SIDCO_STAGES = 32 }; /* room for the ratios of a density down to 2^-32 */
 
@@ -27,6 +30,19 @@ size_t gw_sidco_ratios(double rho, size_t stages, double *ratios);
 
 /* The share `ratio` of an exponential with this mean lies above previous + mean ln(1 / ratio). */
 double gw_sidco_next_threshold(double previous, double mean_excess, double ratio);
+
+/*
+ * The same from `count` elements above the previous threshold and their sum, with ln(ratio). Where
+ * nothing exceeds a threshold, or only infinities do, it stays.
+ */
+GW_ON_BOTH static inline double gw_sidco_exceed_threshold(double previous, size_t count, double sum,
+                                                          double log_ratio) {
+    if (count == 0) {
+        return previous;
+    }
+    double next = previous - (sum / (double)count - previous) * log_ratio;
+    return isnan(next) ? previous : next;
+}
 
 /* The number of stages, and what was seen since it was last looked at. Begins as {.stages = 1}. */
 struct gw_sidco {

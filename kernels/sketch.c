@@ -2,6 +2,7 @@
 #include "kernels/sketch.h"
 #include "kernels/hash.h"
 #include "kernels/sketch_loops.h"
+#include "kernels/sums.h"
 
 #include <float.h>
 #include <math.h>
@@ -51,9 +52,7 @@ size_t gw_sketch_columns(size_t n, size_t k) {
     return power_of_two_from(fmin(fmax(needed, (double)k), 0x1p31));
 }
 
-enum gw_status gw_sketch_open(struct gw_sketch *out, size_t rows, size_t columns, uint64_t seed,
-                              struct gw_error *error) {
-    *out = (struct gw_sketch){.rows = rows, .columns = columns, .seed = seed};
+enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error) {
     if (rows % 2 == 0 || rows > GW_SKETCH_ROWS_LIMIT) {
         return gw_fail(error, GW_BAD_INPUT,
                        "rows of a sketch: expected an odd number up to %d, got %zu",
@@ -64,6 +63,13 @@ enum gw_status gw_sketch_open(struct gw_sketch *out, size_t rows, size_t columns
                        "columns of a sketch: expected a power of two from %d to 2^31, got %zu",
                        GW_SKETCH_BLOCK, columns);
     }
+    return GW_OK;
+}
+
+enum gw_status gw_sketch_open(struct gw_sketch *out, size_t rows, size_t columns, uint64_t seed,
+                              struct gw_error *error) {
+    *out = (struct gw_sketch){.rows = rows, .columns = columns, .seed = seed};
+    GW_TRY(gw_sketch_check(rows, columns, error));
     out->table = aligned_alloc(GW_SKETCH_BLOCK * sizeof *out->table, /* a block in a cache line */
                                rows * columns * sizeof *out->table);
     if (out->table == NULL) {
@@ -158,15 +164,20 @@ enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t
     return gw_sketch_encode_with(best_loops(), sketch, u, first, n, error);
 }
 
+enum gw_status gw_sketch_check_alike(const struct gw_sketch *a, const struct gw_sketch *b,
+                                     struct gw_error *error) {
+    if (a->rows == b->rows && a->columns == b->columns && a->seed == b->seed) {
+        return GW_OK;
+    }
+    return gw_fail(error, GW_BAD_INPUT,
+                   "sketches to add: expected %zu x %zu, seed %llu, got %zu x %zu, seed %llu",
+                   a->rows, a->columns, (unsigned long long)a->seed, b->rows, b->columns,
+                   (unsigned long long)b->seed);
+}
+
 enum gw_status gw_sketch_merge(struct gw_sketch *sketch, const struct gw_sketch *other,
                                struct gw_error *error) {
-    if (sketch->rows != other->rows || sketch->columns != other->columns ||
-        sketch->seed != other->seed) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "sketches to add: expected %zu x %zu, seed %llu, got %zu x %zu, seed %llu",
-                       sketch->rows, sketch->columns, (unsigned long long)sketch->seed, other->rows,
-                       other->columns, (unsigned long long)other->seed);
-    }
+    GW_TRY(gw_sketch_check_alike(sketch, other, error));
     for (size_t i = 0; i < sketch->rows * sketch->columns; i++) {
         sketch->table[i] += other->table[i];
     }
@@ -195,10 +206,7 @@ void gw_sketch_estimate(const struct gw_sketch *sketch, size_t first, size_t n, 
 }
 
 static double sum_of_squares(const float *cells, size_t columns) {
-    double sum = 0;
-    for (size_t c = 0; c < columns; c++) {
-        sum += (double)cells[c] * (double)cells[c];
-    }
+    double sum = gw_sum_squares(cells, columns);
     return sum <= DBL_MAX ? sum : (double)INFINITY; /* not even a NaN escapes */
 }
 

@@ -4,36 +4,19 @@
 
 #include <stdbool.h>
 
-#include "kernels/sketch.h"
+#include "kernels/sketch_hash.h"
+
+/* ---- shapes ------------------------------------------------------------------------------- */
+
+/* GW_BAD_INPUT for rows or columns that no sketch has; for sketches that cannot be added. */
+enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error);
+enum gw_status gw_sketch_check_alike(const struct gw_sketch *a, const struct gw_sketch *b,
+                                     struct gw_error *error);
 
 /* ---- hashing ------------------------------------------------------------------------------- */
 
-/* A row's two hash functions: sketch.h has the equations. */
-struct gw_sketch_hash {
-    uint64_t place_multiplier, place_increment;
-    uint64_t signs_multiplier, signs_increment;
-};
-
+/* Of a row. */
 struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row);
-
-/* lowbias32 (Wellons, Prospecting for Hash Functions, 2018). */
-static inline uint32_t gw_sketch_mix(uint32_t x) {
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-
-/* The column of a block's first coordinate, one of 2^column_bits. */
-static inline uint32_t gw_sketch_place(struct gw_sketch_hash hash, unsigned column_bits,
-                                       uint32_t block) {
-    uint64_t word = hash.place_multiplier * gw_sketch_mix(block) + hash.place_increment;
-    return (uint32_t)(word >> (64 - column_bits));
-}
-
-static inline uint32_t gw_sketch_signs(struct gw_sketch_hash hash, uint32_t block) {
-    uint64_t word = hash.signs_multiplier * gw_sketch_mix(block) + hash.signs_increment;
-    return (uint32_t)(word >> (64 - GW_SKETCH_BLOCK));
-}
 
 /* log2(columns) */
 static inline unsigned gw_sketch_column_bits(const struct gw_sketch *sketch) {
@@ -67,8 +50,15 @@ void gw_sketch_estimate_with(const struct gw_sketch_loops *loops, const struct g
 
 /* ---- HEAVYMIX ------------------------------------------------------------------------------ */
 
-/* The least float > 0 whose square reaches norm2 / k; infinity for an infinite norm2. */
-float gw_sketch_heavy_threshold(double norm2, size_t k);
+/*
+ * The k chosen coordinates, ascending, from all heavy hitters, |estimate| and coordinate,
+ * ascending: the largest k of them, which are then left in *heavy, or all of them and others by
+ * lot.
+ */
+enum gw_status gw_sketch_choose(const struct gw_sketch *sketch, size_t n, size_t k,
+                                uint64_t iteration, struct gw_selection *heavy,
+                                struct gw_workspace *workspace, uint32_t *indices,
+                                struct gw_error *error);
 
 /* ---- references: one element at a time ----------------------------------------------------- */
 

@@ -1,4 +1,5 @@
 /* Count sketch and HEAVYMIX as one would define them: one element at a time, everything stored. */
+#include "kernels/permutation.h"
 #include "kernels/sketch_loops.h"
 
 #include <math.h>
@@ -87,11 +88,11 @@ static size_t find_heavy(const struct gw_sketch *sketch, size_t n, size_t k,
 }
 
 /* Marks `count` of those that are not chosen, by the same draws as the fast version. */
-static void choose_others(bool *chosen, size_t n, size_t heavy, size_t count,
-                          struct gw_random *random, bool *taken) {
-    for (size_t last = n - heavy - count; last < n - heavy; last++) {
-        size_t rank = (size_t)gw_random_below(random, last + 1);
-        taken[taken[rank] ? last : rank] = true;
+static void choose_others(bool *chosen, size_t n, size_t heavy, size_t count, uint64_t key,
+                          bool *taken) {
+    struct gw_permutation permutation = gw_permutation_of(n - heavy, key);
+    for (size_t place = 0; place < count; place++) {
+        taken[gw_permutation_at(&permutation, place)] = true;
     }
     for (size_t i = 0, rank = 0; i < n; i++) {
         if (!chosen[i]) {
@@ -103,8 +104,6 @@ static void choose_others(bool *chosen, size_t n, size_t heavy, size_t count,
 enum gw_status gw_sketch_heavymix_reference(const struct gw_sketch *sketch, size_t n, size_t k,
                                             uint64_t iteration, uint32_t *indices, size_t *heavy,
                                             struct gw_error *error) {
-    struct gw_random *random = NULL;
-    GW_TRY(gw_random_open(&random, sketch->seed, iteration, error));
     struct gw_entry *entries = malloc(n * sizeof *entries);
     bool *marks = calloc(2 * n, sizeof *marks);
     enum gw_status status = GW_OK;
@@ -115,7 +114,8 @@ enum gw_status gw_sketch_heavymix_reference(const struct gw_sketch *sketch, size
         for (size_t i = 0; i < *heavy; i++) {
             marks[entries[i].index] = true;
         }
-        choose_others(marks, n, *heavy, k - *heavy, random, marks + n);
+        choose_others(marks, n, *heavy, k - *heavy, gw_mix_pair(sketch->seed, iteration),
+                      marks + n);
         for (size_t i = 0, count = 0; i < n; i++) {
             if (marks[i]) {
                 indices[count++] = (uint32_t)i;
@@ -124,6 +124,5 @@ enum gw_status gw_sketch_heavymix_reference(const struct gw_sketch *sketch, size
     }
     free(entries);
     free(marks);
-    gw_random_close(random);
     return status;
 }

@@ -7,12 +7,6 @@
 #include "kernels/scan.h"
 #include "kernels/workspace.h"
 
-/* The least magnitude of floats that reach a threshold. */
-static int32_t magnitude_from(double threshold) {
-    float nearest = (float)fmax(threshold, 0);
-    return gw_magnitude((double)nearest < threshold ? nextafterf(nearest, INFINITY) : nearest);
-}
-
 /* ---- segments ------------------------------------------------------------------------------ */
 
 struct counting {
@@ -56,6 +50,22 @@ static enum gw_status run_over_segments(const struct gw_task *task, size_t size,
     return GW_OK;
 }
 
+static double sum_lanes(const double *lanes) {
+    double sum = 0;
+    for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
+        sum += lanes[lane];
+    }
+    return sum;
+}
+
+static double sum_parts(const double *parts) {
+    double sum = 0;
+    for (size_t part = 0; part < GW_SCAN_PARTS; part++) {
+        sum += parts[part];
+    }
+    return sum;
+}
+
 /* ---- moments ------------------------------------------------------------------------------- */
 
 static void moments_of_segment(size_t segment, void *context) {
@@ -70,24 +80,19 @@ enum gw_status gw_threshold_moments(const struct gw_task *task, struct gw_moment
                                     struct gw_error *error) {
     struct segments segments = {0};
     GW_TRY(run_over_segments(task, sizeof *segments.moments, moments_of_segment, &segments, error));
-    double n = (double)task->n;
-    double sum = 0;
-    double squares = 0;
+    double sums[GW_SCAN_PARTS] = {0};
+    double squares[GW_SCAN_PARTS] = {0};
     int32_t largest = 0;
     for (size_t i = 0; i < segment_count(task); i++) {
         const struct gw_moments *moments = &segments.moments[i];
-        for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
-            sum += moments->sum[lane];
-            squares += moments->squares[lane];
-        }
+        sums[i % GW_SCAN_PARTS] += sum_lanes(moments->sum);
+        squares[i % GW_SCAN_PARTS] += sum_lanes(moments->squares);
         largest = moments->largest > largest ? moments->largest : largest;
     }
     if (largest > GW_INFINITE) {
         return gw_fail_first_nan(task, error);
     }
-    double mean = sum / n;
-    *out = (struct gw_moments_of_u){.mean = mean,
-                                    .deviation = sqrt(fmax(squares / n - mean * mean, 0))};
+    *out = gw_moments_from(sum_parts(sums), sum_parts(squares), (double)task->n);
     return GW_OK;
 }
 
@@ -142,21 +147,21 @@ static void exceed_segment(size_t segment, void *context) {
 
 enum gw_status gw_threshold_exceed(const struct gw_task *task, double threshold, bool adding,
                                    struct gw_exceedances *out, struct gw_error *error) {
-    struct segments segments = {.magnitude = magnitude_from(threshold), .adding = adding};
+    struct segments segments = {.magnitude = gw_magnitude_from(threshold), .adding = adding};
     GW_TRY(run_over_segments(task, sizeof *segments.tails, exceed_segment, &segments, error));
+    double sums[GW_SCAN_PARTS] = {0};
     int32_t largest = 0;
     *out = (struct gw_exceedances){0};
     for (size_t i = 0; i < segment_count(task); i++) {
         const struct gw_tail *tail = &segments.tails[i];
         out->count += tail->count;
-        for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
-            out->sum += tail->magnitudes[lane];
-        }
+        sums[i % GW_SCAN_PARTS] += sum_lanes(tail->magnitudes);
         largest = tail->largest > largest ? tail->largest : largest;
     }
     if (largest > GW_INFINITE) {
         return gw_fail_first_nan(task, error);
     }
+    out->sum = sum_parts(sums);
     out->largest = gw_magnitude_value(largest);
     return GW_OK;
 }
@@ -195,7 +200,7 @@ enum gw_status gw_threshold_count(const struct gw_task *task, const double *thre
                                   size_t count, size_t *counts, struct gw_error *error) {
     int32_t magnitudes[GW_MOST_THRESHOLDS];
     for (size_t j = 0; j < count; j++) {
-        magnitudes[j] = magnitude_from(thresholds[j]);
+        magnitudes[j] = gw_magnitude_from(thresholds[j]);
         counts[j] = 0;
     }
     struct counting counting = {.magnitudes = magnitudes, .count = count};
@@ -213,8 +218,10 @@ enum gw_status gw_threshold_count(const struct gw_task *task, const double *thre
 
 enum gw_status gw_threshold_select(const struct gw_task *task, double threshold, bool adding,
                                    struct gw_selection *out, struct gw_error *error) {
-    struct gw_collection everything = {
-        .end = task->n, .adding = adding, .magnitude = magnitude_from(threshold), .best = SIZE_MAX};
+    struct gw_collection everything = {.end = task->n,
+                                       .adding = adding,
+                                       .magnitude = gw_magnitude_from(threshold),
+                                       .best = SIZE_MAX};
     return gw_collect(task, &everything, out, error);
 }
 
@@ -224,7 +231,7 @@ enum gw_status gw_threshold_select_range(const struct gw_task *task, size_t begi
     struct gw_collection range = {.begin = begin,
                                   .end = end,
                                   .adding = true,
-                                  .magnitude = magnitude_from(threshold),
+                                  .magnitude = gw_magnitude_from(threshold),
                                   .best = SIZE_MAX};
     return gw_collect(task, &range, out, error);
 }

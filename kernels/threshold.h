@@ -2,11 +2,14 @@
 #ifndef GW_KERNELS_THRESHOLD_H
 #define GW_KERNELS_THRESHOLD_H
 
+#include <math.h>
+
 #include "kernels/kernels.h"
+#include "kernels/scan_order.h"
 
 /*
  * Each of the functions here is one pass over u. What they give is the same to the last bit on
- * every processor and with any number of threads, as sums are made in a fixed order; the
+ * every processor, with any number of threads and on a GPU, as sums are made in a fixed order; the
  * references, from definitions and in long double, differ from that by rounding. GW_BAD_INPUT if u
  * holds a NaN.
  */
@@ -19,6 +22,15 @@ enum gw_status gw_threshold_accumulate_reference(const struct gw_task *task,
 struct gw_moments_of_u {
     double mean, deviation;
 };
+
+/* From the sum of n elements and that of their squares. */
+GW_ON_BOTH static inline struct gw_moments_of_u gw_moments_from(double sum, double squares,
+                                                                double n) {
+    struct gw_moments_of_u moments;
+    moments.mean = sum / n;
+    moments.deviation = sqrt(fmax(squares / n - moments.mean * moments.mean, 0.0));
+    return moments;
+}
 
 /* Adds the gradient first. */
 enum gw_status gw_threshold_moments(const struct gw_task *task, struct gw_moments_of_u *out,

@@ -30,7 +30,7 @@ set(traces_public traces.h cluster.h counts.h data.h exchange.h model.h network.
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h farm.h)
 set(calibrate_public calibrate.h bench.h)
-set(kernels_public kernels.h bounds.h sketch.h training.h)
+set(kernels_public gpu.h kernels.h bounds.h sketch.h training.h)
 set(algorithms_public algorithms.h exchange.h exchange_cost.h schedule.h)
 
 set(without_mpi_and_cuda core engine traces planner collectives algorithms goal sim plots library)

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <functional>
 #include <type_traits>
@@ -113,6 +114,13 @@ static inline void __threadfence() {
 static inline void __threadfence_block() {
 }
 static inline void __nanosleep(unsigned) {
+}
+
+/* In place of the register %globaltimer: nanoseconds. */
+static inline uint64_t gw_emulated_global_timer() {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- warps --------------------------------------------------------------------------------- */

@@ -6,13 +6,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "late.h"
+
 struct CUstream_st {
     int device;
+    struct late_queue copies;
 };
 
 struct CUevent_st {
     unsigned flags;
-    double seconds; /* negative: never recorded */
+    double seconds;      /* negative: never recorded */
+    cudaStream_t stream; /* that it was recorded on, if copies were late there, */
+    unsigned long after; /* behind so many of its copies */
 };
 
 static _Thread_local int current_device;
@@ -168,10 +173,12 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
         return remember(cudaErrorMemoryAllocation);
     }
     memset(*out, UNKNOWN, bytes);
+    late_know(*out, bytes);
     return cudaSuccess;
 }
 
 cudaError_t cudaFree(void *memory) {
+    late_forget(memory);
     free(memory);
     return cudaSuccess;
 }
@@ -190,7 +197,7 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
-    (void)stream;
+    (void)cudaStreamSynchronize(stream);
     return cudaMemset(memory, value, bytes);
 }
 
@@ -202,8 +209,9 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpy
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
-    (void)stream;
-    return cudaMemcpy(to, from, bytes, kind);
+    return stream == NULL                                ? cudaMemcpy(to, from, bytes, kind)
+           : late_copy(&stream->copies, to, from, bytes) ? cudaSuccess
+                                                         : remember(cudaErrorMemoryAllocation);
 }
 
 /* ---- streams and events -------------------------------------------------------------------- */
@@ -214,27 +222,33 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int 
     if (*out == NULL) {
         return remember(cudaErrorMemoryAllocation);
     }
-    (*out)->device = current_device;
+    **out = (struct CUstream_st){.device = current_device};
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    (void)cudaStreamSynchronize(stream);
     free(stream);
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    (void)stream;
+    if (stream != NULL) {
+        (void)late_run(&stream->copies, stream->copies.issued);
+    }
     return cudaSuccess;
 }
 
+/* Each time one more copy is done. */
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    return cudaStreamSynchronize(stream);
+    return stream != NULL && late_run(&stream->copies, stream->copies.done + 1)
+               ? remember(cudaErrorNotReady)
+               : cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    (void)event, (void)flags;
-    return cudaStreamSynchronize(stream);
+    (void)stream, (void)flags;
+    return cudaEventSynchronize(event);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
@@ -259,11 +273,16 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     event->seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    bool late = stream != NULL && stream->copies.done < stream->copies.issued;
+    event->stream = late ? stream : NULL;
+    event->after = late ? stream->copies.issued : 0;
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    (void)event;
+    if (event->stream != NULL) {
+        (void)late_run(&event->stream->copies, event->after);
+    }
     return cudaSuccess;
 }
 

@@ -1,0 +1,66 @@
+#include "kernels/sums.h"
+
+#include <math.h>
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { LANES = GW_SUM_LANES, SEGMENT = GW_SUM_SEGMENT, GROUPS = GW_SUM_GROUPS };
+
+typedef double term_of(float value);
+
+INLINE double magnitude(float value) {
+    return (double)fabsf(value);
+}
+
+INLINE double square(float value) {
+    return (double)value * (double)value;
+}
+
+/* `count` is a power of two. */
+INLINE double add_in_halves(double *sums, size_t count) {
+    for (size_t half = count / 2; half > 0; half /= 2) {
+        for (size_t i = 0; i < half; i++) {
+            sums[i] += sums[i + half];
+        }
+    }
+    return sums[0];
+}
+
+INLINE double sum_segment(const float *values, size_t n, term_of *term) {
+    double sums[LANES] = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t lane = 0; lane < LANES; lane++) {
+            sums[lane] += term(values[i + lane]);
+        }
+    }
+    for (; i < n; i++) {
+        sums[i % LANES] += term(values[i]);
+    }
+    return add_in_halves(sums, LANES);
+}
+
+/* Terms are not negative: sums to which nothing was added, as there are none, change no bit. */
+INLINE double sum_terms(const float *values, size_t n, term_of *term) {
+    double sums[GROUPS];
+    size_t used = 1;
+    while (used < GROUPS && used * SEGMENT < n) {
+        used *= 2;
+    }
+    for (size_t i = 0; i < used; i++) {
+        sums[i] = 0;
+    }
+    for (size_t segment = 0, first = 0; first < n; segment++, first += SEGMENT) {
+        size_t size = n - first < SEGMENT ? n - first : SEGMENT;
+        sums[segment % GROUPS] += sum_segment(values + first, size, term);
+    }
+    return add_in_halves(sums, used);
+}
+
+double gw_sum_magnitudes(const float *values, size_t n) {
+    return sum_terms(values, n, magnitude);
+}
+
+double gw_sum_squares(const float *values, size_t n) {
+    return sum_terms(values, n, square);
+}
