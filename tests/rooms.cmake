@@ -28,7 +28,7 @@ set(cli_may_use core device traces planner kernels collectives goal transport al
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h counts.h data.h exchange.h model.h network.h overlap.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
-set(transport_public transport.h farm.h)
+set(transport_public transport.h farm.h gpu.h)
 set(calibrate_public calibrate.h bench.h)
 set(kernels_public gpu.h kernels.h bounds.h sketch.h training.h)
 set(algorithms_public algorithms.h exchange.h exchange_cost.h schedule.h)

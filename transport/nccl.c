@@ -1,28 +1,54 @@
 /* NCCL is loaded when it is asked for: a machine without it can still plan and simulate. */
+#include "transport/nccl.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#ifdef GW_HAVE_NCCL
-#include <nccl.h>
+#ifndef GW_NCCL_LIBRARY
+#define GW_NCCL_LIBRARY "libnccl.so.2"
 #endif
 
-#include "transport/transport.h"
+static const struct {
+    const char *name;
+    size_t place;
+} symbols[] = {
+    {"ncclGetVersion", offsetof(struct gw_nccl_calls, GetVersion)},
+    {"ncclGetUniqueId", offsetof(struct gw_nccl_calls, GetUniqueId)},
+    {"ncclCommInitRank", offsetof(struct gw_nccl_calls, CommInitRank)},
+    {"ncclCommFinalize", offsetof(struct gw_nccl_calls, CommFinalize)},
+    {"ncclCommDestroy", offsetof(struct gw_nccl_calls, CommDestroy)},
+    {"ncclCommAbort", offsetof(struct gw_nccl_calls, CommAbort)},
+    {"ncclCommGetAsyncError", offsetof(struct gw_nccl_calls, CommGetAsyncError)},
+    {"ncclGetErrorString", offsetof(struct gw_nccl_calls, GetErrorString)},
+    {"ncclGetLastError", offsetof(struct gw_nccl_calls, GetLastError)},
+    {"ncclGroupStart", offsetof(struct gw_nccl_calls, GroupStart)},
+    {"ncclGroupEnd", offsetof(struct gw_nccl_calls, GroupEnd)},
+    {"ncclAllGather", offsetof(struct gw_nccl_calls, AllGather)},
+    {"ncclAllReduce", offsetof(struct gw_nccl_calls, AllReduce)},
+    {"ncclBroadcast", offsetof(struct gw_nccl_calls, Broadcast)},
+    {"ncclReduce", offsetof(struct gw_nccl_calls, Reduce)},
+    {"ncclSend", offsetof(struct gw_nccl_calls, Send)},
+    {"ncclRecv", offsetof(struct gw_nccl_calls, Recv)},
+};
 
-#ifdef GW_HAVE_NCCL
+static struct gw_nccl_calls calls;
+static const char *missing; /* the first that this machine's NCCL lacks, or all of it; or NULL */
 static char version_text[64];
 
-static void find_version(void) {
+static void load(void) {
     int version = 0;
-    void *library = dlopen("libnccl.so.2", RTLD_NOW);
-    void *symbol = library == NULL ? NULL : dlsym(library, "ncclGetVersion");
-    if (symbol != NULL) {
-        ncclResult_t (*get_version)(int *);
-        memcpy(&get_version, &symbol, sizeof get_version); /* as POSIX asks for */
-        if (get_version(&version) != ncclSuccess) {
-            version = 0;
-        }
+    void *library = dlopen(GW_NCCL_LIBRARY, RTLD_NOW);
+    missing = library == NULL ? GW_NCCL_LIBRARY : NULL;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols && library != NULL; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        memcpy((char *)&calls + symbols[i].place, &symbol, sizeof symbol); /* as POSIX asks for */
+        missing = symbol == NULL && missing == NULL ? symbols[i].name : missing;
+    }
+    if (calls.GetVersion != NULL && calls.GetVersion(&version) != ncclSuccess) {
+        version = 0;
     }
     if (version > 0) {
         snprintf(version_text, sizeof version_text, "%d.%d.%d", version / 10000,
@@ -32,14 +58,26 @@ static void find_version(void) {
                  NCCL_MINOR, NCCL_PATCH);
     }
 }
-#endif
+
+static void load_once(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+}
 
 const char *gw_nccl_version(void) {
-#ifdef GW_HAVE_NCCL
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_version);
+    load_once();
     return version_text;
-#else
-    return NULL;
-#endif
+}
+
+const struct gw_nccl_calls *gw_nccl_calls(void) {
+    load_once();
+    return missing == NULL ? &calls : NULL;
+}
+
+enum gw_status gw_nccl_need(struct gw_error *error) {
+    load_once();
+    return missing == NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "NCCL: expected %s on this machine, or MPI as the transport", missing);
 }

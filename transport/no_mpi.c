@@ -1,5 +1,5 @@
 /* What a build without MPI answers. */
-#include "transport/transport.h"
+#include "transport/gpu_base.h"
 
 static enum gw_status refuse(struct gw_error *error) {
     return gw_fail(error, GW_BAD_INPUT,
@@ -33,4 +33,8 @@ int gw_mpi_exit_status(int status) {
 
 const char *gw_mpi_version(void) {
     return NULL;
+}
+
+bool gw_mpi_takes_gpu_memory(void) {
+    return false;
 }

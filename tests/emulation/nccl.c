@@ -1,0 +1,244 @@
+#include <nccl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nccl_world.h"
+
+static struct world *worlds;
+
+ncclResult_t ncclGetVersion(int *version) {
+    *version = NCCL_MAJOR * 10000 + NCCL_MINOR * 100 + NCCL_PATCH;
+    return ncclSuccess;
+}
+
+const char *ncclGetErrorString(ncclResult_t result) {
+    static const char *const texts[] = {"no error",
+                                        "unhandled cuda error",
+                                        "unhandled system error",
+                                        "internal error",
+                                        "invalid argument",
+                                        "invalid usage",
+                                        "remote process exited or there was a network error",
+                                        "NCCL operation in progress"};
+    return texts[result];
+}
+
+const char *ncclGetLastError(ncclComm_t comm) {
+    return comm == NULL ? "" : comm->text;
+}
+
+/* ---- communicators ------------------------------------------------------------------------- */
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+    static unsigned long made;
+    pthread_mutex_lock(&nccl_mutex);
+    memset(id, 0, sizeof *id);
+    (void)snprintf(id->internal, sizeof id->internal, "%ld %lu", (long)getpid(), ++made);
+    pthread_mutex_unlock(&nccl_mutex);
+    return ncclSuccess;
+}
+
+static struct world *find_world(const ncclUniqueId *id, int size) {
+    struct world *world = worlds;
+    while (world != NULL && memcmp(world->id, id->internal, sizeof world->id) != 0) {
+        world = world->next;
+    }
+    if (world == NULL && (world = calloc(1, sizeof *world)) != NULL) {
+        memcpy(world->id, id->internal, sizeof world->id);
+        world->size = size;
+        world->next = worlds;
+        worlds = world;
+    }
+    return world;
+}
+
+/* Ranks of other processes would never come. */
+static bool can_join(const ncclUniqueId *id, int size, int rank) {
+    return strtol(id->internal, NULL, 10) == (long)getpid() && size >= 1 && size <= MOST_RANKS &&
+           rank >= 0 && rank < size;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t *comm, int size, ncclUniqueId id, int rank) {
+    *comm = NULL;
+    if (!can_join(&id, size, rank)) {
+        return ncclInvalidArgument;
+    }
+    struct ncclComm *made = calloc(1, sizeof *made);
+    pthread_mutex_lock(&nccl_mutex);
+    struct world *world = find_world(&id, size);
+    bool good = made != NULL && world != NULL && world->size == size && world->ranks[rank] == NULL;
+    if (good) {
+        *made = (struct ncclComm){.world = world, .rank = rank, .state = ncclInProgress};
+        world->ranks[rank] = made;
+        world->joined++;
+        world->open++;
+        *comm = made;
+    }
+    pthread_mutex_unlock(&nccl_mutex);
+    if (!good) {
+        free(made);
+    }
+    return good ? ncclInProgress : ncclInvalidUsage;
+}
+
+static void leave(ncclComm_t comm, bool lost) {
+    struct world *world = comm->world;
+    pthread_mutex_lock(&nccl_mutex);
+    world->lost = world->lost || lost;
+    world->ranks[comm->rank] = NULL;
+    if (--world->open == 0) {
+        struct world **place = &worlds;
+        while (*place != world) {
+            place = &(*place)->next;
+        }
+        *place = world->next;
+        free(world);
+    }
+    pthread_mutex_unlock(&nccl_mutex);
+    free(comm->group.operations);
+    free(comm);
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+    return comm->state == ncclSuccess ? ncclSuccess : ncclInvalidUsage;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+    leave(comm, false);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+    leave(comm, true);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
+    pthread_mutex_lock(&nccl_mutex);
+    nccl_advance(comm->world);
+    *result = comm->state;
+    pthread_mutex_unlock(&nccl_mutex);
+    return ncclSuccess;
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+/* What this thread collects, of one communicator. */
+static _Thread_local int depth;
+static _Thread_local ncclComm_t group_comm;
+static _Thread_local struct group collected;
+static _Thread_local ncclResult_t worst;
+
+static ncclResult_t begin_collected(void) {
+    ncclResult_t result = worst;
+    pthread_mutex_lock(&nccl_mutex);
+    if (result == ncclSuccess && group_comm != NULL && group_comm->state != ncclSuccess) {
+        result = ncclInvalidUsage;
+        (void)snprintf(group_comm->text, sizeof group_comm->text, "another group is under way");
+    }
+    if (result == ncclSuccess && group_comm != NULL) {
+        free(group_comm->group.operations);
+        group_comm->group = collected;
+        group_comm->state = result = ncclInProgress;
+    } else {
+        free(collected.operations);
+    }
+    pthread_mutex_unlock(&nccl_mutex);
+    collected = (struct group){0};
+    group_comm = NULL;
+    worst = ncclSuccess;
+    return result;
+}
+
+ncclResult_t ncclGroupStart(void) {
+    depth++;
+    return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd(void) {
+    if (depth == 0) {
+        return ncclInvalidUsage;
+    }
+    return --depth == 0 ? begin_collected() : ncclSuccess;
+}
+
+static ncclResult_t collect(ncclComm_t comm, const struct operation *operation) {
+    if (group_comm != NULL && group_comm != comm) {
+        return ncclInvalidUsage;
+    }
+    if (collected.count == collected.capacity) {
+        size_t capacity = 2 * collected.capacity + 4;
+        struct operation *grown = realloc(collected.operations, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return ncclSystemError;
+        }
+        collected.operations = grown;
+        collected.capacity = capacity;
+    }
+    group_comm = comm;
+    collected.operations[collected.count++] = *operation;
+    return ncclSuccess;
+}
+
+/* Outside of a group, one by itself. */
+static ncclResult_t add(ncclComm_t comm, ncclDataType_t type, cudaStream_t stream,
+                        struct operation operation) {
+    bool good = comm != NULL && stream != NULL && operation.other >= 0 &&
+                operation.other < comm->world->size;
+    operation.bytes *= type == ncclFloat ? sizeof(float) : 1;
+    (void)ncclGroupStart();
+    ncclResult_t result = good ? collect(comm, &operation) : ncclInvalidArgument;
+    worst = worst == ncclSuccess ? result : worst;
+    ncclResult_t ended = ncclGroupEnd();
+    return result == ncclSuccess ? ended : result;
+}
+
+ncclResult_t ncclAllGather(const void *send, void *receive, size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
+    return add(
+        comm, type, stream,
+        (struct operation){.what = ALL_GATHER, .send = send, .receive = receive, .bytes = count});
+}
+
+ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
+    return operation != ncclSum || type != ncclFloat
+               ? ncclInvalidArgument
+               : add(comm, type, stream,
+                     (struct operation){
+                         .what = ALL_REDUCE, .send = send, .receive = receive, .bytes = count});
+}
+
+ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
+    return add(
+        comm, type, stream,
+        (struct operation){
+            .what = BROADCAST, .send = send, .receive = receive, .bytes = count, .other = root});
+}
+
+ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
+                        ncclRedOp_t operation, int root, ncclComm_t comm, cudaStream_t stream) {
+    return operation != ncclSum || type != ncclFloat ? ncclInvalidArgument
+                                                     : add(comm, type, stream,
+                                                           (struct operation){.what = REDUCE,
+                                                                              .send = send,
+                                                                              .receive = receive,
+                                                                              .bytes = count,
+                                                                              .other = root});
+}
+
+ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int to, ncclComm_t comm,
+                      cudaStream_t stream) {
+    return add(comm, type, stream,
+               (struct operation){.what = SEND, .send = send, .bytes = count, .other = to});
+}
+
+ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int from, ncclComm_t comm,
+                      cudaStream_t stream) {
+    return add(
+        comm, type, stream,
+        (struct operation){.what = RECEIVE, .receive = receive, .bytes = count, .other = from});
+}

@@ -1,0 +1,49 @@
+/* What ranks of the emulated NCCL have under way. */
+#ifndef GW_EMULATION_NCCL_WORLD_H
+#define GW_EMULATION_NCCL_WORLD_H
+
+#include <nccl.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { MOST_RANKS = 64 };
+
+enum what { ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE, SEND, RECEIVE };
+
+struct operation {
+    enum what what;
+    const char *send;
+    char *receive;
+    size_t bytes;
+    int other; /* the root, or the message's other rank */
+    bool done;
+};
+
+/* What one rank has started together. */
+struct group {
+    struct operation *operations;
+    size_t count, capacity;
+};
+
+struct world {
+    struct world *next;
+    char id[128];
+    int size, joined, open;
+    bool lost; /* a rank has aborted */
+    struct ncclComm *ranks[MOST_RANKS];
+};
+
+struct ncclComm {
+    struct world *world;
+    int rank;
+    struct group group; /* under way */
+    ncclResult_t state;
+    char text[160];
+};
+
+extern pthread_mutex_t nccl_mutex; /* of all of this */
+
+/* Does what can be done now; called with the mutex. */
+void nccl_advance(struct world *world);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * Communicators for memory of GPUs: the interface of transport.h, where the data of collectives and
+ * of messages is on the GPU of a stream. One stands beside another communicator, its parent, which
+ * has the same ranks and takes memory of the host: gw_agree, gw_gather_hosts and all else in
+ * transport.h that speaks of the host's memory is asked of the parent. Posts are the host's on
+ * both.
+ */
+#ifndef GW_TRANSPORT_GPU_H
+#define GW_TRANSPORT_GPU_H
+
+#include "device/device.h"
+#include "transport/transport.h"
+
+/* ---- where the GPUs are -------------------------------------------------------------------- */
+
+/* Ranks with the same host and bus share a GPU. */
+struct gw_gpu_place {
+    char host[GW_HOST_SIZE];
+    char bus[GW_BUS_SIZE]; /* of the GPU on that host's PCI, "0000:3b:00.0" */
+};
+
+/* The GPU of each rank, [size], on every rank; over a communicator for memory of the host. */
+enum gw_status gw_gather_gpus(struct gw_communicator *communicator, const struct gw_device *device,
+                              struct gw_gpu_place *places, struct gw_error *error);
+
+/* The lowest other rank that is on the rank's GPU, or -1. */
+int gw_gpu_sharer(const struct gw_gpu_place *places, int size, int rank);
+
+/* ---- communicators ------------------------------------------------------------------------- */
+
+/* GW_BAD_INPUT with what is missing, unless NCCL is in this build and on this machine. */
+enum gw_status gw_nccl_need(struct gw_error *error);
+
+enum gw_gpu_transport {
+    GW_GPU_NCCL, /* of NVIDIA; each rank has a GPU to itself */
+    /*
+     * The parent's: straight from the GPU where it is an MPI library that can (Open MPI built with
+     * CUDA), else through page-locked memory of the host, in pieces that are copied while others
+     * travel. Ranks may share a GPU.
+     */
+    GW_GPU_MPI,
+};
+
+/* The same on all ranks but for the stream. */
+struct gw_gpu_settings {
+    enum gw_gpu_transport transport;
+    /*
+     * Calls begin after all work that is on it, and have returned once theirs is done on it: to
+     * send what another stream makes, let this one wait for it (gw_device_event_hold).
+     */
+    struct gw_device_stream *stream;
+    /*
+     * NCCL: what takes longer on the GPU, as when a rank is lost, fails; 0: GW_GPU_TIMEOUT_S. Where
+     * ranks connect for the first time NCCL itself waits for the others, without end, unless
+     * NCCL_COMM_BLOCKING=0 is in the environment.
+     */
+    double timeout_s;
+};
+enum { GW_GPU_TIMEOUT_S = 600 };
+
+/*
+ * Called by all ranks of `parent`; close it before the parent and the stream. It has messages and
+ * posts of its own, and may be used beside the parent, from one thread at a time. Its transport's
+ * name says what it is: "nccl", "cuda-aware" or "staged". GW_BAD_INPUT, on all ranks: NCCL is asked
+ * for and is not on some rank's machine, or ranks share a GPU, which are named.
+ *
+ * What transport.h leaves to transports:
+ * - start_send over "cuda-aware" and "staged" waits for the stream, but for no other rank.
+ * - Over "nccl", messages travel while their rank waits for one of them: wait() starts all that
+ *   was started before, and returns when all of that is done. Two ranks that each start a send and
+ *   a receive before they wait do not hold up each other; but when wait() returns for a receive,
+ *   every send started before it was received. A collective may come between start and wait.
+ *   GW_ANY_RANK is refused, and a receive of another length than the message's fails only after
+ *   timeout_s.
+ * - Over "nccl", a call that failed makes all later ones fail.
+ */
+enum gw_status gw_communicator_open_gpu(struct gw_communicator *out, struct gw_communicator *parent,
+                                        const struct gw_gpu_settings *settings,
+                                        struct gw_error *error);
+
+#endif

@@ -1,0 +1,46 @@
+#include "transport/gpu_base.h"
+
+enum gw_status gw_gpu_base_open(struct gw_communicator *out, const struct gw_transport *transport,
+                                struct gw_gpu_base *state, struct gw_communicator host,
+                                const struct gw_gpu_settings *settings, gw_gpu_open *open,
+                                struct gw_error *error) {
+    if (state == NULL) {
+        return gw_fail_memory(error, "opening a communicator for a GPU");
+    }
+    *state = (struct gw_gpu_base){.host = host, .settings = *settings, .open = open};
+    *out = (struct gw_communicator){
+        .transport = transport, .rank = host.rank, .size = host.size, .state = state};
+    return GW_OK;
+}
+
+enum gw_status gw_gpu_barrier(struct gw_communicator *communicator, struct gw_error *error) {
+    struct gw_gpu_base *base = gw_gpu_base(communicator);
+    GW_TRY(gw_device_stream_finish(base->settings.stream, error));
+    return base->host.transport->barrier(&base->host, error);
+}
+
+enum gw_status gw_gpu_post(struct gw_communicator *communicator, int to, const void *message,
+                           size_t bytes, struct gw_error *error) {
+    struct gw_communicator *host = &gw_gpu_base(communicator)->host;
+    return host->transport->post(host, to, message, bytes, error);
+}
+
+enum gw_status gw_gpu_poll(struct gw_communicator *communicator, void *message, size_t capacity,
+                           size_t *bytes, int *from, struct gw_error *error) {
+    struct gw_communicator *host = &gw_gpu_base(communicator)->host;
+    return host->transport->poll(host, message, capacity, bytes, from, error);
+}
+
+enum gw_status gw_gpu_open_first(struct gw_communicator *parent, int size,
+                                 struct gw_communicator *out, struct gw_error *error) {
+    struct gw_gpu_base *base = gw_gpu_base(parent);
+    struct gw_communicator host = {0};
+    *out = (struct gw_communicator){0};
+    GW_TRY(base->host.transport->open_first(&base->host, size, &host, error));
+    return host.transport == NULL ? GW_OK : base->open(out, host, &base->settings, error);
+}
+
+void gw_gpu_abort(struct gw_communicator *communicator, int status) {
+    struct gw_communicator *host = &gw_gpu_base(communicator)->host;
+    host->transport->abort(host, status);
+}

@@ -1,0 +1,106 @@
+/* NCCL as it is found at run time, and communicators over it; private to transport/. */
+#ifndef GW_TRANSPORT_NCCL_H
+#define GW_TRANSPORT_NCCL_H
+
+#include <nccl.h>
+
+#include "device/cuda.h"
+#include "transport/gpu_base.h"
+
+/* NCCL's functions by their names, without "nccl". */
+struct gw_nccl_calls {
+    ncclResult_t (*GetVersion)(int *version);
+    ncclResult_t (*GetUniqueId)(ncclUniqueId *id);
+    ncclResult_t (*CommInitRank)(ncclComm_t *comm, int size, ncclUniqueId id, int rank);
+    ncclResult_t (*CommFinalize)(ncclComm_t comm);
+    ncclResult_t (*CommDestroy)(ncclComm_t comm);
+    ncclResult_t (*CommAbort)(ncclComm_t comm);
+    ncclResult_t (*CommGetAsyncError)(ncclComm_t comm, ncclResult_t *result);
+    const char *(*GetErrorString)(ncclResult_t result);
+    const char *(*GetLastError)(ncclComm_t comm);
+    ncclResult_t (*GroupStart)(void);
+    ncclResult_t (*GroupEnd)(void);
+    ncclResult_t (*AllGather)(const void *send, void *receive, size_t count, ncclDataType_t type,
+                              ncclComm_t comm, cudaStream_t stream);
+    ncclResult_t (*AllReduce)(const void *send, void *receive, size_t count, ncclDataType_t type,
+                              ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream);
+    ncclResult_t (*Broadcast)(const void *send, void *receive, size_t count, ncclDataType_t type,
+                              int root, ncclComm_t comm, cudaStream_t stream);
+    ncclResult_t (*Reduce)(const void *send, void *receive, size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, int root, ncclComm_t comm, cudaStream_t stream);
+    ncclResult_t (*Send)(const void *send, size_t count, ncclDataType_t type, int to,
+                         ncclComm_t comm, cudaStream_t stream);
+    ncclResult_t (*Recv)(void *receive, size_t count, ncclDataType_t type, int from,
+                         ncclComm_t comm, cudaStream_t stream);
+};
+
+/* NULL unless this machine has all of them. */
+const struct gw_nccl_calls *gw_nccl_calls(void);
+
+struct gw_nccl_message;
+
+/* The lowest rank on a host stands for it. */
+struct gw_nccl_node {
+    int of;       /* of the rank that this is in the place of: who stands for its host */
+    int ranks;    /* on its host, if it stands for it; else 0 */
+    size_t bytes; /* that those have to send, for one call */
+};
+
+struct gw_nccl_world {
+    struct gw_gpu_base base;
+    const struct gw_nccl_calls *calls;
+    ncclComm_t comm;     /* NULL after a failure */
+    cudaStream_t stream; /* the settings' */
+    double timeout_s;
+    struct gw_nccl_node *nodes; /* [size] */
+    char *padded;               /* on the GPU: for parts that are made equally long */
+    size_t padded_bytes;
+    struct gw_nccl_message *messages; /* started, and not yet NCCL's */
+    size_t message_count, message_capacity;
+    uintptr_t next_message; /* its number */
+};
+
+/* The world's communicator, with its GPU as the thread's, unless it has failed. */
+enum gw_status gw_nccl_enter(struct gw_communicator *communicator, struct gw_nccl_world **out,
+                             struct gw_error *error);
+
+/*
+ * Waits until what `call` gave NCCL to do is done on the stream; `result` is what it returned. If
+ * that fails or takes too long, ends the communicator.
+ */
+enum gw_status gw_nccl_finish(struct gw_nccl_world *world, ncclResult_t result, const char *call,
+                              struct gw_error *error);
+
+/* The first of two results that is not good. */
+static inline ncclResult_t gw_nccl_worse(ncclResult_t first, ncclResult_t second) {
+    return first == ncclSuccess ? second : first;
+}
+
+void gw_nccl_forget_messages(struct gw_nccl_world *world);
+
+/* The transport's functions of these names: collectives (nccl_collectives.c, nccl_parts.c). */
+enum gw_status gw_nccl_allgather(struct gw_communicator *communicator, const void *send,
+                                 size_t bytes, void *receive, struct gw_error *error);
+enum gw_status gw_nccl_allgather_unequal(struct gw_communicator *communicator, const void *send,
+                                         const size_t *bytes, void *receive,
+                                         struct gw_error *error);
+enum gw_status gw_nccl_allreduce(struct gw_communicator *communicator, const float *send,
+                                 float *receive, size_t count, struct gw_error *error);
+enum gw_status gw_nccl_broadcast(struct gw_communicator *communicator, int root, void *data,
+                                 size_t bytes, struct gw_error *error);
+enum gw_status gw_nccl_reduce(struct gw_communicator *communicator, int root, const float *send,
+                              float *receive, size_t count, struct gw_error *error);
+enum gw_status gw_nccl_gather(struct gw_communicator *communicator, int root, const void *send,
+                              size_t bytes, void *receive, struct gw_error *error);
+enum gw_status gw_nccl_scatter(struct gw_communicator *communicator, int root, const void *send,
+                               size_t bytes, void *receive, struct gw_error *error);
+
+/* Messages (nccl_messages.c). */
+enum gw_status gw_nccl_start_send(struct gw_communicator *communicator, int to, const void *data,
+                                  size_t bytes, struct gw_request *out, struct gw_error *error);
+enum gw_status gw_nccl_start_receive(struct gw_communicator *communicator, int from, void *data,
+                                     size_t bytes, struct gw_request *out, struct gw_error *error);
+enum gw_status gw_nccl_wait(struct gw_communicator *communicator, struct gw_request *requests,
+                            size_t count, struct gw_error *error);
+
+#endif

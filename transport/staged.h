@@ -1,0 +1,53 @@
+/* Memory of GPUs that travels through page-locked memory of the host; private to transport/. */
+#ifndef GW_TRANSPORT_STAGED_H
+#define GW_TRANSPORT_STAGED_H
+
+#include "transport/gpu_base.h"
+
+/* Of a stage: long enough for the bus and the network, short enough to begin soon. */
+enum { GW_STAGE_BYTES = 4 << 20 };
+
+/* Where a piece of a collective is on the host. */
+struct gw_stage {
+    char *send, *receive;         /* page-locked, GW_STAGE_BYTES each */
+    struct gw_device_event *sent; /* `send` has been filled from the GPU */
+};
+
+struct gw_staged_message;
+
+struct gw_staged {
+    struct gw_gpu_base base;
+    struct gw_stage stages[2];          /* taken in turns */
+    size_t *pieces;                     /* [size]: bytes of each rank's, for one exchange */
+    struct gw_staged_message *messages; /* and memory for later ones */
+};
+
+void gw_staged_forget_messages(struct gw_staged *staged);
+
+/* The transport's functions of these names: collectives (staged_collectives.c). */
+enum gw_status gw_staged_allgather(struct gw_communicator *communicator, const void *send,
+                                   size_t bytes, void *receive, struct gw_error *error);
+enum gw_status gw_staged_allgather_unequal(struct gw_communicator *communicator, const void *send,
+                                           const size_t *bytes, void *receive,
+                                           struct gw_error *error);
+enum gw_status gw_staged_allreduce(struct gw_communicator *communicator, const float *send,
+                                   float *receive, size_t count, struct gw_error *error);
+enum gw_status gw_staged_broadcast(struct gw_communicator *communicator, int root, void *data,
+                                   size_t bytes, struct gw_error *error);
+enum gw_status gw_staged_reduce(struct gw_communicator *communicator, int root, const float *send,
+                                float *receive, size_t count, struct gw_error *error);
+enum gw_status gw_staged_gather(struct gw_communicator *communicator, int root, const void *send,
+                                size_t bytes, void *receive, struct gw_error *error);
+enum gw_status gw_staged_scatter(struct gw_communicator *communicator, int root, const void *send,
+                                 size_t bytes, void *receive, struct gw_error *error);
+
+/* Messages (staged_messages.c). */
+enum gw_status gw_staged_start_send(struct gw_communicator *communicator, int to, const void *data,
+                                    size_t bytes, struct gw_request *out, struct gw_error *error);
+enum gw_status gw_staged_start_receive(struct gw_communicator *communicator, int from, void *data,
+                                       size_t bytes, struct gw_request *out,
+                                       struct gw_error *error);
+enum gw_status gw_staged_wait(struct gw_communicator *communicator, struct gw_request *requests,
+                              size_t count, struct gw_error *error);
+
+#endif
