@@ -34,6 +34,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         state->child_inputs[2] = &options->counts;
         state->child_inputs[3] = &options->job;
         state->child_inputs[4] = &options->output;
+        state->child_inputs[5] = &options->gpu;
         return 0;
     case 'a':
         options->algorithms = argument;
@@ -64,10 +65,13 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
 }
 
-static const struct argp_child children[] = {
-    {&gw_question_argp, 0, NULL, 0},        {&gw_changes_argp, 0, NULL, 0},
-    {&gw_validate_counts_argp, 0, NULL, 0}, {&gw_job_argp, 0, NULL, 0},
-    {&gw_output_argp, 0, NULL, 0},          {0}};
+static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
+                                             {&gw_changes_argp, 0, NULL, 0},
+                                             {&gw_validate_counts_argp, 0, NULL, 0},
+                                             {&gw_job_argp, 0, NULL, 0},
+                                             {&gw_output_argp, 0, NULL, 0},
+                                             {&gw_validate_gpu_argp, 0, NULL, 0},
+                                             {0}};
 static const struct argp argp = {
     .options = option_table,
     .parser = parse,
@@ -96,7 +100,8 @@ static enum gw_status predict(const struct gw_question *question,
                               struct gw_comparison *comparison, struct gw_error *error) {
     struct gw_simulation simulation = {.workers = question->workers,
                                        .interference = options->interference};
-    enum gw_status status = gw_executor_check(&comparison->pipeline.schedule, error);
+    enum gw_status status =
+        gw_executor_check(&comparison->pipeline.schedule, options->gpu.device.cuda, error);
     if (status != GW_OK) {
         gw_error_prefix(error, options->question.model);
         return status;
@@ -138,12 +143,14 @@ static enum gw_status open_pipeline(const struct gw_validation *validation,
                                     struct gw_error *error) {
     GW_TRY(gw_algorithm_change(preset, &validation->options->changes, algorithm, error));
     GW_TRY(check_server(validation, algorithm, error));
+    GW_TRY(gw_validate_check_compressor(&validation->options->gpu, algorithm, error));
     return gw_pipeline_open(&validation->question, algorithm, NULL, out, error);
 }
 
 /*
- * Of all algorithms those are left out that lack a curve, or a rank for their server; asked for by
- * name they are refused, and so is in any case a model that cannot be executed.
+ * Of all algorithms those are left out that lack a curve, a rank for their server, or a compressor
+ * for GPUs; asked for by name they are refused, and so is in any case a model that cannot be
+ * executed.
  */
 static enum gw_status add_algorithm(struct gw_validation *validation,
                                     const struct gw_algorithm *preset, struct gw_error *error) {
@@ -243,10 +250,15 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
     }
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
+        status =
+            gw_agree(communicator, gw_validation_open_gpu(&validation, communicator, error), error);
+    }
+    if (status == GW_OK) {
         status = validate(&validation, communicator, verdict, error);
         status = gw_agree(communicator, status, error);
     }
     if (opened == GW_OK) {
+        gw_device_close(validation.executor.device);
         close_validation(&validation);
     }
     return status;
@@ -258,6 +270,7 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 static enum gw_status check_inputs(const struct gw_validate_options *options,
                                    struct gw_error *error) {
     struct gw_validation validation;
+    GW_TRY(gw_validate_check_gpu(&options->gpu, options->job.hostfile == NULL, error));
     GW_TRY(open_validation(options, options->job.nodes, &validation, error));
     close_validation(&validation);
     return check_targets(options, error);

@@ -2,6 +2,7 @@
 #ifndef GW_CLI_VALIDATE_H
 #define GW_CLI_VALIDATE_H
 
+#include "cli/device.h"
 #include "cli/job.h"
 #include "cli/simulate_counts.h"
 #include "exec/exec.h"
@@ -14,12 +15,22 @@ struct gw_validate_counts {
 };
 extern const struct argp gw_validate_counts_argp; /* its input: struct gw_validate_counts */
 
+/* Where ranks work. */
+struct gw_validate_gpu {
+    struct gw_device_choice device;
+    enum gw_gpu_transport transport;
+    enum gw_compute compute;
+    bool transport_chosen, compute_chosen;
+};
+extern const struct argp gw_validate_gpu_argp; /* its input: struct gw_validate_gpu */
+
 struct gw_validate_options {
     struct gw_output_options output;
     struct gw_job_options job;
     struct gw_question_options question;
     struct gw_choice_changes changes;
     struct gw_validate_counts counts;
+    struct gw_validate_gpu gpu;
     const char *algorithms, *trace, *out;
     size_t iterations, warm_up;
     double tolerance;
@@ -47,7 +58,12 @@ struct gw_left_out {
 struct gw_validation {
     const struct gw_validate_options *options;
     struct gw_question question;
-    size_t ranks;                    /* of the job: the workers, and perhaps one more */
+    size_t ranks; /* of the job: the workers, and perhaps one more */
+    struct gw_executor_options executor;
+    struct {
+        struct gw_gpu described; /* this rank's */
+        size_t ranks_on_one;     /* the most that share one */
+    } gpu;
     struct gw_algorithm *algorithms; /* with changed choices, of all that were asked for */
     size_t count;
     struct gw_comparison *comparisons;
@@ -84,6 +100,24 @@ double gw_comparison_selected_ratio(const struct gw_comparison *comparison);
 /* Once all is measured: predicts again where counts are others than asked for, finds the errors,
  * and writes recorded counts. */
 enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error);
+
+/*
+ * Of GPUs (validate_gpu.c): refuses what there is not, `here` if ranks are to be on this machine,
+ * and compressors that there are not for GPUs. On all ranks then, after which all know how they
+ * fared: what executors are opened with, the device of which is to be closed in any case.
+ */
+enum gw_status gw_validate_check_gpu(const struct gw_validate_gpu *options, bool here,
+                                     struct gw_error *error);
+enum gw_status gw_validate_check_compressor(const struct gw_validate_gpu *options,
+                                            const struct gw_algorithm *algorithm,
+                                            struct gw_error *error);
+enum gw_status gw_validation_open_gpu(struct gw_validation *validation,
+                                      struct gw_communicator *communicator, struct gw_error *error);
+
+/* What the report says of them. */
+void gw_validation_print_gpu(const struct gw_validation *validation);
+enum gw_status gw_validation_put_gpu(const struct gw_validation *validation, cJSON *document,
+                                     struct gw_error *error);
 
 /* Writes and prints what was asked for (validate_report.c). */
 enum gw_status gw_validation_present(const struct gw_validation *validation,

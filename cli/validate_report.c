@@ -118,6 +118,7 @@ static void print_text(const struct gw_validation *validation, const struct note
         "algorithm",   "",        "iteration", "forward", "backward",
         "compression", "exposed", "other",     "bytes",   "error"};
     gw_print_heading(&validation->question);
+    gw_validation_print_gpu(validation);
     struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_comparison *comparison = &validation->comparisons[i];
@@ -214,6 +215,7 @@ static enum gw_status put_document(const struct gw_validation *validation,
     GW_TRY(gw_json_put_number(document, "density", question->density, error));
     GW_TRY(
         gw_json_put_number(document, "iterations", (double)validation->options->iterations, error));
+    GW_TRY(gw_validation_put_gpu(validation, document, error));
     GW_TRY(gw_json_put(document, "complete", cJSON_CreateTrue(), error));
     cJSON *results = cJSON_CreateArray();
     GW_TRY(gw_json_put(document, "results", results, error));

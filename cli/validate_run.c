@@ -54,7 +54,8 @@ static enum gw_status execute(struct gw_validation *validation, struct gw_compar
     struct gw_timeline trace = {0};
     comparison->measured = gw_pipeline_result(&validation->question, pipeline);
     comparison->measured.bytes_per_worker = 0;
-    GW_TRY(gw_executor_open(&executor, &pipeline->schedule, communicator, options->seed, error));
+    GW_TRY(gw_executor_open(&executor, &pipeline->schedule, communicator, &validation->executor,
+                            error));
     enum gw_status status = gw_executor_timeline(executor, &timeline, error);
     if (status == GW_OK) {
         status = gw_executor_timeline(executor, &trace, error);

@@ -14,28 +14,54 @@ static uint32_t bits(float value) {
     return word;
 }
 
-uint64_t gw_aggregate_checksum(const struct gw_worker *worker, const struct gw_parcel *parcel) {
-    const float *aggregate = gw_worker_aggregate(worker, parcel);
+static uint64_t absorb_element(uint64_t hash, const float *aggregate, uint32_t index) {
+    return absorb(absorb(hash, index), bits(aggregate[index]));
+}
+
+enum gw_status gw_aggregate_checksum(struct gw_worker *worker, const struct gw_parcel *parcel,
+                                     uint64_t *out, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t count = parcel->listed_count;
     uint64_t hash = parcel->seed;
+    void *copy = NULL;
+    GW_TRY(memory->does->read(memory, gw_worker_aggregate(worker, parcel),
+                              parcel->slice->elements * sizeof(float), &worker->dense_copy, &copy,
+                              error));
+    const float *aggregate = copy;
     if (parcel->written != GW_WRITTEN_LISTED) {
         for (size_t i = 0; i < parcel->slice->elements; i++) {
             hash = absorb(hash, bits(aggregate[i]));
         }
-        return hash;
+    } else if (parcel->listed != NULL) {
+        GW_TRY(memory->does->read(memory, parcel->listed, count * sizeof *parcel->listed,
+                                  &worker->list_copy, &copy, error));
+        const struct gw_entry *entries = copy;
+        for (size_t i = 0; i < count; i++) {
+            hash = absorb_element(hash, aggregate, entries[i].index);
+        }
+    } else {
+        GW_TRY(memory->does->read(memory, gw_parcel_known(parcel), count * sizeof(uint32_t),
+                                  &worker->list_copy, &copy, error));
+        const uint32_t *indices = copy;
+        for (size_t i = 0; i < count; i++) {
+            hash = absorb_element(hash, aggregate, indices[i]);
+        }
     }
-    for (size_t i = 0; i < parcel->listed_count; i++) {
-        uint32_t index = parcel->listed[i * parcel->stride];
-        hash = absorb(absorb(hash, index), bits(aggregate[index]));
-    }
-    return hash;
+    *out = hash;
+    return GW_OK;
 }
 
-void gw_aggregate_clear(const struct gw_worker *worker, const struct gw_parcel *parcel) {
+enum gw_status gw_aggregate_clear(const struct gw_worker *worker, const struct gw_parcel *parcel,
+                                  struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
     float *aggregate = gw_worker_aggregate(worker, parcel);
     if (parcel->written == GW_WRITTEN_LAYERS) {
-        memset(aggregate, 0, parcel->slice->elements * sizeof *aggregate);
+        return memory->does->clear(memory, aggregate, parcel->slice->elements * sizeof *aggregate,
+                                   error);
     }
-    for (size_t i = 0; i < parcel->listed_count; i++) {
-        aggregate[parcel->listed[i * parcel->stride]] = 0;
-    }
+    return parcel->listed != NULL
+               ? memory->does->clear_entries(memory, parcel->listed, parcel->listed_count,
+                                             aggregate, error)
+               : memory->does->put(memory, aggregate, gw_parcel_known(parcel), parcel->listed_count,
+                                   NULL, error);
 }

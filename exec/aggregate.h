@@ -5,9 +5,11 @@
 #include "exec/worker.h"
 
 /* Of what the group's exchange wrote: which elements, and the bits in them. */
-uint64_t gw_aggregate_checksum(const struct gw_worker *worker, const struct gw_parcel *parcel);
+enum gw_status gw_aggregate_checksum(struct gw_worker *worker, const struct gw_parcel *parcel,
+                                     uint64_t *out, struct gw_error *error);
 
 /* Zeroes what it wrote, if the next iteration may not write it again. */
-void gw_aggregate_clear(const struct gw_worker *worker, const struct gw_parcel *parcel);
+enum gw_status gw_aggregate_clear(const struct gw_worker *worker, const struct gw_parcel *parcel,
+                                  struct gw_error *error);
 
 #endif

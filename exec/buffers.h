@@ -4,6 +4,7 @@
 
 #include "algorithms/schedule.h"
 #include "core/core.h"
+#include "exec/memory.h"
 
 /* Of gradients: their standard deviation. */
 extern const double gw_gradient_deviation;
@@ -22,12 +23,14 @@ struct gw_buffers {
 
 size_t gw_buffers_elements(const struct gw_schedule *schedule);
 
-enum gw_status gw_buffers_open(struct gw_buffers *out, const struct gw_schedule *schedule,
-                               size_t worker, uint64_t seed, struct gw_error *error);
+/* In that memory, to be closed before it. */
+enum gw_status gw_buffers_open(struct gw_buffers *out, const struct gw_memory *memory,
+                               const struct gw_schedule *schedule, size_t worker, uint64_t seed,
+                               struct gw_error *error);
 
 /* Another gradient for each iteration; nothing is computed, so that it costs no time. */
 void gw_buffers_next_gradient(struct gw_buffers *buffers, uint64_t iteration);
 
-void gw_buffers_close(struct gw_buffers *buffers);
+void gw_buffers_close(struct gw_buffers *buffers, const struct gw_memory *memory);
 
 #endif

@@ -1,13 +1,19 @@
 /* What of a schedule can be run here. */
 #include "exec/exchange.h"
 #include "exec/exec.h"
+#include "kernels/gpu.h"
 
-static enum gw_status check_compression(const struct gw_operation *operation,
+static enum gw_status check_compression(const struct gw_operation *operation, bool on_gpu,
                                         struct gw_error *error) {
     if (gw_compressor_find(operation->method) == NULL) {
         return gw_fail(error, GW_BAD_INPUT,
                        "execution: compressor %s: expected one that is built in "
                        "(gradweave list compressors)",
+                       operation->method);
+    }
+    if (on_gpu && gw_gpu_compressor_find(operation->method) == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "execution: compressor %s: expected one that there is for GPUs",
                        operation->method);
     }
     return operation->elements <= UINT32_MAX
@@ -57,7 +63,7 @@ static enum gw_status check_leg(const struct gw_operation *operation, struct met
                        operation->method);
     }
     met->payloads |= 1U << operation->payload;
-    if (runner->compress == NULL || met->compressed) {
+    if (runner->compression == NULL || met->compressed) {
         return GW_OK;
     }
     met->compressed = true;
@@ -73,7 +79,7 @@ static enum gw_status check_leg(const struct gw_operation *operation, struct met
                          met->compressor->name, runner->needed, operation->method);
 }
 
-static enum gw_status check_group(const struct gw_schedule *schedule, uint32_t group,
+static enum gw_status check_group(const struct gw_schedule *schedule, uint32_t group, bool on_gpu,
                                   struct gw_error *error) {
     struct met met = {0};
     for (size_t i = 0; i < schedule->operation_count; i++) {
@@ -82,7 +88,7 @@ static enum gw_status check_group(const struct gw_schedule *schedule, uint32_t g
             continue;
         }
         if (operation->kind == GW_COMPRESS) {
-            GW_TRY(check_compression(operation, error));
+            GW_TRY(check_compression(operation, on_gpu, error));
             met.compressor = gw_compressor_find(operation->method);
         }
         if (operation->kind == GW_EXCHANGE) {
@@ -97,9 +103,10 @@ static enum gw_status check_group(const struct gw_schedule *schedule, uint32_t g
                          met.compressor->name);
 }
 
-enum gw_status gw_executor_check(const struct gw_schedule *schedule, struct gw_error *error) {
+enum gw_status gw_executor_check(const struct gw_schedule *schedule, bool on_gpu,
+                                 struct gw_error *error) {
     for (uint32_t group = 0; group < schedule->group_count; group++) {
-        GW_TRY(check_group(schedule, group, error));
+        GW_TRY(check_group(schedule, group, on_gpu, error));
     }
     return GW_OK;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "exec/compress.h"
+
 static const struct {
     enum gw_payload payload;
     const char *collective;
@@ -26,8 +28,15 @@ enum gw_status gw_exchange_prepare(struct gw_worker *worker, const struct gw_ope
                                    struct gw_error *error) {
     const struct gw_leg_runner *runner = gw_exchange_runner(operation);
     struct gw_parcel *parcel = &worker->parcels[operation->group];
-    if (parcel->compress == NULL) {
-        parcel->compress = runner->compress;
+    if (parcel->compression == NULL) {
+        parcel->compression = runner->compression;
     }
     return runner->prepare == NULL ? GW_OK : runner->prepare(worker, parcel, error);
+}
+
+enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operation *operation,
+                               uint64_t *bytes, struct gw_error *error) {
+    struct gw_parcel *parcel = &worker->parcels[operation->group];
+    GW_TRY(gw_compress_pack(worker, parcel, error));
+    return gw_exchange_runner(operation)->run(worker, parcel, bytes, error);
 }

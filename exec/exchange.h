@@ -10,7 +10,7 @@
 
 struct gw_leg_runner {
     /* How compression leaves the group, if this is the first leg that says so; or NULL. */
-    gw_parcel_compress *compress;
+    const struct gw_compression *compression;
     /* Of which compressors it does, and what is said of others: "expected one that ...". */
     bool (*suits)(const struct gw_compressor *compressor);
     const char *needed;
@@ -35,5 +35,9 @@ const struct gw_leg_runner *gw_exchange_runner(const struct gw_operation *operat
 /* Lets the runner of an exchange, which there is, prepare its group's parcel. */
 enum gw_status gw_exchange_prepare(struct gw_worker *worker, const struct gw_operation *operation,
                                    struct gw_error *error);
+
+/* Runs it, with what compression left if that is not packed yet. */
+enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operation *operation,
+                               uint64_t *bytes, struct gw_error *error);
 
 #endif

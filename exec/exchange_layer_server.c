@@ -21,56 +21,69 @@ static size_t chosen_elements(const struct gw_parcel *parcel, const float *flags
     return elements;
 }
 
-/* The whole group's sums, after the flags: at the server in `merged`. */
-static float *sums_of(const struct gw_parcel *parcel) {
-    return (float *)parcel->merged.memory + parcel->slice->layer_count;
+/* A worker's flags, or at the server all workers', for the host to look at. */
+static enum gw_status read_flags(struct gw_worker *worker, const float *from, size_t count,
+                                 float **flags, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    void *copy = NULL;
+    GW_TRY(
+        memory->does->read(memory, from, count * sizeof *from, &worker->list_copy, &copy, error));
+    *flags = copy;
+    return GW_OK;
 }
 
 static enum gw_status prepare_push(struct gw_worker *worker, struct gw_parcel *parcel,
                                    struct gw_error *error) {
     const struct gw_slice *slice = parcel->slice;
     size_t expected = (slice->layer_count + slice->kept) * sizeof(float);
-    GW_TRY(gw_room_reserve(&parcel->sent, expected, error));
+    GW_TRY(gw_room_reserve(&parcel->any, NULL, slice->layer_count * sizeof(float), error));
     if (!worker->serves) {
-        return gw_room_reserve(&parcel->received, expected, error);
+        GW_TRY(gw_room_reserve(&parcel->sent, &worker->exchange, expected, error));
+        return gw_room_reserve(&parcel->received, &worker->exchange, expected, error);
     }
+    GW_TRY(gw_room_reserve(&parcel->sent, &worker->exchange,
+                           (slice->layer_count + slice->elements) * sizeof(float), error));
     GW_TRY(gw_prepare_server(worker, parcel, expected, error));
-    return gw_room_reserve(&parcel->merged, (slice->layer_count + slice->elements) * sizeof(float),
+    return gw_room_reserve(&parcel->merged, &worker->exchange, slice->elements * sizeof(float),
                            error);
 }
 
 /* ---- up ------------------------------------------------------------------------------------ */
 
 /* Adds a worker's layers to the sums; the first one that has a layer begins its sum. */
-static void add_layers(struct gw_parcel *parcel, const float *flags, const float *values) {
-    float *any = parcel->merged.memory;
-    float *sums = sums_of(parcel);
-    for (size_t layer = 0, first = 0; layer < parcel->slice->layer_count; layer++) {
+static enum gw_status add_layers(const struct gw_memory *memory, struct gw_parcel *parcel,
+                                 const float *flags, const float *values, struct gw_error *error) {
+    float *any = parcel->any.memory;
+    float *sums = parcel->merged.memory;
+    for (size_t layer = 0; layer < parcel->slice->layer_count; layer++) {
         size_t size = parcel->layers[layer];
         if (flags[layer] > 0) {
-            for (size_t e = 0; e < size; e++) {
-                sums[first + e] = any[layer] > 0 ? sums[first + e] + values[e] : values[e];
-            }
+            GW_TRY(any[layer] > 0
+                       ? memory->does->add(memory, sums, values, size, error)
+                       : memory->does->copy(memory, sums, values, size * sizeof *sums, error));
             any[layer] = 1;
             values += size;
         }
-        first += size;
+        sums += size;
     }
+    return GW_OK;
 }
 
 static enum gw_status receive_all(struct gw_worker *worker, struct gw_parcel *parcel,
                                   struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
     size_t layers = parcel->slice->layer_count;
-    const float *flags = parcel->received.memory;
-    memset(parcel->merged.memory, 0, layers * sizeof *flags);
+    float *flags = NULL;
+    GW_TRY(read_flags(worker, parcel->received.memory, worker->workers * layers, &flags, error));
+    memset(parcel->any.memory, 0, layers * sizeof *flags);
     for (size_t i = 0; i < worker->workers; i++, flags += layers) {
         size_t count = chosen_elements(parcel, flags);
-        GW_TRY(gw_room_reserve(&parcel->sent, count * sizeof *flags, error));
+        GW_TRY(gw_room_reserve(&parcel->sent, memory, count * sizeof *flags, error));
         if (count > 0) {
             GW_TRY(gw_receive(worker->communicator, (int)i, parcel->sent.memory,
                               count * sizeof *flags, error));
         }
-        add_layers(parcel, flags, parcel->sent.memory);
+        GW_TRY(add_layers(memory, parcel, flags, parcel->sent.memory, error));
     }
     return GW_OK;
 }
@@ -91,35 +104,46 @@ static enum gw_status push(struct gw_worker *worker, struct gw_parcel *parcel, u
 
 /* ---- down ---------------------------------------------------------------------------------- */
 
-/* At the server: moves the layers that any worker sent next to each other. */
-static void close_up(struct gw_parcel *parcel) {
-    const float *any = parcel->merged.memory;
-    float *sums = sums_of(parcel);
-    size_t packed = 0;
-    for (size_t layer = 0, first = 0; layer < parcel->slice->layer_count; layer++) {
+/* At the server: the layers that any worker sent next to each other, in `sent`, after the flags. */
+static enum gw_status close_up(struct gw_worker *worker, struct gw_parcel *parcel,
+                               struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t layers = parcel->slice->layer_count;
+    const float *any = parcel->any.memory;
+    const float *sums = parcel->merged.memory;
+    size_t all = layers + chosen_elements(parcel, any);
+    GW_TRY(gw_room_reserve(&parcel->sent, memory, all * sizeof *sums, error));
+    float *packed = parcel->sent.memory;
+    GW_TRY(memory->does->write(memory, packed, any, layers * sizeof *any, error));
+    packed += layers;
+    for (size_t layer = 0; layer < layers; layer++) {
         size_t size = parcel->layers[layer];
         if (any[layer] > 0) {
-            memmove(sums + packed, sums + first, size * sizeof *sums);
+            GW_TRY(memory->does->copy(memory, packed, sums, size * sizeof *sums, error));
             packed += size;
         }
-        first += size;
+        sums += size;
     }
+    return GW_OK;
 }
 
 /* Layers that nobody sent stay zero in the aggregate: parameters are kept as they are. */
-static void take_layers(const struct gw_worker *worker, struct gw_parcel *parcel) {
-    const float *flags = parcel->received.memory;
-    const float *values = flags + parcel->slice->layer_count;
+static enum gw_status take_layers(const struct gw_worker *worker, struct gw_parcel *parcel,
+                                  struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    const float *flags = parcel->any.memory;
+    const float *values = (float *)parcel->received.memory + parcel->slice->layer_count;
     float *aggregate = gw_worker_aggregate(worker, parcel);
+    parcel->written = GW_WRITTEN_LAYERS;
     for (size_t layer = 0; layer < parcel->slice->layer_count; layer++) {
         size_t size = parcel->layers[layer];
         if (flags[layer] > 0) {
-            memcpy(aggregate, values, size * sizeof *values);
+            GW_TRY(memory->does->copy(memory, aggregate, values, size * sizeof *values, error));
             values += size;
         }
         aggregate += size;
     }
-    parcel->written = GW_WRITTEN_LAYERS;
+    return GW_OK;
 }
 
 /* Of any worker. */
@@ -132,32 +156,43 @@ static enum gw_status pull_values(struct gw_worker *worker, struct gw_parcel *pa
     }
     if (worker->serves) {
         GW_TRY(gw_prepare_server(worker, parcel, bytes, error));
-        return gw_pull_from_server(worker, parcel, sums_of(parcel), bytes, NULL, error);
+        return gw_pull_from_server(worker, parcel, (float *)parcel->sent.memory + layers, bytes,
+                                   NULL, error);
     }
-    GW_TRY(gw_room_reserve(&parcel->received, layers * sizeof(float) + bytes, error));
+    GW_TRY(gw_room_reserve(&parcel->received, &worker->exchange, layers * sizeof(float) + bytes,
+                           error));
     return gw_pull_from_server(worker, parcel, NULL, bytes,
                                (float *)parcel->received.memory + layers, error);
 }
 
-static enum gw_status pull(struct gw_worker *worker, struct gw_parcel *parcel, uint64_t *bytes,
-                           struct gw_error *error) {
+/* To `any`, of the server and of the workers. */
+static enum gw_status pull_flags(struct gw_worker *worker, struct gw_parcel *parcel,
+                                 struct gw_error *error) {
     size_t layers = parcel->slice->layer_count;
-    float *flags = worker->serves ? parcel->merged.memory : parcel->received.memory;
+    float *flags = NULL;
     if (worker->serves) {
-        close_up(parcel);
+        GW_TRY(close_up(worker, parcel, error));
+        return gw_pull_from_server(worker, parcel, parcel->sent.memory, layers * sizeof *flags,
+                                   NULL, error);
     }
-    GW_TRY(gw_pull_from_server(worker, parcel, flags, layers * sizeof *flags, flags, error));
-    parcel->all = chosen_elements(parcel, flags);
-    *bytes = (layers + parcel->all) * sizeof *flags;
-    GW_TRY(pull_values(worker, parcel, error));
-    if (!worker->serves) {
-        take_layers(worker, parcel);
-    }
+    GW_TRY(gw_pull_from_server(worker, parcel, NULL, layers * sizeof *flags,
+                               parcel->received.memory, error));
+    GW_TRY(read_flags(worker, parcel->received.memory, layers, &flags, error));
+    memcpy(parcel->any.memory, flags, layers * sizeof *flags);
     return GW_OK;
 }
 
+static enum gw_status pull(struct gw_worker *worker, struct gw_parcel *parcel, uint64_t *bytes,
+                           struct gw_error *error) {
+    GW_TRY(pull_flags(worker, parcel, error));
+    parcel->all = chosen_elements(parcel, parcel->any.memory);
+    *bytes = (parcel->slice->layer_count + parcel->all) * sizeof(float);
+    GW_TRY(pull_values(worker, parcel, error));
+    return worker->serves ? GW_OK : take_layers(worker, parcel, error);
+}
+
 const struct gw_leg_runner gw_leg_layers_push = {
-    .compress = gw_compress_layers,
+    .compression = &gw_compress_layers,
     .suits = suits,
     .needed = "chooses whole layers",
     .prepare = prepare_push,

@@ -8,8 +8,7 @@ static bool suits(const struct gw_compressor *compressor) {
 
 static enum gw_status prepare(struct gw_worker *worker, struct gw_parcel *parcel,
                               struct gw_error *error) {
-    (void)worker;
-    return gw_parcel_reserve_known(parcel, parcel->slice->kept, error);
+    return gw_parcel_reserve_known(&worker->exchange, parcel, parcel->slice->kept, error);
 }
 
 static enum gw_status run(struct gw_worker *worker, struct gw_parcel *parcel, uint64_t *bytes,
@@ -22,7 +21,7 @@ static enum gw_status run(struct gw_worker *worker, struct gw_parcel *parcel, ui
 }
 
 const struct gw_leg_runner gw_leg_leader = {
-    .compress = gw_compress_led,
+    .compression = &gw_compress_led,
     .suits = suits,
     .needed = "selects as many elements as it is asked for, without a state, others on each worker",
     .prepare = prepare,

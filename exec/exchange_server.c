@@ -20,8 +20,10 @@ static enum gw_status push(struct gw_worker *worker, struct gw_parcel *parcel, u
 
 static enum gw_status pull(struct gw_worker *worker, struct gw_parcel *parcel, uint64_t *bytes,
                            struct gw_error *error) {
-    const float *sums =
-        worker->serves ? gw_sum_at_server(worker, parcel, parcel->slice->elements) : NULL;
+    float *sums = NULL;
+    if (worker->serves) {
+        GW_TRY(gw_sum_at_server(worker, parcel, parcel->slice->elements, &sums, error));
+    }
     *bytes = bytes_of(parcel);
     parcel->written = GW_WRITTEN_ALL;
     return gw_pull_from_server(worker, parcel, sums, *bytes,

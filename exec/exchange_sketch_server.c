@@ -10,23 +10,23 @@
 
 static enum gw_status prepare_sketch(struct gw_worker *worker, struct gw_parcel *parcel,
                                      struct gw_error *error) {
-    GW_TRY(gw_sketches_open(parcel, error));
+    GW_TRY(gw_sketches_open(worker, parcel, error));
     return gw_prepare_server(worker, parcel, gw_sketches_cells(parcel) * sizeof(float), error);
 }
 
 static enum gw_status push_sketch(struct gw_worker *worker, struct gw_parcel *parcel,
                                   uint64_t *bytes, struct gw_error *error) {
     *bytes = gw_sketches_cells(parcel) * sizeof(float);
-    return gw_push_to_server(worker, parcel, parcel->sketch.table, *bytes, error);
+    return gw_push_to_server(worker, parcel, parcel->cells, *bytes, error);
 }
 
 static enum gw_status find(struct gw_worker *worker, struct gw_parcel *parcel,
                            struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
     size_t cells = gw_sketches_cells(parcel);
-    const float *sums = gw_sum_at_server(worker, parcel, cells);
-    for (size_t i = 0; i < cells; i++) {
-        parcel->sketch.table[i] = sums[i];
-    }
+    float *sums = NULL;
+    GW_TRY(gw_sum_at_server(worker, parcel, cells, &sums, error));
+    GW_TRY(memory->does->copy(memory, parcel->cells, sums, cells * sizeof *sums, error));
     return gw_sketches_find(worker, parcel, error);
 }
 
@@ -45,32 +45,31 @@ static enum gw_status prepare_values(struct gw_worker *worker, struct gw_parcel 
                                      struct gw_error *error) {
     size_t bytes = parcel->slice->kept * sizeof(float);
     return worker->serves ? gw_prepare_server(worker, parcel, bytes, error)
-                          : gw_values_reserve(parcel, parcel->slice->kept, error);
+                          : gw_values_reserve(worker, parcel, parcel->slice->kept, error);
 }
 
 static enum gw_status push_values(struct gw_worker *worker, struct gw_parcel *parcel,
                                   uint64_t *bytes, struct gw_error *error) {
     *bytes = parcel->known_count * sizeof(float);
     if (!worker->serves) {
-        gw_values_take(worker, parcel);
+        GW_TRY(gw_values_take(worker, parcel, error));
     }
     return gw_push_to_server(worker, parcel, parcel->sent.memory, *bytes, error);
 }
 
 static enum gw_status pull_values(struct gw_worker *worker, struct gw_parcel *parcel,
                                   uint64_t *bytes, struct gw_error *error) {
-    const float *sums =
-        worker->serves ? gw_sum_at_server(worker, parcel, parcel->known_count) : NULL;
+    float *sums = NULL;
+    if (worker->serves) {
+        GW_TRY(gw_sum_at_server(worker, parcel, parcel->known_count, &sums, error));
+    }
     *bytes = parcel->known_count * sizeof(float);
     GW_TRY(gw_pull_from_server(worker, parcel, sums, *bytes, parcel->received.memory, error));
-    if (!worker->serves) {
-        gw_values_put(worker, parcel, parcel->received.memory);
-    }
-    return GW_OK;
+    return worker->serves ? GW_OK : gw_values_put(worker, parcel, parcel->received.memory, error);
 }
 
 const struct gw_leg_runner gw_leg_sketch_push = {
-    .compress = gw_compress_sketch,
+    .compression = &gw_compress_sketch,
     .suits = gw_sketches_suit,
     .needed = gw_sketches_needed,
     .prepare = prepare_sketch,

@@ -2,7 +2,8 @@
  * The executor: runs a schedule for real, as the OMGS paper's Algorithm 2 does. Each rank is a
  * worker with one thread per stream; forward and backward are timed waiting (an emulated
  * accelerator), compression is the real kernel on bell-shaped gradients with residual memory,
- * exchanges are real. It yields a timeline. A schedule with a server has one rank more, the last
+ * exchanges are real. It yields a timeline. On a GPU each thread has a stream of the GPU's, where
+ * all of this is done: docs/gpu.md. A schedule with a server has one rank more, the last
  * one: it takes part in exchanges and waits out its updates, and is not in the timeline.
  */
 #ifndef GW_EXEC_EXEC_H
@@ -10,7 +11,9 @@
 
 #include "algorithms/schedule.h"
 #include "core/core.h"
+#include "device/device.h"
 #include "traces/traces.h"
+#include "transport/gpu.h"
 #include "transport/transport.h"
 
 struct gw_executor;
@@ -20,16 +23,38 @@ struct gw_executor;
  * exchange cannot carry, gradients that are not 4-byte floats, groups of 2^32 elements or more. Can
  * be asked before there is a job.
  */
-enum gw_status gw_executor_check(const struct gw_schedule *schedule, struct gw_error *error);
+enum gw_status gw_executor_check(const struct gw_schedule *schedule, bool on_gpu,
+                                 struct gw_error *error);
+
+/* What forward, backward and update are made of on a GPU. */
+enum gw_compute {
+    GW_COMPUTE_WAIT, /* a kernel that holds a multiprocessor for the given time */
+    GW_COMPUTE_GEMM, /* products of matrices, on all multiprocessors, that take as long alone */
+};
+
+struct gw_executor_options {
+    /*
+     * What ranks share (which elements a common compressor selects, hash functions) follows from
+     * it; the same on all ranks.
+     */
+    uint64_t seed;
+    /*
+     * The GPU that this rank works on, borrowed; NULL, on all ranks: the host, for which what
+     * follows does not count.
+     */
+    struct gw_device *device;
+    enum gw_gpu_transport transport; /* the same on all ranks */
+    enum gw_compute compute;
+};
 
 /*
  * All ranks of the communicator, as many as the schedule's workers and its server if it has one,
- * open the same schedule, which lives longer. What ranks share (which elements a common compressor
- * selects, hash functions) follows from the seed.
+ * open the same schedule, which lives longer. The communicator is for memory of the host; data
+ * between GPUs has one of its own beside it.
  */
 enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedule *schedule,
-                                struct gw_communicator *communicator, uint64_t seed,
-                                struct gw_error *error);
+                                struct gw_communicator *communicator,
+                                const struct gw_executor_options *options, struct gw_error *error);
 
 /* A timeline with one lane per worker. */
 enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct gw_timeline *out,
@@ -71,14 +96,14 @@ enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
                                    struct gw_timeline *timeline, struct gw_error *error);
 
 /*
- * What this rank holds after an iteration, for checks against a sequential reference: the gradient
- * that it contributed, its residual, and the aggregate over all workers, each of
- * gw_executor_elements() floats. NULL on the server.
+ * What this rank holds after an iteration, for checks against a sequential reference, copied to
+ * `out` of gw_executor_elements() floats: the gradient that it contributed, its residual, or the
+ * aggregate over all workers. A server has none of them, which is zeros.
  */
+enum gw_vector { GW_GRADIENT, GW_RESIDUAL, GW_AGGREGATE };
 size_t gw_executor_elements(const struct gw_executor *executor);
-const float *gw_executor_gradient(const struct gw_executor *executor);
-const float *gw_executor_residual(const struct gw_executor *executor);
-const float *gw_executor_aggregate(const struct gw_executor *executor);
+enum gw_status gw_executor_copy(struct gw_executor *executor, enum gw_vector vector, float *out,
+                                struct gw_error *error);
 
 /*
  * How many elements each worker selected in the last iteration, the same on all ranks: [group *

@@ -1,8 +1,11 @@
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/accelerator.h"
 #include "exec/aggregate.h"
+#include "exec/compress.h"
 #include "exec/exchange.h"
 #include "exec/exec.h"
 #include "exec/outcome.h"
@@ -22,7 +25,10 @@ struct gw_executor {
     struct gw_worker worker;
     struct gw_outcome outcome;
     struct gw_stream_thread streams[GW_STREAM_COUNT];
-    uint64_t iterations; /* begun */
+    bool on_gpu;
+    struct gw_accelerator accelerator;   /* the GPU, and ... */
+    struct gw_communicator between_gpus; /* ... what data travels by */
+    uint64_t iterations;                 /* begun */
 
     /*
      * The emulated accelerator's clock, per stream. Timed operations end at absolute deadlines on
@@ -99,10 +105,25 @@ static bool is_skipped(const struct gw_executor *executor, const struct gw_opera
 static enum gw_status work(struct gw_executor *executor, const struct gw_operation *operation,
                            uint64_t *bytes, struct gw_error *error) {
     struct gw_worker *worker = &executor->worker;
-    struct gw_parcel *parcel = &worker->parcels[operation->group];
     return operation->kind == GW_COMPRESS
-               ? parcel->compress(worker, parcel, error)
-               : gw_exchange_runner(operation)->run(worker, parcel, bytes, error);
+               ? gw_compress_start(worker, &worker->parcels[operation->group], error)
+               : gw_exchange_run(worker, operation, bytes, error);
+}
+
+/* The stream's thread goes on before the work is done, but where the host must know of it. */
+static enum gw_status run_on_gpu(struct gw_executor *executor, size_t index, uint64_t *bytes,
+                                 struct gw_error *error) {
+    const struct gw_operation *operation = &executor->schedule->operations[index];
+    struct gw_accelerator *accelerator = &executor->accelerator;
+    GW_TRY(gw_accelerator_begin(accelerator, index, error));
+    if (operation->kind == GW_EXCHANGE) { /* ranks exchange once they are ready, as calibrated */
+        GW_TRY(gw_accelerator_await(accelerator, index, error));
+    }
+    if (!is_skipped(executor, operation)) {
+        GW_TRY(is_timed(operation) ? gw_accelerator_work(accelerator, operation, error)
+                                   : work(executor, operation, bytes, error));
+    }
+    return gw_accelerator_end(accelerator, index, error);
 }
 
 static enum gw_status run(struct gw_executor *executor, const struct gw_operation *operation,
@@ -137,7 +158,8 @@ static void run_operation(void *context, size_t index) {
         started_s = executor->ended_s[operation->stream];
     }
     if (healthy) {
-        status = run(executor, operation, started_s, &bytes, &error);
+        status = executor->on_gpu ? run_on_gpu(executor, index, &bytes, &error)
+                                  : run(executor, operation, started_s, &bytes, &error);
     }
     double ended_s = gw_clock_now_s();
     executor->ended_s[operation->stream] = ended_s;
@@ -160,11 +182,31 @@ static enum gw_status check_ranks(const struct gw_schedule *schedule,
                          communicator->size);
 }
 
+static enum gw_status open_worker(struct gw_executor *executor,
+                                  struct gw_communicator *communicator,
+                                  const struct gw_executor_options *options,
+                                  struct gw_error *error) {
+    struct gw_accelerator *gpu = &executor->accelerator;
+    struct gw_worker_place place = {.communicator = communicator, .hosts = communicator};
+    executor->on_gpu = options->device != NULL;
+    if (executor->on_gpu) {
+        GW_TRY(gw_accelerator_open(gpu, executor->schedule, options, error));
+        struct gw_gpu_settings settings = {.transport = options->transport,
+                                           .stream = gpu->streams[GW_STREAM_COMMUNICATION]};
+        GW_TRY(gw_communicator_open_gpu(&executor->between_gpus, communicator, &settings, error));
+        place.communicator = &executor->between_gpus;
+        place.compute = gpu->streams[GW_STREAM_COMPUTE];
+        place.exchange = gpu->streams[GW_STREAM_COMMUNICATION];
+    }
+    return gw_worker_open(&executor->worker, executor->schedule, &place, options->seed, error);
+}
+
 static enum gw_status open_parts(struct gw_executor *executor, struct gw_communicator *communicator,
-                                 uint64_t seed, struct gw_error *error) {
+                                 const struct gw_executor_options *options,
+                                 struct gw_error *error) {
     const struct gw_schedule *schedule = executor->schedule;
     size_t count = schedule->operation_count;
-    GW_TRY(gw_executor_check(schedule, error));
+    GW_TRY(gw_executor_check(schedule, options->device != NULL, error));
     GW_TRY(check_ranks(schedule, communicator, error));
     executor->intervals = calloc(count, sizeof *executor->intervals);
     executor->gathered = calloc((size_t)communicator->size * count, sizeof *executor->gathered);
@@ -172,7 +214,7 @@ static enum gw_status open_parts(struct gw_executor *executor, struct gw_communi
     if (executor->intervals == NULL || executor->gathered == NULL || executor->done == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
-    GW_TRY(gw_worker_open(&executor->worker, schedule, communicator, seed, error));
+    GW_TRY(open_worker(executor, communicator, options, error));
     GW_TRY(gw_outcome_open(&executor->outcome, &executor->worker, error));
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         GW_TRY(gw_stream_open(&executor->streams[stream], count, run_operation, executor, error));
@@ -181,8 +223,8 @@ static enum gw_status open_parts(struct gw_executor *executor, struct gw_communi
 }
 
 enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedule *schedule,
-                                struct gw_communicator *communicator, uint64_t seed,
-                                struct gw_error *error) {
+                                struct gw_communicator *communicator,
+                                const struct gw_executor_options *options, struct gw_error *error) {
     struct gw_executor *executor = calloc(1, sizeof *executor);
     if (executor == NULL) {
         return gw_fail_memory(error, "opening an executor");
@@ -194,7 +236,7 @@ enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedu
         pthread_cond_init(&executor->awaited_done[stream], NULL);
         executor->awaited[stream] = NOTHING;
     }
-    enum gw_status status = open_parts(executor, communicator, seed, error);
+    enum gw_status status = open_parts(executor, communicator, options, error);
     if (status != GW_OK) {
         gw_executor_close(executor);
         return status;
@@ -213,6 +255,10 @@ void gw_executor_close(struct gw_executor *executor) {
     }
     gw_outcome_close(&executor->outcome);
     gw_worker_close(&executor->worker);
+    if (executor->between_gpus.transport != NULL) {
+        executor->between_gpus.transport->close(&executor->between_gpus);
+    }
+    gw_accelerator_close(&executor->accelerator);
     pthread_cond_destroy(&executor->all_done);
     pthread_mutex_destroy(&executor->mutex);
     free(executor->intervals);
@@ -223,13 +269,13 @@ void gw_executor_close(struct gw_executor *executor) {
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-static void prepare(struct gw_executor *executor) {
+static enum gw_status prepare(struct gw_executor *executor, struct gw_error *error) {
     struct gw_worker *worker = &executor->worker;
     worker->iteration = executor->iterations++;
     for (size_t group = 0; group < executor->schedule->group_count; group++) {
         struct gw_parcel *parcel = &worker->parcels[group];
         if (!worker->serves) {
-            gw_aggregate_clear(worker, parcel);
+            GW_TRY(gw_aggregate_clear(worker, parcel, error));
         }
         parcel->selected = parcel->slice->kept;
         parcel->all = parcel->slice->kept;
@@ -239,11 +285,12 @@ static void prepare(struct gw_executor *executor) {
     }
     memset(executor->done, 0, executor->schedule->operation_count * sizeof *executor->done);
     executor->left = executor->schedule->operation_count;
+    return executor->on_gpu ? gw_accelerator_start(&executor->accelerator, error) : GW_OK;
 }
 
 /* From the barrier to the end of the last operation. */
 static enum gw_status run_streams(struct gw_executor *executor, struct gw_error *error) {
-    struct gw_communicator *communicator = executor->worker.communicator;
+    struct gw_communicator *communicator = executor->worker.hosts;
     GW_TRY(communicator->transport->barrier(communicator, error));
     executor->start_s = gw_clock_now_s();
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
@@ -262,9 +309,24 @@ static enum gw_status run_streams(struct gw_executor *executor, struct gw_error 
     return executor->failure.status;
 }
 
+/* A GPU's operations tell when they were once all are done. */
+static enum gw_status time_operations(struct gw_executor *executor, struct gw_error *error) {
+    GW_TRY(gw_accelerator_finish(&executor->accelerator, error));
+    for (size_t i = 0; i < executor->schedule->operation_count; i++) {
+        struct interval *interval = &executor->intervals[i];
+        GW_TRY(gw_accelerator_interval(&executor->accelerator, i, &interval->start_s,
+                                       &interval->end_s, error));
+        /* An operation that begins with the iteration may seem to have begun before, by less than
+         * the clocks are told apart. */
+        interval->start_s = fmax(0, interval->start_s - executor->start_s);
+        interval->end_s = fmax(0, interval->end_s - executor->start_s);
+    }
+    return GW_OK;
+}
+
 static enum gw_status record(struct gw_executor *executor, double start_s,
                              struct gw_timeline *timeline, struct gw_error *error) {
-    struct gw_communicator *communicator = executor->worker.communicator;
+    struct gw_communicator *communicator = executor->worker.hosts;
     const struct gw_schedule *schedule = executor->schedule;
     size_t count = schedule->operation_count;
     GW_TRY(communicator->transport->allgather(communicator, executor->intervals,
@@ -300,8 +362,11 @@ enum gw_status gw_executor_settle(struct gw_executor *executor, const struct gw_
 
 enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
                                    struct gw_timeline *timeline, struct gw_error *error) {
-    prepare(executor);
+    GW_TRY(prepare(executor, error));
     GW_TRY(run_streams(executor, error));
+    if (executor->on_gpu) {
+        GW_TRY(time_operations(executor, error));
+    }
     GW_TRY(record(executor, start_s, timeline, error));
     return gw_outcome_conclude(&executor->outcome, &executor->worker, error);
 }
@@ -315,16 +380,22 @@ size_t gw_executor_elements(const struct gw_executor *executor) {
     return gw_buffers_elements(executor->schedule);
 }
 
-const float *gw_executor_gradient(const struct gw_executor *executor) {
-    return executor->worker.buffers.gradient;
-}
-
-const float *gw_executor_residual(const struct gw_executor *executor) {
-    return executor->worker.buffers.residual;
-}
-
-const float *gw_executor_aggregate(const struct gw_executor *executor) {
-    return executor->worker.buffers.aggregate;
+enum gw_status gw_executor_copy(struct gw_executor *executor, enum gw_vector vector, float *out,
+                                struct gw_error *error) {
+    struct gw_worker *worker = &executor->worker;
+    const struct gw_memory *memory = &worker->exchange;
+    size_t bytes = gw_executor_elements(executor) * sizeof *out;
+    const float *from = vector == GW_GRADIENT   ? worker->buffers.gradient
+                        : vector == GW_RESIDUAL ? worker->buffers.residual
+                                                : worker->buffers.aggregate;
+    void *copy = NULL;
+    if (worker->serves) {
+        memset(out, 0, bytes);
+        return GW_OK;
+    }
+    GW_TRY(memory->does->read(memory, from, bytes, &worker->dense_copy, &copy, error));
+    memcpy(out, copy, bytes);
+    return GW_OK;
 }
 
 const uint64_t *gw_executor_selected(const struct gw_executor *executor, size_t *groups) {

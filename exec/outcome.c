@@ -7,7 +7,7 @@
 enum gw_status gw_outcome_open(struct gw_outcome *out, const struct gw_worker *worker,
                                struct gw_error *error) {
     size_t groups = worker->schedule->group_count;
-    size_t ranks = (size_t)worker->communicator->size;
+    size_t ranks = (size_t)worker->hosts->size;
     *out = (struct gw_outcome){.own = calloc(groups, sizeof *out->own),
                                .of = calloc(ranks * groups, sizeof *out->of),
                                .selected = calloc(groups * worker->workers, sizeof *out->selected),
@@ -57,15 +57,15 @@ static void take(struct gw_outcome *outcome, const struct gw_worker *worker, siz
 /* From every rank to every rank. */
 static enum gw_status gather(struct gw_outcome *outcome, struct gw_worker *worker,
                              bool with_checksums, struct gw_error *error) {
-    struct gw_communicator *communicator = worker->communicator;
+    struct gw_communicator *communicator = worker->hosts;
     size_t groups = worker->schedule->group_count;
     for (size_t group = 0; group < groups; group++) {
         const struct gw_parcel *parcel = &worker->parcels[group];
-        bool sums = with_checksums && !worker->serves;
-        outcome->own[group] =
-            (struct gw_group_outcome){.selected = parcel->selected,
-                                      .all = parcel->all,
-                                      .checksum = sums ? gw_aggregate_checksum(worker, parcel) : 0};
+        struct gw_group_outcome *own = &outcome->own[group];
+        *own = (struct gw_group_outcome){.selected = parcel->selected, .all = parcel->all};
+        if (with_checksums && !worker->serves) {
+            GW_TRY(gw_aggregate_checksum(worker, parcel, &own->checksum, error));
+        }
     }
     return communicator->transport->allgather(communicator, outcome->own,
                                               groups * sizeof *outcome->own, outcome->of, error);

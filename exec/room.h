@@ -4,14 +4,20 @@
 
 #include "core/core.h"
 
+struct gw_memory;
+
 /* Zero-initialise, then free. Its pages are there before time is taken (gw_resident_zeros). */
 struct gw_room {
-    size_t capacity; /* bytes */
+    const struct gw_memory *place; /* that it was reserved in; NULL: the host, for the host alone */
+    size_t capacity;               /* bytes */
     void *memory;
 };
 
-/* Makes it hold `bytes`, and keeps what is in it. It may move. */
-enum gw_status gw_room_reserve(struct gw_room *room, size_t bytes, struct gw_error *error);
+/*
+ * Makes it hold `bytes` of the place, always the same one, and keeps what is in it. It may move.
+ */
+enum gw_status gw_room_reserve(struct gw_room *room, const struct gw_memory *place, size_t bytes,
+                               struct gw_error *error);
 void gw_room_free(struct gw_room *room);
 
 #endif

@@ -1,14 +1,13 @@
 #include "exec/server.h"
 
-#include <string.h>
-
 /*
  * The server takes part in its gather and scatter: its own block is the one after the workers', and
  * what it gives or gets itself is one more.
  */
 enum gw_status gw_prepare_server(const struct gw_worker *worker, struct gw_parcel *parcel,
                                  size_t bytes, struct gw_error *error) {
-    return worker->serves ? gw_room_reserve(&parcel->received, (worker->workers + 2) * bytes, error)
+    return worker->serves ? gw_room_reserve(&parcel->received, &worker->exchange,
+                                            (worker->workers + 2) * bytes, error)
                           : GW_OK;
 }
 
@@ -25,20 +24,11 @@ enum gw_status gw_push_to_server(struct gw_worker *worker, struct gw_parcel *par
         communicator, server, blocks + (worker->workers + 1) * bytes, bytes, blocks, error);
 }
 
-enum { CHUNK = 4096 }; /* floats that stay in the L1 cache while worker after worker is added */
-
-float *gw_sum_at_server(const struct gw_worker *worker, struct gw_parcel *parcel, size_t count) {
-    float *sums = parcel->received.memory;
-    for (size_t first = 0; first < count; first += CHUNK) {
-        size_t end = first + CHUNK < count ? first + CHUNK : count;
-        for (size_t other = 1; other < worker->workers; other++) {
-            const float *values = sums + other * count;
-            for (size_t i = first; i < end; i++) {
-                sums[i] += values[i];
-            }
-        }
-    }
-    return sums;
+enum gw_status gw_sum_at_server(const struct gw_worker *worker, struct gw_parcel *parcel,
+                                size_t count, float **sums, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    *sums = parcel->received.memory;
+    return memory->does->sum_blocks(memory, *sums, worker->workers, count, error);
 }
 
 enum gw_status gw_pull_from_server(struct gw_worker *worker, struct gw_parcel *parcel,
@@ -49,11 +39,10 @@ enum gw_status gw_pull_from_server(struct gw_worker *worker, struct gw_parcel *p
     if (!worker->serves) {
         return communicator->transport->scatter(communicator, server, NULL, bytes, out, error);
     }
+    const struct gw_memory *memory = &worker->exchange;
     char *blocks = parcel->received.memory;
     for (size_t i = 0; i < worker->workers; i++) {
-        if (blocks + i * bytes != data) {
-            memcpy(blocks + i * bytes, data, bytes);
-        }
+        GW_TRY(memory->does->copy(memory, blocks + i * bytes, data, bytes, error));
     }
     return communicator->transport->scatter(communicator, server, blocks, bytes,
                                             blocks + (worker->workers + 1) * bytes, error);

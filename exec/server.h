@@ -12,9 +12,9 @@ enum gw_status gw_prepare_server(const struct gw_worker *worker, struct gw_parce
 enum gw_status gw_push_to_server(struct gw_worker *worker, struct gw_parcel *parcel,
                                  const void *data, size_t bytes, struct gw_error *error);
 
-/* At the server: adds the workers' `count` floats up in the order of ranks, and returns the sums.
- */
-float *gw_sum_at_server(const struct gw_worker *worker, struct gw_parcel *parcel, size_t count);
+/* At the server: adds the workers' `count` floats up in the order of ranks, to *sums. */
+enum gw_status gw_sum_at_server(const struct gw_worker *worker, struct gw_parcel *parcel,
+                                size_t count, float **sums, struct gw_error *error);
 
 /* The server's `data`, which may be the sums, comes to all workers' `out`. */
 enum gw_status gw_pull_from_server(struct gw_worker *worker, struct gw_parcel *parcel,

@@ -16,13 +16,14 @@ static bool settles(const struct gw_parcel *parcel) {
 
 /* As in an iteration, but that nothing travels: of a joint selection, each clears its own. */
 static enum gw_status compress(struct gw_worker *worker, struct gw_error *error) {
+    struct gw_memory *memory = &worker->compute;
     gw_buffers_next_gradient(&worker->buffers, worker->iteration);
     for (size_t group = 0; group < worker->schedule->group_count; group++) {
         struct gw_parcel *parcel = &worker->parcels[group];
         if (settles(parcel)) {
             struct gw_task task = gw_worker_task(worker, parcel);
-            GW_TRY(gw_compress(parcel->compressor, &task, &worker->selection, error));
-            parcel->selected = worker->selection.count;
+            GW_TRY(memory->does->select(memory, parcel, &task, true, error));
+            GW_TRY(memory->does->found(memory, parcel, error));
         }
     }
     return GW_OK;
@@ -48,7 +49,7 @@ static struct tally count(const struct gw_worker *worker, const struct gw_outcom
 /* Rank 0 has the clock. */
 static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
                                    struct gw_error *error) {
-    struct gw_communicator *communicator = worker->communicator;
+    struct gw_communicator *communicator = worker->hosts;
     return communicator->transport->broadcast(communicator, 0, end, sizeof *end, error);
 }
 

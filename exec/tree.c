@@ -17,23 +17,20 @@ enum gw_status gw_send_up_tree(struct gw_communicator *communicator, const void 
 }
 
 struct sum {
+    const struct gw_memory *memory;
     float *values;
     const float *came;
     size_t count;
 };
 
 static enum gw_status add(void *context, struct gw_error *error) {
-    (void)error;
     const struct sum *sum = context;
-    for (size_t i = 0; i < sum->count; i++) {
-        sum->values[i] += sum->came[i];
-    }
-    return GW_OK;
+    return sum->memory->does->add(sum->memory, sum->values, sum->came, sum->count, error);
 }
 
-enum gw_status gw_sum_in_tree(struct gw_communicator *communicator, float *values, float *came,
-                              size_t count, struct gw_error *error) {
-    struct sum sum = {.values = values, .came = came, .count = count};
+enum gw_status gw_sum_in_tree(struct gw_communicator *communicator, const struct gw_memory *memory,
+                              float *values, float *came, size_t count, struct gw_error *error) {
+    struct sum sum = {.memory = memory, .values = values, .came = came, .count = count};
     GW_TRY(gw_send_up_tree(communicator, values, came, count * sizeof *values, add, &sum, error));
     return communicator->transport->broadcast(communicator, 0, values, count * sizeof *values,
                                               error);

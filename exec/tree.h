@@ -2,6 +2,7 @@
 #ifndef GW_EXEC_TREE_H
 #define GW_EXEC_TREE_H
 
+#include "exec/memory.h"
 #include "transport/transport.h"
 
 /* Takes in what a rank further down has sent. */
@@ -20,7 +21,7 @@ enum gw_status gw_send_up_tree(struct gw_communicator *communicator, const void 
  * The sum of all ranks' `values`, in place, on all of them: added up the tree, then broadcast;
  * `came` has room for as many.
  */
-enum gw_status gw_sum_in_tree(struct gw_communicator *communicator, float *values, float *came,
-                              size_t count, struct gw_error *error);
+enum gw_status gw_sum_in_tree(struct gw_communicator *communicator, const struct gw_memory *memory,
+                              float *values, float *came, size_t count, struct gw_error *error);
 
 #endif

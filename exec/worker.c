@@ -17,7 +17,7 @@ float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_parce
     return worker->buffers.aggregate + parcel->slice->first;
 }
 
-struct gw_task gw_worker_task(struct gw_worker *worker, const struct gw_parcel *parcel) {
+struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_parcel *parcel) {
     return (struct gw_task){.u = gw_worker_residual(worker, parcel),
                             .gradient = gw_worker_gradient(worker, parcel),
                             .n = parcel->slice->elements,
@@ -29,8 +29,7 @@ struct gw_task gw_worker_task(struct gw_worker *worker, const struct gw_parcel *
                             .threshold = parcel->threshold,
                             .layers = parcel->layers,
                             .layer_count = parcel->slice->layer_count,
-                            .state = parcel->state,
-                            .workspace = &worker->workspace};
+                            .state = parcel->state};
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -71,7 +70,11 @@ static enum gw_status open_parcel(struct gw_worker *worker, uint32_t group, uint
             GW_TRY(gw_exchange_prepare(worker, operation, error));
         }
     }
-    if (worker->serves || parcel->compressor == NULL || parcel->compressor->open == NULL) {
+    if (worker->serves || parcel->compressor == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(worker->compute.does->prepare(&worker->compute, parcel, error));
+    if (parcel->compressor->open == NULL) {
         return GW_OK;
     }
     struct gw_task task = gw_worker_task(worker, parcel);
@@ -79,19 +82,22 @@ static enum gw_status open_parcel(struct gw_worker *worker, uint32_t group, uint
 }
 
 enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *schedule,
-                              struct gw_communicator *communicator, uint64_t seed,
+                              const struct gw_worker_place *place, uint64_t seed,
                               struct gw_error *error) {
     *out = (struct gw_worker){.schedule = schedule,
-                              .communicator = communicator,
-                              .rank = (size_t)communicator->rank,
+                              .communicator = place->communicator,
+                              .hosts = place->hosts,
+                              .rank = (size_t)place->hosts->rank,
                               .workers = schedule->workers};
     out->serves = out->rank == schedule->workers;
     out->parcels = calloc(schedule->group_count, sizeof *out->parcels);
     if (out->parcels == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
+    GW_TRY(gw_memory_open(&out->compute, place->compute, error));
+    GW_TRY(gw_memory_open(&out->exchange, place->exchange, error));
     if (!out->serves) {
-        GW_TRY(gw_buffers_open(&out->buffers, schedule, out->rank, seed, error));
+        GW_TRY(gw_buffers_open(&out->buffers, &out->exchange, schedule, out->rank, seed, error));
     }
     for (uint32_t group = 0; group < schedule->group_count; group++) {
         GW_TRY(open_parcel(out, group, seed, error));
@@ -104,9 +110,9 @@ void gw_worker_close(struct gw_worker *worker) {
         gw_parcel_close(&worker->parcels[i]);
     }
     free(worker->parcels);
-    gw_buffers_close(&worker->buffers);
-    gw_workspace_free(&worker->workspace);
-    gw_selection_free(&worker->selection);
-    gw_workspace_free(&worker->exchange_workspace);
-    gw_selection_free(&worker->merged);
+    gw_buffers_close(&worker->buffers, &worker->exchange);
+    gw_room_free(&worker->list_copy);
+    gw_room_free(&worker->dense_copy);
+    gw_memory_close(&worker->compute);
+    gw_memory_close(&worker->exchange);
 }

@@ -12,22 +12,27 @@
  */
 struct gw_worker {
     const struct gw_schedule *schedule;
-    struct gw_communicator *communicator;
+    struct gw_communicator *communicator; /* of the data path, between memories of the kind ... */
+    struct gw_communicator *hosts;        /* ... and between the hosts' */
     size_t rank, workers;
     bool serves;
     uint64_t iteration;
     struct gw_buffers buffers;
     struct gw_parcel *parcels; /* one for each group */
 
-    struct gw_workspace workspace; /* of compression */
-    struct gw_selection selection;
-    struct gw_workspace exchange_workspace; /* of exchanges */
-    struct gw_selection merged;
+    struct gw_memory compute, exchange;   /* the same one, as each stream works on it */
+    struct gw_room list_copy, dense_copy; /* on the host, of what is in a GPU's */
+};
+
+/* What it works with: streams of a GPU, or NULL both. */
+struct gw_worker_place {
+    struct gw_communicator *communicator, *hosts;
+    struct gw_device_stream *compute, *exchange;
 };
 
 /* A checked schedule; *out is safe to close in any case. */
 enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *schedule,
-                              struct gw_communicator *communicator, uint64_t seed,
+                              const struct gw_worker_place *place, uint64_t seed,
                               struct gw_error *error);
 void gw_worker_close(struct gw_worker *worker);
 
@@ -37,6 +42,6 @@ const float *gw_worker_gradient(const struct gw_worker *worker, const struct gw_
 float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_parcel *parcel);
 
 /* What a compressor is asked to do with the parcel. */
-struct gw_task gw_worker_task(struct gw_worker *worker, const struct gw_parcel *parcel);
+struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_parcel *parcel);
 
 #endif

@@ -59,7 +59,9 @@ static void *run_counted(void *argument) {
     struct gw_executor *executor = NULL;
     struct gw_timeline timeline = {0};
     struct gw_error error = {0};
-    require(rank, gw_executor_open(&executor, rank->schedule, &rank->communicator, 5, &error),
+    require(rank,
+            gw_executor_open(&executor, rank->schedule, &rank->communicator,
+                             &(struct gw_executor_options){.seed = 5}, &error),
             &error, "the executor could not be opened");
     require(rank, gw_executor_timeline(executor, &timeline, &error), &error,
             "the timeline could not be made");

@@ -69,7 +69,9 @@ static void *run_rank(void *argument) {
     struct gw_executor *executor = NULL;
     struct gw_timeline timeline = {0};
     struct gw_error error = {0};
-    require(rank, gw_executor_open(&executor, rank->schedule, &rank->communicator, 5, &error),
+    require(rank,
+            gw_executor_open(&executor, rank->schedule, &rank->communicator,
+                             &(struct gw_executor_options){.seed = 5}, &error),
             &error, "the executor could not be opened");
     require(rank, gw_executor_timeline(executor, &timeline, &error), &error,
             "the timeline could not be made");
@@ -125,7 +127,9 @@ static void *expect_failure(void *argument) {
     struct gw_executor *executor = NULL;
     struct gw_timeline timeline = {0};
     struct gw_error error = {0};
-    require(rank, gw_executor_open(&executor, rank->schedule, &rank->communicator, 5, &error),
+    require(rank,
+            gw_executor_open(&executor, rank->schedule, &rank->communicator,
+                             &(struct gw_executor_options){.seed = 5}, &error),
             &error, "the executor could not be opened");
     require(rank, gw_executor_timeline(executor, &timeline, &error), &error,
             "the timeline could not be made");
@@ -182,7 +186,9 @@ static void refuse(struct gw_schedule *schedule, const char *expected) {
     struct gw_executor *executor = NULL;
     struct gw_error error = {0};
     assert_int_equal(gw_communicators_open_local(1, &communicator, NULL), GW_OK);
-    assert_int_equal(gw_executor_open(&executor, schedule, &communicator, 1, &error), GW_BAD_INPUT);
+    assert_int_equal(gw_executor_open(&executor, schedule, &communicator,
+                                      &(struct gw_executor_options){.seed = 1}, &error),
+                     GW_BAD_INPUT);
     assert_string_equal(error.message, expected);
     communicator.transport->close(&communicator);
 }

@@ -1,0 +1,206 @@
+/* GPUs that validate runs on: which, how data travels between them, what computing is made of. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/gpu_job.h"
+#include "cli/validate.h"
+#include "kernels/gpu.h"
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+enum { KEY_DEVICE = 7000, KEY_TRANSPORT, KEY_COMPUTE };
+
+static const struct argp_option option_table[] = {
+    {"device", KEY_DEVICE, "cpu|cuda[:N]", 0,
+     "Where gradients are: cpu (default), or each rank's GPU, or GPU N", 0},
+    {"transport", KEY_TRANSPORT, "nccl|mpi", 0,
+     "Between GPUs (default: nccl where each rank has a GPU to itself, otherwise mpi)", 0},
+    {"compute", KEY_COMPUTE, "wait|gemm", 0,
+     "What computing is on a GPU: a kernel that waits on a small part of it (default), or products "
+     "of matrices on all of it",
+     0},
+    {0},
+};
+
+/* The place of `text` in the list, which ends the program if it is not there. */
+static int parse_choice(const char *text, const char *const *list, const char *expected,
+                        struct argp_state *state) {
+    for (int i = 0; i < 2; i++) {
+        if (strcmp(text, list[i]) == 0) {
+            return i;
+        }
+    }
+    argp_error(state, "%s, got \"%s\"", expected, text);
+    return 0;
+}
+
+static const char *const transports[] = {[GW_GPU_NCCL] = "nccl", [GW_GPU_MPI] = "mpi"};
+static const char *const computes[] = {[GW_COMPUTE_WAIT] = "wait", [GW_COMPUTE_GEMM] = "gemm"};
+
+static void check_together(const struct gw_validate_gpu *options, struct argp_state *state) {
+    if (!options->device.cuda && (options->transport_chosen || options->compute_chosen)) {
+        argp_error(state, "%s: expected --device cuda with it",
+                   options->transport_chosen ? "--transport" : "--compute");
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct gw_validate_gpu *options = state->input;
+    switch (key) {
+    case KEY_DEVICE:
+        options->device = gw_parse_device(argument, state);
+        return 0;
+    case KEY_TRANSPORT:
+        options->transport_chosen = true;
+        options->transport =
+            parse_choice(argument, transports, "--transport: expected nccl or mpi", state) == 0
+                ? GW_GPU_NCCL
+                : GW_GPU_MPI;
+        return 0;
+    case KEY_COMPUTE:
+        options->compute_chosen = true;
+        options->compute =
+            parse_choice(argument, computes, "--compute: expected wait or gemm", state) == 0
+                ? GW_COMPUTE_WAIT
+                : GW_COMPUTE_GEMM;
+        return 0;
+    case ARGP_KEY_END:
+        check_together(options, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp gw_validate_gpu_argp = {.options = option_table, .parser = parse};
+
+/* ---- what can be told without running anything --------------------------------------------- */
+
+enum gw_status gw_validate_check_gpu(const struct gw_validate_gpu *options, bool here,
+                                     struct gw_error *error) {
+    if (!options->device.cuda) {
+        return GW_OK;
+    }
+    if (gw_cuda_version() == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "--device cuda: expected a build with CUDA");
+    }
+    if (options->transport_chosen && options->transport == GW_GPU_NCCL &&
+        gw_nccl_version() == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "--transport nccl: expected a build with NCCL");
+    }
+    struct gw_gpu gpu;
+    return !here || gw_cuda_devices(&gpu, 1) > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "--device cuda: expected a GPU on this machine");
+}
+
+enum gw_status gw_validate_check_compressor(const struct gw_validate_gpu *options,
+                                            const struct gw_algorithm *algorithm,
+                                            struct gw_error *error) {
+    return !options->device.cuda || !gw_algorithm_is_sparse(algorithm) ||
+                   gw_gpu_compressor_find(algorithm->compressor) != NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--device cuda: %s: expected a compressor that there is for GPUs, got %s",
+                         algorithm->name, algorithm->compressor);
+}
+
+/* ---- on every rank ------------------------------------------------------------------------- */
+
+/* On all ranks the same: the most that are on one GPU. */
+static enum gw_status count_sharers(struct gw_communicator *communicator,
+                                    const struct gw_device *device, size_t *most,
+                                    struct gw_error *error) {
+    struct gw_gpu_place *places = calloc((size_t)communicator->size, sizeof *places);
+    if (places == NULL) {
+        return gw_fail_memory(error, "finding GPUs");
+    }
+    enum gw_status status = gw_gather_gpus(communicator, device, places, error);
+    *most = 0;
+    for (int r = 0; r < communicator->size && status == GW_OK; r++) {
+        size_t sharers = 0;
+        for (int other = 0; other < communicator->size; other++) {
+            sharers += strcmp(places[r].host, places[other].host) == 0 &&
+                       strcmp(places[r].bus, places[other].bus) == 0;
+        }
+        *most = sharers > *most ? sharers : *most;
+    }
+    free(places);
+    return status;
+}
+
+/* The same on all ranks. */
+static enum gw_status choose_transport(struct gw_validation *validation,
+                                       struct gw_communicator *communicator,
+                                       struct gw_error *error) {
+    const struct gw_validate_gpu *options = &validation->options->gpu;
+    size_t sharers = validation->gpu.ranks_on_one;
+    double lacks = gw_nccl_need(NULL) == GW_OK ? 0 : 1;
+    GW_TRY(gw_agree_maximum(communicator, &lacks, 1, error));
+    bool nccl = lacks == 0 && sharers == 1;
+    validation->executor.transport = options->transport_chosen ? options->transport
+                                     : nccl                    ? GW_GPU_NCCL
+                                                               : GW_GPU_MPI;
+    return validation->executor.transport != GW_GPU_NCCL || sharers == 1
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--transport nccl: expected a GPU for each rank, got %zu ranks on one "
+                         "(--transport mpi lets them share)",
+                         sharers);
+}
+
+enum gw_status gw_validation_open_gpu(struct gw_validation *validation,
+                                      struct gw_communicator *communicator,
+                                      struct gw_error *error) {
+    const struct gw_validate_gpu *options = &validation->options->gpu;
+    size_t local_rank = 0;
+    validation->executor = (struct gw_executor_options){.seed = validation->options->seed,
+                                                        .compute = options->compute};
+    if (!options->device.cuda) {
+        return GW_OK;
+    }
+    enum gw_status status = gw_validate_check_gpu(options, true, error);
+    GW_TRY(gw_agree(communicator, status, error));
+    GW_TRY(gw_find_local_rank(communicator, &local_rank, error));
+    status = gw_device_choice_open(&options->device, local_rank, &validation->executor.device,
+                                   &validation->gpu.described, error);
+    GW_TRY(gw_agree(communicator, status, error));
+    GW_TRY(count_sharers(communicator, validation->executor.device, &validation->gpu.ranks_on_one,
+                         error));
+    return choose_transport(validation, communicator, error);
+}
+
+/* ---- what is said of them ------------------------------------------------------------------ */
+
+void gw_validation_print_gpu(const struct gw_validation *validation) {
+    const struct gw_executor_options *executor = &validation->executor;
+    size_t sharers = validation->gpu.ranks_on_one;
+    if (executor->device == NULL) {
+        return;
+    }
+    printf("on %s; data travels by %s; computing is %s\n", validation->gpu.described.name,
+           transports[executor->transport],
+           executor->compute == GW_COMPUTE_WAIT ? "a kernel that waits" : "products of matrices");
+    if (sharers > 1) {
+        printf("%zu ranks share a GPU, which does one rank's kernels after the other's: all of "
+               "them are slower than with a GPU each\n",
+               sharers);
+    }
+    printf("\n");
+}
+
+enum gw_status gw_validation_put_gpu(const struct gw_validation *validation, cJSON *document,
+                                     struct gw_error *error) {
+    const struct gw_executor_options *executor = &validation->executor;
+    cJSON *device = cJSON_CreateObject();
+    if (executor->device == NULL) {
+        cJSON_Delete(device);
+        return GW_OK;
+    }
+    GW_TRY(gw_json_put(document, "device", device, error));
+    GW_TRY(gw_json_put_text(device, "gpu", validation->gpu.described.name, error));
+    GW_TRY(gw_json_put_text(device, "transport", transports[executor->transport], error));
+    GW_TRY(gw_json_put_text(device, "compute", computes[executor->compute], error));
+    return gw_json_put_number(device, "ranks_on_one_gpu", (double)validation->gpu.ranks_on_one,
+                              error);
+}

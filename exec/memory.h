@@ -1,0 +1,118 @@
+/*
+ * Where a worker's vectors are and what travels: in the memory of the host or of a GPU, and what is
+ * done with it there. Legs of exchanges are written once, with these functions; which of the two
+ * it is, only memory_host.c and memory_gpu.c know. Private to this room.
+ *
+ * On a GPU work is put on a stream, where it is done in order; none of it has been waited for, but
+ * what gw_memory_read gives. On the host it is done when a function returns.
+ */
+#ifndef GW_EXEC_MEMORY_H
+#define GW_EXEC_MEMORY_H
+
+#include "device/device.h"
+#include "exec/room.h"
+#include "kernels/kernels.h"
+
+struct gw_memory;
+struct gw_parcel;
+
+struct gw_memory_operations {
+    /* Zeroed, and there before time is taken. */
+    enum gw_status (*allocate)(const struct gw_memory *memory, size_t bytes, void **out,
+                               struct gw_error *error);
+    void (*free)(const struct gw_memory *memory, void *block);
+
+    enum gw_status (*copy)(const struct gw_memory *memory, void *to, const void *from, size_t bytes,
+                           struct gw_error *error);
+    enum gw_status (*clear)(const struct gw_memory *memory, void *to, size_t bytes,
+                            struct gw_error *error);
+    /* For the host to look at: *out is `from` itself or a copy in `copy`, a room of the host. */
+    enum gw_status (*read)(const struct gw_memory *memory, const void *from, size_t bytes,
+                           struct gw_room *copy, void **out, struct gw_error *error);
+    /* From the host, of whose `from` nothing is needed any more then; it may be `to`. */
+    enum gw_status (*write)(const struct gw_memory *memory, void *to, const void *from,
+                            size_t bytes, struct gw_error *error);
+
+    /* sums[i] += values[i] */
+    enum gw_status (*add)(const struct gw_memory *memory, float *sums, const float *values,
+                          size_t count, struct gw_error *error);
+    /* sums[i] += sums[b * count + i] for b = 1 .. blocks - 1, in this order. */
+    enum gw_status (*sum_blocks)(const struct gw_memory *memory, float *sums, size_t blocks,
+                                 size_t count, struct gw_error *error);
+
+    /* dense[entry.index] += entry.value, of lists one after another in which no index is twice. */
+    enum gw_status (*scatter_add)(const struct gw_memory *memory, const struct gw_entry *entries,
+                                  const size_t *counts, size_t lists, float *dense,
+                                  struct gw_error *error);
+    /* Of a list, those whose index is in another, ascending one, or is not. */
+    enum gw_status (*scatter_add_where)(const struct gw_memory *memory,
+                                        const struct gw_entry *entries, size_t count,
+                                        const struct gw_entry *list, size_t list_count, bool listed,
+                                        float *dense, struct gw_error *error);
+    /* As gw_merge: of k entries each, and what is pruned; *count of it. */
+    enum gw_status (*merge)(struct gw_memory *memory, struct gw_entry *entries,
+                            const struct gw_entry *came, size_t k, struct gw_entry *pruned,
+                            size_t *count, struct gw_error *error);
+    /* dense[entry.index] = 0 */
+    enum gw_status (*clear_entries)(const struct gw_memory *memory, const struct gw_entry *entries,
+                                    size_t count, float *dense, struct gw_error *error);
+    /* indices[i] = entries[i].index */
+    enum gw_status (*list)(const struct gw_memory *memory, const struct gw_entry *entries,
+                           size_t count, uint32_t *indices, struct gw_error *error);
+    /* values[i] = dense[indices[i]], and zero is left there; no index is twice. */
+    enum gw_status (*take)(const struct gw_memory *memory, float *dense, const uint32_t *indices,
+                           size_t count, float *values, struct gw_error *error);
+    /* dense[indices[i]] = values[i]; NULL for values: 0. */
+    enum gw_status (*put)(const struct gw_memory *memory, float *dense, const uint32_t *indices,
+                          size_t count, const float *values, struct gw_error *error);
+    /*
+     * Of the parcel's entries, which are whole layers: to `out`, 1 for each layer that is among
+     * them and 0 for the others, then the entries' values.
+     */
+    enum gw_status (*pack_layers)(const struct gw_memory *memory, struct gw_parcel *parcel,
+                                  float *out, struct gw_error *error);
+
+    /* Makes room for what the parcel's compressor selects, before time is taken. */
+    enum gw_status (*prepare)(const struct gw_memory *memory, struct gw_parcel *parcel,
+                              struct gw_error *error);
+    /*
+     * Starts a selection by the parcel's compressor, which leaves zeros in task->u if it `takes`.
+     * `found` gives it, on whichever stream goes on with it: waits, then the parcel's entries are
+     * there, and their number.
+     */
+    enum gw_status (*select)(struct gw_memory *memory, struct gw_parcel *parcel,
+                             struct gw_task *task, bool takes, struct gw_error *error);
+    enum gw_status (*found)(struct gw_memory *memory, struct gw_parcel *parcel,
+                            struct gw_error *error);
+
+    /*
+     * The parcel's sketch, of so many columns; of u + gradient, which is left in u; and what is
+     * found in it: as many indices as the group keeps.
+     */
+    enum gw_status (*open_sketch)(const struct gw_memory *memory, struct gw_parcel *parcel,
+                                  size_t columns, struct gw_error *error);
+    enum gw_status (*sketch)(struct gw_memory *memory, struct gw_parcel *parcel, float *u,
+                             const float *gradient, struct gw_error *error);
+    enum gw_status (*find)(struct gw_memory *memory, struct gw_parcel *parcel, uint64_t iteration,
+                           uint32_t *indices, struct gw_error *error);
+};
+
+/* One stream's. */
+struct gw_memory {
+    const struct gw_memory_operations *does;
+    struct gw_device *device;               /* NULL: the host */
+    struct gw_device_stream *stream;        /* borrowed */
+    struct gw_gpu_workspace *gpu_workspace; /* of selections on the stream */
+    struct gw_workspace workspace;          /* the same of the host */
+    struct gw_selection selection;          /* or of a merge */
+    struct gw_room copies[3];               /* on the host, of lists on a GPU */
+};
+
+/* NULL for the stream: the host. *out is safe to close in any case. */
+enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,
+                              struct gw_error *error);
+void gw_memory_close(struct gw_memory *memory);
+
+extern const struct gw_memory_operations gw_memory_on_host, gw_memory_on_gpu;
+
+#endif

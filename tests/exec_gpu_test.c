@@ -1,0 +1,308 @@
+/*
+ * The executor on a GPU: every compressor that there is for GPUs, by every exchange that can carry
+ * it, against the sequential reference, bit for bit; the work that stands for computing; and how
+ * events are mapped to the host's time. Ranks are threads that share the GPU.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "exec/gpu_clock.h"
+#include "exec/gpu_kernels.h"
+#include "exec/gpu_work.h"
+#include "exec_pairs.h"
+#include "kernels/gpu.h"
+#include "tests/device_support.h"
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+static size_t run_on_gpu, left_out;
+
+/* Three workers with one group each, two with several, and one that keeps everything. */
+static void run_pair(const struct gw_algorithm *algorithm) {
+    if (gw_algorithm_is_sparse(algorithm) &&
+        gw_gpu_compressor_find(algorithm->compressor) == NULL) {
+        left_out++;
+        return;
+    }
+    run_on_gpu++;
+    run_scenario(algorithm, algorithm->overlap ? 2 : 3, 0.01, 2);
+    if (!algorithm->overlap) {
+        run_scenario(algorithm, 1, 1, 1);
+    }
+}
+
+static void every_pair_computes_the_reference(void **state) {
+    (void)state;
+    executor_options.device = need_device();
+    executor_options.transport = GW_GPU_MPI;
+    for_each_pair(run_pair);
+    print_message("%zu pairs on the GPU, %zu left out\n", run_on_gpu, left_out);
+    assert_true(run_on_gpu > 0 && left_out == 0);
+    gw_device_close(executor_options.device);
+    executor_options.device = NULL;
+}
+
+/* ---- settling ------------------------------------------------------------------------------ */
+
+enum { SETTLED = 12 };
+
+/* What a rank's residual is after some iterations of compression alone, and how much it selected.
+ */
+struct settled_rank {
+    struct thread thread;
+    struct gw_executor_options options;
+    struct gw_settled settled;
+    float *residual; /* [elements] */
+    size_t elements;
+};
+
+static void *settle_rank(void *argument) {
+    static const struct gw_settling settling = {.iterations = SETTLED};
+    struct settled_rank *rank = argument;
+    struct gw_executor *executor = NULL;
+    struct gw_error error = {0};
+    enum gw_status status = gw_executor_open(&executor, &rank->thread.scenario->schedule,
+                                             &rank->thread.communicator, &rank->options, &error);
+    if (status == GW_OK) {
+        status = gw_executor_settle(executor, &settling, &rank->settled, &error);
+    }
+    if (status == GW_OK) {
+        rank->elements = gw_executor_elements(executor);
+        rank->residual = calloc(rank->elements, sizeof *rank->residual);
+        status = gw_executor_copy(executor, GW_RESIDUAL, rank->residual, &error);
+    }
+    if (status != GW_OK) {
+        (void)fprintf(stderr, "settling: %s\n", error.message);
+        _exit(1);
+    }
+    gw_executor_close(executor);
+    return NULL;
+}
+
+static void settle_ranks(const struct scenario *scenario, struct gw_device *device,
+                         struct settled_rank *ranks) {
+    struct gw_communicator communicators[2];
+    pthread_t threads[2];
+    assert_int_equal(gw_communicators_open_local(2, communicators, NULL), GW_OK);
+    for (int r = 0; r < 2; r++) {
+        ranks[r] = (struct settled_rank){
+            .thread = {.scenario = scenario, .communicator = communicators[r]},
+            .options = {.seed = SEED, .device = device, .transport = GW_GPU_MPI}};
+        assert_int_equal(pthread_create(&threads[r], NULL, settle_rank, &ranks[r]), 0);
+    }
+    for (int r = 0; r < 2; r++) {
+        pthread_join(threads[r], NULL);
+        communicators[r].transport->close(&communicators[r]);
+    }
+}
+
+static void settling_is_the_hosts(void **state) {
+    (void)state;
+    static const char *const names[] = {"hard-threshold", "sidco", "exdyna"};
+    struct gw_device *device = need_device();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct gw_algorithm *algorithm = NULL;
+        struct settled_rank host[2];
+        struct settled_rank gpu[2];
+        assert_int_equal(gw_algorithm_find(names[i], &algorithm, NULL), GW_OK);
+        struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 0.02};
+        open_scenario(&scenario);
+        settle_ranks(&scenario, NULL, host);
+        settle_ranks(&scenario, device, gpu);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(gpu[r].settled.iterations, SETTLED);
+            assert_true(gpu[r].settled.ratio == host[r].settled.ratio);
+            assert_memory_equal(gpu[r].residual, host[r].residual,
+                                host[r].elements * sizeof(float));
+            free(gpu[r].residual);
+            free(host[r].residual);
+        }
+        close_scenario(&scenario);
+    }
+    gw_device_close(device);
+}
+
+/* ---- times --------------------------------------------------------------------------------- */
+
+enum { EVENTS = 7 };
+
+/* Events are where the host was when it put them on the stream and when they were reached. */
+static void times_of_events_are_the_hosts(void **state) {
+    (void)state;
+    struct gw_device *device = need_device();
+    struct gw_device_stream *stream = open_stream(device);
+    struct gw_device_event *events[EVENTS];
+    struct gw_gpu_clock clock;
+    struct gw_error error = {0};
+    double before_s[EVENTS];
+    double after_s[EVENTS];
+    assert_int_equal(gw_gpu_clock_open(&clock, device, NULL), GW_OK);
+    for (int i = 0; i < EVENTS; i++) {
+        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
+    }
+    /* One that was never recorded was at no time. */
+    double never_s = 0;
+    assert_int_equal(gw_gpu_clock_begin(&clock, stream, NULL), GW_OK);
+    assert_int_equal(gw_gpu_clock_time_s(&clock, events[0], &never_s, &error), GW_FAILED);
+    assert_non_null(strstr(error.message, "cudaEventElapsedTime"));
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(gw_gpu_clock_begin(&clock, stream, NULL), GW_OK);
+        for (int i = 0; i < EVENTS; i++) {
+            gw_clock_sleep_until_s(gw_clock_now_s() + 1e-4 * i * round);
+            before_s[i] = gw_clock_now_s();
+            assert_int_equal(gw_device_event_record(events[i], stream, NULL), GW_OK);
+            assert_int_equal(gw_device_event_finish(events[i], NULL), GW_OK);
+            after_s[i] = gw_clock_now_s();
+        }
+        assert_int_equal(gw_gpu_clock_end(&clock, stream, NULL), GW_OK);
+        double slack_s = fmax(clock.before.width_s, clock.after.width_s) + 1e-6;
+        double last_s = clock.before.at_s;
+        for (int i = 0; i < EVENTS; i++) {
+            double time_s = 0;
+            assert_int_equal(gw_gpu_clock_time_s(&clock, events[i], &time_s, NULL), GW_OK);
+            assert_true(time_s >= last_s);
+            assert_true(time_s >= before_s[i] - slack_s && time_s <= after_s[i] + slack_s);
+            last_s = time_s;
+        }
+    }
+    for (int i = 0; i < EVENTS; i++) {
+        gw_device_event_close(events[i]);
+    }
+    gw_gpu_clock_close(&clock);
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+/* Seconds on the GPU for `count` pieces of work of `seconds` each, that go on one after another. */
+static double time_work(struct gw_gpu_work *work, struct gw_device_event *const *events,
+                        double seconds, int count) {
+    double passed_s = 0;
+    assert_int_equal(gw_device_event_record(events[0], work->stream, NULL), GW_OK);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(gw_gpu_work_do(work, seconds, i > 0, NULL), GW_OK);
+    }
+    assert_int_equal(gw_device_event_record(events[1], work->stream, NULL), GW_OK);
+    assert_int_equal(gw_device_event_finish(events[1], NULL), GW_OK);
+    assert_int_equal(gw_device_event_elapsed_s(events[0], events[1], &passed_s, NULL), GW_OK);
+    return passed_s;
+}
+
+/* How much longer it may be, only a quiet machine could tell. */
+static void waiting_lasts_as_long_as_told(void **state) {
+    (void)state;
+    struct gw_device *device = need_device();
+    struct gw_device_stream *stream = open_stream(device);
+    struct gw_device_event *events[2];
+    struct gw_gpu_work work;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
+    }
+    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL), GW_OK);
+    assert_true(time_work(&work, events, 0, 3) >= 0);
+    assert_true(time_work(&work, events, 2e-3, 1) >= 1.99e-3);
+    assert_true(time_work(&work, events, 5e-4, 8) >= 3.99e-3);
+    gw_gpu_work_close(&work);
+    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_GEMM, NULL), GW_OK);
+    assert_true(work.steps_per_s > 0 && work.fixed_s >= 0);
+    assert_true(time_work(&work, events, 20 / work.steps_per_s, 2) > 0);
+    assert_true(fabs(work.owed_s) <= work.fixed_s + 1 / work.steps_per_s);
+    gw_gpu_work_close(&work);
+    for (int i = 0; i < 2; i++) {
+        gw_device_event_close(events[i]);
+    }
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+enum { N = 2 * GW_TILE, DEPTH = 2 * GW_STEP, STEPS = 5 };
+
+/* Of five steps, the last three are the first ones again. */
+static void products_are_the_hosts(void **state) {
+    (void)state;
+    static float a[N * DEPTH], b[DEPTH * N], c[N * N];
+    struct gw_device *device = need_device();
+    struct gw_device_stream *stream = open_stream(device);
+    uint64_t seed = choose_seed();
+    assert_int_equal(gw_gradient_fill(a, N * DEPTH, 1, seed, 1, NULL), GW_OK);
+    assert_int_equal(gw_gradient_fill(b, DEPTH * N, 1, seed, 2, NULL), GW_OK);
+    float *on_gpu[] = {copy_to_device(stream, a, sizeof a), copy_to_device(stream, b, sizeof b),
+                       copy_to_device(stream, c, sizeof c)};
+    assert_int_equal(
+        gw_gpu_multiply(on_gpu[0], on_gpu[1], on_gpu[2], N, DEPTH, STEPS, stream, NULL), GW_OK);
+    copy_from_device(stream, c, on_gpu[2], sizeof c);
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < N; j++) {
+            float sum = 0;
+            for (size_t k = 0; k < (size_t)STEPS * GW_STEP; k++) {
+                sum += a[i * DEPTH + k % DEPTH] * b[k % DEPTH * N + j];
+            }
+            assert_true(c[i * N + j] == sum);
+        }
+    }
+    for (size_t i = 0; i < 3; i++) {
+        gw_device_free(device, on_gpu[i]);
+    }
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+/* ---- what cannot be ------------------------------------------------------------------------ */
+
+static void *open_where_gpus_are_shared(void *argument) {
+    struct thread *thread = argument;
+    struct gw_executor *executor = NULL;
+    struct gw_error error = {0};
+    enum gw_status status = gw_executor_open(&executor, &thread->scenario->schedule,
+                                             &thread->communicator, &executor_options, &error);
+    if (status != GW_BAD_INPUT || error.message[0] == '\0') {
+        (void)fprintf(stderr, "NCCL with two ranks on a GPU: status %d: %s\n", (int)status,
+                      error.message);
+        _exit(1);
+    }
+    return NULL;
+}
+
+static void nccl_does_not_share_a_gpu(void **state) {
+    (void)state;
+    executor_options.device = need_device();
+    executor_options.transport = GW_GPU_NCCL;
+    const struct gw_algorithm *algorithm = NULL;
+    assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
+    struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 1};
+    struct gw_communicator communicators[2];
+    struct thread ranks[2];
+    pthread_t threads[2];
+    open_scenario(&scenario);
+    assert_int_equal(gw_communicators_open_local(2, communicators, NULL), GW_OK);
+    for (int r = 0; r < 2; r++) {
+        ranks[r] = (struct thread){.scenario = &scenario, .communicator = communicators[r]};
+        assert_int_equal(pthread_create(&threads[r], NULL, open_where_gpus_are_shared, &ranks[r]),
+                         0);
+    }
+    for (int r = 0; r < 2; r++) {
+        pthread_join(threads[r], NULL);
+        communicators[r].transport->close(&communicators[r]);
+    }
+    close_scenario(&scenario);
+    gw_device_close(executor_options.device);
+    executor_options.device = NULL;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pair_computes_the_reference),
+        cmocka_unit_test(settling_is_the_hosts),
+        cmocka_unit_test(times_of_events_are_the_hosts),
+        cmocka_unit_test(waiting_lasts_as_long_as_told),
+        cmocka_unit_test(products_are_the_hosts),
+        cmocka_unit_test(nccl_does_not_share_a_gpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
