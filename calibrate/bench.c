@@ -1,4 +1,4 @@
-#include "calibrate/bench.h"
+#include "calibrate/bench_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,29 +19,6 @@ struct bench_run {
     double *read_s, *select_s, *compress_s; /* [repeats] */
     double *all_reads_s;                    /* [repeats * compressors] */
 };
-
-/* ---- what is selected ---------------------------------------------------------------------- */
-
-static double energy(const struct gw_selection *selection) {
-    double sum = 0;
-    for (size_t i = 0; i < selection->count; i++) {
-        double value = selection->entries[i].value;
-        sum += value * value;
-    }
-    return sum;
-}
-
-/* Exact top-k: what others are compared with, and the threshold that gives just that. */
-static enum gw_status find_topk(struct bench_run *run, struct gw_error *error) {
-    GW_TRY(gw_compressor_find("topk")->select(&run->task, &run->selection, error));
-    double least = INFINITY;
-    for (size_t i = 0; i < run->selection.count; i++) {
-        least = fmin(least, fabs((double)run->selection.entries[i].value));
-    }
-    run->task.threshold = least;
-    run->topk_energy = energy(&run->selection);
-    return GW_OK;
-}
 
 /* ---- one compressor ------------------------------------------------------------------------ */
 
@@ -98,7 +75,8 @@ static enum gw_status measure(struct bench_run *run, const struct gw_compressor 
     row->passes = row->select_s.median / read.median;
     row->compress_passes = row->compress_s.median / read.median;
     row->count_ratio = (double)run->selection.count / (double)run->task.k;
-    row->energy_ratio = run->topk_energy > 0 ? energy(&run->selection) / run->topk_energy : 1;
+    row->energy_ratio =
+        run->topk_energy > 0 ? gw_bench_energy(&run->selection) / run->topk_energy : 1;
     return GW_OK;
 }
 
@@ -109,7 +87,8 @@ static enum gw_status bench_one(struct bench_run *run, const struct gw_compresso
     enum gw_status status = GW_OK;
     if (compressor->open != NULL) {
         GW_TRY(compressor->open(&run->task, &run->task.state, error));
-        status = gw_settle(compressor, &run->task, &run->selection, longest_settling_s, error);
+        status =
+            gw_settle_on_cpu(compressor, &run->task, &run->selection, longest_settling_s, error);
     }
     if (status == GW_OK) {
         status = measure(run, compressor, row, error);
@@ -122,14 +101,6 @@ static enum gw_status bench_one(struct bench_run *run, const struct gw_compresso
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static size_t count_compressors(const struct gw_bench *bench) {
-    size_t count = 0;
-    while (bench->compressors[count] != NULL) {
-        count++;
-    }
-    return count;
-}
-
 static void close_run(struct bench_run *run) {
     gw_workspace_free(&run->workspace);
     gw_selection_free(&run->selection);
@@ -139,21 +110,11 @@ static void close_run(struct bench_run *run) {
     free(run->read_s);
 }
 
-/* Equal layers, of which the last has the rest. */
-static void lay_out(struct bench_run *run, size_t layers) {
-    size_t n = run->bench->elements;
-    for (size_t i = 0; i < layers; i++) {
-        run->layers[i] = n / layers + (i + 1 == layers ? n % layers : 0);
-    }
-    run->task.layers = run->layers;
-    run->task.layer_count = layers;
-}
-
 static enum gw_status open_run(struct bench_run *run, const struct gw_bench *bench,
                                struct gw_error *error) {
     size_t n = bench->elements;
     size_t layers = n / bench->kept; /* as layer-drop keeps one at least, of about k elements */
-    size_t compressors = count_compressors(bench);
+    size_t compressors = gw_bench_count(bench);
     *run = (struct bench_run){.bench = bench,
                               .u = allocate_aligned(n),
                               .residual = allocate_aligned(n),
@@ -172,20 +133,20 @@ static enum gw_status open_run(struct bench_run *run, const struct gw_bench *ben
                                  .seed = bench->seed,
                                  .threads = bench->threads,
                                  .workspace = &run->workspace};
-    lay_out(run, layers);
+    gw_bench_lay_out(&run->task, run->layers);
     return GW_OK;
 }
 
 static enum gw_status bench_all(struct bench_run *run, struct gw_bench_result *out,
                                 struct gw_error *error) {
     const struct gw_bench *bench = run->bench;
-    size_t count = count_compressors(bench);
+    size_t count = gw_bench_count(bench);
     double *all_reads_s = run->all_reads_s;
     out->rows = calloc(count + 1, sizeof *out->rows);
     if (out->rows == NULL) {
         return gw_fail_memory(error, "measuring compressors");
     }
-    GW_TRY(find_topk(run, error));
+    GW_TRY(gw_bench_find_topk(&run->task, &run->selection, &run->topk_energy, error));
     for (size_t i = 0; i < count; i++) {
         if (bench->progress != NULL) {
             gw_progress_update(bench->progress, (double)i / (double)count,

@@ -7,6 +7,7 @@
 #define GW_CALIBRATE_CALIBRATE_H
 
 #include "core/core.h"
+#include "device/device.h"
 #include "kernels/kernels.h"
 #include "traces/traces.h"
 #include "transport/transport.h"
@@ -29,6 +30,13 @@ struct gw_calibration {
     const char *journal;    /* file that keeps what was measured until all is; NULL: none */
     bool resume;            /* go on with the journal that is there */
     uint64_t seed;          /* of the order of measurements */
+    /*
+     * NULL, or what each rank's compressors run on, and what collectives of memory of GPUs go
+     * through: of the same ranks (transport/gpu.h). Then `network` and `overlap`, which are
+     * measured of the host's memory alone, are false.
+     */
+    struct gw_device *device;
+    struct gw_communicator *gpu_communicator;
 };
 
 /* All collectives that can be measured, ended by NULL. */

@@ -173,7 +173,7 @@ static enum gw_status add(struct gw_collective_series *exchanges, size_t which,
                           struct gw_error *error) {
     static const enum gw_curve_shape shapes[] = {GW_STRAIGHT};
     struct exchange *exchange = &exchanges->items[exchanges->count++];
-    *exchange = (struct exchange){.communicator = gw_worker_counts_communicator(counts, at),
+    *exchange = (struct exchange){.communicator = gw_worker_counts_data(counts, at),
                                   .pools = &exchanges->pools,
                                   .parts = exchanges->parts};
     const struct gw_series series = {
@@ -211,8 +211,9 @@ static size_t share_of(size_t sharing, size_t ranks, size_t max_bytes) {
 
 /* A server sends or receives as many messages as there are workers, nobody else more than two. */
 static enum gw_status open_pools(struct gw_collective_series *exchanges,
-                                 struct gw_communicator *world, size_t max_bytes,
-                                 struct gw_error *error) {
+                                 struct gw_communicator *world,
+                                 const struct gw_calibration *calibration, struct gw_error *error) {
+    size_t max_bytes = calibration->max_bytes;
     struct pools *pools = &exchanges->pools;
     struct gw_host_list machines;
     GW_TRY(gw_machine_list_open(world, &machines, error));
@@ -226,8 +227,8 @@ static enum gw_status open_pools(struct gw_collective_series *exchanges,
     if (exchanges->parts == NULL) {
         return gw_fail_memory(error, "calibrating collectives");
     }
-    GW_TRY(gw_pool_open(exchanges->largest_pool, &pools->receive, error));
-    GW_TRY(gw_pool_open(sent, &pools->send, error));
+    GW_TRY(gw_pool_open(exchanges->largest_pool, calibration->device, &pools->receive, error));
+    GW_TRY(gw_pool_open(sent, calibration->device, &pools->send, error));
     return gw_pool_fill(&pools->send, tile, world->rank, error);
 }
 
@@ -261,10 +262,9 @@ enum gw_status gw_collective_series_open(struct gw_worker_counts *counts,
     }
     *out = exchanges;
     exchanges->items = calloc(COLLECTIVES * counts->count, sizeof *exchanges->items);
-    enum gw_status status =
-        exchanges->items == NULL
-            ? gw_fail_memory(error, "calibrating collectives")
-            : open_pools(exchanges, counts->world, calibration->max_bytes, error);
+    enum gw_status status = exchanges->items == NULL
+                                ? gw_fail_memory(error, "calibrating collectives")
+                                : open_pools(exchanges, counts->world, calibration, error);
     if (status == GW_OK) {
         status = add_all(exchanges, counts, calibration, list, error);
     }

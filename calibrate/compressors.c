@@ -2,9 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/pool.h"
+#include "calibrate/compressions.h"
 #include "calibrate/settle.h"
-#include "calibrate/subjects.h"
 #include "kernels/kernels.h"
 
 static const size_t smallest_elements = 1024;
@@ -19,38 +18,20 @@ static const double idle_s = 0.002;
 
 static const size_t least_pool = 8 << 20; /* elements: more than caches hold */
 
-/* What compressors share. */
-struct gw_compressor_series {
-    struct gw_pool gradient, residual; /* the residual is all zeros between repeats */
-    size_t *layers; /* [2 / density]: of about k elements each, for layer-drop to choose from */
-    double density;
-    double longest_settling_s;
-    struct gw_workspace workspace;
-    struct gw_selection selection;
-    struct compression *items; /* [count] */
-    size_t count;
-};
-
-enum { MOST_SIZES = 64 };
-
-struct compression {
-    struct gw_compressor_series *all;
-    const struct gw_compressor *compressor;
-    /* One for each size. Their states live from visit to visit: what they have learnt, stays. */
-    struct gw_task tasks[MOST_SIZES];
-    size_t task_count;
-    struct gw_task *task; /* of the size that is measured */
-};
-
 /* ---- one repeat ---------------------------------------------------------------------------- */
 
 static enum gw_status run_compression(void *context, struct gw_error *error) {
-    struct compression *compression = context;
+    struct gw_compression *compression = context;
     struct gw_compressor_series *all = compression->all;
     struct gw_task *task = compression->task;
     task->u = gw_pool_next(&all->residual, task->n * sizeof(float));
     task->gradient = gw_pool_next(&all->gradient, task->n * sizeof(float));
-    return gw_compress(compression->compressor, task, &all->selection, error);
+    if (compression->gpu != NULL) {
+        return gw_compression_run_gpu(compression, error);
+    }
+    GW_TRY(gw_compress(compression->compressor, task, &all->selection, error));
+    compression->selected = all->selection.count;
+    return GW_OK;
 }
 
 /*
@@ -58,11 +39,15 @@ static enum gw_status run_compression(void *context, struct gw_error *error) {
  * times what was asked for.
  */
 static void restore(void *context) {
-    struct compression *compression = context;
+    struct gw_compression *compression = context;
     struct gw_task *task = compression->task;
-    memset(task->u, 0, task->n * sizeof *task->u);
+    if (compression->gpu != NULL) {
+        gw_compression_clear_gpu(compression);
+    } else {
+        memset(task->u, 0, task->n * sizeof *task->u);
+    }
     if (compression->compressor->observe != NULL) {
-        compression->compressor->observe(task->state, &compression->all->selection.count);
+        compression->compressor->observe(task->state, &compression->selected);
     }
     task->iteration++;
 }
@@ -82,7 +67,7 @@ static size_t most_layers(const struct gw_calibration *calibration) {
     return (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
 }
 
-static enum gw_status open_size(struct compression *compression, struct gw_task *task,
+static enum gw_status open_size(struct gw_compression *compression, struct gw_task *task,
                                 size_t elements, struct gw_error *error) {
     struct gw_compressor_series *all = compression->all;
     *task = gw_pool_task(elements, all->density, &all->workspace);
@@ -95,19 +80,23 @@ static enum gw_status open_size(struct compression *compression, struct gw_task 
         return GW_OK;
     }
     task->u = all->gradient.data;
-    return gw_settle(compression->compressor, task, &all->selection, all->longest_settling_s,
-                     error);
+    const struct gw_selecting on_gpu = {.select = gw_compression_select_gpu,
+                                        .context = compression};
+    return compression->gpu != NULL
+               ? gw_settle(compression->compressor, task, &on_gpu, all->longest_settling_s, error)
+               : gw_settle_on_cpu(compression->compressor, task, &all->selection,
+                                  all->longest_settling_s, error);
 }
 
 static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
-    struct compression *compression = context;
+    struct gw_compression *compression = context;
     size_t i = 0;
     while (i < compression->task_count && compression->tasks[i].n != elements) {
         i++;
     }
-    if (i == MOST_SIZES) {
+    if (i == GW_MOST_COMPRESSION_SIZES) {
         return gw_fail(error, GW_FAILED, "%s: expected at most %d sizes",
-                       compression->compressor->name, MOST_SIZES);
+                       compression->compressor->name, GW_MOST_COMPRESSION_SIZES);
     }
     compression->task = &compression->tasks[i];
     if (i < compression->task_count) {
@@ -117,7 +106,7 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
     return open_size(compression, &compression->tasks[i], elements, error);
 }
 
-static void close_sizes(struct compression *compression) {
+static void close_sizes(struct gw_compression *compression) {
     for (size_t i = 0; i < compression->task_count; i++) {
         if (compression->compressor->close != NULL) {
             compression->compressor->close(compression->tasks[i].state);
@@ -127,10 +116,22 @@ static void close_sizes(struct compression *compression) {
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static enum gw_status add(struct compression *compression, int workers,
+static enum gw_status find_gpu(struct gw_compression *compression, struct gw_error *error) {
+    const char *name = compression->compressor->name;
+    compression->gpu = gw_gpu_compressor_find(name);
+    return compression->gpu != NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+                         name);
+}
+
+static enum gw_status add(struct gw_compression *compression, int workers,
                           const struct gw_calibration *calibration, struct gw_series_list *list,
                           struct gw_error *error) {
+    /* Of a GPU, which sorts nothing by comparing, the first alone. */
     static const enum gw_curve_shape shapes[] = {GW_STRAIGHT, GW_NLOG2N};
+    bool on_gpu = calibration->device != NULL;
+    GW_TRY(on_gpu ? find_gpu(compression, error) : GW_OK);
     const struct gw_series series = {.workers = workers,
                                      .subject = {.name = compression->compressor->name,
                                                  .size_key = "elements",
@@ -139,11 +140,12 @@ static enum gw_status add(struct compression *compression, int workers,
                                                  .prepare = prepare,
                                                  .run = run_compression,
                                                  .restore = restore,
+                                                 .took_s = on_gpu ? gw_compression_took_s : NULL,
                                                  .context = compression,
                                                  .separate = true,
-                                                 .idle_s = idle_s,
+                                                 .idle_s = on_gpu ? 0 : idle_s,
                                                  .shapes = shapes,
-                                                 .shape_count = 2}};
+                                                 .shape_count = on_gpu ? 1 : 2}};
     return gw_series_list_add(list, series, error);
 }
 
@@ -155,8 +157,9 @@ static enum gw_status open_pools(struct gw_compressor_series *all, int rank,
     if (all->items == NULL || all->layers == NULL) {
         return gw_fail_memory(error, "calibrating compressors");
     }
-    GW_TRY(gw_pool_open(bytes, &all->gradient, error));
-    GW_TRY(gw_pool_open(bytes, &all->residual, error));
+    GW_TRY(calibration->device != NULL ? gw_compressions_open_gpu(all, calibration, error) : GW_OK);
+    GW_TRY(gw_pool_open(bytes, calibration->device, &all->gradient, error));
+    GW_TRY(gw_pool_open(bytes, calibration->device, &all->residual, error));
     return gw_pool_fill(&all->gradient, bytes, rank, error);
 }
 
@@ -183,7 +186,7 @@ enum gw_status gw_compressor_series_open(struct gw_communicator *communicator,
     all->items = calloc(count, sizeof *all->items);
     enum gw_status status = open_pools(all, communicator->rank, calibration, error);
     for (size_t i = 0; i < count && status == GW_OK; i++) {
-        struct compression *compression = &all->items[all->count++];
+        struct gw_compression *compression = &all->items[all->count++];
         compression->all = all;
         compression->compressor = calibration->compressors[i];
         status = add(compression, communicator->size, calibration, list, error);
@@ -206,6 +209,7 @@ void gw_compressor_series_close(struct gw_compressor_series *all) {
     gw_pool_close(&all->residual);
     free(all->layers);
     free(all->items);
+    gw_compressions_close_gpu(all);
     gw_selection_free(&all->selection);
     gw_workspace_free(&all->workspace);
     free(all);

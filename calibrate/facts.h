@@ -42,7 +42,10 @@ enum gw_status gw_put_system_facts(const char *root, cJSON *node, struct gw_erro
  */
 enum gw_status gw_put_interface_facts(const char *root, cJSON *node, struct gw_error *error);
 
-/* "gpus" as CUDA or, in a build without it, their driver names them, and "gpu_driver". */
+/*
+ * "gpus" as CUDA or, in a build without it, their driver names them, with their slots;
+ * "gpu_driver"; and what nvml.h adds.
+ */
 enum gw_status gw_put_gpu_facts(const char *root, cJSON *node, struct gw_error *error);
 
 /* Of "NAME=value" strings, ended by NULL, those that change what is measured and are no secrets. */

@@ -1,10 +1,8 @@
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrate/facts.h"
-#include "device/device.h"
 
 /* ---- system ------------------------------------------------------------------------------ */
 
@@ -68,80 +66,4 @@ enum gw_status gw_put_system_facts(const char *root, cJSON *node, struct gw_erro
     GW_TRY(put_line(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                     "clock_source", node, error));
     return put_quota(root, node, error);
-}
-
-/* ---- GPUs -------------------------------------------------------------------------------- */
-
-enum { MOST_GPUS = 16 };
-
-static enum gw_status put_cuda_gpus(cJSON *list, struct gw_error *error) {
-    struct gw_gpu gpus[MOST_GPUS];
-    size_t count = gw_cuda_devices(gpus, MOST_GPUS);
-    for (size_t i = 0; i < count; i++) {
-        cJSON *entry = cJSON_CreateObject();
-        GW_TRY(gw_json_append(list, entry, error));
-        GW_TRY(gw_json_put_text(entry, "name", gpus[i].name, error));
-        GW_TRY(gw_json_put_number(entry, "memory_bytes", gpus[i].memory_bytes, error));
-        if (gpus[i].clock_hz > 0) {
-            GW_TRY(gw_json_put_number(entry, "maximum_hz", gpus[i].clock_hz, error));
-        }
-        GW_TRY(gw_json_put(entry, "ecc", cJSON_CreateBool(gpus[i].ecc), error));
-    }
-    return GW_OK;
-}
-
-/* Of a build without CUDA, or a process that may not open them. */
-static enum gw_status put_driver_gpus(const char *root, cJSON *list, struct gw_error *error) {
-    char path[512];
-    struct dirent **folders = NULL;
-    (void)snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus", root);
-    int count = scandir(path, &folders, NULL, alphasort);
-    enum gw_status status = GW_OK;
-    for (int i = 0; i < count; i++) {
-        char model[GW_FACT_SIZE];
-        (void)snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%.200s/information",
-                       folders[i]->d_name);
-        char *text = folders[i]->d_name[0] == '.' ? NULL : gw_fact_text(root, path);
-        if (status == GW_OK && text != NULL && gw_fact_find(text, "Model", model)) {
-            cJSON *entry = cJSON_CreateObject();
-            status = gw_json_append(list, entry, error);
-            status = status == GW_OK ? gw_json_put_text(entry, "name", model, error) : status;
-        }
-        free(text);
-        free(folders[i]);
-    }
-    free(folders);
-    return status;
-}
-
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  ...": the word of digits and dots.
- */
-static bool find_driver(const char *line, char out[GW_FACT_SIZE]) {
-    for (const char *word = line; *word != '\0'; word += strcspn(word, " ")) {
-        word += strspn(word, " ");
-        size_t length = strspn(word, "0123456789.");
-        if (length >= 3 && (word[length] == ' ' || word[length] == '\0') &&
-            memchr(word, '.', length) != NULL) {
-            (void)snprintf(out, GW_FACT_SIZE, "%.*s", (int)length, word);
-            return true;
-        }
-    }
-    return false;
-}
-
-enum gw_status gw_put_gpu_facts(const char *root, cJSON *node, struct gw_error *error) {
-    char line[GW_FACT_SIZE];
-    char driver[GW_FACT_SIZE];
-    cJSON *list = cJSON_CreateArray();
-    GW_TRY(gw_json_put(node, "gpus", list, error));
-    if (root[0] == '\0') {
-        GW_TRY(put_cuda_gpus(list, error));
-    }
-    if (cJSON_GetArraySize(list) == 0) {
-        GW_TRY(put_driver_gpus(root, list, error));
-    }
-    if (gw_fact_read(root, "/proc/driver/nvidia/version", line) && find_driver(line, driver)) {
-        GW_TRY(gw_json_put_text(node, "gpu_driver", driver, error));
-    }
-    return GW_OK;
 }

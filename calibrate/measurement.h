@@ -15,6 +15,8 @@ struct gw_subject {
     enum gw_status (*prepare)(void *context, size_t size, struct gw_error *error);
     gw_action *run;
     void (*restore)(void *context); /* after each repeat, and not timed; or NULL */
+    /* Of one that is `separate` and times itself: what the last run took. NULL: the clock says. */
+    double (*took_s)(void *context);
     void *context;
     bool separate; /* ranks run it without each other: the slowest one's time counts */
     double idle_s; /* slept before each repeat, by a thread that in execution comes from waiting */

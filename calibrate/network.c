@@ -380,7 +380,7 @@ static enum gw_status measure_network(struct link *link, const struct gw_calibra
     if (out->kept == NULL) {
         return gw_fail_memory(error, "measuring the network");
     }
-    GW_TRY(gw_pool_open(POOL_BYTES, &link->pool, error));
+    GW_TRY(gw_pool_open(POOL_BYTES, NULL, &link->pool, error));
     GW_TRY(gw_pool_fill(&link->pool, POOL_BYTES, link->communicator->rank, error));
     GW_TRY(gw_host_list_open(link->communicator, &list, error));
     enum gw_status status = measure_pairs(link, calibration, report, &list, out, error);

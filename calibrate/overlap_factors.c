@@ -237,10 +237,11 @@ static enum gw_status open_measuring(struct measuring *measuring, struct gw_erro
     int rank = stream->communicator->rank;
     size_t largest = message_bytes[SIZES - 1] * (size_t)stream->communicator->size;
     load->task = gw_pool_task(group_elements, measuring->calibration->density, &load->workspace);
-    GW_TRY(gw_pool_open(pool_bytes, &load->gradient, error));
-    GW_TRY(gw_pool_open(pool_bytes, &load->residual, error));
-    GW_TRY(gw_pool_open(pool_bytes, &stream->send, error));
-    GW_TRY(gw_pool_open(largest > pool_bytes ? largest : pool_bytes, &stream->receive, error));
+    GW_TRY(gw_pool_open(pool_bytes, NULL, &load->gradient, error));
+    GW_TRY(gw_pool_open(pool_bytes, NULL, &load->residual, error));
+    GW_TRY(gw_pool_open(pool_bytes, NULL, &stream->send, error));
+    GW_TRY(
+        gw_pool_open(largest > pool_bytes ? largest : pool_bytes, NULL, &stream->receive, error));
     GW_TRY(gw_pool_fill(&load->gradient, pool_bytes, rank, error));
     return gw_pool_fill(&stream->send, pool_bytes, rank, error);
 }

@@ -9,24 +9,63 @@
 
 static const double gradient_deviation = 1e-3;
 
-enum gw_status gw_pool_open(size_t bytes, struct gw_pool *out, struct gw_error *error) {
-    *out = (struct gw_pool){.data = gw_resident_zeros(bytes), .bytes = bytes};
+enum gw_status gw_pool_open(size_t bytes, struct gw_device *device, struct gw_pool *out,
+                            struct gw_error *error) {
+    *out = (struct gw_pool){.bytes = bytes, .device = device};
+    if (device != NULL) {
+        return gw_device_allocate(device, bytes, &out->data, error);
+    }
+    out->data = gw_resident_zeros(bytes);
     return out->data != NULL ? GW_OK : gw_fail_memory(error, "making room for what is measured");
 }
 
 void gw_pool_close(struct gw_pool *pool) {
-    free(pool->data);
+    if (pool->device != NULL) {
+        gw_device_free(pool->device, pool->data);
+    } else {
+        free(pool->data);
+    }
 }
 
-enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct gw_error *error) {
-    size_t drawn = tile < pool->bytes ? tile : pool->bytes;
-    GW_TRY(gw_gradient_fill(pool->data, drawn / sizeof(float), gradient_deviation, 1,
-                            (uint64_t)rank, error));
+static void repeat_on_host(struct gw_pool *pool, size_t drawn) {
     for (size_t at = drawn; at < pool->bytes; at += drawn) {
         size_t left = pool->bytes - at;
         memcpy((char *)pool->data + at, pool->data, left < drawn ? left : drawn);
     }
-    return GW_OK;
+}
+
+static enum gw_status repeat_on_gpu(struct gw_pool *pool, const void *tile, size_t drawn,
+                                    struct gw_error *error) {
+    struct gw_device_stream *stream = NULL;
+    enum gw_status status = gw_device_stream_open(pool->device, false, &stream, error);
+    for (size_t at = 0; at < pool->bytes && status == GW_OK; at += drawn) {
+        size_t left = pool->bytes - at;
+        status = gw_device_copy(stream, (char *)pool->data + at, tile, left < drawn ? left : drawn,
+                                error);
+    }
+    if (status == GW_OK) {
+        status = gw_device_stream_finish(stream, error);
+    }
+    gw_device_stream_close(stream);
+    return status;
+}
+
+enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct gw_error *error) {
+    size_t drawn = tile < pool->bytes ? tile : pool->bytes;
+    void *values = pool->device == NULL ? pool->data : malloc(drawn);
+    enum gw_status status = values == NULL
+                                ? gw_fail_memory(error, "making room for what is measured")
+                                : gw_gradient_fill(values, drawn / sizeof(float),
+                                                   gradient_deviation, 1, (uint64_t)rank, error);
+    if (status == GW_OK && pool->device != NULL) {
+        status = repeat_on_gpu(pool, values, drawn, error);
+    } else if (status == GW_OK) {
+        repeat_on_host(pool, drawn);
+    }
+    if (pool->device != NULL) {
+        free(values);
+    }
+    return status;
 }
 
 void *gw_pool_next(struct gw_pool *pool, size_t bytes) {

@@ -8,15 +8,18 @@
 #ifndef GW_CALIBRATE_POOL_H
 #define GW_CALIBRATE_POOL_H
 
+#include "device/device.h"
 #include "kernels/kernels.h"
 
 struct gw_pool {
-    void *data; /* of zeros at first, all of them in memory */
+    void *data;               /* of zeros at first, all of them in memory */
+    struct gw_device *device; /* whose memory it is; NULL: the host's */
     size_t bytes;
     size_t position; /* of the next part */
 };
 
-enum gw_status gw_pool_open(size_t bytes, struct gw_pool *out, struct gw_error *error);
+enum gw_status gw_pool_open(size_t bytes, struct gw_device *device, struct gw_pool *out,
+                            struct gw_error *error);
 void gw_pool_close(struct gw_pool *pool);
 
 /*

@@ -12,6 +12,7 @@
 
 #include "calibrate/facts.h"
 #include "calibrate/gathered.h"
+#include "calibrate/nvml.h"
 #include "calibrate/subjects.h"
 #include "device/device.h"
 
@@ -47,8 +48,20 @@ static enum gw_status put_node(cJSON *node, struct gw_error *error) {
     return gw_put_environment(environ, environment, error);
 }
 
+/* Which GPU the rank has, and how fast that is now; nothing without one. */
+static enum gw_status put_gpu(const struct gw_device *device, cJSON *rank, struct gw_error *error) {
+    char bus[GW_BUS_SIZE];
+    if (device == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_device_bus(device, bus, error));
+    GW_TRY(gw_json_put_text(rank, "gpu", bus, error));
+    return gw_nvml_put_now(bus, rank, error);
+}
+
 /* {"rank": {...}, "node": {...}} as text, the caller's to free. */
-static enum gw_status describe_self(const struct gw_communicator *communicator, char **text,
+static enum gw_status describe_self(const struct gw_communicator *communicator,
+                                    const struct gw_device *device, char **text,
                                     struct gw_error *error) {
     char host[GW_HOST_SIZE] = "";
     cJSON *rank = cJSON_CreateObject();
@@ -66,6 +79,9 @@ static enum gw_status describe_self(const struct gw_communicator *communicator, 
     }
     if (status == GW_OK) {
         status = put_binding(rank, error);
+    }
+    if (status == GW_OK) {
+        status = put_gpu(device, rank, error);
     }
     if (status == GW_OK) {
         status = put_node(node, error);
@@ -162,7 +178,10 @@ static enum gw_status put_summary(cJSON *source, struct gw_error *error) {
 static enum gw_status put_versions(const struct gw_communicator *communicator,
                                    const struct gw_calibration *calibration, cJSON *source,
                                    struct gw_error *error) {
-    const char *const texts[][2] = {{"transport", communicator->transport->name},
+    const struct gw_communicator *gpus = calibration->gpu_communicator;
+    const char *const texts[][2] = {{"device", calibration->device == NULL ? NULL : "cuda"},
+                                    {"gpu_transport", gpus == NULL ? NULL : gpus->transport->name},
+                                    {"transport", communicator->transport->name},
                                     {"mpi", gw_mpi_version()},
                                     {"nccl", gw_nccl_version()},
                                     {"cuda", gw_cuda_version()},
@@ -195,11 +214,11 @@ static enum gw_status put_settings(const struct gw_calibration *calibration, cJS
 }
 
 static enum gw_status put_ranks(struct gw_communicator *communicator,
-                                const struct gw_host_list *list, cJSON *source,
-                                struct gw_error *error) {
+                                const struct gw_device *device, const struct gw_host_list *list,
+                                cJSON *source, struct gw_error *error) {
     struct gw_gathered gathered = {0};
     char *text = NULL;
-    GW_TRY(describe_self(communicator, &text, error));
+    GW_TRY(describe_self(communicator, device, &text, error));
     enum gw_status status = gw_gather_texts(communicator, text, &gathered, error);
     if (status == GW_OK) {
         status = gw_put_hosts(&gathered, list, communicator->size, source, error);
@@ -219,7 +238,7 @@ enum gw_status gw_put_provenance(struct gw_communicator *communicator,
     GW_TRY(put_versions(communicator, calibration, source, error));
     GW_TRY(gw_host_list_open(communicator, &list, error));
     cluster->workers_per_node = gw_host_list_most_ranks(&list);
-    enum gw_status status = put_ranks(communicator, &list, source, error);
+    enum gw_status status = put_ranks(communicator, calibration->device, &list, source, error);
     gw_host_list_close(&list);
     return status == GW_OK ? put_summary(source, error) : status;
 }

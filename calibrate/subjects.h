@@ -18,7 +18,10 @@ enum gw_status gw_collective_series_open(struct gw_worker_counts *counts,
                                          struct gw_collective_series **out, struct gw_error *error);
 void gw_collective_series_close(struct gw_collective_series *exchanges);
 
-/* Adds the compressors asked for, on all ranks at once, as exec runs them. */
+/*
+ * Adds the compressors asked for, on all ranks at once, as exec runs them: on CPUs, or on each
+ * rank's GPU, where the time is the GPU's (gpu_timer.h).
+ */
 struct gw_compressor_series;
 enum gw_status gw_compressor_series_open(struct gw_communicator *communicator,
                                          const struct gw_calibration *calibration,

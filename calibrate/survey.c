@@ -11,8 +11,8 @@ enum gw_status gw_survey_open(struct gw_communicator *communicator,
                               .rule = {.precision = calibration->precision,
                                        .max_s_per_point = calibration->max_s_per_point,
                                        .seed = calibration->seed}};
-    GW_TRY(gw_worker_counts_open(communicator, calibration->collectives[0] == NULL,
-                                 &out->worker_counts, error));
+    GW_TRY(gw_worker_counts_open(communicator, calibration->gpu_communicator,
+                                 calibration->collectives[0] == NULL, &out->worker_counts, error));
     GW_TRY(gw_collective_series_open(&out->worker_counts, calibration, &out->list, &out->exchanges,
                                      error));
     GW_TRY(gw_compressor_series_open(communicator, calibration, &out->list, &out->compressions,

@@ -35,7 +35,8 @@ static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_sub
         gw_clocks_wait_until(clocks, due_s);
         double began_s = gw_clocks_own_s(clocks);
         GW_TRY(subject->run(subject->context, error));
-        double done_s = gw_clocks_own_s(clocks);
+        double done_s = subject->took_s == NULL ? gw_clocks_own_s(clocks)
+                                                : began_s + subject->took_s(subject->context);
         if (subject->restore != NULL) {
             subject->restore(subject->context);
         }

@@ -2,8 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/bench.h"
+#include "cli/bench.h"
 #include "cli/cli.h"
+#include "cli/device.h"
 #include "kernels/kernels.h"
 
 struct options {
@@ -12,9 +13,15 @@ struct options {
     size_t elements, threads, repeats;
     double density;
     uint64_t seed;
+    struct gw_device_choice device;
 };
 
-enum { KEY_SEED = 2000, KEY_SHAPE, MOST_REPEATS = 10000 };
+/* What selections are made from, and what is added to it first. */
+struct vectors {
+    float *u, *gradient; /* [elements] */
+};
+
+enum { KEY_SEED = 2000, KEY_SHAPE, KEY_DEVICE, MOST_REPEATS = 10000 };
 
 static const struct argp_option option_table[] = {
     {"elements", 'n', "N", 0, "Elements of the gradient (default 25557032, as ResNet-50 has)", 0},
@@ -25,6 +32,8 @@ static const struct argp_option option_table[] = {
      "(default normal)",
      0},
     {"threads", 't', "T", 0, "Threads that share the work (default 1)", 0},
+    {"device", KEY_DEVICE, "cpu|cuda[:N]", 0, "What selects: cpu (default), or GPU N (default 0)",
+     0},
     {"repeats", 'r', "COUNT", 0, "Repeats of each measurement (default 11)", 0},
     {"seed", KEY_SEED, "SEED", 0, "Of the gradient (default 1)", 0},
     {0},
@@ -58,6 +67,9 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 't':
         options->threads = gw_parse_count(argument, "--threads", state);
         return 0;
+    case KEY_DEVICE:
+        options->device = gw_parse_device(argument, state);
+        return 0;
     case 'r':
         options->repeats = gw_parse_count(argument, "--repeats", state);
         return 0;
@@ -71,6 +83,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         if (options->what == NULL) {
             argp_error(state, "expected what to measure: compressors");
         }
+        if (options->device.cuda && options->threads > 0) {
+            argp_error(state, "--threads: expected --device cpu with it");
+        }
+        options->threads = options->threads > 0 ? options->threads : 1;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -96,103 +112,60 @@ static enum gw_status draw(const struct options *options, float *u, float *gradi
     return gw_draw_gradient(options->shape, options->elements, options->seed, 1, gradient, error);
 }
 
-/* ---- what comes out ------------------------------------------------------------------------ */
-
-static void print_table(const struct options *options, const struct gw_bench_result *result) {
-    static const char *const headings[] = {"compressor",   "median", "passes", "with residual",
-                                           "selected / k", "energy", NULL};
-    char elements[GW_UNITS_SIZE];
-    char pass[GW_UNITS_SIZE];
-    printf("%s elements (%s), density %g, %zu thread%s, %s; one pass of reading takes %s\n\n",
-           gw_format_count((double)options->elements, elements), options->shape, options->density,
-           options->threads, options->threads == 1 ? "" : "s", gw_instruction_set(),
-           gw_format_seconds(result->read_pass_s.median, pass));
-    struct gw_table *table = gw_table_open(headings, "lrrrrr");
-    for (size_t i = 0; i < result->count; i++) {
-        const struct gw_bench_row *row = &result->rows[i];
-        char median[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", row->compressor->name);
-        gw_table_cell(table, "%s", gw_format_seconds(row->select_s.median, median));
-        gw_table_cell(table, "%.2f", row->passes);
-        gw_table_cell(table, "%.2f", row->compress_passes);
-        gw_table_cell(table, "%.3f", row->count_ratio);
-        gw_table_cell(table, "%.3f", row->energy_ratio);
-    }
-    gw_table_print_and_close(table);
-    printf("\npasses: medians of %zu repeats over that of one pass of reading; with residual: the "
-           "gradient added,\nwhat is sent cleared; energy: of what is selected over that of exact "
-           "top-k\n",
-           options->repeats);
-}
-
-static enum gw_status put_row(const struct gw_bench_row *row, cJSON *rows, struct gw_error *error) {
-    cJSON *object = cJSON_CreateObject();
-    GW_TRY(gw_json_append(rows, object, error));
-    GW_TRY(gw_json_put_text(object, "compressor", row->compressor->name, error));
-    GW_TRY(gw_json_put_number(object, "median_s", row->select_s.median, error));
-    GW_TRY(gw_json_put_number(object, "p5_s", row->select_s.p5, error));
-    GW_TRY(gw_json_put_number(object, "p95_s", row->select_s.p95, error));
-    GW_TRY(gw_json_put_number(object, "passes", row->passes, error));
-    GW_TRY(gw_json_put_number(object, "with_residual_s", row->compress_s.median, error));
-    GW_TRY(gw_json_put_number(object, "with_residual_passes", row->compress_passes, error));
-    GW_TRY(gw_json_put_number(object, "count_ratio", row->count_ratio, error));
-    return gw_json_put_number(object, "energy_ratio", row->energy_ratio, error);
-}
-
-static enum gw_status put_document(const struct options *options,
-                                   const struct gw_bench_result *result, cJSON *document,
-                                   struct gw_error *error) {
-    cJSON *rows = cJSON_CreateArray();
-    GW_TRY(gw_json_put_text(document, "schema", "gradweave/bench@1", error));
-    GW_TRY(gw_json_put_number(document, "elements", (double)options->elements, error));
-    GW_TRY(gw_json_put_number(document, "density", options->density, error));
-    GW_TRY(gw_json_put_text(document, "shape", options->shape, error));
-    GW_TRY(gw_json_put_number(document, "threads", (double)options->threads, error));
-    GW_TRY(gw_json_put_text(document, "instruction_set", gw_instruction_set(), error));
-    GW_TRY(gw_json_put_number(document, "read_pass_s", result->read_pass_s.median, error));
-    GW_TRY(gw_json_put(document, "compressors", rows, error));
-    for (size_t i = 0; i < result->count; i++) {
-        GW_TRY(put_row(&result->rows[i], rows, error));
-    }
-    return GW_OK;
-}
-
-static enum gw_status print_json(const struct options *options,
-                                 const struct gw_bench_result *result, struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    return gw_print_filled(document, put_document(options, result, document, error), error);
-}
-
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 static enum gw_status measure(const struct options *options,
-                              const struct gw_compressor *const *compressors, float *u,
-                              float *gradient, struct gw_error *error) {
-    struct gw_bench_result result = {0};
-    GW_TRY(draw(options, u, gradient, error));
+                              const struct gw_compressor *const *compressors,
+                              struct gw_device *device, struct vectors *vectors,
+                              struct gw_bench_result *result, struct gw_error *error) {
+    GW_TRY(draw(options, vectors->u, vectors->gradient, error));
     struct gw_progress progress = gw_progress_begin("bench", 1);
     const struct gw_bench bench = {.compressors = compressors,
                                    .elements = options->elements,
                                    .kept = gw_elements_kept(options->elements, options->density),
-                                   .u = u,
-                                   .gradient = gradient,
+                                   .u = vectors->u,
+                                   .gradient = vectors->gradient,
                                    .threads = options->threads,
                                    .repeats = options->repeats,
                                    .seed = options->seed,
                                    .progress = &progress};
-    enum gw_status status = gw_bench_run(&bench, &result, error);
+    enum gw_status status = device == NULL ? gw_bench_run(&bench, result, error)
+                                           : gw_bench_run_gpu(&bench, device, result, error);
     gw_progress_end(&progress);
+    return status;
+}
+
+static enum gw_status measure_and_print(const struct options *options,
+                                        const struct gw_compressor *const *compressors,
+                                        struct gw_device *device, const struct gw_gpu *gpu,
+                                        struct gw_error *error) {
+    struct gw_bench_result result = {0};
+    struct vectors vectors = {.u = malloc(options->elements * sizeof(float)),
+                              .gradient = malloc(options->elements * sizeof(float))};
+    const struct gw_bench_request request = {.shape = options->shape,
+                                             .elements = options->elements,
+                                             .threads = options->threads,
+                                             .repeats = options->repeats,
+                                             .density = options->density,
+                                             .gpu = device == NULL ? NULL : gpu};
+    enum gw_status status = vectors.u == NULL || vectors.gradient == NULL
+                                ? gw_fail_memory(error, "measuring compressors")
+                                : measure(options, compressors, device, &vectors, &result, error);
     if (status == GW_OK && options->output.json) {
-        status = print_json(options, &result, error);
+        status = gw_bench_print_json(&request, &result, error);
     } else if (status == GW_OK) {
-        print_table(options, &result);
+        gw_bench_print(&request, &result);
     }
     gw_bench_free(&result);
+    free(vectors.u);
+    free(vectors.gradient);
     return status;
 }
 
 static enum gw_status bench(const struct options *options, struct gw_error *error) {
     const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    struct gw_device *device = NULL;
+    struct gw_gpu gpu = {0};
     enum gw_shape shape;
     GW_TRY(gw_compressors_parse(options->compressors, compressors, error));
     GW_TRY(gw_shape_parse(options->shape, &shape, error));
@@ -204,13 +177,17 @@ static enum gw_status bench(const struct options *options, struct gw_error *erro
         return gw_fail(error, GW_BAD_INPUT, "--elements: expected less than 2^32, got %zu",
                        options->elements);
     }
-    float *u = malloc(options->elements * sizeof *u);
-    float *gradient = malloc(options->elements * sizeof *gradient);
-    enum gw_status status = u == NULL || gradient == NULL
-                                ? gw_fail_memory(error, "measuring compressors")
-                                : measure(options, compressors, u, gradient, error);
-    free(u);
-    free(gradient);
+    if (options->device.cuda) {
+        GW_TRY(gw_device_choice_open(&options->device, 0, &device, &gpu, error));
+    }
+    enum gw_status status = device == NULL
+                                ? GW_OK
+                                : gw_keep_compressors_for_gpus(
+                                      compressors, strcmp(options->compressors, "all") != 0, error);
+    if (status == GW_OK) {
+        status = measure_and_print(options, compressors, device, &gpu, error);
+    }
+    gw_device_close(device);
     return status;
 }
 
@@ -218,7 +195,6 @@ static int run(int argc, char **argv) {
     struct options options = {.compressors = "all",
                               .shape = "normal",
                               .elements = 25557032,
-                              .threads = 1,
                               .repeats = 11,
                               .density = 0.001,
                               .seed = 1};

@@ -36,6 +36,10 @@ static enum gw_status read_older(struct gw_communicator *communicator,
         communicator->rank == 0 ? gw_cluster_read(options->out, older, error) : GW_OK;
     GW_TRY(gw_agree(communicator, status, error));
     status = gw_calibration_require_same_hosts(communicator, older, error);
+    if (status == GW_OK && communicator->rank == 0) {
+        status = gw_calibrate_require_device(older, options, error);
+    }
+    status = gw_agree(communicator, status, error);
     if (status != GW_OK) {
         gw_cluster_free(older);
     }
@@ -65,14 +69,10 @@ static enum gw_status calibrate(struct gw_communicator *communicator,
     return gw_agree(communicator, status, error);
 }
 
-static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
-                           struct gw_error *error) {
-    const struct gw_calibrate_options *options = context;
+static enum gw_status calibrate_or_check(struct gw_communicator *communicator,
+                                         const struct gw_calibrate_options *options, int *verdict,
+                                         struct gw_error *error) {
     enum gw_status status = GW_OK;
-    if (communicator->size < 2) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "calibrate: expected at least 2 ranks, as one exchanges nothing");
-    }
     if (options->check != NULL) {
         return gw_calibrate_recheck(communicator, options, verdict, error);
     }
@@ -81,6 +81,47 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
     }
     GW_TRY(gw_agree(communicator, status, error));
     return calibrate(communicator, options, error);
+}
+
+/* The compressors asked for are on every rank the same, and so is what is missing of them. */
+static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
+                                        struct gw_calibrate_options *options, int *verdict,
+                                        struct gw_error *error) {
+    struct gw_gpu_job job;
+    struct gw_calibration *asked = &options->calibration;
+    GW_TRY(gw_gpu_job_open(communicator, &options->device, options->transport, &job, error));
+    asked->device = job.device;
+    asked->gpu_communicator = &job.communicator;
+    for (size_t i = 0; asked->compressors != options->compressors && i < GW_MOST_COMPRESSORS &&
+                       (i == 0 || options->compressors[i - 1] != NULL);
+         i++) {
+        options->compressors[i] = asked->compressors[i];
+    }
+    asked->compressors = options->compressors;
+    bool named = options->only != NULL || options->compressor != NULL;
+    enum gw_status status = gw_keep_compressors_for_gpus(options->compressors, named, error);
+    if (status == GW_OK) {
+        status = calibrate_or_check(communicator, options, verdict, error);
+    }
+    gw_gpu_job_close(&job);
+    return status;
+}
+
+/* Collectives of one rank on a GPU take time all the same: its library copies. */
+static bool exchanges_nothing(const struct gw_calibration *asked) {
+    return asked->collectives[0] == NULL && !asked->network && !asked->overlap;
+}
+
+static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
+                           struct gw_error *error) {
+    struct gw_calibrate_options *options = context;
+    bool alone = communicator->size < 2 && !options->device.cuda;
+    if (alone && !exchanges_nothing(&options->calibration)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "calibrate: expected at least 2 ranks, as one exchanges nothing");
+    }
+    return options->device.cuda ? calibrate_on_gpus(communicator, options, verdict, error)
+                                : calibrate_or_check(communicator, options, verdict, error);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */

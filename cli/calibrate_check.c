@@ -167,6 +167,19 @@ static enum gw_status print_json(const struct gw_check *check, const struct gw_c
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
+enum gw_status gw_calibrate_require_device(const struct gw_cluster *cluster,
+                                           const struct gw_calibrate_options *options,
+                                           struct gw_error *error) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    const char *device = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "device"));
+    bool cuda = device != NULL && strcmp(device, "cuda") == 0;
+    return cuda == options->device.cuda
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--device: expected %s, which cluster %s was calibrated with",
+                         cuda ? "cuda" : "cpu", cluster->name);
+}
+
 static enum gw_status recheck(struct gw_communicator *communicator,
                               const struct gw_calibrate_options *options,
                               const struct gw_cluster *cluster, int *verdict,
@@ -174,6 +187,7 @@ static enum gw_status recheck(struct gw_communicator *communicator,
     struct narrowed narrowed;
     struct gw_check check;
     GW_TRY(gw_calibration_require_same_hosts(communicator, cluster, error));
+    GW_TRY(gw_calibrate_require_device(cluster, options, error));
     narrow(options, cluster, &narrowed);
     enum gw_status status = gw_calibration_check(communicator, &narrowed.calibration, cluster,
                                                  options->tolerance, &check, error);

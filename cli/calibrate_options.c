@@ -19,7 +19,9 @@ enum {
     KEY_MAX_TIME,
     KEY_MAX_BYTES,
     KEY_MAX_ELEMENTS,
-    KEY_NO_NETWORK
+    KEY_NO_NETWORK,
+    KEY_DEVICE,
+    KEY_TRANSPORT
 };
 
 static const struct argp_option option_table[] = {
@@ -37,6 +39,13 @@ static const struct argp_option option_table[] = {
     {"quick", KEY_QUICK, 0, 0, "Fewer and smaller sizes, in 10 s", 0},
     {"thorough", KEY_THOROUGH, 0, 0, "More and larger sizes, known to 1%, in 300 s", 0},
     {"compressor", 'c', "A[,B..]|all", 0, "The compressors to measure (default all)", 0},
+    {"device", KEY_DEVICE, "cpu|cuda[:N]", 0,
+     "What compresses, and whose memory is exchanged: cpu (default), each rank's own GPU, or GPU N "
+     "of each host",
+     0},
+    {"transport", KEY_TRANSPORT, "nccl|mpi", 0,
+     "What GPUs' memory travels by (default: nccl where each rank has a GPU to itself, else mpi)",
+     0},
     {"no-network", KEY_NO_NETWORK, 0, 0, "Leave out messages between two ranks", 0},
     {"precision", KEY_PRECISION, "R", 0,
      "Repeat until a median is known to this share of it (default 0.02)", 0},
@@ -181,6 +190,22 @@ static void require_curves(const struct gw_calibrate_options *options, struct ar
     }
 }
 
+/* Messages and interference are measured of the host's memory and by its processors alone. */
+static void settle_device(struct gw_calibrate_options *options, struct argp_state *state) {
+    struct gw_calibration *asked = &options->calibration;
+    if (options->transport != GW_TRANSPORT_ANY && !options->device.cuda) {
+        argp_error(state, "--transport: expected --device cuda with it");
+    }
+    if (options->device.cuda && options->only != NULL && (asked->network || asked->overlap)) {
+        argp_error(state, "--only: expected only collectives and compressors with --device cuda, "
+                          "neither network nor overlap, which are not measured on GPUs");
+    }
+    if (options->device.cuda) {
+        asked->network = false;
+        asked->overlap = false;
+    }
+}
+
 /* What was given, over what the preset says, over what is usual. */
 static void settle(struct gw_calibrate_options *options, struct argp_state *state) {
     struct gw_calibration *asked = &options->calibration;
@@ -202,6 +227,7 @@ static void settle(struct gw_calibrate_options *options, struct argp_state *stat
         choose_only(options, state);
         require_curves(options, state);
     }
+    settle_device(options, state);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
@@ -247,6 +273,12 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     case 'c':
         options->compressor = argument;
         choose_compressors(options, state);
+        return 0;
+    case KEY_DEVICE:
+        options->device = gw_parse_device(argument, state);
+        return 0;
+    case KEY_TRANSPORT:
+        options->transport = gw_parse_transport(argument, state);
         return 0;
     case KEY_NO_NETWORK:
         options->no_network = true;

@@ -3,6 +3,7 @@
 #define GW_CLI_CALIBRATE_OPTIONS_H
 
 #include "calibrate/calibrate.h"
+#include "cli/gpu_job.h"
 #include "cli/job.h"
 
 enum { GW_MOST_COLLECTIVES = 16 };
@@ -16,6 +17,8 @@ struct gw_calibrate_options {
     const char *check;                 /* the cluster to look at again, or NULL */
     double tolerance;                  /* of the check */
     bool add;                          /* to the cluster that `out` has */
+    struct gw_device_choice device;
+    enum gw_transport_choice transport;
 
     /* What `calibration` points to. */
     const char *collectives[GW_MOST_COLLECTIVES];

@@ -94,7 +94,7 @@ static enum gw_status run_campaign(struct gw_communicator *communicator, void *c
     struct gw_journal journal = {.descriptor = -1};
     const struct gw_report report = {.tell = keep_silent, .scale = 1};
     struct gw_series series[2];
-    GW_TRY(gw_worker_counts_open(communicator, false, &worker_counts, error));
+    GW_TRY(gw_worker_counts_open(communicator, NULL, false, &worker_counts, error));
     GW_TRY(gw_clocks_open(communicator, &clocks, error));
     double started_s = gw_clock_now_s();
     for (size_t s = 0; s < 2; s++) {

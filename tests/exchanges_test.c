@@ -62,7 +62,7 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
     elsewhere.transport = &moved;
     calibration.max_bytes = offered->max_bytes;
     calibration.compressors = no_compressors;
-    GW_TRY(gw_worker_counts_open(&elsewhere, false, &worker_counts, error));
+    GW_TRY(gw_worker_counts_open(&elsewhere, NULL, false, &worker_counts, error));
     GW_TRY(gw_collective_series_open(&worker_counts, &calibration, &list, &exchanges, error));
     for (size_t i = 0; i < list.count; i++) {
         const struct gw_series *series = &list.items[i];

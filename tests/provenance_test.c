@@ -99,6 +99,8 @@ static const struct file server[] = {
     {"/proc/driver/nvidia/gpus/0000:01:00.0/information",
      "Model: \t\t NVIDIA A100\nIRQ:   \t\t 16\n"},
     {"/proc/driver/nvidia/gpus/0000:02:00.0/information", "Model: \t\t NVIDIA A40\n"},
+    {"/sys/bus/pci/devices/0000:01:00.0/numa_node", "1\n"},
+    {"/sys/bus/pci/devices/0000:02:00.0/numa_node", "-1\n"},
     {"/proc/net/dev", "Inter-|   Receive\n face |bytes\n    lo: 1 2\n  eth0: 3 4\neth1:5 6\n"
                       "   ib0: 7\nbad: 8\n"},
     {NET "lo/operstate", "unknown\n"},
@@ -144,16 +146,17 @@ static void a_server_is_described(void **state) {
     char boot[GW_FACT_SIZE];
     double hz = 0;
     BUILD(root, server);
-    assert_described(root,
-                     "{\"cpu\":\"Some Xeon @ 2.50GHz\",\"sockets\":2,\"cores\":4,\"threads\":8,"
-                     "\"numa_nodes\":2,\"frequency\":{\"governor\":\"powersave, performance\","
-                     "\"driver\":\"intel_pstate\",\"turbo\":\"on\",\"minimum_hz\":800000000,"
-                     "\"maximum_hz\":3500000000},\"system\":\"Some Linux 12\","
-                     "\"kernel\":\"6.1.0-13-amd64\",\"memory_bytes\":25276502016,"
-                     "\"clock_source\":\"tsc\",\"cpu_quota\":2.5,\"interfaces\":["
-                     "{\"name\":\"eth0\",\"bits_per_s\":10000000000,\"mtu_bytes\":9000},"
-                     "{\"name\":\"ib0\",\"mtu_bytes\":2044}],\"gpus\":[{\"name\":\"NVIDIA A100\"},"
-                     "{\"name\":\"NVIDIA A40\"}],\"gpu_driver\":\"535.104.05\"}");
+    assert_described(
+        root, "{\"cpu\":\"Some Xeon @ 2.50GHz\",\"sockets\":2,\"cores\":4,\"threads\":8,"
+              "\"numa_nodes\":2,\"frequency\":{\"governor\":\"powersave, performance\","
+              "\"driver\":\"intel_pstate\",\"turbo\":\"on\",\"minimum_hz\":800000000,"
+              "\"maximum_hz\":3500000000},\"system\":\"Some Linux 12\","
+              "\"kernel\":\"6.1.0-13-amd64\",\"memory_bytes\":25276502016,"
+              "\"clock_source\":\"tsc\",\"cpu_quota\":2.5,\"interfaces\":["
+              "{\"name\":\"eth0\",\"bits_per_s\":10000000000,\"mtu_bytes\":9000},"
+              "{\"name\":\"ib0\",\"mtu_bytes\":2044}],\"gpus\":[{\"name\":\"NVIDIA A100\","
+              "\"pci\":\"0000:01:00.0\",\"numa_node\":1},"
+              "{\"name\":\"NVIDIA A40\",\"pci\":\"0000:02:00.0\"}],\"gpu_driver\":\"535.104.05\"}");
     assert_true(gw_cpu_frequency(root, 0, &hz));
     assert_true(near(hz, 1.234567e9, 1e-12));
     assert_true(gw_cpus_parse("1-2,5", &cpus));
