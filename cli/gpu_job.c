@@ -36,16 +36,13 @@ static enum gw_status open_gpu(struct gw_gpu_job *job, const struct gw_device_ch
 static enum gw_status open_communicator(struct gw_gpu_job *job, struct gw_communicator *ranks,
                                         enum gw_transport_choice transport,
                                         struct gw_error *error) {
-    struct gw_gpu_settings settings = {.transport = GW_GPU_NCCL, .stream = job->stream};
-    if (transport != GW_TRANSPORT_MPI) {
-        enum gw_status status =
-            gw_communicator_open_gpu(&job->communicator, ranks, &settings, error);
-        if (status != GW_BAD_INPUT || transport == GW_TRANSPORT_NCCL) {
-            return status;
-        }
-        gw_log(GW_LOG_VERBOSE, "not by NCCL: %s", error->message);
+    struct gw_gpu_settings settings = {.transport = transport == GW_TRANSPORT_NCCL ? GW_GPU_NCCL
+                                                                                   : GW_GPU_MPI,
+                                       .stream = job->stream};
+    if (transport == GW_TRANSPORT_ANY) {
+        size_t sharing = 0;
+        GW_TRY(gw_gpu_transport_choose(ranks, job->device, &settings.transport, &sharing, error));
     }
-    settings.transport = GW_GPU_MPI;
     return gw_communicator_open_gpu(&job->communicator, ranks, &settings, error);
 }
 

@@ -3,6 +3,7 @@
 #define GW_CLI_VALIDATE_H
 
 #include "cli/device.h"
+#include "cli/gpu_job.h"
 #include "cli/job.h"
 #include "cli/simulate_counts.h"
 #include "exec/exec.h"
@@ -18,9 +19,9 @@ extern const struct argp gw_validate_counts_argp; /* its input: struct gw_valida
 /* Where ranks work. */
 struct gw_validate_gpu {
     struct gw_device_choice device;
-    enum gw_gpu_transport transport;
+    enum gw_transport_choice transport;
     enum gw_compute compute;
-    bool transport_chosen, compute_chosen;
+    bool compute_chosen;
 };
 extern const struct argp gw_validate_gpu_argp; /* its input: struct gw_validate_gpu */
 

@@ -1,8 +1,6 @@
 /* GPUs that validate runs on: which, how data travels between them, what computing is made of. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/gpu_job.h"
 #include "cli/validate.h"
 #include "kernels/gpu.h"
 
@@ -22,25 +20,14 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-/* The place of `text` in the list, which ends the program if it is not there. */
-static int parse_choice(const char *text, const char *const *list, const char *expected,
-                        struct argp_state *state) {
-    for (int i = 0; i < 2; i++) {
-        if (strcmp(text, list[i]) == 0) {
-            return i;
-        }
-    }
-    argp_error(state, "%s, got \"%s\"", expected, text);
-    return 0;
-}
-
 static const char *const transports[] = {[GW_GPU_NCCL] = "nccl", [GW_GPU_MPI] = "mpi"};
 static const char *const computes[] = {[GW_COMPUTE_WAIT] = "wait", [GW_COMPUTE_GEMM] = "gemm"};
 
 static void check_together(const struct gw_validate_gpu *options, struct argp_state *state) {
-    if (!options->device.cuda && (options->transport_chosen || options->compute_chosen)) {
+    if (!options->device.cuda &&
+        (options->transport != GW_TRANSPORT_ANY || options->compute_chosen)) {
         argp_error(state, "%s: expected --device cuda with it",
-                   options->transport_chosen ? "--transport" : "--compute");
+                   options->transport != GW_TRANSPORT_ANY ? "--transport" : "--compute");
     }
 }
 
@@ -51,18 +38,15 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
         options->device = gw_parse_device(argument, state);
         return 0;
     case KEY_TRANSPORT:
-        options->transport_chosen = true;
-        options->transport =
-            parse_choice(argument, transports, "--transport: expected nccl or mpi", state) == 0
-                ? GW_GPU_NCCL
-                : GW_GPU_MPI;
+        options->transport = gw_parse_transport(argument, state);
         return 0;
     case KEY_COMPUTE:
         options->compute_chosen = true;
         options->compute =
-            parse_choice(argument, computes, "--compute: expected wait or gemm", state) == 0
-                ? GW_COMPUTE_WAIT
-                : GW_COMPUTE_GEMM;
+            strcmp(argument, computes[GW_COMPUTE_GEMM]) == 0 ? GW_COMPUTE_GEMM : GW_COMPUTE_WAIT;
+        if (strcmp(argument, computes[options->compute]) != 0) {
+            argp_error(state, "--compute: expected wait or gemm, got \"%s\"", argument);
+        }
         return 0;
     case ARGP_KEY_END:
         check_together(options, state);
@@ -84,8 +68,7 @@ enum gw_status gw_validate_check_gpu(const struct gw_validate_gpu *options, bool
     if (gw_cuda_version() == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "--device cuda: expected a build with CUDA");
     }
-    if (options->transport_chosen && options->transport == GW_GPU_NCCL &&
-        gw_nccl_version() == NULL) {
+    if (options->transport == GW_TRANSPORT_NCCL && gw_nccl_version() == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "--transport nccl: expected a build with NCCL");
     }
     struct gw_gpu gpu;
@@ -107,46 +90,24 @@ enum gw_status gw_validate_check_compressor(const struct gw_validate_gpu *option
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-/* On all ranks the same: the most that are on one GPU. */
-static enum gw_status count_sharers(struct gw_communicator *communicator,
-                                    const struct gw_device *device, size_t *most,
-                                    struct gw_error *error) {
-    struct gw_gpu_place *places = calloc((size_t)communicator->size, sizeof *places);
-    if (places == NULL) {
-        return gw_fail_memory(error, "finding GPUs");
-    }
-    enum gw_status status = gw_gather_gpus(communicator, device, places, error);
-    *most = 0;
-    for (int r = 0; r < communicator->size && status == GW_OK; r++) {
-        size_t sharers = 0;
-        for (int other = 0; other < communicator->size; other++) {
-            sharers += strcmp(places[r].host, places[other].host) == 0 &&
-                       strcmp(places[r].bus, places[other].bus) == 0;
-        }
-        *most = sharers > *most ? sharers : *most;
-    }
-    free(places);
-    return status;
-}
-
-/* The same on all ranks. */
 static enum gw_status choose_transport(struct gw_validation *validation,
                                        struct gw_communicator *communicator,
                                        struct gw_error *error) {
-    const struct gw_validate_gpu *options = &validation->options->gpu;
-    size_t sharers = validation->gpu.ranks_on_one;
-    double lacks = gw_nccl_need(NULL) == GW_OK ? 0 : 1;
-    GW_TRY(gw_agree_maximum(communicator, &lacks, 1, error));
-    bool nccl = lacks == 0 && sharers == 1;
-    validation->executor.transport = options->transport_chosen ? options->transport
-                                     : nccl                    ? GW_GPU_NCCL
-                                                               : GW_GPU_MPI;
-    return validation->executor.transport != GW_GPU_NCCL || sharers == 1
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "--transport nccl: expected a GPU for each rank, got %zu ranks on one "
-                         "(--transport mpi lets them share)",
-                         sharers);
+    enum gw_transport_choice asked = validation->options->gpu.transport;
+    enum gw_gpu_transport *chosen = &validation->executor.transport;
+    size_t *sharing = &validation->gpu.ranks_on_one;
+    GW_TRY(
+        gw_gpu_transport_choose(communicator, validation->executor.device, chosen, sharing, error));
+    if (asked == GW_TRANSPORT_NCCL && *sharing > 1) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--transport nccl: expected a GPU for each rank, got %zu ranks on one "
+                       "(--transport mpi lets them share)",
+                       *sharing);
+    }
+    if (asked != GW_TRANSPORT_ANY) {
+        *chosen = asked == GW_TRANSPORT_NCCL ? GW_GPU_NCCL : GW_GPU_MPI;
+    }
+    return GW_OK;
 }
 
 enum gw_status gw_validation_open_gpu(struct gw_validation *validation,
@@ -165,8 +126,6 @@ enum gw_status gw_validation_open_gpu(struct gw_validation *validation,
     status = gw_device_choice_open(&options->device, local_rank, &validation->executor.device,
                                    &validation->gpu.described, error);
     GW_TRY(gw_agree(communicator, status, error));
-    GW_TRY(count_sharers(communicator, validation->executor.device, &validation->gpu.ranks_on_one,
-                         error));
     return choose_transport(validation, communicator, error);
 }
 

@@ -64,6 +64,39 @@ static enum gw_status check_nccl(struct gw_communicator *parent,
     return status;
 }
 
+static size_t most_on_one(const struct gw_gpu_place *places, int size) {
+    size_t most = 0;
+    for (int rank = 0; rank < size; rank++) {
+        size_t here = 0;
+        for (int other = 0; other < size; other++) {
+            here += is_same(&places[rank], &places[other]);
+        }
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
+                                       const struct gw_device *device, enum gw_gpu_transport *out,
+                                       size_t *sharing, struct gw_error *error) {
+    struct gw_gpu_place *places = calloc((size_t)communicator->size, sizeof *places);
+    enum gw_status status =
+        places == NULL ? gw_fail_memory(error, "looking for GPUs that are shared") : GW_OK;
+    double lacks = gw_nccl_need(NULL) == GW_OK ? 0 : 1;
+    *sharing = 0;
+    status = gw_agree(communicator, status, error);
+    if (status == GW_OK) {
+        status = gw_gather_gpus(communicator, device, places, error);
+    }
+    if (status == GW_OK) {
+        *sharing = most_on_one(places, communicator->size);
+        status = gw_agree_maximum(communicator, &lacks, 1, error);
+    }
+    free(places);
+    *out = lacks == 0 && *sharing == 1 ? GW_GPU_NCCL : GW_GPU_MPI;
+    return status;
+}
+
 /* Whether all ranks' MPI libraries take pointers to memory of GPUs. */
 static enum gw_status find_aware(struct gw_communicator *parent, bool *aware,
                                  struct gw_error *error) {

@@ -28,9 +28,6 @@ int gw_gpu_sharer(const struct gw_gpu_place *places, int size, int rank);
 
 /* ---- communicators ------------------------------------------------------------------------- */
 
-/* GW_BAD_INPUT with what is missing, unless NCCL is in this build and on this machine. */
-enum gw_status gw_nccl_need(struct gw_error *error);
-
 enum gw_gpu_transport {
     GW_GPU_NCCL, /* of NVIDIA; each rank has a GPU to itself */
     /*
@@ -40,6 +37,17 @@ enum gw_gpu_transport {
      */
     GW_GPU_MPI,
 };
+
+/*
+ * NCCL where every rank has it and a GPU to itself, otherwise MPI, the same on all ranks; *sharing
+ * is the most ranks that are on one GPU. Over a communicator for memory of the host.
+ */
+enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
+                                       const struct gw_device *device, enum gw_gpu_transport *out,
+                                       size_t *sharing, struct gw_error *error);
+
+/* GW_BAD_INPUT with what is missing, unless NCCL is in this build and on this machine. */
+enum gw_status gw_nccl_need(struct gw_error *error);
 
 /* The same on all ranks but for the stream. */
 struct gw_gpu_settings {
