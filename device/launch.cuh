@@ -10,8 +10,7 @@
  */
 #ifdef GW_CUDA_EMULATED
 #define GW_LAUNCH(kernel, blocks, threads, stream, error, ...)                                     \
-    ((void)gw_cuda_stream(stream),                                                                 \
-     gw_emulated_launch((blocks), (threads), [&] { kernel(__VA_ARGS__); }),                        \
+    (gw_emulated_launch((blocks), (threads), gw_cuda_stream(stream), kernel, __VA_ARGS__),         \
      gw_cuda_check(cudaGetLastError(), #kernel, (error)))
 #else
 #define GW_LAUNCH(kernel, blocks, threads, stream, error, ...)                                     \
@@ -21,5 +20,23 @@
           : (void)0),                                                                              \
      gw_cuda_check(cudaGetLastError(), #kernel, (error)))
 #endif
+
+/* What is there now, which another block changes meanwhile. */
+static __device__ __forceinline__ unsigned long long gw_load_now(const unsigned long long *place) {
+#ifdef GW_CUDA_EMULATED
+    return gw_emulated_load_now(place);
+#else
+    return *(const volatile unsigned long long *)place;
+#endif
+}
+
+/* The same that other threads may store there meanwhile. */
+static __device__ __forceinline__ void gw_store_now(float *place, float value) {
+#ifdef GW_CUDA_EMULATED
+    gw_emulated_store_now(place, value);
+#else
+    *(volatile float *)place = value;
+#endif
+}
 
 #endif

@@ -97,7 +97,7 @@ enum gw_status gw_gpu_scatter_add_where(const struct gw_entry *entries, size_t c
 
 static __global__ void clear_entries(const struct gw_entry *entries, size_t count, float *dense) {
     EACH(i, count) {
-        dense[entries[i].index] = 0;
+        gw_store_now(&dense[entries[i].index], 0); /* an index may be there more than once */
     }
 }
 

@@ -46,10 +46,10 @@ static __device__ inline void gw_gpu_publish(const gw_gpu_chain &chain, int64_t 
 /* Tickets were given in order, so that the tiles before are being worked on or done. */
 static __device__ inline unsigned long long gw_gpu_await(const gw_gpu_chain &chain, int64_t tile,
                                                          int which) {
-    const volatile unsigned long long *word = chain.words + 2 * tile + which;
-    unsigned long long found = *word;
+    const unsigned long long *word = chain.words + 2 * tile + which;
+    unsigned long long found = gw_load_now(word);
     while (found >> GW_GPU_EPOCH_SHIFT != chain.epoch) {
-        found = *word;
+        found = gw_load_now(word);
     }
     return found;
 }

@@ -157,7 +157,6 @@ int main(void) {
     const struct CMUnitTest local[] = {cmocka_unit_test(threads_keep_the_promises)};
     const struct CMUnitTest mpi[] = {cmocka_unit_test(mpi_keeps_the_promises)};
     (void)setenv("GW_EMULATED_GPUS", "2", 0); /* which ranks share */
-    (void)setenv("GW_EMULATED_COPIES", "late", 0);
     return gw_mpi_is_inside_job() ? cmocka_run_group_tests(mpi, NULL, NULL)
                                   : cmocka_run_group_tests(local, NULL, NULL);
 }

@@ -1,31 +1,26 @@
-/* Blocks of threads as fibers of the thread that launches them. */
+/* Grids of blocks: a stream's thread and a helper of it run a block each at a time. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <ucontext.h>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
-#include "kernels.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/common_interface_defs.h>
-#endif
-
-thread_local gw_emulated_thread *gw_emulated_self;
+#include "fibers.h"
+#include "order.h"
+#include "streams.h"
 
 namespace {
 
-enum { STACK_BYTES = 1 << 17, MOST_THREADS = 1024, LANES = 32 };
+enum { MOST_THREADS = 1024, LANES = 32 };
 
-enum state { READY, AT_BLOCK, AT_WARP, RETURNED };
-
-struct fiber : gw_emulated_thread {
-    state is;
-    unsigned number; /* in the block, x first */
-    ucontext_t context;
-    std::unique_ptr<char[]> stack;
-    void *sanitizer;
+struct grid {
+    dim3 blocks, threads;
+    std::function<void()> body;
+    unsigned count, first; /* blocks, of which one by lot is the first */
+    std::atomic<unsigned> taken;
+    char begin, end, fence; /* what is in order with what: places for order.h */
 };
 
 /* Where the lanes of a mask meet; what they bring stays until all have met again. */
@@ -39,21 +34,20 @@ struct warp {
     meeting meetings[LANES]; /* by the mask's lowest lane */
 };
 
-/* A host thread's fibers, made as they are first needed. */
-struct scheduler {
-    ucontext_t context;
-    const void *stack_bottom;
-    size_t stack_size;
-    void *sanitizer;
+/* What runs blocks on one thread of the CPU, with fibers that are made as they are first needed. */
+struct multiprocessor {
+    ground home;
     std::vector<std::unique_ptr<fiber>> fibers;
     std::vector<warp> warps;
-    const std::function<void()> *body;
+    grid *of;
     unsigned thread_count;
     int sum, last_sum; /* of what the block's threads brought */
+    unsigned meetings; /* of the block */
+    char begin, end, met[2];
     uint64_t lot = 1;
 };
 
-thread_local std::unique_ptr<scheduler> here;
+thread_local std::unique_ptr<multiprocessor> here;
 
 [[noreturn]] void give_up(const char *what) {
     (void)fprintf(stderr, "emulated GPU: block %u, thread %u: %s\n", gw_emulated_self->block.x,
@@ -61,61 +55,32 @@ thread_local std::unique_ptr<scheduler> here;
     abort();
 }
 
+fiber *self() {
+    return static_cast<fiber *>(gw_emulated_self);
+}
+
 uint64_t draw(uint64_t below) {
     here->lot = here->lot * 6364136223846793005u + 1442695040888963407u;
     return (here->lot >> 33) % below;
 }
 
-/* ---- switching ----------------------------------------------------------------------------- */
-
-void leave_to_scheduler(fiber *self) {
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_start_switch_fiber(&self->sanitizer, here->stack_bottom, here->stack_size);
-#endif
-    (void)swapcontext(&self->context, &here->context);
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(self->sanitizer, &here->stack_bottom, &here->stack_size);
-#endif
-}
-
-void enter(fiber *next) {
-    gw_emulated_self = next;
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_start_switch_fiber(&here->sanitizer, next->stack.get(), STACK_BYTES);
-#endif
-    (void)swapcontext(&here->context, &next->context);
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(here->sanitizer, nullptr, nullptr);
-#endif
-}
+/* ---- a block ------------------------------------------------------------------------------- */
 
 /* A fiber runs the body for one block after another. */
 void live() {
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(nullptr, &here->stack_bottom, &here->stack_size);
-#endif
+    self()->begin();
     for (;;) {
-        fiber *self = static_cast<fiber *>(gw_emulated_self);
-        (*here->body)();
-        self->is = RETURNED;
-        leave_to_scheduler(self);
+        order_after(&here->begin);
+        here->of->body();
+        order_before(&here->end);
+        self()->is = fiber::RETURNED;
+        self()->leave();
     }
 }
 
-void make_fiber() {
-    std::unique_ptr<fiber> made(new fiber());
-    made->stack.reset(new char[STACK_BYTES]);
-    (void)getcontext(&made->context);
-    made->context.uc_stack.ss_sp = made->stack.get();
-    made->context.uc_stack.ss_size = STACK_BYTES;
-    made->context.uc_link = nullptr;
-    makecontext(&made->context, live, 0);
-    here->fibers.push_back(std::move(made));
-}
-
-/* ---- a block ------------------------------------------------------------------------------- */
-
-void begin_block(dim3 blocks, dim3 threads, unsigned block) {
+void begin_block(unsigned block) {
+    const dim3 &blocks = here->of->blocks;
+    const dim3 &threads = here->of->threads;
     here->sum = here->last_sum = 0;
     here->warps.assign((here->thread_count + LANES - 1) / LANES, warp());
     for (unsigned number = 0; number < here->thread_count; number++) {
@@ -126,8 +91,9 @@ void begin_block(dim3 blocks, dim3 threads, unsigned block) {
         one->threads = threads;
         one->blocks = blocks;
         one->number = number;
-        one->is = READY;
+        one->is = fiber::READY;
     }
+    order_before(&here->begin);
 }
 
 /* Lets each thread that is ready run until it waits or returns; whether there was one. */
@@ -138,8 +104,8 @@ bool run_ready() {
     for (unsigned i = 0; i < here->thread_count; i++) {
         unsigned step = backwards ? here->thread_count - 1 - i : i;
         fiber *one = here->fibers[(first + step) % here->thread_count].get();
-        if (one->is == READY) {
-            enter(one);
+        if (one->is == fiber::READY) {
+            one->enter();
             any = true;
         }
     }
@@ -151,38 +117,152 @@ bool open_barrier() {
     bool left = false;
     for (unsigned i = 0; i < here->thread_count; i++) {
         gw_emulated_self = here->fibers[i].get();
-        if (here->fibers[i]->is == AT_WARP) {
+        if (self()->is == fiber::AT_WARP) {
             give_up("waits for lanes of its warp that do not come");
         }
-        left = left || here->fibers[i]->is == AT_BLOCK;
+        left = left || self()->is == fiber::AT_BLOCK;
     }
     here->last_sum = here->sum;
     here->sum = 0;
+    here->meetings++;
     for (unsigned i = 0; i < here->thread_count; i++) {
         fiber *one = here->fibers[i].get();
-        one->is = one->is == AT_BLOCK ? READY : one->is;
+        one->is = one->is == fiber::AT_BLOCK ? fiber::READY : one->is;
     }
     return left;
 }
 
+/* ---- a grid -------------------------------------------------------------------------------- */
+
+/* Blocks of the grid until there are none left. */
+void run_blocks(grid *one) {
+    if (here == nullptr) {
+        here.reset(new multiprocessor());
+    }
+    here->of = one;
+    here->thread_count = one->threads.x * one->threads.y * one->threads.z;
+    while (here->fibers.size() < here->thread_count) {
+        here->fibers.push_back(std::make_unique<fiber>(&here->home, live));
+    }
+    order_after(&one->begin);
+    for (unsigned i = one->taken++; i < one->count; i = one->taken++) {
+        begin_block((one->first + i) % one->count);
+        while (run_ready() || open_barrier()) {
+        }
+        order_after(&here->end);
+    }
+    order_before(&one->end);
+}
+
+/* Runs blocks beside the thread that has it. */
+class helper {
+  public:
+    helper() {
+        (void)pthread_create(&thread, nullptr, work, this);
+    }
+    ~helper() {
+        give(nullptr, true);
+        (void)pthread_join(thread, nullptr);
+    }
+    helper(const helper &) = delete;
+    helper &operator=(const helper &) = delete;
+
+    void give(grid *one, bool ends = false) {
+        quiet_lock(&mutex);
+        work_is = one;
+        closing = ends;
+        quiet_tell(&changed);
+        quiet_unlock(&mutex);
+    }
+    void finish() {
+        quiet_lock(&mutex);
+        while (work_is != nullptr) {
+            quiet_wait(&changed, &mutex);
+        }
+        quiet_unlock(&mutex);
+    }
+
+  private:
+    static void *work(void *argument) {
+        helper *one = static_cast<helper *>(argument);
+        quiet_lock(&one->mutex);
+        while (!one->closing) {
+            if (one->work_is == nullptr) {
+                quiet_wait(&one->changed, &one->mutex);
+                continue;
+            }
+            quiet_unlock(&one->mutex);
+            run_blocks(one->work_is);
+            quiet_lock(&one->mutex);
+            one->work_is = nullptr;
+            quiet_tell(&one->changed);
+        }
+        quiet_unlock(&one->mutex);
+        here.reset();
+        return nullptr;
+    }
+
+    pthread_t thread;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+    grid *work_is = nullptr;
+    bool closing = false;
+};
+
+thread_local std::unique_ptr<helper> beside;
+
+void run_grid(void *context) {
+    std::unique_ptr<grid> one(static_cast<grid *>(context));
+    order_before(&one->begin);
+    if (one->count > 1 && beside == nullptr) {
+        beside.reset(new helper());
+    }
+    if (one->count > 1) {
+        beside->give(one.get());
+    }
+    run_blocks(one.get());
+    if (one->count > 1) {
+        beside->finish();
+    }
+    order_after(&one->end);
+}
+
 } // namespace
 
+void gw_emulated_put(dim3 blocks, dim3 threads, cudaStream_t stream, std::function<void()> body) {
+    static std::atomic<unsigned> lot;
+    unsigned count = blocks.x * blocks.y * blocks.z;
+    unsigned of_block = threads.x * threads.y * threads.z;
+    if (of_block == 0 || of_block > MOST_THREADS) {
+        (void)cuda_result(cudaErrorInvalidConfiguration);
+        return;
+    }
+    grid *one = new grid{blocks, threads, std::move(body), count, lot++ * 7 % count, {0}, 0, 0, 0};
+    if (!stream_put(stream, run_grid, one)) {
+        delete one;
+        (void)cuda_result(cudaErrorMemoryAllocation);
+    }
+}
+
+/* ---- threads that meet --------------------------------------------------------------------- */
+
 int gw_emulated_meet_block(int brought) {
-    fiber *self = static_cast<fiber *>(gw_emulated_self);
+    char *place = &here->met[here->meetings % 2];
     here->sum += brought;
-    self->is = AT_BLOCK;
-    leave_to_scheduler(self);
+    self()->is = fiber::AT_BLOCK;
+    order_before(place);
+    self()->leave();
+    order_after(place);
     return here->last_sum;
 }
 
 unsigned gw_emulated_lane(void) {
-    return static_cast<fiber *>(gw_emulated_self)->number % LANES;
+    return self()->number % LANES;
 }
 
-const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought) {
-    fiber *self = static_cast<fiber *>(gw_emulated_self);
-    unsigned lane = self->number % LANES;
-    unsigned first = self->number - lane;
+const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought, bool orders) {
+    unsigned lane = self()->number % LANES;
+    unsigned first = self()->number - lane;
     if ((mask >> lane & 1u) == 0) {
         give_up("is not in the mask that it gives");
     }
@@ -197,39 +277,28 @@ const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought) {
     uint64_t *all = met->brought[met->times % 2];
     all[lane] = brought;
     met->arrived |= 1u << lane;
-    if (met->arrived != mask) {
-        self->is = AT_WARP;
-        leave_to_scheduler(self);
-        return all;
+    if (orders) {
+        order_before(all);
     }
-    met->arrived = 0;
-    met->times++;
-    for (unsigned other = 0; other < LANES; other++) {
-        if ((mask >> other & 1u) != 0) {
-            here->fibers[first + other]->is = READY;
+    if (met->arrived != mask) {
+        self()->is = fiber::AT_WARP;
+        self()->leave();
+    } else {
+        met->arrived = 0;
+        met->times++;
+        for (unsigned other = 0; other < LANES; other++) {
+            if ((mask >> other & 1u) != 0) {
+                here->fibers[first + other]->is = fiber::READY;
+            }
         }
+    }
+    if (orders) {
+        order_after(all);
     }
     return all;
 }
 
-void gw_emulated_launch(dim3 blocks, dim3 threads, const std::function<void()> &body) {
-    unsigned count = blocks.x * blocks.y * blocks.z;
-    if (here == nullptr) {
-        here.reset(new scheduler());
-    }
-    here->thread_count = threads.x * threads.y * threads.z;
-    if (here->thread_count == 0 || here->thread_count > MOST_THREADS) {
-        (void)fprintf(stderr, "emulated GPU: a block of %u threads\n", here->thread_count);
-        abort();
-    }
-    while (here->fibers.size() < here->thread_count) {
-        make_fiber();
-    }
-    here->body = &body;
-    unsigned start = count > 0 ? (unsigned)draw(count) : 0;
-    for (unsigned i = 0; i < count; i++) {
-        begin_block(blocks, threads, (start + i) % count);
-        while (run_ready() || open_barrier()) {
-        }
-    }
+void gw_emulated_fence(void) {
+    order_after(&here->of->fence);
+    order_before(&here->of->fence);
 }

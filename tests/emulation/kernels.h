@@ -1,9 +1,10 @@
 /*
  * What the bodies of kernels use, on the CPU: a .cu file is compiled as C++ with this header before
- * it, and each thread of a block becomes a fiber. Blocks run one after another and threads in
- * turns, both in an order by lot, the same in each run: what depends on an order is found. Kernels
- * must not wait for other blocks. A thread that waits for ever, or for threads that have returned,
- * ends the process with a message.
+ * it, and each thread of a block becomes a fiber. Two blocks at a time are under way, each on a
+ * thread of its own; which blocks, and whose turn it is of a block's threads, is by lot. The
+ * address sanitizer finds what is out of bounds; the thread sanitizer, for which each fiber is a
+ * thread, what races within a block, between blocks, streams and the host. A fiber that waits for
+ * ever, or for fibers that have returned, ends the process with a message.
  */
 #ifndef GW_EMULATION_KERNELS_H
 #define GW_EMULATION_KERNELS_H
@@ -14,9 +15,11 @@
 #include <time.h>
 
 #include <functional>
+#include <tuple>
 #include <type_traits>
 
 #include <cuda_runtime_api.h>
+#include <sched.h>
 
 #define __global__
 #define __device__
@@ -87,14 +90,28 @@ extern thread_local gw_emulated_thread *gw_emulated_self;
 #define blockDim (gw_emulated_self->threads)
 #define gridDim (gw_emulated_self->blocks)
 
-void gw_emulated_launch(dim3 blocks, dim3 threads, const std::function<void()> &body);
+/* Puts a grid on a stream. */
+void gw_emulated_put(dim3 blocks, dim3 threads, cudaStream_t stream, std::function<void()> body);
+
+/* As <<<>>>: arguments are what they are at the launch. */
+template <typename... Parameters, typename... Arguments>
+void gw_emulated_launch(size_t blocks, size_t threads, cudaStream_t stream,
+                        void (*kernel)(Parameters...), Arguments... arguments) {
+    std::tuple<Parameters...> kept(arguments...);
+    if (blocks > 0) {
+        gw_emulated_put(dim3((unsigned)blocks), dim3((unsigned)threads), stream,
+                        [kernel, kept] { std::apply(kernel, kept); });
+    }
+}
 
 /* Waits for all threads of the block that have not returned; the sum of what they brought. */
 int gw_emulated_meet_block(int brought);
 
-/* Waits for the warp's lanes in `mask`; what each of them brought, [32], until this lane's next
- * call. */
-const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought);
+/*
+ * Waits for the warp's lanes in `mask`; what each of them brought, [32], until this lane's next
+ * call. What lanes did to memory before is in order only if this `orders`.
+ */
+const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought, bool orders);
 unsigned gw_emulated_lane(void);
 
 static inline void __syncthreads() {
@@ -109,11 +126,16 @@ static inline int __syncthreads_or(int brought) {
 static inline int __syncthreads_and(int brought) {
     return gw_emulated_meet_block(brought == 0) == 0;
 }
+/* What is before a fence is in order with what is behind a later one of the grid. */
+void gw_emulated_fence(void);
 static inline void __threadfence() {
+    gw_emulated_fence();
 }
 static inline void __threadfence_block() {
+    gw_emulated_fence();
 }
 static inline void __nanosleep(unsigned) {
+    (void)sched_yield();
 }
 
 /* In place of the register %globaltimer: nanoseconds. */
@@ -126,10 +148,10 @@ static inline uint64_t gw_emulated_global_timer() {
 /* ---- warps --------------------------------------------------------------------------------- */
 
 static inline void __syncwarp(unsigned mask = 0xffffffffu) {
-    (void)gw_emulated_meet_warp(mask, 0);
+    (void)gw_emulated_meet_warp(mask, 0, true);
 }
 static inline unsigned __ballot_sync(unsigned mask, int brought) {
-    const uint64_t *all = gw_emulated_meet_warp(mask, brought != 0);
+    const uint64_t *all = gw_emulated_meet_warp(mask, brought != 0, false);
     unsigned votes = 0;
     for (unsigned lane = 0; lane < 32; lane++) {
         votes |= (mask >> lane & 1u) != 0 && all[lane] != 0 ? 1u << lane : 0;
@@ -147,7 +169,7 @@ template <typename T> T gw_emulated_fetch(unsigned mask, T value, unsigned from)
     static_assert(sizeof(T) <= sizeof(uint64_t), "a register pair at most");
     uint64_t bits = 0;
     memcpy(&bits, &value, sizeof value);
-    bits = gw_emulated_meet_warp(mask, bits)[from];
+    bits = gw_emulated_meet_warp(mask, bits, false)[from];
     memcpy(&value, &bits, sizeof value);
     return value;
 }
@@ -174,7 +196,7 @@ template <typename T> T __shfl_xor_sync(unsigned mask, T value, int with, int wi
 }
 
 template <typename T, typename F> T gw_emulated_reduce(unsigned mask, T value, F join) {
-    const uint64_t *all = gw_emulated_meet_warp(mask, (uint64_t)value);
+    const uint64_t *all = gw_emulated_meet_warp(mask, (uint64_t)value, false);
     bool first = true;
     for (unsigned lane = 0; lane < 32; lane++) {
         if ((mask >> lane & 1u) != 0) {
@@ -199,10 +221,25 @@ static inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
 
 /* ---- atomics ------------------------------------------------------------------------------- */
 
+/* On a GPU atomics put nothing else in order. */
 template <typename T, typename F> T gw_emulated_change(T *place, F change) {
-    T old = *place;
-    *place = change(old);
+    T old;
+    T changed;
+    __atomic_load(place, &old, __ATOMIC_RELAXED);
+    do {
+        changed = change(old);
+    } while (!__atomic_compare_exchange(place, &old, &changed, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
     return old;
+}
+
+/* As a volatile load, of what another block changes; who asks in a loop lets others go on. */
+template <typename T> T gw_emulated_load_now(const T *place) {
+    (void)sched_yield();
+    return __atomic_load_n(place, __ATOMIC_RELAXED);
+}
+template <typename T> void gw_emulated_store_now(T *place, T value) {
+    __atomic_store(place, &value, __ATOMIC_RELAXED);
 }
 #define GW_EMULATED_ATOMICS(T)                                                                     \
     static inline T atomicAdd(T *place, T value) {                                                 \
@@ -230,6 +267,9 @@ GW_EMULATED_ATOMICS(int)
 GW_EMULATED_ATOMICS(unsigned)
 GW_EMULATED_ATOMICS(unsigned long long)
 #undef GW_EMULATED_ATOMICS
+static inline unsigned atomicInc(unsigned *place, unsigned last) {
+    return gw_emulated_change(place, [=](unsigned old) { return old >= last ? 0 : old + 1; });
+}
 static inline float atomicAdd(float *place, float value) {
     return gw_emulated_change(place, [=](float old) { return old + value; });
 }

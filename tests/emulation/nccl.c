@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "nccl_world.h"
+#include "streams.h"
 
 static struct world *worlds;
 
@@ -87,6 +88,11 @@ static void leave(ncclComm_t comm, bool lost) {
     struct world *world = comm->world;
     pthread_mutex_lock(&nccl_mutex);
     world->lost = world->lost || lost;
+    comm->aborted = true;
+    (void)pthread_cond_broadcast(&nccl_changed);
+    while (comm->waiting > 0) {
+        (void)pthread_cond_wait(&nccl_changed, &nccl_mutex);
+    }
     world->ranks[comm->rank] = NULL;
     if (--world->open == 0) {
         struct world **place = &worlds;
@@ -128,24 +134,50 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
 /* What this thread collects, of one communicator. */
 static _Thread_local int depth;
 static _Thread_local ncclComm_t group_comm;
+static _Thread_local cudaStream_t group_stream;
 static _Thread_local struct group collected;
 static _Thread_local ncclResult_t worst;
+
+/* On its stream: lets other ranks have the group, and waits until it is done. */
+static void take_part(void *context) {
+    struct ncclComm *comm = context;
+    pthread_mutex_lock(&nccl_mutex);
+    comm->started = true;
+    nccl_advance(comm->world);
+    while (comm->state == ncclInProgress && !comm->aborted) {
+        (void)pthread_cond_wait(&nccl_changed, &nccl_mutex);
+    }
+    comm->started = false;
+    comm->waiting--;
+    (void)pthread_cond_broadcast(&nccl_changed);
+    pthread_mutex_unlock(&nccl_mutex);
+}
+
+static ncclResult_t begin(ncclComm_t comm) {
+    if (comm->state != ncclSuccess) {
+        (void)snprintf(comm->text, sizeof comm->text, "another group is under way");
+        return ncclInvalidUsage;
+    }
+    free(comm->group.operations);
+    comm->group = collected;
+    collected = (struct group){0};
+    comm->state = ncclInProgress;
+    comm->waiting++;
+    if (!queue_put(&group_stream->queue, take_part, comm)) {
+        comm->waiting--;
+        return comm->state = ncclSystemError;
+    }
+    return ncclInProgress;
+}
 
 static ncclResult_t begin_collected(void) {
     ncclResult_t result = worst;
     pthread_mutex_lock(&nccl_mutex);
-    if (result == ncclSuccess && group_comm != NULL && group_comm->state != ncclSuccess) {
-        result = ncclInvalidUsage;
-        (void)snprintf(group_comm->text, sizeof group_comm->text, "another group is under way");
-    }
     if (result == ncclSuccess && group_comm != NULL) {
-        free(group_comm->group.operations);
-        group_comm->group = collected;
-        group_comm->state = result = ncclInProgress;
-    } else {
-        free(collected.operations);
+        result = begin(group_comm);
     }
     pthread_mutex_unlock(&nccl_mutex);
+    free(collected.operations);
     collected = (struct group){0};
     group_comm = NULL;
     worst = ncclSuccess;
@@ -164,8 +196,9 @@ ncclResult_t ncclGroupEnd(void) {
     return --depth == 0 ? begin_collected() : ncclSuccess;
 }
 
-static ncclResult_t collect(ncclComm_t comm, const struct operation *operation) {
-    if (group_comm != NULL && group_comm != comm) {
+static ncclResult_t collect(ncclComm_t comm, cudaStream_t stream,
+                            const struct operation *operation) {
+    if (group_comm != NULL && (group_comm != comm || group_stream != stream)) {
         return ncclInvalidUsage;
     }
     if (collected.count == collected.capacity) {
@@ -178,6 +211,7 @@ static ncclResult_t collect(ncclComm_t comm, const struct operation *operation) 
         collected.capacity = capacity;
     }
     group_comm = comm;
+    group_stream = stream;
     collected.operations[collected.count++] = *operation;
     return ncclSuccess;
 }
@@ -189,7 +223,7 @@ static ncclResult_t add(ncclComm_t comm, ncclDataType_t type, cudaStream_t strea
                 operation.other < comm->world->size;
     operation.bytes *= type == ncclFloat ? sizeof(float) : 1;
     (void)ncclGroupStart();
-    ncclResult_t result = good ? collect(comm, &operation) : ncclInvalidArgument;
+    ncclResult_t result = good ? collect(comm, stream, &operation) : ncclInvalidArgument;
     worst = worst == ncclSuccess ? result : worst;
     ncclResult_t ended = ncclGroupEnd();
     return result == ncclSuccess ? ended : result;

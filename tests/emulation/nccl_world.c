@@ -4,6 +4,12 @@
 #include <string.h>
 
 pthread_mutex_t nccl_mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t nccl_changed = PTHREAD_COND_INITIALIZER;
+
+/* Whether its group may be worked on: the stream waits for it. */
+static bool is_started(const struct ncclComm *comm) {
+    return comm->state == ncclInProgress && comm->started;
+}
 
 static struct operation *first_left(struct ncclComm *comm) {
     for (size_t i = 0; i < comm->group.count; i++) {
@@ -66,7 +72,7 @@ static void advance_collective(struct world *world) {
     struct operation *all[MOST_RANKS] = {NULL};
     for (int rank = 0; rank < world->size; rank++) {
         struct ncclComm *comm = world->ranks[rank];
-        all[rank] = comm != NULL && comm->state == ncclInProgress ? first_left(comm) : NULL;
+        all[rank] = comm != NULL && is_started(comm) ? first_left(comm) : NULL;
         if (all[rank] == NULL || all[rank]->what == SEND || all[rank]->what == RECEIVE) {
             return;
         }
@@ -79,7 +85,7 @@ static void advance_collective(struct world *world) {
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static struct operation *first_message(struct ncclComm *comm, enum what what, int other) {
-    for (size_t i = 0; i < comm->group.count && comm->state == ncclInProgress; i++) {
+    for (size_t i = 0; i < comm->group.count && is_started(comm); i++) {
         struct operation *one = &comm->group.operations[i];
         if (!one->done && one->what == what && one->other == other) {
             return one;
@@ -135,4 +141,5 @@ void nccl_advance(struct world *world) {
             settle(world->ranks[rank]);
         }
     }
+    (void)pthread_cond_broadcast(&nccl_changed);
 }

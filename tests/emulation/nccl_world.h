@@ -37,11 +37,15 @@ struct ncclComm {
     struct world *world;
     int rank;
     struct group group; /* under way */
+    bool started;       /* the stream has come to it, */
+    int waiting;        /* or will: so many have been put on streams */
+    bool aborted;
     ncclResult_t state;
     char text[160];
 };
 
 extern pthread_mutex_t nccl_mutex; /* of all of this */
+extern pthread_cond_t nccl_changed;
 
 /* Does what can be done now; called with the mutex. */
 void nccl_advance(struct world *world);

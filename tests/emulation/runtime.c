@@ -1,29 +1,18 @@
+/* The emulated GPUs themselves, and what calls return. */
 #include <cuda_runtime_api.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "late.h"
-
-struct CUstream_st {
-    int device;
-    struct late_queue copies;
-};
-
-struct CUevent_st {
-    unsigned flags;
-    double seconds;      /* negative: never recorded */
-    cudaStream_t stream; /* that it was recorded on, if copies were late there, */
-    unsigned long after; /* behind so many of its copies */
-};
+#include "streams.h"
 
 static _Thread_local int current_device;
 static _Thread_local cudaError_t last_error;
 
-static cudaError_t remember(cudaError_t error) {
+int cuda_current_device(void) {
+    return current_device;
+}
+
+cudaError_t cuda_result(cudaError_t error) {
     last_error = error == cudaSuccess ? last_error : error;
     return error;
 }
@@ -70,12 +59,13 @@ static int device_count(void) {
 }
 
 static cudaError_t check_device(int device) {
-    return device >= 0 && device < device_count() ? cudaSuccess : remember(cudaErrorInvalidDevice);
+    return device >= 0 && device < device_count() ? cudaSuccess
+                                                  : cuda_result(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDeviceCount(int *count) {
     *count = device_count();
-    return *count > 0 ? cudaSuccess : remember(cudaErrorNoDevice);
+    return *count > 0 ? cudaSuccess : cuda_result(cudaErrorNoDevice);
 }
 
 cudaError_t cudaSetDevice(int device) {
@@ -89,13 +79,11 @@ cudaError_t cudaGetDevice(int *device) {
     return cudaSuccess;
 }
 
-static size_t memory_bytes(void) {
-    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
+    size_t bytes = 0;
+    (void)cudaMemGetInfo(&bytes, &bytes);
     *properties = (struct cudaDeviceProp){.name = "emulated GPU",
-                                          .totalGlobalMem = memory_bytes(),
+                                          .totalGlobalMem = bytes,
                                           .major = 9,
                                           .multiProcessorCount = 2,
                                           .pciBusID = device};
@@ -145,156 +133,12 @@ cudaError_t cudaSetDeviceFlags(unsigned flags) {
 }
 
 cudaError_t cudaDeviceSynchronize(void) {
+    streams_finish(current_device);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
     *least = 0;
     *greatest = -5;
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *bytes) {
-    *free_bytes = *bytes = memory_bytes();
-    return cudaSuccess;
-}
-
-/* ---- memory -------------------------------------------------------------------------------- */
-
-enum { ALIGNMENT = 256, UNKNOWN = 0xa5 };
-
-cudaError_t cudaMalloc(void **out, size_t bytes) {
-    *out = NULL;
-    if (bytes == 0) {
-        return cudaSuccess;
-    }
-    if (bytes > memory_bytes() || posix_memalign(out, ALIGNMENT, bytes) != 0) {
-        *out = NULL;
-        return remember(cudaErrorMemoryAllocation);
-    }
-    memset(*out, UNKNOWN, bytes);
-    late_know(*out, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaFree(void *memory) {
-    late_forget(memory);
-    free(memory);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMallocHost(void **out, size_t bytes) {
-    return cudaMalloc(out, bytes);
-}
-
-cudaError_t cudaFreeHost(void *memory) {
-    return cudaFree(memory);
-}
-
-cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
-    memset(memory, value, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
-    (void)cudaStreamSynchronize(stream);
-    return cudaMemset(memory, value, bytes);
-}
-
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
-    (void)kind;
-    memcpy(to, from, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t stream) {
-    return stream == NULL                                ? cudaMemcpy(to, from, bytes, kind)
-           : late_copy(&stream->copies, to, from, bytes) ? cudaSuccess
-                                                         : remember(cudaErrorMemoryAllocation);
-}
-
-/* ---- streams and events -------------------------------------------------------------------- */
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority) {
-    (void)flags, (void)priority;
-    *out = malloc(sizeof **out);
-    if (*out == NULL) {
-        return remember(cudaErrorMemoryAllocation);
-    }
-    **out = (struct CUstream_st){.device = current_device};
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-    (void)cudaStreamSynchronize(stream);
-    free(stream);
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-    if (stream != NULL) {
-        (void)late_run(&stream->copies, stream->copies.issued);
-    }
-    return cudaSuccess;
-}
-
-/* Each time one more copy is done. */
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    return stream != NULL && late_run(&stream->copies, stream->copies.done + 1)
-               ? remember(cudaErrorNotReady)
-               : cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-    (void)stream, (void)flags;
-    return cudaEventSynchronize(event);
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
-    *out = malloc(sizeof **out);
-    if (*out == NULL) {
-        return remember(cudaErrorMemoryAllocation);
-    }
-    **out = (struct CUevent_st){.flags = flags, .seconds = -1};
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event) {
-    free(event);
-    return cudaSuccess;
-}
-
-/* A stream and an event of different GPUs do not go together. */
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-    struct timespec now;
-    if (stream != NULL && stream->device != current_device) {
-        return remember(cudaErrorInvalidValue);
-    }
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    event->seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-    bool late = stream != NULL && stream->copies.done < stream->copies.issued;
-    event->stream = late ? stream : NULL;
-    event->after = late ? stream->copies.issued : 0;
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-    if (event->stream != NULL) {
-        (void)late_run(&event->stream->copies, event->after);
-    }
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t event) {
-    return cudaEventSynchronize(event);
-}
-
-cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
-    if (from->seconds < 0 || to->seconds < 0 || (from->flags & cudaEventDisableTiming) != 0 ||
-        (to->flags & cudaEventDisableTiming) != 0) {
-        return remember(cudaErrorInvalidValue);
-    }
-    *milliseconds = (float)(1e3 * (to->seconds - from->seconds));
     return cudaSuccess;
 }

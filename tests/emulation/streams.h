@@ -1,0 +1,33 @@
+/* Streams: each has a thread of its own. */
+#ifndef GW_EMULATION_STREAMS_H
+#define GW_EMULATION_STREAMS_H
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "queue.h"
+
+struct CUstream_st {
+    struct queue queue;
+    struct CUstream_st *next; /* of all */
+    int device;
+};
+
+/* As queue_put; on no stream (NULL) it is called at once. */
+bool stream_put(cudaStream_t stream, void (*run)(void *context), void *context);
+
+/* Waits until all that has been put on a GPU's streams is done. */
+void streams_finish(int device);
+
+/* What a call returns; an error is also what cudaGetLastError gives. */
+cudaError_t cuda_result(cudaError_t error);
+int cuda_current_device(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
