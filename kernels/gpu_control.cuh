@@ -65,10 +65,7 @@ static __device__ inline bool gw_gpu_is_last_block(gw_gpu_control *control) {
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        last = atomicAdd(&control->done, 1u) == gridDim.x - 1;
-        if (last) {
-            control->done = 0;
-        }
+        last = atomicInc(&control->done, gridDim.x - 1) == gridDim.x - 1; /* which makes it 0 */
     }
     __syncthreads();
     if (last) {

@@ -35,7 +35,9 @@ static __global__ void rank_odd(const uint32_t *values, uint32_t *ranks, unsigne
     uint32_t i = blockIdx.x * THREADS + threadIdx.x;
     uint32_t lane = threadIdx.x % 32;
     uint32_t votes = __ballot_sync(ALL, values[i] % 2);
-    of_warps[threadIdx.x / 32] = __popc(votes);
+    if (lane == 0) {
+        of_warps[threadIdx.x / 32] = __popc(votes);
+    }
     __syncthreads();
     uint32_t before = __popc(votes & ((1u << lane) - 1));
     for (uint32_t warp = 0; warp < threadIdx.x / 32; warp++) {
