@@ -134,8 +134,105 @@ static const char *any_rank_is_received_from(struct gw_communicator *communicato
     return right ? NULL : "receive: not one message of each rank";
 }
 
+/* ---- in pieces ----------------------------------------------------------------------------- */
+
+/* A message on this rank, with what is expected to be there at the end. */
+struct parcel {
+    unsigned char *expected, *room;
+    size_t bytes;
+    struct gw_request request;
+};
+
+static bool start_parcel(struct gw_communicator *communicator, struct parcel *parcel, int other,
+                         bool sends) {
+    const struct gw_transport *transport = communicator->transport;
+    parcel->room = gpu_room(communicator, parcel->bytes);
+    if (sends) {
+        (void)gw_device_copy(stream_of(communicator), parcel->room, parcel->expected, parcel->bytes,
+                             NULL);
+        (void)gw_device_stream_finish(stream_of(communicator), NULL);
+    }
+    return (sends ? transport->start_send(communicator, other, parcel->room, parcel->bytes,
+                                          &parcel->request, NULL)
+                  : transport->start_receive(communicator, other, parcel->room, parcel->bytes,
+                                             &parcel->request, NULL)) == GW_OK;
+}
+
+static bool finish_parcel(struct gw_communicator *communicator, struct parcel *parcel) {
+    bool right = communicator->transport->wait(communicator, &parcel->request, 1, NULL) == GW_OK;
+    right = held(communicator, parcel->room, parcel->expected, parcel->bytes) && right;
+    free(parcel->expected);
+    return right;
+}
+
+/* To the next rank and from the one before at once; they are waited for in another order. */
+static const char *long_ones_pass_each_other(struct gw_communicator *communicator) {
+    const size_t bytes[] = {2 * GW_STAGE_BYTES + 13, 3, GW_STAGE_BYTES - 15, 0,
+                            3 * GW_STAGE_BYTES - 48};
+    enum { COUNT = sizeof bytes / sizeof *bytes };
+    const int order[COUNT] = {1, 4, 0, 3, 2};
+    struct parcel parcels[2][COUNT];
+    int size = communicator->size;
+    int me = communicator->rank;
+    const int others[] = {(me + size - 1) % size, (me + 1) % size};
+    bool right = true;
+    for (int turn = 0; turn < 2 && size > 1; turn++) {
+        int sends = (turn + me) % 2;
+        for (size_t i = 0; i < COUNT; i++) {
+            uint64_t key = letter(sends ? me : others[0], sends ? others[1] : me, i);
+            parcels[sends][i] =
+                (struct parcel){.expected = gpu_bytes_of(key, 0, bytes[i]), .bytes = bytes[i]};
+            right = start_parcel(communicator, &parcels[sends][i], others[sends], sends) && right;
+        }
+    }
+    for (size_t i = 0; i < 2 * COUNT && size > 1; i++) {
+        right = finish_parcel(communicator, &parcels[i % 2][order[i / 2]]) && right;
+    }
+    return right ? NULL : "start_send, start_receive: not the long messages";
+}
+
+/* The first rank takes one of rank 1's, and then whoever's: rank 1 has two. */
+static const char *any_long_ones_are_received(struct gw_communicator *communicator) {
+    enum { BYTES = 2 * GW_STAGE_BYTES + 1000 };
+    struct parcel parcels[MOST_RANKS];
+    int size = communicator->size;
+    int me = communicator->rank;
+    int count = me == 0 ? size : me == 1 ? 2 : 1;
+    int seen = 0;
+    bool right = true;
+    if (size == 1 || strcmp(communicator->transport->name, "nccl") == 0) {
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        parcels[i] = (struct parcel){.expected = gpu_bytes_of(77, 0, BYTES), .bytes = BYTES};
+        parcels[i].expected[0] = parcels[i].expected[BYTES - 1] = (unsigned char)me;
+        right = start_parcel(communicator, &parcels[i],
+                             me > 0   ? 0
+                             : i == 0 ? 1
+                                      : GW_ANY_RANK,
+                             me > 0) &&
+                right;
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        unsigned char from = (unsigned char)me;
+        right =
+            communicator->transport->wait(communicator, &parcels[i].request, 1, NULL) == GW_OK &&
+            right;
+        if (me == 0) {
+            copy_from_device(stream_of(communicator), &from, parcels[i].room, 1);
+        }
+        seen += from;
+        parcels[i].expected[0] = parcels[i].expected[BYTES - 1] = from;
+        right = held(communicator, parcels[i].room, parcels[i].expected, BYTES) && right;
+        free(parcels[i].expected);
+    }
+    right = right && (me != 0 || seen == size * (size - 1) / 2 + 1);
+    return right ? NULL : "receive: not the long messages of each rank";
+}
+
 const char *gpu_messages_arrive(struct gw_communicator *communicator) {
-    check *const checks[] = {floods_keep_their_order, gpu_messages_go_around,
-                             any_rank_is_received_from, NULL};
+    check *const checks[] = {floods_keep_their_order,    gpu_messages_go_around,
+                             any_rank_is_received_from,  long_ones_pass_each_other,
+                             any_long_ones_are_received, NULL};
     return run_checks(checks, communicator);
 }

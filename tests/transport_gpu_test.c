@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/transport_gpu_checks.h"
+#include "transport/staged_pieces.h"
 
 #ifdef GW_CUDA_EMULATED
 static const bool emulated = true;
@@ -94,26 +95,76 @@ static const char *nccl_refuses_to_share(struct gw_communicator *parent) {
 
 /* ---- failures ------------------------------------------------------------------------------ */
 
-static const char *another_length_is_refused(struct gw_communicator *communicator) {
-    char data[16] = "";
+/* Rank 0 sends so many bytes and rank 1 expects so many others, and keeps what it has there. */
+static bool refuses(struct gw_communicator *communicator, size_t sent, size_t expected,
+                    const char *why) {
     int me = communicator->rank;
+    size_t bytes = me == 0 ? sent : expected;
     struct gw_error error = {0};
-    if (communicator->size < 2 || me > 1) {
+    unsigned char *data = malloc(bytes);
+    memset(data, me, bytes);
+    unsigned char *there = gpu_room(communicator, bytes);
+    (void)gw_device_copy(stream_of(communicator), there, data, bytes, NULL);
+    enum gw_status status = me == 0 ? gw_send(communicator, 1, there, sent, &error)
+                                    : gw_receive(communicator, 0, there, expected, &error);
+    bool right = status == (me == 0 ? GW_OK : GW_FAILED) &&
+                 strstr(error.message, me == 0 ? "" : why) != NULL;
+    if (!right) {
+        print_error("expected \"%s\", got \"%s\"\n", why, error.message);
+    }
+    right = held(communicator, there, data, bytes) && right;
+    free(data);
+    return right;
+}
+
+/* Messages after one that was refused still arrive. */
+static const char *another_length_is_refused(struct gw_communicator *communicator) {
+    enum { LONG = 2 * GW_STAGE_BYTES };
+    if (communicator->size < 2 || communicator->rank > 1) {
         return NULL;
     }
-    void *there = to_gpu(communicator, data, sizeof data);
-    enum gw_status status = me == 0 ? gw_send(communicator, 1, there, 5, &error)
-                                    : gw_receive(communicator, 0, there, sizeof data, &error);
-    forget_on_gpu(communicator, there);
-    return me == 0 ? (status == GW_OK ? NULL : "send: failed")
-           : status == GW_FAILED && strcmp(error.message, "a message from rank 0: expected 16 "
-                                                          "bytes, got 5") == 0
+    return refuses(communicator, 5, 16, "a message from rank 0: expected 16 bytes, got 5") &&
+                   refuses(communicator, LONG + 5, (size_t)2 * LONG,
+                           "a message from rank 0: expected 16777216 bytes, got 8388613") &&
+                   refuses(communicator, (size_t)2 * LONG, LONG + 5,
+                           "a message from rank 0: expected 8388613 bytes, got 16777216") &&
+                   refuses(communicator, 5, LONG,
+                           "the first piece of a longer message: a message from rank 0") &&
+                   refuses(communicator, 6, 16, "a message from rank 0: expected 16 bytes, got 6")
                ? NULL
                : "receive: took a message of another length";
 }
 
 static const char *failures_surface(struct gw_communicator *parent) {
     check *const checks[] = {another_length_is_refused, NULL};
+    return check_beside(parent, gw_gpu_open_staged, GW_GPU_MPI, 0, checks);
+}
+
+/* ---- page-locked memory -------------------------------------------------------------------- */
+
+/* However long a message is, the host has two pieces of it at most. */
+static const char *long_messages_need_two_stages(struct gw_communicator *communicator) {
+    enum { BYTES = 10 * GW_STAGE_BYTES };
+    const struct gw_staged *staged = communicator->state;
+    size_t locked = 0;
+    if (communicator->size < 2 || communicator->rank > 1) {
+        return NULL;
+    }
+    unsigned char *memory = gpu_room(communicator, BYTES);
+    enum gw_status status = communicator->rank == 0
+                                ? gw_send(communicator, 1, memory, BYTES, NULL)
+                                : gw_receive(communicator, 0, memory, BYTES, NULL);
+    for (const struct gw_staged_buffer *b = staged->buffers; b != NULL; b = b->next) {
+        locked += b->capacity;
+    }
+    forget_on_gpu(communicator, memory);
+    return status == GW_OK && locked == 2 * (size_t)GW_STAGE_BYTES
+               ? NULL
+               : "send: not two stages of page-locked memory";
+}
+
+static const char *memory_is_bounded(struct gw_communicator *parent) {
+    check *const checks[] = {long_messages_need_two_stages, NULL};
     return check_beside(parent, gw_gpu_open_staged, GW_GPU_MPI, 0, checks);
 }
 
@@ -138,8 +189,13 @@ static const char *promises_are_kept(struct gw_communicator *parent) {
 
 static void threads_keep_the_promises(void **state) {
     (void)state;
-    check *const checks[] = {promises_are_kept,     places_are_told,  choice_is_right,
-                             nccl_refuses_to_share, failures_surface, NULL};
+    check *const checks[] = {promises_are_kept,
+                             places_are_told,
+                             choice_is_right,
+                             nccl_refuses_to_share,
+                             failures_surface,
+                             memory_is_bounded,
+                             NULL};
     gw_device_close(need_device());
     gpu_seed = choose_seed();
     check_threads(checks);
@@ -147,8 +203,13 @@ static void threads_keep_the_promises(void **state) {
 
 static void mpi_keeps_the_promises(void **state) {
     (void)state;
-    check *const checks[] = {seeds_are_agreed_on, promises_are_kept,     places_are_told,
-                             choice_is_right,     nccl_refuses_to_share, NULL};
+    check *const checks[] = {seeds_are_agreed_on,
+                             promises_are_kept,
+                             places_are_told,
+                             choice_is_right,
+                             nccl_refuses_to_share,
+                             memory_is_bounded,
+                             NULL};
     gw_device_close(need_device());
     check_mpi(checks);
 }

@@ -1,5 +1,8 @@
 #include "transport/gpu_base.h"
 
+#include <math.h>
+#include <sched.h>
+
 enum gw_status gw_gpu_base_open(struct gw_communicator *out, const struct gw_transport *transport,
                                 struct gw_gpu_base *state, struct gw_communicator host,
                                 const struct gw_gpu_settings *settings, gw_gpu_open *open,
@@ -43,4 +46,12 @@ enum gw_status gw_gpu_open_first(struct gw_communicator *parent, int size,
 void gw_gpu_abort(struct gw_communicator *communicator, int status) {
     struct gw_communicator *host = &gw_gpu_base(communicator)->host;
     host->transport->abort(host, status);
+}
+
+void gw_gpu_rest(double waited_s) {
+    if (waited_s < 1e-3) {
+        (void)sched_yield();
+    } else {
+        gw_clock_sleep_until_s(gw_clock_now_s() + fmin(0.02 * waited_s, 5e-5));
+    }
 }

@@ -39,6 +39,12 @@ enum gw_status gw_gpu_open_first(struct gw_communicator *parent, int size,
                                  struct gw_communicator *out, struct gw_error *error);
 void gw_gpu_abort(struct gw_communicator *communicator, int status);
 
+/*
+ * Between two looks at what is waited for, when nothing has moved for so long: short waits take no
+ * longer than they must, long ones leave the core to others.
+ */
+void gw_gpu_rest(double waited_s);
+
 /* Whether this MPI library takes pointers to memory of GPUs (mpi_cuda.c; false without MPI). */
 bool gw_mpi_takes_gpu_memory(void);
 

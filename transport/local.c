@@ -27,6 +27,12 @@ static enum gw_status local_wait(struct gw_communicator *communicator, struct gw
     return gw_mailboxes_wait(shared->mailboxes, communicator->rank, requests, count, error);
 }
 
+static enum gw_status local_test(struct gw_communicator *communicator, struct gw_request *request,
+                                 bool *done, struct gw_error *error) {
+    struct gw_local *shared = communicator->state;
+    return gw_mailboxes_test(shared->mailboxes, communicator->rank, request, done, error);
+}
+
 static enum gw_status local_post(struct gw_communicator *communicator, int to, const void *message,
                                  size_t bytes, struct gw_error *error) {
     struct gw_local *shared = communicator->state;
@@ -101,6 +107,7 @@ static const struct gw_transport local_transport = {
     .start_send = local_start_send,
     .start_receive = local_start_receive,
     .wait = local_wait,
+    .test = local_test,
     .post = local_post,
     .poll = local_poll,
     .open_first = local_open_first,

@@ -219,3 +219,13 @@ enum gw_status gw_mailboxes_wait(struct gw_mailboxes *mailboxes, int rank,
     }
     return GW_OK;
 }
+
+enum gw_status gw_mailboxes_test(struct gw_mailboxes *mailboxes, int rank,
+                                 struct gw_request *request, bool *done, struct gw_error *error) {
+    const void *handle = (const void *)request->handle;
+    pthread_mutex_lock(&mailboxes->mutex);
+    *done = request->receives ? ((const struct receive *)handle)->done
+                              : handle == NULL || ((const struct message *)handle)->taken;
+    pthread_mutex_unlock(&mailboxes->mutex);
+    return *done ? gw_mailboxes_wait(mailboxes, rank, request, 1, error) : GW_OK;
+}

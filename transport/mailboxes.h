@@ -19,5 +19,7 @@ enum gw_status gw_mailboxes_start_receive(struct gw_mailboxes *mailboxes, int ra
                                           struct gw_error *error);
 enum gw_status gw_mailboxes_wait(struct gw_mailboxes *mailboxes, int rank,
                                  struct gw_request *requests, size_t count, struct gw_error *error);
+enum gw_status gw_mailboxes_test(struct gw_mailboxes *mailboxes, int rank,
+                                 struct gw_request *request, bool *done, struct gw_error *error);
 
 #endif

@@ -84,6 +84,7 @@ static const struct gw_transport mpi_transport = {
     .start_send = gw_mpi_start_send,
     .start_receive = gw_mpi_start_receive,
     .wait = gw_mpi_wait,
+    .test = gw_mpi_test,
     .post = gw_mpi_post,
     .poll = gw_mpi_poll,
     .open_first = mpi_open_first,

@@ -58,3 +58,15 @@ enum gw_status gw_mpi_wait(struct gw_communicator *communicator, struct gw_reque
     }
     return GW_OK;
 }
+
+enum gw_status gw_mpi_test(struct gw_communicator *communicator, struct gw_request *request,
+                           bool *done, struct gw_error *error) {
+    MPI_Request started;
+    MPI_Status status;
+    int flag = 0;
+    (void)communicator;
+    memcpy(&started, &request->handle, sizeof started);
+    GW_TRY(gw_mpi_check(MPI_Test(&started, &flag, &status), "MPI_Test", error));
+    *done = flag != 0;
+    return *done ? check_length(request, &status, error) : GW_OK;
+}

@@ -54,6 +54,8 @@ enum gw_status gw_mpi_start_receive(struct gw_communicator *communicator, int fr
                                     size_t bytes, struct gw_request *out, struct gw_error *error);
 enum gw_status gw_mpi_wait(struct gw_communicator *communicator, struct gw_request *requests,
                            size_t count, struct gw_error *error);
+enum gw_status gw_mpi_test(struct gw_communicator *communicator, struct gw_request *request,
+                           bool *done, struct gw_error *error);
 
 /* Posts (mpi_posts.c). */
 enum gw_status gw_mpi_post(struct gw_communicator *communicator, int to, const void *message,

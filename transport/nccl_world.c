@@ -4,8 +4,6 @@
  * NCCL_COMM_BLOCKING=0 in the environment nothing of NCCL's waits, which takes NCCL a thread for
  * each call, and so is not asked for here.
  */
-#include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,15 +52,6 @@ static enum gw_status look(struct gw_nccl_world *world, const char *call, bool s
     return gw_cuda_check(reached, call, error);
 }
 
-/* Short waits take no longer than they must, long ones leave the core to others. */
-static void rest(double waited_s) {
-    if (waited_s < 1e-3) {
-        (void)sched_yield();
-    } else {
-        gw_clock_sleep_until_s(gw_clock_now_s() + fmin(0.02 * waited_s, 5e-5));
-    }
-}
-
 static enum gw_status wait_for(struct gw_nccl_world *world, const char *call, bool stream,
                                struct gw_error *error) {
     double start_s = gw_clock_now_s();
@@ -77,7 +66,7 @@ static enum gw_status wait_for(struct gw_nccl_world *world, const char *call, bo
             return gw_fail(error, GW_FAILED, "%s: not done after %g s: some rank may be lost", call,
                            world->timeout_s);
         }
-        rest(waited_s);
+        gw_gpu_rest(waited_s);
     }
 }
 

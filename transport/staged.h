@@ -13,13 +13,21 @@ struct gw_stage {
     struct gw_device_event *sent; /* `send` has been filled from the GPU */
 };
 
+/* How much of so many bytes goes next, when so many are done. */
+static inline size_t gw_stage_bytes(size_t bytes, size_t done, size_t step) {
+    size_t left = bytes > done ? bytes - done : 0;
+    return left < step ? left : step;
+}
+
 struct gw_staged_message;
+struct gw_staged_buffer;
 
 struct gw_staged {
     struct gw_gpu_base base;
     struct gw_stage stages[2];          /* taken in turns */
     size_t *pieces;                     /* [size]: bytes of each rank's, for one exchange */
-    struct gw_staged_message *messages; /* and memory for later ones */
+    struct gw_staged_message *messages; /* under way, in the order in which they were started */
+    struct gw_staged_buffer *buffers;   /* that they have, and for later ones */
 };
 
 void gw_staged_forget_messages(struct gw_staged *staged);
@@ -49,5 +57,7 @@ enum gw_status gw_staged_start_receive(struct gw_communicator *communicator, int
                                        struct gw_error *error);
 enum gw_status gw_staged_wait(struct gw_communicator *communicator, struct gw_request *requests,
                               size_t count, struct gw_error *error);
+enum gw_status gw_staged_poll(struct gw_communicator *communicator, void *message, size_t capacity,
+                              size_t *bytes, int *from, struct gw_error *error);
 
 #endif

@@ -28,9 +28,7 @@ static size_t part_bytes(const struct passage *passage, int rank) {
 
 /* Of a rank's part of which so many bytes of each are done. */
 static size_t piece_bytes(const struct passage *passage, int rank, size_t done) {
-    size_t bytes = part_bytes(passage, rank);
-    size_t left = bytes > done ? bytes - done : 0;
-    return left < passage->step ? left : passage->step;
+    return gw_stage_bytes(part_bytes(passage, rank), done, passage->step);
 }
 
 static struct gw_communicator *host_of(const struct passage *passage) {

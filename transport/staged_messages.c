@@ -1,124 +1,144 @@
 /*
- * Messages between GPUs through the host. One stays in one piece there: a receiver that does not
- * know the sender could not tell whose the next piece is.
+ * Messages between GPUs through the host. Pieces of all that are under way travel at the same time,
+ * but those that go the same way begin in the order of their messages: only in that order can a
+ * receiver tell them apart.
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "transport/staged.h"
-
-enum { SMALLEST_BYTES = 4096 };
-
-/* A message on its way, or memory for a later one, as page-locking takes longer than sending. */
-struct gw_staged_message {
-    struct gw_staged_message *next;
-    struct gw_request request; /* on the host */
-    size_t capacity;
-    void *memory; /* page-locked */
-    void *data;   /* on the GPU, of a receive */
-    bool under_way;
-};
+#include "transport/staged_pieces.h"
 
 void gw_staged_forget_messages(struct gw_staged *staged) {
     while (staged->messages != NULL) {
         struct gw_staged_message *message = staged->messages;
         staged->messages = message->next;
-        gw_device_free_host(gw_device_stream_device(staged->base.settings.stream), message->memory);
         free(message);
     }
+    gw_staged_forget_buffers(staged);
 }
 
-/* With the least memory of those that have enough. */
-static struct gw_staged_message *find_unused(const struct gw_staged *staged, size_t bytes) {
-    struct gw_staged_message *found = NULL;
+/* ---- all that are under way ---------------------------------------------------------------- */
+
+static bool may_go_the_same_way(const struct gw_staged_message *one,
+                                const struct gw_staged_message *other) {
+    return one->receives == other->receives &&
+           (one->other == other->other || one->other == GW_ANY_RANK || other->other == GW_ANY_RANK);
+}
+
+static bool is_its_turn(const struct gw_staged *staged, const struct gw_staged_message *message) {
+    const struct gw_staged_message *earlier = staged->messages;
+    while (earlier != message &&
+           (gw_staged_is_begun(earlier) || !may_go_the_same_way(earlier, message))) {
+        earlier = earlier->next;
+    }
+    return earlier == message;
+}
+
+/* Whether any moved. */
+static bool advance_all(struct gw_staged *staged) {
+    bool moved = false;
     for (struct gw_staged_message *m = staged->messages; m != NULL; m = m->next) {
-        if (!m->under_way && m->capacity >= bytes &&
-            (found == NULL || m->capacity < found->capacity)) {
-            found = m;
-        }
+        moved = gw_staged_advance(staged, m, is_its_turn(staged, m), GW_STAGED_LOOK) || moved;
     }
-    return found;
+    return moved;
 }
 
-static size_t round_up(size_t bytes) {
-    size_t rounded = SMALLEST_BYTES;
-    while (rounded < bytes) {
-        rounded *= 2;
+static bool are_all_begun(const struct gw_staged *staged) {
+    const struct gw_staged_message *message = staged->messages;
+    while (message != NULL && gw_staged_is_begun(message)) {
+        message = message->next;
     }
-    return rounded;
+    return message == NULL;
 }
 
-static enum gw_status take_message(struct gw_staged *staged, size_t bytes,
-                                   struct gw_staged_message **out, struct gw_error *error) {
-    struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
-    *out = find_unused(staged, bytes);
-    if (*out != NULL) {
-        return GW_OK;
-    }
+enum gw_status gw_staged_poll(struct gw_communicator *communicator, void *message, size_t capacity,
+                              size_t *bytes, int *from, struct gw_error *error) {
+    (void)advance_all(communicator->state);
+    return gw_gpu_poll(communicator, message, capacity, bytes, from, error);
+}
+
+static enum gw_status failure_of(const struct gw_staged_message *message, struct gw_error *error) {
+    const struct gw_error *failure = &message->failure;
+    return failure->status == GW_OK ? GW_OK
+                                    : gw_fail(error, failure->status, "%s", failure->message);
+}
+
+/* ---- starting ------------------------------------------------------------------------------ */
+
+static enum gw_status start(struct gw_communicator *communicator, struct gw_staged_message message,
+                            struct gw_request *out, struct gw_error *error) {
+    struct gw_staged *staged = communicator->state;
+    struct gw_staged_message **end = &staged->messages;
     struct gw_staged_message *made = malloc(sizeof *made);
     if (made == NULL) {
         return gw_fail_memory(error, "a message of a GPU");
     }
-    *made = (struct gw_staged_message){.next = staged->messages, .capacity = round_up(bytes)};
-    enum gw_status status = gw_device_allocate_host(device, made->capacity, &made->memory, error);
-    if (status != GW_OK) {
-        free(made);
-        return status;
+    *made = message;
+    while (*end != NULL) {
+        end = &(*end)->next;
     }
-    staged->messages = made;
-    *out = made;
-    return GW_OK;
-}
-
-static struct gw_request request_of(struct gw_staged_message *message, void *data) {
-    message->data = data;
-    message->under_way = true;
-    return (struct gw_request){.handle = (uintptr_t)message,
-                               .bytes = message->request.bytes,
-                               .receives = message->request.receives};
+    *end = made;
+    *out = (struct gw_request){
+        .handle = (uintptr_t)made, .bytes = message.bytes, .receives = message.receives};
+    (void)gw_staged_advance(staged, made, is_its_turn(staged, made), GW_STAGED_WAIT_STREAM);
+    return failure_of(made, error);
 }
 
 enum gw_status gw_staged_start_send(struct gw_communicator *communicator, int to, const void *data,
                                     size_t bytes, struct gw_request *out, struct gw_error *error) {
-    struct gw_staged *staged = communicator->state;
-    struct gw_communicator *host = &staged->base.host;
-    struct gw_staged_message *message = NULL;
-    GW_TRY(take_message(staged, bytes, &message, error));
-    GW_TRY(gw_device_copy(staged->base.settings.stream, message->memory, data, bytes, error));
-    GW_TRY(gw_device_stream_finish(staged->base.settings.stream, error));
-    GW_TRY(host->transport->start_send(host, to, message->memory, bytes, &message->request, error));
-    *out = request_of(message, NULL);
-    return GW_OK;
+    struct gw_staged_message message = {.other = to, .room = bytes, .bytes = bytes};
+    memcpy(&message.data, &data, sizeof data); /* which is only read */
+    return start(communicator, message, out, error);
 }
 
-/* Until it is waited for, work on the stream may still use what is on the GPU. */
 enum gw_status gw_staged_start_receive(struct gw_communicator *communicator, int from, void *data,
                                        size_t bytes, struct gw_request *out,
                                        struct gw_error *error) {
-    struct gw_staged *staged = communicator->state;
-    struct gw_communicator *host = &staged->base.host;
-    struct gw_staged_message *message = NULL;
-    GW_TRY(take_message(staged, bytes, &message, error));
-    GW_TRY(host->transport->start_receive(host, from, message->memory, bytes, &message->request,
-                                          error));
-    *out = request_of(message, data);
-    return GW_OK;
+    struct gw_staged_message message = {
+        .receives = true, .other = from, .data = data, .room = bytes, .bytes = bytes};
+    return start(communicator, message, out, error);
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+/*
+ * While pieces are left to begin, some rank may wait for them: nothing here may be waited for
+ * alone.
+ */
+static enum gw_status finish(struct gw_staged *staged, struct gw_staged_message *message,
+                             struct gw_error *error) {
+    double moved_s = gw_clock_now_s();
+    while (!gw_staged_is_over(message)) {
+        if (are_all_begun(staged)) {
+            (void)gw_staged_advance(staged, message, true, GW_STAGED_WAIT_HOST);
+        } else if (advance_all(staged)) {
+            moved_s = gw_clock_now_s();
+        } else {
+            gw_gpu_rest(gw_clock_now_s() - moved_s);
+        }
+    }
+    return failure_of(message, error);
+}
+
+static void end(struct gw_staged *staged, struct gw_staged_message *message) {
+    struct gw_staged_message **place = &staged->messages;
+    while (*place != message) {
+        place = &(*place)->next;
+    }
+    *place = message->next;
+    gw_staged_release(message);
+    free(message);
 }
 
 enum gw_status gw_staged_wait(struct gw_communicator *communicator, struct gw_request *requests,
                               size_t count, struct gw_error *error) {
     struct gw_staged *staged = communicator->state;
-    struct gw_communicator *host = &staged->base.host;
     for (size_t i = 0; i < count; i++) {
-        struct gw_staged_message *message = (struct gw_staged_message *)requests[i].handle;
-        GW_TRY(host->transport->wait(host, &message->request, 1, error));
-        if (requests[i].receives) {
-            GW_TRY(gw_device_copy(staged->base.settings.stream, message->data, message->memory,
-                                  requests[i].bytes, error));
-        }
+        GW_TRY(finish(staged, (struct gw_staged_message *)requests[i].handle, error));
     }
     GW_TRY(gw_device_stream_finish(staged->base.settings.stream, error));
     for (size_t i = 0; i < count; i++) {
-        ((struct gw_staged_message *)requests[i].handle)->under_way = false;
+        end(staged, (struct gw_staged_message *)requests[i].handle);
     }
     return GW_OK;
 }

@@ -64,6 +64,9 @@ struct gw_transport {
     /* A send may be over before it is received; with large messages, do not count on that. */
     enum gw_status (*wait)(struct gw_communicator *communicator, struct gw_request *requests,
                            size_t count, struct gw_error *error);
+    /* wait() for one that is done; otherwise *done is false. Only for memory of the host. */
+    enum gw_status (*test)(struct gw_communicator *communicator, struct gw_request *request,
+                           bool *done, struct gw_error *error);
 
     /*
      * Posts, beside the data path; between the same two ranks they keep their order. post copies

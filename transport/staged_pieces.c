@@ -1,0 +1,298 @@
+#include "transport/staged_pieces.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Behind the first piece of a message that has several: a receiver cannot tell otherwise whose the
+ * others are, and how many.
+ */
+struct header {
+    uint64_t bytes;
+    int64_t from;
+};
+
+static const size_t step = GW_STAGED_MESSAGE_BYTES;
+_Static_assert(GW_STAGED_MESSAGE_BYTES + sizeof(struct header) == GW_STAGE_BYTES,
+               "a piece fits a stage with its header");
+enum { SMALLEST_BYTES = 4096 };
+
+static size_t piece_count(size_t bytes) {
+    return bytes == 0 ? 1 : (bytes - 1) / step + 1;
+}
+
+static bool has_header(const struct gw_staged_message *message, size_t piece) {
+    return piece == 0 && piece_count(message->bytes) > 1;
+}
+
+static size_t piece_bytes(const struct gw_staged_message *message, size_t piece) {
+    return gw_stage_bytes(message->bytes, piece * step, step);
+}
+
+static size_t host_bytes(const struct gw_staged_message *message, size_t piece) {
+    return piece_bytes(message, piece) + (has_header(message, piece) ? sizeof(struct header) : 0);
+}
+
+bool gw_staged_is_begun(const struct gw_staged_message *message) {
+    return message->failure.status != GW_OK || message->begun == piece_count(message->bytes);
+}
+
+bool gw_staged_is_over(const struct gw_staged_message *message) {
+    return message->failure.status != GW_OK || message->over == piece_count(message->bytes);
+}
+
+/* ---- buffers ------------------------------------------------------------------------------- */
+
+static void close_buffer(struct gw_staged_buffer *buffer, struct gw_device *device) {
+    gw_device_free_host(device, buffer->memory);
+    gw_device_event_close(buffer->copied);
+    free(buffer);
+}
+
+void gw_staged_forget_buffers(struct gw_staged *staged) {
+    while (staged->buffers != NULL) {
+        struct gw_staged_buffer *buffer = staged->buffers;
+        staged->buffers = buffer->next;
+        close_buffer(buffer, gw_device_stream_device(staged->base.settings.stream));
+    }
+}
+
+/* With the least memory of those that have enough. */
+static struct gw_staged_buffer *find_unused(const struct gw_staged *staged, size_t bytes) {
+    struct gw_staged_buffer *found = NULL;
+    for (struct gw_staged_buffer *b = staged->buffers; b != NULL; b = b->next) {
+        if (!b->used && b->capacity >= bytes && (found == NULL || b->capacity < found->capacity)) {
+            found = b;
+        }
+    }
+    return found;
+}
+
+static size_t round_up(size_t bytes) {
+    size_t rounded = SMALLEST_BYTES;
+    while (rounded < bytes) {
+        rounded *= 2;
+    }
+    return rounded;
+}
+
+static enum gw_status make_buffer(struct gw_staged *staged, size_t bytes,
+                                  struct gw_staged_buffer **out, struct gw_error *error) {
+    struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
+    struct gw_staged_buffer *made = malloc(sizeof *made);
+    void *memory = NULL;
+    if (made == NULL) {
+        return gw_fail_memory(error, "a message of a GPU");
+    }
+    *made = (struct gw_staged_buffer){.capacity = round_up(bytes)};
+    enum gw_status status = gw_device_allocate_host(device, made->capacity, &memory, error);
+    made->memory = memory;
+    status = status == GW_OK ? gw_device_event_open(device, false, &made->copied, error) : status;
+    if (status != GW_OK) {
+        close_buffer(made, device);
+        return status;
+    }
+    made->next = staged->buffers;
+    staged->buffers = made;
+    *out = made;
+    return GW_OK;
+}
+
+/* A piece's; later pieces in its place are no longer. */
+static enum gw_status take_buffer(struct gw_staged *staged, struct gw_staged_message *message,
+                                  size_t piece, struct gw_staged_buffer **out,
+                                  struct gw_error *error) {
+    struct gw_staged_buffer **place = &message->places[piece % GW_STAGED_PIECES].buffer;
+    size_t bytes = host_bytes(message, piece);
+    if (*place == NULL) {
+        *place = find_unused(staged, bytes);
+    }
+    if (*place == NULL) {
+        GW_TRY(make_buffer(staged, bytes, place, error));
+    }
+    (*place)->used = true;
+    *out = *place;
+    return GW_OK;
+}
+
+void gw_staged_release(struct gw_staged_message *message) {
+    for (size_t i = 0; i < GW_STAGED_PIECES; i++) {
+        if (message->places[i].buffer != NULL) {
+            message->places[i].buffer->used = false;
+        }
+    }
+}
+
+/* ---- both ways ----------------------------------------------------------------------------- */
+
+/* A step of a message's; *moved becomes true if it could be taken. */
+struct walk {
+    struct gw_staged *staged;
+    struct gw_staged_message *message;
+    enum gw_staged_patience patience;
+    bool *moved;
+};
+
+/* Whether the copy of a piece from or to the GPU is done. */
+static enum gw_status look_copied(const struct walk *walk, size_t piece, bool *done,
+                                  struct gw_error *error) {
+    struct gw_device_event *copied = walk->message->places[piece % GW_STAGED_PIECES].buffer->copied;
+    *done = true;
+    return walk->patience == GW_STAGED_LOOK ? gw_device_event_reached(copied, done, error)
+                                            : gw_device_event_finish(copied, error);
+}
+
+/* Whether the host is done with the oldest piece that it was given. */
+static enum gw_status look_host(const struct walk *walk, bool *done, struct gw_error *error) {
+    struct gw_staged_message *message = walk->message;
+    struct gw_communicator *host = &walk->staged->base.host;
+    struct gw_request *request = &message->places[message->over % GW_STAGED_PIECES].request;
+    *done = message->over < message->begun;
+    if (!*done) {
+        return GW_OK;
+    }
+    return walk->patience == GW_STAGED_WAIT_HOST
+               ? host->transport->wait(host, request, 1, error)
+               : host->transport->test(host, request, done, error);
+}
+
+static enum gw_status copy(const struct walk *walk, const struct gw_staged_buffer *buffer, void *to,
+                           const void *from, size_t bytes, struct gw_error *error) {
+    struct gw_device_stream *stream = walk->staged->base.settings.stream;
+    GW_TRY(gw_device_copy(stream, to, from, bytes, error));
+    return gw_device_event_record(buffer->copied, stream, error);
+}
+
+/* ---- sending ------------------------------------------------------------------------------- */
+
+static enum gw_status fill(const struct walk *walk, struct gw_error *error) {
+    struct gw_staged_message *message = walk->message;
+    size_t piece = message->filled;
+    struct gw_staged_buffer *buffer = NULL;
+    if (piece == piece_count(message->bytes) || piece - message->over == GW_STAGED_PIECES) {
+        return GW_OK;
+    }
+    GW_TRY(take_buffer(walk->staged, message, piece, &buffer, error));
+    GW_TRY(copy(walk, buffer, buffer->memory, message->data + piece * step,
+                piece_bytes(message, piece), error));
+    if (has_header(message, piece)) {
+        struct header header = {message->bytes, walk->staged->base.host.rank};
+        memcpy(buffer->memory + step, &header, sizeof header);
+    }
+    message->filled++;
+    *walk->moved = true;
+    return GW_OK;
+}
+
+static enum gw_status begin_send(const struct walk *walk, struct gw_error *error) {
+    struct gw_staged_message *message = walk->message;
+    struct gw_communicator *host = &walk->staged->base.host;
+    size_t piece = message->begun;
+    size_t place = piece % GW_STAGED_PIECES;
+    bool copied = false;
+    if (piece < message->filled) {
+        GW_TRY(look_copied(walk, piece, &copied, error));
+    }
+    if (copied) {
+        GW_TRY(host->transport->start_send(
+            host, message->other, message->places[place].buffer->memory, host_bytes(message, piece),
+            &message->places[place].request, error));
+        message->begun++;
+        *walk->moved = true;
+    }
+    return GW_OK;
+}
+
+/* One piece is filled while the one before it is still to begin. */
+static enum gw_status advance_send(const struct walk *walk, bool turn, struct gw_error *error) {
+    bool over = false;
+    GW_TRY(look_host(walk, &over, error));
+    walk->message->over += over;
+    *walk->moved = *walk->moved || over;
+    for (size_t i = 0; i < GW_STAGED_PIECES && turn; i++) {
+        GW_TRY(fill(walk, error));
+    }
+    for (size_t i = 0; i < GW_STAGED_PIECES && turn; i++) {
+        GW_TRY(begin_send(walk, error));
+    }
+    return GW_OK;
+}
+
+/* ---- receiving ----------------------------------------------------------------------------- */
+
+static enum gw_status begin_receive(const struct walk *walk, struct gw_error *error) {
+    struct gw_staged_message *message = walk->message;
+    struct gw_communicator *host = &walk->staged->base.host;
+    size_t piece = message->begun;
+    struct gw_staged_buffer *buffer = NULL;
+    bool is_free = piece - message->over < GW_STAGED_PIECES && (piece == 0 || message->over > 0);
+    if (piece == piece_count(message->bytes) || !is_free) {
+        return GW_OK;
+    }
+    if (piece >= GW_STAGED_PIECES) {
+        GW_TRY(look_copied(walk, piece, &is_free, error));
+    }
+    if (is_free) {
+        GW_TRY(take_buffer(walk->staged, message, piece, &buffer, error));
+        GW_TRY(host->transport->start_receive(
+            host, message->other, buffer->memory, host_bytes(message, piece),
+            &message->places[piece % GW_STAGED_PIECES].request, error));
+        message->begun++;
+        *walk->moved = true;
+    }
+    return GW_OK;
+}
+
+/* A message of another length is received to its end, so that its sender can go on. */
+static enum gw_status take_piece(const struct walk *walk, struct gw_error *error) {
+    struct gw_staged_message *message = walk->message;
+    size_t piece = message->over;
+    struct gw_staged_buffer *buffer = message->places[piece % GW_STAGED_PIECES].buffer;
+    if (has_header(message, piece)) {
+        struct header header;
+        memcpy(&header, buffer->memory + step, sizeof header);
+        message->bytes = (size_t)header.bytes;
+        message->other = (int)header.from;
+    }
+    if (message->bytes == message->room) {
+        GW_TRY(copy(walk, buffer, message->data + piece * step, buffer->memory,
+                    piece_bytes(message, piece), error));
+    }
+    message->over++;
+    *walk->moved = true;
+    return message->bytes == message->room || message->over < piece_count(message->bytes)
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "a message from rank %d: expected %zu bytes, got %zu",
+                         message->other, message->room, message->bytes);
+}
+
+static enum gw_status advance_receive(const struct walk *walk, bool turn, struct gw_error *error) {
+    bool there = false;
+    enum gw_status status = look_host(walk, &there, error);
+    if (status != GW_OK && has_header(walk->message, walk->message->over)) {
+        gw_error_prefix(error, "the first piece of a longer message");
+    }
+    GW_TRY(status);
+    if (there) {
+        GW_TRY(take_piece(walk, error));
+    }
+    for (size_t i = 0; i < GW_STAGED_PIECES && turn; i++) {
+        GW_TRY(begin_receive(walk, error));
+    }
+    return GW_OK;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+bool gw_staged_advance(struct gw_staged *staged, struct gw_staged_message *message, bool turn,
+                       enum gw_staged_patience patience) {
+    bool moved = false;
+    const struct walk walk = {staged, message, patience, &moved};
+    if (gw_staged_is_over(message)) {
+        return false;
+    }
+    enum gw_status status = message->receives ? advance_receive(&walk, turn, &message->failure)
+                                              : advance_send(&walk, turn, &message->failure);
+    message->failure.status = status;
+    return moved || status != GW_OK;
+}
