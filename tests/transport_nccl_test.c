@@ -147,7 +147,7 @@ static const char *different_calls_fail(struct gw_communicator *communicator) {
                : fails(communicator, communicator->rank == 0 ? 3 : 4, "different collectives");
 }
 
-/* Rank 0 calls alone, and the others once it has given up. */
+/* Rank 0 calls alone; the others find out once they wait. */
 static const char *lost_ranks_are_found(struct gw_communicator *communicator) {
     struct gw_communicator *host = &gw_gpu_base(communicator)->host;
     const char *complaint = NULL;
@@ -158,7 +158,29 @@ static const char *lost_ranks_are_found(struct gw_communicator *communicator) {
         complaint = fails(communicator, 3, "not done after 0.2 s");
     }
     (void)host->transport->barrier(host, NULL);
-    return communicator->rank == 0 ? complaint : fails(communicator, 3, "another rank has aborted");
+    return communicator->rank == 0
+               ? complaint
+               : fails(communicator, 3, "rank 0: ncclAllReduce: not done after 0.2 s");
+}
+
+/* What fails on one rank between NCCL's calls ends the others' waits. */
+static const char *failures_are_told(struct gw_communicator *communicator) {
+    struct gw_error failure = {GW_FAILED, "ncclAllReduce: no memory for it"};
+    struct gw_error error = {0};
+    int last = communicator->size - 1;
+    if (last == 0) {
+        return NULL;
+    }
+    if (communicator->rank < last) {
+        return fails(communicator, 3,
+                     last == 1   ? "rank 1: ncclAllReduce: no memory for it"
+                     : last == 4 ? "rank 4: ncclAllReduce: no memory for it"
+                                 : "no memory for it");
+    }
+    return gw_nccl_give_up(world_of(communicator), &failure, &error) == GW_FAILED &&
+                   strcmp(error.message, failure.message) == 0
+               ? NULL
+               : "give_up: not the failure";
 }
 
 static const char *other_lengths_fail(struct gw_communicator *communicator) {
@@ -176,7 +198,8 @@ static const char *other_lengths_fail(struct gw_communicator *communicator) {
 static const char *failures_surface(struct gw_communicator *parent) {
     static check *const cases[][2] = {
         {different_calls_fail, NULL}, {lost_ranks_are_found, NULL}, {other_lengths_fail, NULL}};
-    const char *complaint = NULL;
+    static check *const told[] = {failures_are_told, NULL};
+    const char *complaint = check_beside(parent, NULL, GW_GPU_NCCL, 0, told);
     for (size_t i = 0; i < sizeof cases / sizeof *cases && complaint == NULL; i++) {
         complaint = check_beside(parent, NULL, GW_GPU_NCCL, 0.2, cases[i]);
     }
@@ -189,7 +212,44 @@ static void emulated_nccl_is_held_to_more(void **state) {
     check_threads(checks);
 }
 
+/* ---- between processes --------------------------------------------------------------------- */
+
+static const char *opening_fails_on_all_ranks(struct gw_communicator *parent) {
+    struct gw_gpu_settings settings = {.stream = open_rank_stream(parent->rank)};
+    struct gw_communicator made;
+    struct gw_error error = {0};
+    const char *why = parent->rank == 1 ? "ncclCommInitRank: invalid argument: emulated"
+                                        : "rank 1: ncclCommInitRank: invalid argument: emulated";
+    enum gw_status status = gw_communicator_open_gpu(&made, parent, &settings, &error);
+    bool right =
+        status == GW_FAILED && made.transport == NULL && strstr(error.message, why) != NULL;
+    if (!right) {
+        print_error("expected \"%s\", got \"%s\"\n", why, error.message);
+    }
+    close_rank_stream(settings.stream);
+    return right ? NULL : "open: not refused between processes";
+}
+
+/* The ranks of other processes are refused; the first waits for them inside of NCCL or outside. */
+static const char *processes_are_refused(struct gw_communicator *parent) {
+    const char *complaint = opening_fails_on_all_ranks(parent);
+    (void)setenv("NCCL_COMM_BLOCKING", "1", 1);
+    return complaint == NULL ? opening_fails_on_all_ranks(parent) : complaint;
+}
+
+static void emulated_nccl_is_of_one_process(void **state) {
+    (void)state;
+    check *const checks[] = {processes_are_refused, NULL};
+    check_mpi(checks);
+}
+
 #else
+
+static void emulated_nccl_is_of_one_process(void **state) {
+    (void)state;
+    print_message("skipped: NCCL is not emulated\n");
+    skip();
+}
 
 static void emulated_nccl_is_held_to_more(void **state) {
     (void)state;
@@ -205,6 +265,10 @@ int main(void) {
         cmocka_unit_test(nccl_keeps_the_promises),
         cmocka_unit_test(emulated_nccl_is_held_to_more),
     };
+    const struct CMUnitTest mpi[] = {cmocka_unit_test(emulated_nccl_is_of_one_process)};
     (void)setenv("GW_EMULATED_GPUS", "5", 1);
+    if (gw_mpi_is_inside_job()) {
+        return cmocka_run_group_tests(mpi, NULL, NULL);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

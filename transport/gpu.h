@@ -58,9 +58,9 @@ struct gw_gpu_settings {
      */
     struct gw_device_stream *stream;
     /*
-     * NCCL: what takes longer on the GPU, as when a rank is lost, fails; 0: GW_GPU_TIMEOUT_S. Where
-     * ranks connect for the first time NCCL itself waits for the others, without end, unless
-     * NCCL_COMM_BLOCKING=0 is in the environment.
+     * NCCL: what takes longer, as when a rank is lost, fails; 0: GW_GPU_TIMEOUT_S. Where a
+     * collective or message connects ranks for the first time NCCL itself waits for the others,
+     * without end, unless NCCL_COMM_BLOCKING=0 is in the environment.
      */
     double timeout_s;
 };
@@ -87,7 +87,8 @@ enum { GW_STAGED_MESSAGE_BYTES = (4 << 20) - 16 };
  *   every send started before it was received. A collective may come between start and wait.
  *   GW_ANY_RANK is refused, and a receive of another length than the message's fails only after
  *   timeout_s.
- * - Over "nccl", a call that failed makes all later ones fail.
+ * - Over "nccl", a call that failed makes all later ones fail, on all ranks: those that wait find
+ *   out at once, as long as none is lost.
  */
 enum gw_status gw_communicator_open_gpu(struct gw_communicator *out, struct gw_communicator *parent,
                                         const struct gw_gpu_settings *settings,

@@ -52,8 +52,10 @@ struct gw_nccl_world {
     ncclComm_t comm;     /* NULL after a failure */
     cudaStream_t stream; /* the settings' */
     double timeout_s;
-    struct gw_nccl_node *nodes; /* [size] */
-    char *padded;               /* on the GPU: for parts that are made equally long */
+    struct gw_communicator news; /* of failures, which ranks post to each other */
+    bool told;                   /* all have been told of one */
+    struct gw_nccl_node *nodes;  /* [size] */
+    char *padded;                /* on the GPU: for parts that are made equally long */
     size_t padded_bytes;
     struct gw_nccl_message *messages; /* started, and not yet NCCL's */
     size_t message_count, message_capacity;
@@ -63,6 +65,30 @@ struct gw_nccl_world {
 /* The world's communicator, with its GPU as the thread's, unless it has failed. */
 enum gw_status gw_nccl_enter(struct gw_communicator *communicator, struct gw_nccl_world **out,
                              struct gw_error *error);
+
+/* What a call of NCCL returned, as a status. */
+enum gw_status gw_nccl_check(const struct gw_nccl_world *world, ncclResult_t result,
+                             const char *call, struct gw_error *error);
+
+/* Ends the communicator, on the other ranks as soon as they wait; returns the failure. */
+enum gw_status gw_nccl_give_up(struct gw_nccl_world *world, const struct gw_error *failure,
+                               struct gw_error *error);
+
+/* Since when something is waited for, and when news were looked for, counted from then. */
+struct gw_nccl_wait {
+    double start_s, heard_s;
+};
+
+/* Between two looks; fails if another rank has failed, or `call` takes too long. */
+enum gw_status gw_nccl_rest(struct gw_nccl_world *world, const char *call,
+                            struct gw_nccl_wait *wait, struct gw_error *error);
+
+/*
+ * Waits until NCCL has taken in what `call` gave it, and the stream, if it is asked for, is
+ * through. If that fails or takes too long, ends the communicator.
+ */
+enum gw_status gw_nccl_settle(struct gw_nccl_world *world, ncclResult_t result, const char *call,
+                              bool stream, struct gw_error *error);
 
 /*
  * Waits until what `call` gave NCCL to do is done on the stream; `result` is what it returned. If
@@ -75,6 +101,11 @@ enum gw_status gw_nccl_finish(struct gw_nccl_world *world, ncclResult_t result, 
 static inline ncclResult_t gw_nccl_worse(ncclResult_t first, ncclResult_t second) {
     return first == ncclSuccess ? second : first;
 }
+
+extern const struct gw_transport gw_nccl_transport;
+
+/* Without its communicator of NCCL's; NULL is nothing. */
+void gw_nccl_free(struct gw_nccl_world *world);
 
 void gw_nccl_forget_messages(struct gw_nccl_world *world);
 

@@ -2,6 +2,10 @@
  * Messages over NCCL. On a stream, a send would hold up what comes after it until it is received;
  * in a group, all go at the same time. So what is started is kept until a rank waits, and then all
  * goes in one group, in the order in which it was started.
+ *
+ * That the two sides have different lengths shows when one gives up, and then on both. To ask the
+ * other side would cost each message one of the host's, or, after a while only, find nobody: a
+ * short message's sender is done when it has left, and need not wait for anything any more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +33,9 @@ static enum gw_status add(struct gw_communicator *communicator, struct gw_nccl_m
         size_t capacity = 2 * world->message_capacity + 16;
         struct gw_nccl_message *grown = realloc(world->messages, capacity * sizeof *grown);
         if (grown == NULL) {
-            return gw_fail_memory(error, "a message over NCCL");
+            struct gw_error failure = {0};
+            (void)gw_fail_memory(&failure, "a message over NCCL");
+            return gw_nccl_give_up(world, &failure, error);
         }
         world->messages = grown;
         world->message_capacity = capacity;

@@ -16,10 +16,17 @@ static ncclResult_t receive_part(struct gw_nccl_world *world, int from, char *da
                       : world->calls->Recv(data, bytes, ncclChar, from, world->comm, world->stream);
 }
 
-/* A rank's own part does not travel. */
+/* A rank's own part does not travel. Others wait for what does, even if this fails. */
 static enum gw_status keep_part(struct gw_nccl_world *world, char *to, const char *from,
                                 size_t bytes, struct gw_error *error) {
     return to == from ? GW_OK : gw_device_copy(world->base.settings.stream, to, from, bytes, error);
+}
+
+static enum gw_status finish_kept(struct gw_nccl_world *world, ncclResult_t result,
+                                  const char *call, const struct gw_error *kept,
+                                  struct gw_error *error) {
+    GW_TRY(gw_nccl_finish(world, result, call, error));
+    return kept->status == GW_OK ? GW_OK : gw_nccl_give_up(world, kept, error);
 }
 
 /* ---- with a root --------------------------------------------------------------------------- */
@@ -28,9 +35,10 @@ enum gw_status gw_nccl_gather(struct gw_communicator *communicator, int root, co
                               size_t bytes, void *receive, struct gw_error *error) {
     struct gw_nccl_world *world = NULL;
     char *all = receive;
+    struct gw_error kept = {0};
     GW_TRY(gw_nccl_enter(communicator, &world, error));
     if (communicator->rank == root) {
-        GW_TRY(keep_part(world, all + (size_t)root * bytes, send, bytes, error));
+        (void)keep_part(world, all + (size_t)root * bytes, send, bytes, &kept);
     }
     ncclResult_t result = world->calls->GroupStart();
     for (int rank = 0; rank < communicator->size && communicator->rank == root; rank++) {
@@ -43,16 +51,17 @@ enum gw_status gw_nccl_gather(struct gw_communicator *communicator, int root, co
         result = gw_nccl_worse(result, send_part(world, root, send, bytes));
     }
     result = gw_nccl_worse(result, world->calls->GroupEnd());
-    return gw_nccl_finish(world, result, "ncclSend, ncclRecv (gather)", error);
+    return finish_kept(world, result, "ncclSend, ncclRecv (gather)", &kept, error);
 }
 
 enum gw_status gw_nccl_scatter(struct gw_communicator *communicator, int root, const void *send,
                                size_t bytes, void *receive, struct gw_error *error) {
     struct gw_nccl_world *world = NULL;
     const char *all = send;
+    struct gw_error kept = {0};
     GW_TRY(gw_nccl_enter(communicator, &world, error));
     if (communicator->rank == root) {
-        GW_TRY(keep_part(world, receive, all + (size_t)root * bytes, bytes, error));
+        (void)keep_part(world, receive, all + (size_t)root * bytes, bytes, &kept);
     }
     ncclResult_t result = world->calls->GroupStart();
     for (int rank = 0; rank < communicator->size && communicator->rank == root; rank++) {
@@ -65,7 +74,7 @@ enum gw_status gw_nccl_scatter(struct gw_communicator *communicator, int root, c
         result = gw_nccl_worse(result, receive_part(world, root, receive, bytes));
     }
     result = gw_nccl_worse(result, world->calls->GroupEnd());
-    return gw_nccl_finish(world, result, "ncclSend, ncclRecv (scatter)", error);
+    return finish_kept(world, result, "ncclSend, ncclRecv (scatter)", &kept, error);
 }
 
 /* ---- allgather of unequal parts ------------------------------------------------------------ */
@@ -77,10 +86,10 @@ static enum gw_status gather_by_messages(struct gw_nccl_world *world, const char
     const struct gw_communicator *host = &world->base.host;
     size_t part = 0;
     ncclResult_t result = world->calls->GroupStart();
-    enum gw_status kept = GW_OK;
+    struct gw_error kept = {0};
     for (int rank = 0; rank < host->size; rank++) {
         if (rank == host->rank) {
-            kept = keep_part(world, receive + part, send, bytes[rank], error);
+            (void)keep_part(world, receive + part, send, bytes[rank], &kept);
         } else {
             result = gw_nccl_worse(result, send_part(world, rank, send, bytes[host->rank]));
             result = gw_nccl_worse(result, receive_part(world, rank, receive + part, bytes[rank]));
@@ -88,8 +97,7 @@ static enum gw_status gather_by_messages(struct gw_nccl_world *world, const char
         part += bytes[rank];
     }
     result = gw_nccl_worse(result, world->calls->GroupEnd());
-    enum gw_status status = gw_nccl_finish(world, result, "ncclSend, ncclRecv (allgather)", error);
-    return kept == GW_OK ? status : kept;
+    return finish_kept(world, result, "ncclSend, ncclRecv (allgather)", &kept, error);
 }
 
 static enum gw_status reserve_padded(struct gw_nccl_world *world, size_t bytes,
@@ -108,24 +116,42 @@ static enum gw_status reserve_padded(struct gw_nccl_world *world, size_t bytes,
     return GW_OK;
 }
 
-/* As NCCL's allgather, in which a part crosses a node's link once, with parts of `longest`. */
-static enum gw_status gather_padded(struct gw_nccl_world *world, const char *send,
-                                    const size_t *bytes, size_t longest, char *receive,
-                                    struct gw_error *error) {
+/* With a rank's own part in its place. */
+static enum gw_status pad(struct gw_nccl_world *world, const char *send, size_t bytes,
+                          size_t longest, struct gw_error *error) {
     const struct gw_communicator *host = &world->base.host;
-    struct gw_device_stream *stream = world->base.settings.stream;
     GW_TRY(reserve_padded(world, (size_t)host->size * longest, error));
-    char *own = world->padded + (size_t)host->rank * longest;
-    GW_TRY(gw_device_copy(stream, own, send, bytes[host->rank], error));
-    ncclResult_t result =
-        world->calls->AllGather(own, world->padded, longest, ncclChar, world->comm, world->stream);
-    GW_TRY(gw_nccl_finish(world, result, "ncclAllGather", error));
-    for (int rank = 0; rank < host->size; rank++) {
+    return gw_device_copy(world->base.settings.stream, world->padded + (size_t)host->rank * longest,
+                          send, bytes, error);
+}
+
+static enum gw_status unpad(struct gw_nccl_world *world, const size_t *bytes, size_t longest,
+                            char *receive, struct gw_error *error) {
+    struct gw_device_stream *stream = world->base.settings.stream;
+    for (int rank = 0; rank < world->base.host.size; rank++) {
         GW_TRY(gw_device_copy(stream, receive, world->padded + (size_t)rank * longest, bytes[rank],
                               error));
         receive += bytes[rank];
     }
     return gw_device_stream_finish(stream, error);
+}
+
+/* As NCCL's allgather, in which a part crosses a node's link once, with parts of `longest`. */
+static enum gw_status gather_padded(struct gw_nccl_world *world, const char *send,
+                                    const size_t *bytes, size_t longest, char *receive,
+                                    struct gw_error *error) {
+    int me = world->base.host.rank;
+    struct gw_error failure = {0};
+    if (pad(world, send, bytes[me], longest, &failure) != GW_OK) {
+        return gw_nccl_give_up(world, &failure, error);
+    }
+    const char *own = world->padded + (size_t)me * longest;
+    ncclResult_t result =
+        world->calls->AllGather(own, world->padded, longest, ncclChar, world->comm, world->stream);
+    GW_TRY(gw_nccl_finish(world, result, "ncclAllGather", error));
+    return unpad(world, bytes, longest, receive, &failure) == GW_OK
+               ? GW_OK
+               : gw_nccl_give_up(world, &failure, error);
 }
 
 /*

@@ -8,6 +8,7 @@
 #include "streams.h"
 
 static struct world *worlds;
+static const char *refusal = ""; /* why a rank could not join */
 
 ncclResult_t ncclGetVersion(int *version) {
     *version = NCCL_MAJOR * 10000 + NCCL_MINOR * 100 + NCCL_PATCH;
@@ -27,7 +28,7 @@ const char *ncclGetErrorString(ncclResult_t result) {
 }
 
 const char *ncclGetLastError(ncclComm_t comm) {
-    return comm == NULL ? "" : comm->text;
+    return comm == NULL ? refusal : comm->text;
 }
 
 /* ---- communicators ------------------------------------------------------------------------- */
@@ -55,10 +56,21 @@ static struct world *find_world(const ncclUniqueId *id, int size) {
     return world;
 }
 
-/* Ranks of other processes would never come. */
 static bool can_join(const ncclUniqueId *id, int size, int rank) {
-    return strtol(id->internal, NULL, 10) == (long)getpid() && size >= 1 && size <= MOST_RANKS &&
-           rank >= 0 && rank < size;
+    bool own = strtol(id->internal, NULL, 10) == (long)getpid();
+    refusal = own ? "" : "emulated, NCCL works between threads of one process";
+    return own && size >= 1 && size <= MOST_RANKS && rank >= 0 && rank < size;
+}
+
+static void wait_for_all(struct world *world) {
+    const char *blocking = getenv("NCCL_COMM_BLOCKING");
+    bool all = blocking == NULL || strcmp(blocking, "1") != 0;
+    while (!all) {
+        (void)usleep(1000);
+        pthread_mutex_lock(&nccl_mutex);
+        all = world->joined == world->size;
+        pthread_mutex_unlock(&nccl_mutex);
+    }
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int size, ncclUniqueId id, int rank) {
@@ -80,14 +92,15 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int size, ncclUniqueId id, int r
     pthread_mutex_unlock(&nccl_mutex);
     if (!good) {
         free(made);
+        return ncclInvalidUsage;
     }
-    return good ? ncclInProgress : ncclInvalidUsage;
+    wait_for_all(world);
+    return ncclInProgress;
 }
 
-static void leave(ncclComm_t comm, bool lost) {
+static void leave(ncclComm_t comm) {
     struct world *world = comm->world;
     pthread_mutex_lock(&nccl_mutex);
-    world->lost = world->lost || lost;
     comm->aborted = true;
     (void)pthread_cond_broadcast(&nccl_changed);
     while (comm->waiting > 0) {
@@ -112,12 +125,12 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-    leave(comm, false);
+    leave(comm);
     return ncclSuccess;
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-    leave(comm, true);
+    leave(comm);
     return ncclSuccess;
 }
 

@@ -116,9 +116,6 @@ static void settle(struct ncclComm *comm) {
     if (first_left(comm) == NULL) {
         comm->group.count = 0;
         comm->state = ncclSuccess;
-    } else if (comm->world->lost) {
-        comm->state = ncclRemoteError;
-        (void)snprintf(comm->text, sizeof comm->text, "another rank has aborted");
     }
 }
 
@@ -126,13 +123,11 @@ void nccl_advance(struct world *world) {
     if (world->joined < world->size) {
         return;
     }
-    if (!world->lost) {
-        advance_collective(world);
-        for (int from = 0; from < world->size; from++) {
-            for (int to = 0; to < world->size; to++) {
-                if (world->ranks[from] != NULL && world->ranks[to] != NULL) {
-                    advance_messages(world, from, to);
-                }
+    advance_collective(world);
+    for (int from = 0; from < world->size; from++) {
+        for (int to = 0; to < world->size; to++) {
+            if (world->ranks[from] != NULL && world->ranks[to] != NULL) {
+                advance_messages(world, from, to);
             }
         }
     }

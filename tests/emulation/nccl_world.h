@@ -29,7 +29,6 @@ struct world {
     struct world *next;
     char id[128];
     int size, joined, open;
-    bool lost; /* a rank has aborted */
     struct ncclComm *ranks[MOST_RANKS];
 };
 

@@ -1,0 +1,184 @@
+/*
+ * Opening a communicator over NCCL. ncclCommInitRank waits for all ranks: it has a thread of its
+ * own, which is left behind if a rank fails or is lost meanwhile. Nothing can end it then.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/nccl.h"
+
+/* ---- what ranks know of each other --------------------------------------------------------- */
+
+static enum gw_status make_world(struct gw_communicator *out, struct gw_communicator base,
+                                 const struct gw_gpu_settings *settings, struct gw_error *error) {
+    struct gw_nccl_world *world = calloc(1, sizeof *world);
+    GW_TRY(gw_gpu_base_open(out, &gw_nccl_transport, world == NULL ? NULL : &world->base, base,
+                            settings, gw_gpu_open_nccl, error));
+    world->calls = gw_nccl_calls();
+    world->stream = gw_cuda_stream(settings->stream);
+    world->timeout_s = settings->timeout_s > 0 ? settings->timeout_s : GW_GPU_TIMEOUT_S;
+    world->nodes = calloc((size_t)base.size, sizeof *world->nodes);
+    return world->calls == NULL   ? gw_nccl_need(error)
+           : world->nodes == NULL ? gw_fail_memory(error, "opening a communicator over NCCL")
+                                  : GW_OK;
+}
+
+static enum gw_status find_nodes(struct gw_nccl_world *world, struct gw_error *error) {
+    struct gw_communicator *host = &world->base.host;
+    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)host->size, sizeof *hosts);
+    enum gw_status status =
+        hosts == NULL ? gw_fail_memory(error, "opening a communicator over NCCL") : GW_OK;
+    status = gw_agree(host, status, error);
+    status = status == GW_OK ? gw_gather_hosts(host, hosts, error) : status;
+    for (int rank = 0; rank < host->size && status == GW_OK; rank++) {
+        int *of = &world->nodes[rank].of;
+        while (strcmp(hosts[*of], hosts[rank]) != 0) {
+            (*of)++;
+        }
+        world->nodes[*of].ranks++;
+    }
+    free(hosts);
+    return status;
+}
+
+/* Rank 0's name for the communicator, on all. */
+static enum gw_status agree_on_id(struct gw_nccl_world *world, ncclUniqueId *id,
+                                  struct gw_error *error) {
+    struct gw_communicator *host = &world->base.host;
+    enum gw_status status = GW_OK;
+    if (host->rank == 0) {
+        status = gw_nccl_check(world, world->calls->GetUniqueId(id), "ncclGetUniqueId", error);
+    }
+    GW_TRY(gw_agree(host, status, error));
+    return host->transport->broadcast(host, 0, id, sizeof *id, error);
+}
+
+/* ---- ncclCommInitRank ---------------------------------------------------------------------- */
+
+struct opening {
+    const struct gw_nccl_calls *calls;
+    int gpu, size, rank;
+    ncclUniqueId id;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* of what follows */
+    bool done, left;       /* left: nobody waits for it any more */
+    ncclResult_t result;
+    ncclComm_t comm;
+};
+
+static void free_opening(struct opening *opening) {
+    pthread_mutex_destroy(&opening->mutex);
+    free(opening);
+}
+
+static void *run_opening(void *argument) {
+    struct opening *opening = argument;
+    ncclComm_t comm = NULL;
+    (void)cudaSetDevice(opening->gpu);
+    ncclResult_t result =
+        opening->calls->CommInitRank(&comm, opening->size, opening->id, opening->rank);
+    pthread_mutex_lock(&opening->mutex);
+    opening->result = result;
+    opening->comm = comm;
+    opening->done = true;
+    bool left = opening->left;
+    pthread_mutex_unlock(&opening->mutex);
+    if (left) {
+        if (comm != NULL) {
+            (void)opening->calls->CommAbort(comm);
+        }
+        free_opening(opening);
+    }
+    return NULL;
+}
+
+static enum gw_status start_opening(const struct gw_nccl_world *world, const ncclUniqueId *id,
+                                    struct opening **out, struct gw_error *error) {
+    const struct gw_communicator *host = &world->base.host;
+    struct opening *made = malloc(sizeof *made);
+    if (made == NULL) {
+        return gw_fail_memory(error, "opening a communicator over NCCL");
+    }
+    *made =
+        (struct opening){.calls = world->calls, .size = host->size, .rank = host->rank, .id = *id};
+    (void)cudaGetDevice(&made->gpu);
+    pthread_mutex_init(&made->mutex, NULL);
+    int failure = pthread_create(&made->thread, NULL, run_opening, made);
+    if (failure != 0) {
+        free_opening(made);
+        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(failure));
+    }
+    *out = made;
+    return GW_OK;
+}
+
+static bool is_done(struct opening *opening) {
+    pthread_mutex_lock(&opening->mutex);
+    bool done = opening->done;
+    pthread_mutex_unlock(&opening->mutex);
+    return done;
+}
+
+/* Unless it is done just now. */
+static bool leave(struct opening *opening) {
+    pthread_mutex_lock(&opening->mutex);
+    opening->left = !opening->done;
+    bool left = opening->left;
+    if (left) {
+        (void)pthread_detach(opening->thread);
+    }
+    pthread_mutex_unlock(&opening->mutex);
+    return left;
+}
+
+static enum gw_status init_rank(struct gw_nccl_world *world, const ncclUniqueId *id,
+                                ncclResult_t *result, struct gw_error *error) {
+    struct opening *opening = NULL;
+    struct gw_nccl_wait wait = {.start_s = gw_clock_now_s()};
+    enum gw_status status = GW_OK;
+    GW_TRY(start_opening(world, id, &opening, error));
+    while (status == GW_OK && !is_done(opening)) {
+        status = gw_nccl_rest(world, "ncclCommInitRank", &wait, error);
+    }
+    if (status == GW_OK || !leave(opening)) {
+        (void)pthread_join(opening->thread, NULL);
+        world->comm = opening->comm;
+        *result = opening->result;
+        free_opening(opening);
+    }
+    return status;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static enum gw_status join(struct gw_nccl_world *world, struct gw_error *error) {
+    struct gw_communicator *host = &world->base.host;
+    struct gw_error failure = {0};
+    ncclUniqueId id = {{0}};
+    ncclResult_t result = ncclSuccess;
+    GW_TRY(host->transport->open_first(host, host->size, &world->news, error));
+    GW_TRY(find_nodes(world, error));
+    GW_TRY(agree_on_id(world, &id, error));
+    enum gw_status status = init_rank(world, &id, &result, &failure);
+    status = status == GW_OK ? gw_nccl_settle(world, result, "ncclCommInitRank", false, error)
+                             : gw_nccl_give_up(world, &failure, error);
+    return gw_agree(host, status, error);
+}
+
+enum gw_status gw_gpu_open_nccl(struct gw_communicator *out, struct gw_communicator base,
+                                const struct gw_gpu_settings *settings, struct gw_error *error) {
+    enum gw_status status = make_world(out, base, settings, error);
+    status = gw_agree(&base, status, error);
+    status = status == GW_OK ? join(out->state, error) : status;
+    if (status != GW_OK) {
+        struct gw_nccl_world *world = out->state;
+        if (world != NULL && world->comm != NULL) {
+            (void)world->calls->CommAbort(world->comm);
+        }
+        gw_nccl_free(world);
+        base.transport->close(&base);
+        *out = (struct gw_communicator){0};
+    }
+    return status;
+}
