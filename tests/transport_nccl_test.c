@@ -199,7 +199,7 @@ static const char *failures_surface(struct gw_communicator *parent) {
     static check *const cases[][2] = {
         {different_calls_fail, NULL}, {lost_ranks_are_found, NULL}, {other_lengths_fail, NULL}};
     static check *const told[] = {failures_are_told, NULL};
-    const char *complaint = check_beside(parent, NULL, GW_GPU_NCCL, 0, told);
+    const char *complaint = check_beside(parent, NULL, GW_GPU_NCCL, 30, told);
     for (size_t i = 0; i < sizeof cases / sizeof *cases && complaint == NULL; i++) {
         complaint = check_beside(parent, NULL, GW_GPU_NCCL, 0.2, cases[i]);
     }
