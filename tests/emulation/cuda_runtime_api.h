@@ -92,6 +92,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+typedef void (*cudaHostFn_t)(void *data);
+/* Libraries that are loaded find it in the program. */
+__attribute__((visibility("default"))) cudaError_t
+cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data);
 
 #define cudaEventBlockingSync 1u
 #define cudaEventDisableTiming 2u

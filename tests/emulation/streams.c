@@ -70,6 +70,11 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
                                                            : cuda_result(cudaErrorNotReady);
 }
 
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
+    return stream_put(stream, function, data) ? cudaSuccess
+                                              : cuda_result(cudaErrorMemoryAllocation);
+}
+
 /* ---- events -------------------------------------------------------------------------------- */
 
 /* One recording of an event. */
