@@ -15,7 +15,7 @@ static const struct argp_option option_table[] = {
      "Between GPUs (default: nccl where each rank has a GPU to itself, otherwise mpi)", 0},
     {"compute", KEY_COMPUTE, "wait|gemm", 0,
      "What computing is on a GPU: a kernel that waits on a small part of it (default), or products "
-     "of matrices on all of it",
+     "of matrices by cuBLAS on all of it",
      0},
     {0},
 };
@@ -60,6 +60,17 @@ const struct argp gw_validate_gpu_argp = {.options = option_table, .parser = par
 
 /* ---- what can be told without running anything --------------------------------------------- */
 
+static enum gw_status check_compute(enum gw_compute compute, bool here, struct gw_error *error) {
+    if (compute == GW_COMPUTE_WAIT || (!here && gw_cublas_version() != NULL)) {
+        return GW_OK;
+    }
+    enum gw_status status = gw_cublas_need(error);
+    if (status != GW_OK) {
+        gw_error_prefix(error, "--compute gemm");
+    }
+    return status;
+}
+
 enum gw_status gw_validate_check_gpu(const struct gw_validate_gpu *options, bool here,
                                      struct gw_error *error) {
     if (!options->device.cuda) {
@@ -71,6 +82,7 @@ enum gw_status gw_validate_check_gpu(const struct gw_validate_gpu *options, bool
     if (options->transport == GW_TRANSPORT_NCCL && gw_nccl_version() == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "--transport nccl: expected a build with NCCL");
     }
+    GW_TRY(check_compute(options->compute, here, error));
     struct gw_gpu gpu;
     return !here || gw_cuda_devices(&gpu, 1) > 0
                ? GW_OK
@@ -137,9 +149,11 @@ void gw_validation_print_gpu(const struct gw_validation *validation) {
     if (executor->device == NULL) {
         return;
     }
-    printf("on %s; data travels by %s; computing is %s\n", validation->gpu.described.name,
+    bool waits = executor->compute == GW_COMPUTE_WAIT;
+    printf("on %s; data travels by %s; computing is %s%s\n", validation->gpu.described.name,
            transports[executor->transport],
-           executor->compute == GW_COMPUTE_WAIT ? "a kernel that waits" : "products of matrices");
+           waits ? "a kernel that waits" : "products of matrices by cuBLAS ",
+           waits ? "" : gw_cublas_version());
     if (sharers > 1) {
         printf("%zu ranks share a GPU, which does one rank's kernels after the other's: all of "
                "them are slower than with a GPU each\n",
@@ -160,6 +174,9 @@ enum gw_status gw_validation_put_gpu(const struct gw_validation *validation, cJS
     GW_TRY(gw_json_put_text(device, "gpu", validation->gpu.described.name, error));
     GW_TRY(gw_json_put_text(device, "transport", transports[executor->transport], error));
     GW_TRY(gw_json_put_text(device, "compute", computes[executor->compute], error));
+    if (executor->compute == GW_COMPUTE_GEMM) {
+        GW_TRY(gw_json_put_text(device, "cublas", gw_cublas_version(), error));
+    }
     return gw_json_put_number(device, "ranks_on_one_gpu", (double)validation->gpu.ranks_on_one,
                               error);
 }

@@ -1,4 +1,4 @@
-# Libraries. cJSON and GSL are needed; MPI, CUDA, NCCL and OpenMP are found or left out.
+# Libraries. cJSON and GSL are needed; MPI, CUDA, NCCL, cuBLAS and OpenMP are found or left out.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -43,6 +43,18 @@ elseif(GRADWEAVE_NCCL AND GRADWEAVE_HAVE_CUDA)
   endif()
 endif()
 
+# Its header alone: the library is found where the program runs.
+set(GRADWEAVE_HAVE_CUBLAS FALSE)
+if(GRADWEAVE_CUDA STREQUAL "EMULATED")
+  set(GRADWEAVE_HAVE_CUBLAS TRUE)
+  set(CUBLAS_INCLUDE_DIR ${CMAKE_SOURCE_DIR}/tests/emulation)
+elseif(GRADWEAVE_CUBLAS AND GRADWEAVE_HAVE_CUDA)
+  find_path(CUBLAS_INCLUDE_DIR cublas_v2.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  if(CUBLAS_INCLUDE_DIR)
+    set(GRADWEAVE_HAVE_CUBLAS TRUE)
+  endif()
+endif()
+
 # The thread sanitizer does not see how OpenMP's own threads wait for each other.
 set(GRADWEAVE_HAVE_OPENMP FALSE)
 if(GRADWEAVE_OPENMP AND NOT GRADWEAVE_SANITIZE MATCHES thread)
@@ -51,4 +63,4 @@ if(GRADWEAVE_OPENMP AND NOT GRADWEAVE_SANITIZE MATCHES thread)
 endif()
 
 message(STATUS "gradweave: MPI ${GRADWEAVE_HAVE_MPI}, CUDA ${GRADWEAVE_HAVE_CUDA}, "
-               "NCCL ${GRADWEAVE_HAVE_NCCL}, OpenMP ${GRADWEAVE_HAVE_OPENMP}")
+               "NCCL ${GRADWEAVE_HAVE_NCCL}, cuBLAS ${GRADWEAVE_HAVE_CUBLAS}, OpenMP ${GRADWEAVE_HAVE_OPENMP}")

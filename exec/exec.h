@@ -29,8 +29,15 @@ enum gw_status gw_executor_check(const struct gw_schedule *schedule, bool on_gpu
 /* What forward, backward and update are made of on a GPU. */
 enum gw_compute {
     GW_COMPUTE_WAIT, /* a kernel that holds a multiprocessor for the given time */
-    GW_COMPUTE_GEMM, /* products of matrices, on all multiprocessors, that take as long alone */
+    GW_COMPUTE_GEMM, /* products of matrices by cuBLAS that take as long alone */
 };
+
+/*
+ * cuBLAS' version, "13.1.0", and whether this machine lacks it; NULL in a build without it. Products
+ * of matrices need it: GW_BAD_INPUT with what is missing, unless this machine has it.
+ */
+const char *gw_cublas_version(void);
+enum gw_status gw_cublas_need(struct gw_error *error);
 
 struct gw_executor_options {
     /*

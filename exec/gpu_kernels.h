@@ -16,18 +16,6 @@ extern "C" {
 enum gw_status gw_gpu_hold(uint64_t *clock, uint64_t nanoseconds, bool continues,
                            struct gw_device_stream *stream, struct gw_error *error);
 
-enum { GW_TILE = 64 };
-
-/*
- * c = a b, row by row: a is [n * depth], b [depth * n] and c [n * n]. `steps` products of GW_STEP
- * columns of a with as many rows of b are added up; of more than there are, the first ones come
- * again. n is a multiple of GW_TILE, and depth of GW_STEP.
- */
-enum { GW_STEP = 16 };
-enum gw_status gw_gpu_multiply(const float *a, const float *b, float *c, size_t n, size_t depth,
-                               size_t steps, struct gw_device_stream *stream,
-                               struct gw_error *error);
-
 #ifdef __cplusplus
 }
 #endif

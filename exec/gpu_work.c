@@ -4,67 +4,52 @@
 
 #include "exec/gpu_kernels.h"
 
-enum { TRIES = 10, DEPTH = 256, FEW = 4, MANY = 68 }; /* FEW, MANY: steps of a product */
+enum { TILE = 128 }; /* rows and columns that a multiprocessor has of c at a time, or so */
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 20 };
 
-static enum gw_status multiply(struct gw_gpu_work *work, size_t steps, struct gw_error *error) {
-    return gw_gpu_multiply(work->a, work->b, work->c, work->n, DEPTH, steps, work->stream, error);
-}
+static const double calibration_s = 0.02; /* after which no further round is begun */
+
+/* The deepest bounds the memory: longer work is several products. */
+static const size_t depths[] = {GW_DEPTH_STEP, 256, 512, 1024, 2048, 4096};
+enum { DEPTHS = sizeof depths / sizeof *depths };
 
 /* ---- calibration --------------------------------------------------------------------------- */
 
-/* The shortest of some times that so many steps take, by events before and behind. */
-static enum gw_status measure(struct gw_gpu_work *work, struct gw_device_event *const *events,
-                              size_t steps, double *shortest_s, struct gw_error *error) {
-    *shortest_s = INFINITY;
-    for (int i = 0; i < TRIES; i++) {
-        double seconds = 0;
-        GW_TRY(gw_device_event_record(events[0], work->stream, error));
-        GW_TRY(multiply(work, steps, error));
-        GW_TRY(gw_device_event_record(events[1], work->stream, error));
-        GW_TRY(gw_device_event_finish(events[1], error));
-        GW_TRY(gw_device_event_elapsed_s(events[0], events[1], &seconds, error));
-        *shortest_s = fmin(*shortest_s, seconds);
-    }
-    return GW_OK;
+static enum gw_status time_product(const struct gw_gpu_work *work,
+                                   struct gw_device_event *const *events, size_t depth,
+                                   double *seconds, struct gw_error *error) {
+    GW_TRY(gw_device_event_record(events[0], work->stream, error));
+    GW_TRY(gw_products_multiply(&work->products, depth, error));
+    GW_TRY(gw_device_event_record(events[1], work->stream, error));
+    GW_TRY(gw_device_event_finish(events[1], error));
+    return gw_device_event_elapsed_s(events[0], events[1], seconds, error);
 }
 
-/* From a short and a long product: what a launch takes is in both. */
+/* The shortest of each depth's times, by events before and behind. */
 static enum gw_status calibrate(struct gw_gpu_work *work, struct gw_device_event *const *events,
                                 struct gw_error *error) {
-    double short_s = 0;
-    double long_s = 0;
-    GW_TRY(measure(work, events, FEW, &short_s, error));
-    GW_TRY(measure(work, events, MANY, &long_s, error));
-    if (!(long_s > short_s)) {
-        return gw_fail(error, GW_FAILED,
-                       "calibrating work on a GPU: expected more to take longer, got %g s and %g s",
-                       short_s, long_s);
+    struct gw_curve_point measured[DEPTHS] = {{0}};
+    double end_s = gw_clock_now_s() + calibration_s;
+    for (int round = 0; round < LEAST_ROUNDS || (round < MOST_ROUNDS && gw_clock_now_s() < end_s);
+         round++) {
+        for (size_t i = 0; i < DEPTHS; i++) {
+            double seconds = 0;
+            GW_TRY(time_product(work, events, depths[i], &seconds, error));
+            measured[i] = (struct gw_curve_point){
+                (double)depths[i], round == 0 ? seconds : fmin(measured[i].time_s, seconds)};
+        }
     }
-    work->steps_per_s = (MANY - FEW) / (long_s - short_s);
-    work->fixed_s = fmax(0, short_s - FEW / work->steps_per_s);
-    return GW_OK;
+    return gw_depths_set(&work->depths, measured, DEPTHS, error);
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* As many tiles as keep all multiprocessors at work, two each. */
-static enum gw_status open_matrices(struct gw_gpu_work *work, struct gw_error *error) {
-    size_t multiprocessors = gw_device_multiprocessors(work->device);
-    work->n = GW_TILE * (size_t)ceil(sqrt(2 * (double)multiprocessors));
-    const size_t elements[] = {work->n * DEPTH, work->n * DEPTH, work->n * work->n};
-    float **const matrices[] = {&work->a, &work->b, &work->c};
-    for (size_t i = 0; i < 3; i++) {
-        void *memory = NULL;
-        GW_TRY(
-            gw_device_allocate(work->device, elements[i] * sizeof **matrices[i], &memory, error));
-        *matrices[i] = memory;
-    }
-    return GW_OK;
-}
-
 static enum gw_status open_products(struct gw_gpu_work *work, struct gw_error *error) {
     struct gw_device_event *events[2] = {NULL, NULL};
-    GW_TRY(open_matrices(work, error));
+    size_t multiprocessors = gw_device_multiprocessors(work->device);
+    size_t n = TILE * (size_t)ceil(sqrt(2 * (double)multiprocessors));
+    GW_TRY(gw_products_open(&work->products, work->stream, n, depths[DEPTHS - 1], error));
     enum gw_status status = gw_device_event_open(work->device, true, &events[0], error);
     if (status == GW_OK) {
         status = gw_device_event_open(work->device, true, &events[1], error);
@@ -92,9 +77,7 @@ enum gw_status gw_gpu_work_open(struct gw_gpu_work *out, struct gw_device_stream
 
 void gw_gpu_work_close(struct gw_gpu_work *work) {
     gw_device_free(work->device, work->clock);
-    gw_device_free(work->device, work->a);
-    gw_device_free(work->device, work->b);
-    gw_device_free(work->device, work->c);
+    gw_products_close(&work->products);
     *work = (struct gw_gpu_work){0};
 }
 
@@ -106,11 +89,10 @@ enum gw_status gw_gpu_work_do(struct gw_gpu_work *work, double seconds, bool con
         return gw_gpu_hold(work->clock, (uint64_t)(seconds * 1e9 + 0.5), continues, work->stream,
                            error);
     }
+    size_t depth = 0;
     work->owed_s += seconds;
-    double steps = floor((work->owed_s - work->fixed_s) * work->steps_per_s + 0.5);
-    if (steps < 1) {
-        return GW_OK;
+    while ((depth = gw_depths_take(&work->depths, &work->owed_s)) > 0) {
+        GW_TRY(gw_products_multiply(&work->products, depth, error));
     }
-    work->owed_s -= work->fixed_s + steps / work->steps_per_s;
-    return multiply(work, (size_t)steps, error);
+    return GW_OK;
 }

@@ -2,23 +2,23 @@
 #ifndef GW_EXEC_GPU_WORK_H
 #define GW_EXEC_GPU_WORK_H
 
+#include "exec/depths.h"
 #include "exec/exec.h"
+#include "exec/products.h"
 
 struct gw_gpu_work {
     struct gw_device *device;
     struct gw_device_stream *stream;
     enum gw_compute compute;
-    uint64_t *clock;    /* GPU: when waiting last ended (gpu_kernels.h) */
-    size_t n;           /* of products: rows and columns */
-    float *a, *b, *c;   /* GPU */
-    double steps_per_s; /* calibrated; and ... */
-    double fixed_s;     /* ... what a product takes without any */
-    double owed_s;      /* what products have been too short so far */
+    uint64_t *clock; /* GPU: when waiting last ended (gpu_kernels.h) */
+    struct gw_products products;
+    struct gw_depths depths; /* calibrated */
+    double owed_s;           /* what products have been too short so far */
 };
 
 /*
  * Products are calibrated on the stream, for some milliseconds; waiting is by the GPU's timer. *out
- * is safe to close in any case.
+ * is safe to close in any case. GW_BAD_INPUT: products are asked for where there is no cuBLAS.
  */
 enum gw_status gw_gpu_work_open(struct gw_gpu_work *out, struct gw_device_stream *stream,
                                 enum gw_compute compute, struct gw_error *error);

@@ -1,4 +1,4 @@
-/* A build without CUDA: there is no stream to call these with. */
+/* A build without CUDA: there is no stream to call this with. */
 #include "exec/gpu_kernels.h"
 
 static enum gw_status refuse(struct gw_error *error) {
@@ -8,12 +8,5 @@ static enum gw_status refuse(struct gw_error *error) {
 enum gw_status gw_gpu_hold(uint64_t *clock, uint64_t nanoseconds, bool continues,
                            struct gw_device_stream *stream, struct gw_error *error) {
     (void)clock, (void)nanoseconds, (void)continues, (void)stream;
-    return refuse(error);
-}
-
-enum gw_status gw_gpu_multiply(const float *a, const float *b, float *c, size_t n, size_t depth,
-                               size_t steps, struct gw_device_stream *stream,
-                               struct gw_error *error) {
-    (void)a, (void)b, (void)c, (void)n, (void)depth, (void)steps, (void)stream;
     return refuse(error);
 }

@@ -1,7 +1,7 @@
 /*
  * The executor on a GPU: every compressor that there is for GPUs, by every exchange that can carry
- * it, against the sequential reference, bit for bit; the work that stands for computing; and how
- * events are mapped to the host's time. Ranks are threads that share the GPU.
+ * it, against the sequential reference, bit for bit; and how events are mapped to the host's time.
+ * Ranks are threads that share the GPU.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,6 @@
 #include <cmocka.h>
 
 #include "exec/gpu_clock.h"
-#include "exec/gpu_kernels.h"
-#include "exec/gpu_work.h"
 #include "exec_pairs.h"
 #include "kernels/gpu.h"
 #include "tests/device_support.h"
@@ -178,81 +176,6 @@ static void times_of_events_are_the_hosts(void **state) {
     gw_device_close(device);
 }
 
-/* ---- work ---------------------------------------------------------------------------------- */
-
-/* Seconds on the GPU for `count` pieces of work of `seconds` each, that go on one after another. */
-static double time_work(struct gw_gpu_work *work, struct gw_device_event *const *events,
-                        double seconds, int count) {
-    double passed_s = 0;
-    assert_int_equal(gw_device_event_record(events[0], work->stream, NULL), GW_OK);
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(gw_gpu_work_do(work, seconds, i > 0, NULL), GW_OK);
-    }
-    assert_int_equal(gw_device_event_record(events[1], work->stream, NULL), GW_OK);
-    assert_int_equal(gw_device_event_finish(events[1], NULL), GW_OK);
-    assert_int_equal(gw_device_event_elapsed_s(events[0], events[1], &passed_s, NULL), GW_OK);
-    return passed_s;
-}
-
-/* How much longer it may be, only a quiet machine could tell. */
-static void waiting_lasts_as_long_as_told(void **state) {
-    (void)state;
-    struct gw_device *device = need_device();
-    struct gw_device_stream *stream = open_stream(device);
-    struct gw_device_event *events[2];
-    struct gw_gpu_work work;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
-    }
-    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL), GW_OK);
-    assert_true(time_work(&work, events, 0, 3) >= 0);
-    assert_true(time_work(&work, events, 2e-3, 1) >= 1.99e-3);
-    assert_true(time_work(&work, events, 5e-4, 8) >= 3.99e-3);
-    gw_gpu_work_close(&work);
-    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_GEMM, NULL), GW_OK);
-    assert_true(work.steps_per_s > 0 && work.fixed_s >= 0);
-    assert_true(time_work(&work, events, 20 / work.steps_per_s, 2) > 0);
-    assert_true(fabs(work.owed_s) <= work.fixed_s + 1 / work.steps_per_s);
-    gw_gpu_work_close(&work);
-    for (int i = 0; i < 2; i++) {
-        gw_device_event_close(events[i]);
-    }
-    gw_device_stream_close(stream);
-    gw_device_close(device);
-}
-
-enum { N = 2 * GW_TILE, DEPTH = 2 * GW_STEP, STEPS = 5 };
-
-/* Of five steps, the last three are the first ones again. */
-static void products_are_the_hosts(void **state) {
-    (void)state;
-    static float a[N * DEPTH], b[DEPTH * N], c[N * N];
-    struct gw_device *device = need_device();
-    struct gw_device_stream *stream = open_stream(device);
-    uint64_t seed = choose_seed();
-    assert_int_equal(gw_gradient_fill(a, N * DEPTH, 1, seed, 1, NULL), GW_OK);
-    assert_int_equal(gw_gradient_fill(b, DEPTH * N, 1, seed, 2, NULL), GW_OK);
-    float *on_gpu[] = {copy_to_device(stream, a, sizeof a), copy_to_device(stream, b, sizeof b),
-                       copy_to_device(stream, c, sizeof c)};
-    assert_int_equal(
-        gw_gpu_multiply(on_gpu[0], on_gpu[1], on_gpu[2], N, DEPTH, STEPS, stream, NULL), GW_OK);
-    copy_from_device(stream, c, on_gpu[2], sizeof c);
-    for (size_t i = 0; i < N; i++) {
-        for (size_t j = 0; j < N; j++) {
-            float sum = 0;
-            for (size_t k = 0; k < (size_t)STEPS * GW_STEP; k++) {
-                sum += a[i * DEPTH + k % DEPTH] * b[k % DEPTH * N + j];
-            }
-            assert_true(c[i * N + j] == sum);
-        }
-    }
-    for (size_t i = 0; i < 3; i++) {
-        gw_device_free(device, on_gpu[i]);
-    }
-    gw_device_stream_close(stream);
-    gw_device_close(device);
-}
-
 /* ---- what cannot be ------------------------------------------------------------------------ */
 
 static void *open_where_gpus_are_shared(void *argument) {
@@ -300,8 +223,6 @@ int main(void) {
         cmocka_unit_test(every_pair_computes_the_reference),
         cmocka_unit_test(settling_is_the_hosts),
         cmocka_unit_test(times_of_events_are_the_hosts),
-        cmocka_unit_test(waiting_lasts_as_long_as_told),
-        cmocka_unit_test(products_are_the_hosts),
         cmocka_unit_test(nccl_does_not_share_a_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

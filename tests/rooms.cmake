@@ -90,7 +90,7 @@ function(check_line room line)
     check_include(${room} "${CMAKE_MATCH_1}")
   endif()
   if(${room} IN_LIST without_mpi_and_cuda AND
-      "${line}" MATCHES "^[ \t]*#[ \t]*include[ \t]*[<\"](mpi|cuda[a-z_]*|nccl)\\.h")
+      "${line}" MATCHES "^[ \t]*#[ \t]*include[ \t]*[<\"](mpi|cuda[a-z_]*|nccl|cublas[a-z0-9_]*)\\.h")
     violation("#include of ${CMAKE_MATCH_1}.h: ${room} must build without MPI and CUDA")
   endif()
   if(${room} IN_LIST without_algorithm_names AND "${line}" MATCHES "${quoted_names}")
