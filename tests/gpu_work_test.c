@@ -54,16 +54,23 @@ static void waiting_lasts_as_long_as_told(void **state) {
 
 /* ---- products ------------------------------------------------------------------------------ */
 
-/* Skips the test where there is no cuBLAS, which then says so. */
-static void need_cublas(void) {
+/* Where it is, so is its version; where not, it is said what is missing. */
+static void it_is_known_whether_cublas_is_here(void **state) {
+    (void)state;
     struct gw_error error = {0};
     enum gw_status status = gw_cublas_need(&error);
     const char *version = gw_cublas_version();
     bool here = version != NULL && strstr(version, "not on this machine") == NULL;
     print_message("cuBLAS %s\n", version == NULL ? "not in this build" : version);
     assert_int_equal(status, here ? GW_OK : GW_BAD_INPUT);
-    if (!here) {
-        assert_non_null(strstr(error.message, "cuBLAS"));
+    assert_true(here || strstr(error.message, "cuBLAS") != NULL);
+    assert_true(!here || strspn(version, "0123456789.") == strlen(version));
+}
+
+/* Skips the test where there is no cuBLAS. */
+static void need_cublas(void) {
+    struct gw_error error = {0};
+    if (gw_cublas_need(&error) != GW_OK) {
         print_message("skipped: %s\n", error.message);
         skip();
     }
@@ -226,6 +233,7 @@ static void work_is_products_of_what_is_owed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waiting_lasts_as_long_as_told),
+        cmocka_unit_test(it_is_known_whether_cublas_is_here),
         cmocka_unit_test(products_are_the_hosts),
         cmocka_unit_test(matrices_are_filled),
         cmocka_unit_test(what_fails_in_cublas_is_named),

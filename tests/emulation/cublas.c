@@ -5,6 +5,7 @@
 
 struct cublasContext {
     cudaStream_t stream;
+    void *workspace;
 };
 
 cublasStatus_t cublasGetProperty(libraryPropertyType type, int *value) {
@@ -48,12 +49,16 @@ cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
         return CUBLAS_STATUS_NOT_INITIALIZED;
     }
     handle->stream = stream;
+    handle->workspace = NULL;
     return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes) {
-    (void)workspace, (void)bytes;
-    return handle == NULL ? CUBLAS_STATUS_NOT_INITIALIZED : CUBLAS_STATUS_SUCCESS;
+    if (handle == NULL) {
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    }
+    handle->workspace = bytes > 0 ? workspace : NULL;
+    return CUBLAS_STATUS_SUCCESS;
 }
 
 /* ---- products ------------------------------------------------------------------------------ */
@@ -125,7 +130,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t a_operation
                             cudaDataType b_type, int b_stride, const void *beta, void *c,
                             cudaDataType c_type, int c_stride, cublasComputeType_t compute,
                             cublasGemmAlgo_t algorithm) {
-    if (handle == NULL) {
+    if (handle == NULL || handle->stream == NULL || handle->workspace == NULL) {
         return CUBLAS_STATUS_NOT_INITIALIZED;
     }
     if (m < 0 || n < 0 || k < 0 || a_stride < (a_operation == CUBLAS_OP_N ? m : k) ||

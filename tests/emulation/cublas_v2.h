@@ -1,6 +1,7 @@
 /*
  * As much of cuBLAS as gradweave calls, on the CPU. The names are NVIDIA's. Products are done in
- * the order of the handle's stream, in single precision throughout.
+ * the order of the handle's stream, in single precision throughout. Stricter than cuBLAS: a handle
+ * must have been given a stream, and then a workspace.
  */
 #ifndef GW_EMULATION_CUBLAS_V2_H
 #define GW_EMULATION_CUBLAS_V2_H
