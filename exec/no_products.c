@@ -1,4 +1,4 @@
-/* A build without the header of cuBLAS. */
+/* A build without cuBLAS' header. */
 #include "exec/exec.h"
 #include "exec/products.h"
 
@@ -7,8 +7,7 @@ const char *gw_cublas_version(void) {
 }
 
 enum gw_status gw_cublas_need(struct gw_error *error) {
-    return gw_fail(error, GW_BAD_INPUT,
-                   "expected a build with cuBLAS: its header was not found beside CUDA's");
+    return gw_fail(error, GW_BAD_INPUT, "expected a build with cuBLAS");
 }
 
 enum gw_status gw_products_open(struct gw_products *out, struct gw_device_stream *stream, size_t n,
