@@ -33,8 +33,8 @@ enum gw_compute {
 };
 
 /*
- * cuBLAS' version, "13.1.0", and whether this machine lacks it; NULL in a build without it. Products
- * of matrices need it: GW_BAD_INPUT with what is missing, unless this machine has it.
+ * cuBLAS' version, "13.1.0", and whether this machine lacks it; NULL in a build without it.
+ * Products of matrices need it: GW_BAD_INPUT with what is missing, unless this machine has it.
  */
 const char *gw_cublas_version(void);
 enum gw_status gw_cublas_need(struct gw_error *error);
