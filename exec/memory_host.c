@@ -88,7 +88,7 @@ static enum gw_status scatter_add_where(const struct gw_memory *memory,
                                         float *dense, struct gw_error *error) {
     (void)memory, (void)error;
     for (size_t i = 0; i < count; i++) {
-        if (gw_merge_has(list, list_count, entries[i].index) == listed) {
+        if (gw_entries_have(list, list_count, entries[i].index) == listed) {
             dense[entries[i].index] += entries[i].value;
         }
     }

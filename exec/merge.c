@@ -51,17 +51,3 @@ enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size
     memcpy(list, largest.entries, k * sizeof *list);
     return GW_OK;
 }
-
-bool gw_merge_has(const struct gw_entry *list, size_t count, uint32_t index) {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].index < index) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < count && list[low].index == index;
-}

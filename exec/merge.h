@@ -14,7 +14,4 @@ enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size
                         struct gw_selection *merged, struct gw_entry *pruned, size_t *count,
                         struct gw_error *error);
 
-/* Whether an ascending list has an entry of that index. */
-bool gw_merge_has(const struct gw_entry *list, size_t count, uint32_t index);
-
 #endif

@@ -61,27 +61,12 @@ enum gw_status gw_gpu_scatter_add(const struct gw_entry *entries, const size_t *
     return GW_OK;
 }
 
-/* Whether an ascending list has an entry of that index. */
-static __device__ bool has(const struct gw_entry *list, size_t count, uint32_t index) {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].index < index) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < count && list[low].index == index;
-}
-
 static __global__ void scatter_add_where(const struct gw_entry *entries, size_t count,
                                          const struct gw_entry *list, size_t list_count,
                                          bool listed, float *dense) {
     EACH(i, count) {
         struct gw_entry entry = entries[i];
-        if (has(list, list_count, entry.index) == listed) {
+        if (gw_entries_have(list, list_count, entry.index) == listed) {
             dense[entry.index] = gw_add(dense[entry.index], entry.value);
         }
     }
@@ -135,7 +120,7 @@ enum gw_status gw_gpu_list_values(const struct gw_entry *entries, size_t count, 
 static __global__ void flag_indices(const struct gw_entry *entries, size_t count,
                                     const uint32_t *indices, size_t n, float *flags) {
     EACH(i, n) {
-        flags[i] = has(entries, count, indices[i]) ? 1 : 0;
+        flags[i] = gw_entries_have(entries, count, indices[i]) ? 1 : 0;
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/core.h"
+#include "kernels/on_both.h"
 
 /* ---- sparse vectors ------------------------------------------------------------------------ */
 
@@ -20,6 +21,27 @@ struct gw_entry {
 
 /* dense[entry.index] += entry.value for every entry, in order. */
 void gw_scatter_add(const struct gw_entry *entries, size_t count, float *dense);
+
+/* How many entries of an ascending list come before that index; and whether one has it. */
+GW_ON_BOTH static inline size_t gw_entries_before(const struct gw_entry *list, size_t count,
+                                                  uint32_t index) {
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle].index < index) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+GW_ON_BOTH static inline bool gw_entries_have(const struct gw_entry *list, size_t count,
+                                              uint32_t index) {
+    size_t place = gw_entries_before(list, count, index);
+    return place < count && list[place].index == index;
+}
 
 /* Entries in ascending index order, owned; grows on demand: zero-initialise, then free. */
 struct gw_selection {

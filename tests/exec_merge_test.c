@@ -48,7 +48,8 @@ static void check(const struct gw_entry *a, const struct gw_entry *b, size_t k,
     for (uint32_t i = 0; i < INDICES; i++) {
         assert_true(had[i] == have[i]);
         assert_int_equal(are[i], were[i] > 0 ? 1 : 0);
-        assert_int_equal(gw_merge_has(kept, k, i) || gw_merge_has(pruned, count, i), were[i] > 0);
+        assert_int_equal(gw_entries_have(kept, k, i) || gw_entries_have(pruned, count, i),
+                         were[i] > 0);
     }
     for (size_t i = 0; i < k; i++) {
         for (size_t j = 0; j < count; j++) {
