@@ -31,17 +31,13 @@ static enum gw_status prepare(struct gw_worker *worker, struct gw_parcel *parcel
     GW_TRY(gw_room_reserve(&parcel->merged, &worker->exchange, bytes, error));
     GW_TRY(gw_room_reserve(&parcel->pruned, &worker->exchange, most_merges(worker->workers) * bytes,
                            error));
-    return gw_selection_reserve(&worker->exchange.selection, 4 * parcel->slice->kept, error);
+    return worker->exchange.does->prepare_merge(&worker->exchange, parcel->slice->kept, error);
 }
-
-enum { MOST_MERGES = 64 };
 
 struct merging {
     struct gw_worker *worker;
     struct gw_parcel *parcel;
-    size_t merges;
-    size_t counts[MOST_MERGES]; /* pruned in each */
-    size_t pruned_count;        /* in all */
+    size_t merges; /* so far; each has its k entries of what is pruned */
 };
 
 static enum gw_status merge(void *context, struct gw_error *error) {
@@ -49,12 +45,9 @@ static enum gw_status merge(void *context, struct gw_error *error) {
     struct gw_parcel *parcel = merging->parcel;
     struct gw_memory *memory = &merging->worker->exchange;
     struct gw_entry *pruned = parcel->pruned.memory;
-    size_t count = 0;
-    GW_TRY(memory->does->merge(memory, parcel->merged.memory, parcel->received.memory,
-                               parcel->slice->kept, pruned + merging->pruned_count, &count, error));
-    merging->counts[merging->merges++] = count;
-    merging->pruned_count += count;
-    return GW_OK;
+    size_t k = parcel->slice->kept;
+    return memory->does->merge(memory, parcel->merged.memory, parcel->received.memory, k,
+                               pruned + k * merging->merges++, error);
 }
 
 /* Of one merge no index is pruned twice; what several pruned is added in their order. */
@@ -68,9 +61,8 @@ static enum gw_status give_back(const struct merging *merging, struct gw_error *
     GW_TRY(memory->does->scatter_add_where(memory, parcel->sent.memory, k, result, k, false, u,
                                            error));
     for (size_t i = 0; i < merging->merges; i++) {
-        GW_TRY(memory->does->scatter_add_where(memory, pruned, merging->counts[i], result, k, true,
-                                               u, error));
-        pruned += merging->counts[i];
+        GW_TRY(
+            memory->does->scatter_add_where(memory, pruned + k * i, k, result, k, true, u, error));
     }
     return GW_OK;
 }

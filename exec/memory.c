@@ -19,8 +19,5 @@ void gw_memory_close(struct gw_memory *memory) {
     }
     gw_workspace_free(&memory->workspace);
     gw_selection_free(&memory->selection);
-    for (size_t i = 0; i < sizeof memory->copies / sizeof *memory->copies; i++) {
-        gw_room_free(&memory->copies[i]);
-    }
     *memory = (struct gw_memory){0};
 }

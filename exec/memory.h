@@ -49,10 +49,11 @@ struct gw_memory_operations {
                                         const struct gw_entry *entries, size_t count,
                                         const struct gw_entry *list, size_t list_count, bool listed,
                                         float *dense, struct gw_error *error);
-    /* As gw_merge: of k entries each, and what is pruned; *count of it. */
+    /* As gw_merge, of k entries each; and room for it, before time is taken. */
+    enum gw_status (*prepare_merge)(struct gw_memory *memory, size_t k, struct gw_error *error);
     enum gw_status (*merge)(struct gw_memory *memory, struct gw_entry *entries,
                             const struct gw_entry *came, size_t k, struct gw_entry *pruned,
-                            size_t *count, struct gw_error *error);
+                            struct gw_error *error);
     /* dense[entry.index] = 0 */
     enum gw_status (*clear_entries)(const struct gw_memory *memory, const struct gw_entry *entries,
                                     size_t count, float *dense, struct gw_error *error);
@@ -105,7 +106,6 @@ struct gw_memory {
     struct gw_gpu_workspace *gpu_workspace; /* of selections on the stream */
     struct gw_workspace workspace;          /* the same of the host */
     struct gw_selection selection;          /* or of a merge */
-    struct gw_room copies[3];               /* on the host, of lists on a GPU */
 };
 
 /* NULL for the stream: the host. *out is safe to close in any case. */

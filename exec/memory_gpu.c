@@ -1,7 +1,6 @@
 /* A GPU's memory. */
 #include <stdlib.h>
 
-#include "exec/merge.h"
 #include "exec/parcel.h"
 #include "kernels/gpu.h"
 
@@ -65,20 +64,14 @@ static enum gw_status scatter_add_where(const struct gw_memory *memory,
                                     error);
 }
 
-/* Short lists, gone through in order: the host does it, with copies there and back. */
+static enum gw_status prepare_merge(struct gw_memory *memory, size_t k, struct gw_error *error) {
+    return gw_gpu_merge_reserve(k, memory->stream, memory->gpu_workspace, error);
+}
+
 static enum gw_status merge(struct gw_memory *memory, struct gw_entry *entries,
                             const struct gw_entry *came, size_t k, struct gw_entry *pruned,
-                            size_t *count, struct gw_error *error) {
-    void *own = NULL;
-    void *others = NULL;
-    size_t bytes = k * sizeof *entries;
-    GW_TRY(fetch(memory, entries, bytes, &memory->copies[0], &own, error));
-    GW_TRY(fetch(memory, came, bytes, &memory->copies[1], &others, error));
-    GW_TRY(gw_room_reserve(&memory->copies[2], NULL, bytes, error));
-    struct gw_entry *left = memory->copies[2].memory;
-    GW_TRY(gw_merge(own, others, k, &memory->selection, left, count, error));
-    GW_TRY(send_up(memory, entries, own, bytes, error));
-    return send_up(memory, pruned, left, *count * sizeof *pruned, error);
+                            struct gw_error *error) {
+    return gw_gpu_merge(entries, came, k, pruned, memory->stream, memory->gpu_workspace, error);
 }
 
 static enum gw_status clear_entries(const struct gw_memory *memory, const struct gw_entry *entries,
@@ -196,6 +189,7 @@ const struct gw_memory_operations gw_memory_on_gpu = {
     .sum_blocks = sum_blocks,
     .scatter_add = scatter_add,
     .scatter_add_where = scatter_add_where,
+    .prepare_merge = prepare_merge,
     .merge = merge,
     .clear_entries = clear_entries,
     .list = list,

@@ -95,10 +95,14 @@ static enum gw_status scatter_add_where(const struct gw_memory *memory,
     return GW_OK;
 }
 
+static enum gw_status prepare_merge(struct gw_memory *memory, size_t k, struct gw_error *error) {
+    return gw_selection_reserve(&memory->selection, 4 * k, error);
+}
+
 static enum gw_status merge(struct gw_memory *memory, struct gw_entry *entries,
                             const struct gw_entry *came, size_t k, struct gw_entry *pruned,
-                            size_t *count, struct gw_error *error) {
-    return gw_merge(entries, came, k, &memory->selection, pruned, count, error);
+                            struct gw_error *error) {
+    return gw_merge(entries, came, k, &memory->selection, pruned, error);
 }
 
 static enum gw_status clear_entries(const struct gw_memory *memory, const struct gw_entry *entries,
@@ -216,6 +220,7 @@ const struct gw_memory_operations gw_memory_on_host = {
     .sum_blocks = sum_blocks,
     .scatter_add = scatter_add,
     .scatter_add_where = scatter_add_where,
+    .prepare_merge = prepare_merge,
     .merge = merge,
     .clear_entries = clear_entries,
     .list = list,

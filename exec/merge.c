@@ -38,7 +38,7 @@ static size_t leave(const struct gw_entry *all, size_t count, const struct gw_en
 }
 
 enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
-                        struct gw_selection *merged, struct gw_entry *pruned, size_t *count,
+                        struct gw_selection *merged, struct gw_entry *pruned,
                         struct gw_error *error) {
     /* All sums in the first half, of which copies in the second become the k largest. */
     GW_TRY(gw_selection_reserve(merged, 4 * k, error));
@@ -47,7 +47,9 @@ enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size
     struct gw_selection largest = {.count = sums, .capacity = 2 * k, .entries = all + 2 * k};
     memcpy(largest.entries, all, sums * sizeof *all);
     (void)gw_keep_largest(&largest, k);
-    *count = leave(all, sums, largest.entries, k, pruned);
+    for (size_t i = leave(all, sums, largest.entries, k, pruned); i < k; i++) {
+        pruned[i] = (struct gw_entry){.index = GW_NO_INDEX};
+    }
     memcpy(list, largest.entries, k * sizeof *list);
     return GW_OK;
 }

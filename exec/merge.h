@@ -7,11 +7,11 @@
 /*
  * Two lists of k entries, each ascending without repeated indices. Their sums, those of one index
  * added up (`list` + `came`), are at least k; the k of the largest magnitude, of equals those of
- * lower index, are left in `list`, ascending. The others, at most k, go to `pruned`; their number
- * is returned in *count. `merged` is for its use.
+ * lower index, are left in `list`, ascending. The others, at most k, go to `pruned`, [k],
+ * ascending, and behind them 0 with GW_NO_INDEX. `merged` is for its use.
  */
 enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
-                        struct gw_selection *merged, struct gw_entry *pruned, size_t *count,
+                        struct gw_selection *merged, struct gw_entry *pruned,
                         struct gw_error *error);
 
 #endif

@@ -68,15 +68,23 @@ static __global__ void narrow(const float *u, uint64_t n, const gw_entry *candid
     }
 }
 
+/* Twice, down to one magnitude, of n elements or candidates at most. */
+static enum gw_status narrow_down(const float *u, size_t n, const gw_entry *candidates, bool above,
+                                  gw_device_stream *stream, gw_gpu_workspace *workspace,
+                                  gw_error *error) {
+    gw_gpu_control *control = gw_gpu_control_of(workspace);
+    size_t blocks =
+        gw_gpu_blocks(stream, (n + GW_GPU_THREADS - 1) / GW_GPU_THREADS, NARROWING_BLOCKS);
+    GW_TRY(GW_LAUNCH(narrow, blocks, GW_GPU_THREADS, stream, error, u, (uint64_t)n, candidates,
+                     false, 0, control));
+    return GW_LAUNCH(narrow, blocks, GW_GPU_THREADS, stream, error, u, (uint64_t)n, candidates,
+                     true, above ? 1 : 0, control);
+}
+
 enum gw_status gw_gpu_narrow(const gw_task *task, bool above, gw_device_stream *stream,
                              gw_gpu_workspace *workspace, gw_error *error) {
-    const gw_entry *candidates = (const gw_entry *)workspace->memory;
-    size_t blocks =
-        gw_gpu_blocks(stream, (task->n + GW_GPU_THREADS - 1) / GW_GPU_THREADS, NARROWING_BLOCKS);
-    GW_TRY(GW_LAUNCH(narrow, blocks, GW_GPU_THREADS, stream, error, task->u, (uint64_t)task->n,
-                     candidates, false, 0, gw_gpu_control_of(workspace)));
-    return GW_LAUNCH(narrow, blocks, GW_GPU_THREADS, stream, error, task->u, (uint64_t)task->n,
-                     candidates, true, above ? 1 : 0, gw_gpu_control_of(workspace));
+    return narrow_down(task->u, task->n, (const gw_entry *)workspace->memory, above, stream,
+                       workspace, error);
 }
 
 /* ---- taking them --------------------------------------------------------------------------- */
@@ -117,22 +125,55 @@ static __global__ void __launch_bounds__(GW_GPU_THREADS)
     }
     if (gw_gpu_is_last_block(control) && threadIdx.x == 0) {
         gw_gpu_end_sweep(control, tiles);
-        gw_gpu_tell(&report, control, control->found);
+        if (report.on_gpu != NULL) {
+            gw_gpu_tell(&report, control, control->found);
+        }
     }
 }
 
-enum gw_status gw_gpu_compact(const gw_task *task, gw_device_stream *stream,
-                              gw_gpu_workspace *workspace, gw_gpu_selection *out, gw_error *error) {
-    gw_gpu_span span = gw_gpu_span_of(task->u, NULL, 0, task->n);
+/* Of a gradient, or of candidates, at most so many of them. */
+static enum gw_status compact_all(const gw_gpu_span &span, const gw_entry *candidates,
+                                  size_t capacity, const gw_gpu_entries &out,
+                                  const gw_gpu_report &report, gw_device_stream *stream,
+                                  gw_gpu_workspace *workspace, gw_error *error) {
     size_t tiles = gw_gpu_dense_tiles(&span);
-    size_t list_tiles = gw_gpu_candidates_capacity(task->n) / list::shape::items + 1;
+    size_t list_tiles = capacity / list::shape::items + 1;
     size_t most = tiles > list_tiles ? tiles : list_tiles;
     GW_TRY(gw_gpu_workspace_begin_chain(workspace, most, stream, error));
     gw_gpu_chain chain = {(unsigned long long *)workspace->tiles, workspace->epoch,
                           gw_gpu_control_of(workspace)};
+    return GW_LAUNCH(compact, gw_gpu_blocks(stream, most, COMPACTING_BLOCKS), GW_GPU_THREADS,
+                     stream, error, span, (int64_t)tiles, candidates, chain, out, report);
+}
+
+enum gw_status gw_gpu_compact(const gw_task *task, gw_device_stream *stream,
+                              gw_gpu_workspace *workspace, gw_gpu_selection *out, gw_error *error) {
     gw_gpu_entries to = {out->entries, out->capacity};
     gw_gpu_report report = {out->on_gpu, out->on_host};
-    return GW_LAUNCH(compact, gw_gpu_blocks(stream, most, COMPACTING_BLOCKS), GW_GPU_THREADS,
-                     stream, error, span, (int64_t)tiles, (const gw_entry *)workspace->memory,
-                     chain, to, report);
+    return compact_all(gw_gpu_span_of(task->u, NULL, 0, task->n),
+                       (const gw_entry *)workspace->memory, gw_gpu_candidates_capacity(task->n), to,
+                       report, stream, workspace, error);
+}
+
+/* ---- of a list ----------------------------------------------------------------------------- */
+
+static __global__ void begin_list(const uint64_t *count, uint64_t k, gw_gpu_control *control) {
+    control->dense = false;
+    control->listed = *count;
+    control->narrowing = true;
+    control->low = 0;
+    control->width = INT32_MAX; /* NaNs, too */
+    control->rank = k;
+}
+
+enum gw_status gw_gpu_keep_largest(const gw_entry *entries, const uint64_t *count, size_t capacity,
+                                   size_t k, gw_entry *out, gw_device_stream *stream,
+                                   gw_gpu_workspace *workspace, gw_error *error) {
+    gw_gpu_entries to = {out, k};
+    gw_gpu_report report = {NULL, NULL};
+    GW_TRY(GW_LAUNCH(begin_list, 1, 1, stream, error, count, (uint64_t)k,
+                     gw_gpu_control_of(workspace)));
+    GW_TRY(narrow_down(NULL, capacity, entries, false, stream, workspace, error));
+    return compact_all(gw_gpu_span_of(NULL, NULL, 0, 0), entries, capacity, to, report, stream,
+                       workspace, error);
 }

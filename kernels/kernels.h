@@ -19,6 +19,8 @@ struct gw_entry {
     uint32_t index;
 };
 
+#define GW_NO_INDEX UINT32_MAX /* of an entry that stands for none: vectors end before it */
+
 /* dense[entry.index] += entry.value for every entry, in order. */
 void gw_scatter_add(const struct gw_entry *entries, size_t count, float *dense);
 

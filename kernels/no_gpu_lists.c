@@ -34,6 +34,19 @@ enum gw_status gw_gpu_scatter_add_where(const struct gw_entry *entries, size_t c
     return refuse(error);
 }
 
+enum gw_status gw_gpu_merge_reserve(size_t k, struct gw_device_stream *stream,
+                                    struct gw_gpu_workspace *workspace, struct gw_error *error) {
+    (void)k, (void)stream, (void)workspace;
+    return refuse(error);
+}
+
+enum gw_status gw_gpu_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
+                            struct gw_entry *pruned, struct gw_device_stream *stream,
+                            struct gw_gpu_workspace *workspace, struct gw_error *error) {
+    (void)list, (void)came, (void)k, (void)pruned, (void)stream, (void)workspace;
+    return refuse(error);
+}
+
 enum gw_status gw_gpu_clear_entries(const struct gw_entry *entries, size_t count, float *dense,
                                     struct gw_device_stream *stream, struct gw_error *error) {
     (void)entries, (void)count, (void)dense, (void)stream;
