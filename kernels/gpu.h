@@ -190,8 +190,7 @@ enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t
                                       struct gw_error *error);
 
 /*
- * As gw_sketch_heavymix; `indices` is GPU [k]. Waits, for how many are heavy; if that is more than
- * k, the host keeps the largest of them.
+ * As gw_sketch_heavymix; `indices` is GPU [k]. Waits, for how many are heavy.
  */
 enum gw_status gw_gpu_sketch_heavymix(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
                                       uint64_t iteration, struct gw_device_stream *stream,

@@ -1,6 +1,7 @@
 /* Sketches on a GPU: what is on the host of them, and in which order the GPU works. */
 #include <stdlib.h>
 
+#include "kernels/gpu_largest.h"
 #include "kernels/gpu_marks.h"
 #include "kernels/gpu_sketch.h"
 #include "kernels/gpu_sketch_kernels.h"
@@ -101,12 +102,12 @@ struct query {
     uint32_t *indices;        /* [capacity] */
     uint32_t *ranks;          /* [k] */
     struct gw_entry *entries; /* [capacity] */
+    struct gw_entry *kept;    /* [k] */
 };
 
 struct query_on_host {
     uint64_t *count;
     uint64_t *table;
-    struct gw_entry *entries; /* [capacity] */
 };
 
 /* The next piece of memory, aligned as all need it; NULL as long as there is none. */
@@ -133,15 +134,15 @@ static size_t lay_out(struct query *query, char *memory, const struct gw_sketch 
     query->indices = piece(memory, &used, capacity * sizeof *query->indices);
     query->ranks = piece(memory, &used, k * sizeof *query->ranks);
     query->entries = piece(memory, &used, capacity * sizeof *query->entries);
+    query->kept = piece(memory, &used, k * sizeof *query->kept);
     return used;
 }
 
 static size_t lay_out_on_host(struct query_on_host *query, char *memory,
-                              const struct gw_sketch *shape, size_t capacity) {
+                              const struct gw_sketch *shape) {
     size_t used = 0;
     query->count = piece(memory, &used, sizeof *query->count);
     query->table = piece(memory, &used, gw_gpu_parts_words(shape->rows) * sizeof *query->table);
-    query->entries = piece(memory, &used, capacity * sizeof *query->entries);
     return used;
 }
 
@@ -149,10 +150,9 @@ static enum gw_status reserve(struct gw_gpu_workspace *workspace, const struct g
                               size_t n, size_t k, size_t capacity, struct query *query,
                               struct query_on_host *on_host, struct gw_error *error) {
     GW_TRY(gw_gpu_workspace_reserve(workspace, lay_out(query, NULL, shape, n, k, capacity), error));
-    GW_TRY(gw_gpu_workspace_reserve_host(workspace, lay_out_on_host(on_host, NULL, shape, capacity),
-                                         error));
+    GW_TRY(gw_gpu_workspace_reserve_host(workspace, lay_out_on_host(on_host, NULL, shape), error));
     (void)lay_out(query, workspace->memory, shape, n, k, capacity);
-    (void)lay_out_on_host(on_host, workspace->host, shape, capacity);
+    (void)lay_out_on_host(on_host, workspace->host, shape);
     return GW_OK;
 }
 
@@ -197,22 +197,16 @@ static enum gw_status fill_up(const struct gw_gpu_sketch *sketch, size_t n, size
     return gw_gpu_sketch_mix(query->indices, heavy, query->ranks, others, indices, stream, error);
 }
 
-/* More than k: the host, for which they are few, keeps the largest. */
+/* More than k: the largest. */
 static enum gw_status keep_largest(const struct gw_gpu_sketch *sketch, size_t k,
-                                   const struct query *query, const struct query_on_host *on_host,
-                                   uint32_t *indices, struct gw_device_stream *stream,
-                                   struct gw_error *error) {
-    struct gw_selection found = {
-        .count = (size_t)*on_host->count, .capacity = query->capacity, .entries = on_host->entries};
+                                   const struct query *query, uint32_t *indices,
+                                   struct gw_device_stream *stream,
+                                   struct gw_gpu_workspace *workspace, struct gw_error *error) {
     GW_TRY(gw_gpu_sketch_list(sketch, query->indices, query->count, query->capacity, query->entries,
                               stream, error));
-    GW_TRY(gw_device_copy(stream, found.entries, query->entries,
-                          found.count * sizeof *found.entries, error));
-    GW_TRY(gw_device_stream_finish(stream, error));
-    (void)gw_keep_largest(&found, k);
-    GW_TRY(gw_device_copy(stream, query->entries, found.entries, k * sizeof *found.entries, error));
-    GW_TRY(gw_gpu_list_indices(query->entries, k, indices, stream, error));
-    return gw_device_stream_finish(stream, error);
+    GW_TRY(gw_gpu_keep_largest(query->entries, query->count, query->capacity, k, query->kept,
+                               stream, workspace, error));
+    return gw_gpu_list_indices(query->kept, k, indices, stream, error);
 }
 
 /* Estimates err, but not often by so much that room for more than this is needed. */
@@ -238,6 +232,6 @@ enum gw_status gw_gpu_sketch_heavymix(const struct gw_gpu_sketch *sketch, size_t
     if (heavy != NULL) {
         *heavy = found < k ? found : k;
     }
-    return found > k ? keep_largest(sketch, k, &query, &on_host, indices, stream, error)
+    return found > k ? keep_largest(sketch, k, &query, indices, stream, workspace, error)
                      : fill_up(sketch, n, k, found, iteration, &query, indices, stream, error);
 }
