@@ -1,103 +1,21 @@
 /*
- * Encoding: 16 threads own a line of a row, and add its blocks in ascending order, as a processor
- * does; nothing is added by atomics. Estimates: a thread has 4 neighbours, whose cells are 4
- * neighbours too, so that it hashes once for 4.
+ * What is asked of a sketch. Estimates: a thread has 4 neighbours, whose cells are 4 neighbours
+ * too, so that it hashes once for 4.
  */
-#include "kernels/gpu_kernels.cuh"
-
-#include "kernels/gpu_add.cuh"
+#include "kernels/gpu_sketch_functions.cuh"
 
 extern "C" {
 #include "kernels/gpu_marks.h"
 #include "kernels/gpu_sketch_kernels.h"
-#include "kernels/sketch_loops.h"
 }
 
 enum {
     THREADS = 256,
-    BLOCK = GW_SKETCH_BLOCK,
-    QUARTER = BLOCK / 4,
+    QUARTER = GW_SKETCH_BLOCK / 4,
     BLOCKS_EACH = 16, /* of a multiprocessor, where each goes on until all is done */
 };
 
 static const uint32_t INFINITE = 0x7f800000; /* magnitude of infinity; NaNs lie above */
-
-/* What kernels need of a sketch, but its table. */
-struct functions {
-    struct gw_sketch_hash of[GW_SKETCH_ROWS_LIMIT];
-    unsigned rows, column_bits;
-};
-
-static struct functions functions_of(const struct gw_sketch *shape) {
-    struct functions functions;
-    memset(&functions, 0, sizeof functions);
-    functions.rows = (unsigned)shape->rows;
-    functions.column_bits = gw_sketch_column_bits(shape);
-    for (size_t row = 0; row < shape->rows; row++) {
-        functions.of[row] = gw_sketch_hash_of(shape->seed, row);
-    }
-    return functions;
-}
-
-/* ---- encoding ------------------------------------------------------------------------------ */
-
-static __global__ void add_chunk(float *table, struct functions functions, const uint32_t *blocks,
-                                 const uint32_t *offsets, size_t chunk, const float *u, size_t n,
-                                 unsigned long long *first_nan) {
-    uint64_t line = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / BLOCK;
-    uint64_t lines = (uint64_t)1 << functions.column_bits >> 4;
-    uint64_t row = line / lines;
-    if (row >= functions.rows) {
-        return;
-    }
-    unsigned lane = threadIdx.x % BLOCK;
-    unsigned together = 0xffffu << (threadIdx.x % 32 / BLOCK * BLOCK);
-    struct gw_sketch_hash hash = functions.of[row];
-    const uint32_t *own = offsets + row * (lines + 1) + line % lines;
-    uint32_t end = own[1];
-    blocks += row * chunk;
-    float *cell = table + line * BLOCK + lane;
-    float sum = *cell;
-    for (uint32_t first = own[0]; first < end; first += BLOCK) {
-        uint32_t count = min(end - first, (uint32_t)BLOCK);
-        uint32_t block = lane < count ? blocks[first + lane] : 0;
-        uint32_t word = gw_sketch_signs(hash, block) << 16 |
-                        gw_sketch_place(hash, functions.column_bits, block) % BLOCK;
-        uint32_t values[BLOCK]; /* with their signs: all are on their way before one is added */
-        for (int b = 0; b < BLOCK; b++) {
-            uint32_t other = __shfl_sync(together, block, b, BLOCK);
-            uint32_t words = __shfl_sync(together, word, b, BLOCK);
-            uint32_t from = lane ^ words % BLOCK;
-            size_t i = (size_t)other * BLOCK + from;
-            values[b] = 0;
-            if ((uint32_t)b < count && i < n) {
-                values[b] = __float_as_uint(u[i]) ^ (words >> 16 >> from & 1) << 31;
-                if (row == 0 && (values[b] & 0x7fffffffu) > INFINITE) {
-                    atomicMin(first_nan, (unsigned long long)i);
-                }
-            }
-        }
-        for (int b = 0; b < BLOCK; b++) {
-            sum += __uint_as_float(values[b]); /* 0, of none, changes no sum, which is never -0 */
-        }
-    }
-    *cell = gw_add(sum, 0);
-}
-
-enum gw_status gw_gpu_sketch_add_chunk(struct gw_gpu_sketch *sketch, size_t chunk, const float *u,
-                                       uint64_t *first_nan, struct gw_device_stream *stream,
-                                       struct gw_error *error) {
-    const struct gw_gpu_sketch_order *order = sketch->order;
-    size_t rows = sketch->shape.rows;
-    size_t blocks = (order->n + BLOCK - 1) / BLOCK;
-    size_t first = chunk * order->chunk;
-    size_t count = blocks - first < order->chunk ? blocks - first : order->chunk;
-    return GW_LAUNCH(add_chunk, (rows * order->lines * BLOCK + THREADS - 1) / THREADS, THREADS,
-                     stream, error, sketch->table, functions_of(&sketch->shape),
-                     order->blocks + first * rows,
-                     order->offsets + chunk * rows * (order->lines + 1), count, u, order->n,
-                     (unsigned long long *)first_nan);
-}
 
 /* ---- estimates ----------------------------------------------------------------------------- */
 
@@ -121,7 +39,7 @@ template <int ROWS> static __device__ int32_t median(int32_t *values) {
 
 /* Of coordinates 4 quarter .. 4 quarter + 3. */
 template <int ROWS>
-static __device__ float4 estimate(const float *table, const struct functions &functions,
+static __device__ float4 estimate(const float *table, const gw_gpu_sketch_functions &functions,
                                   uint32_t quarter) {
     int32_t values[4][ROWS];
     uint32_t block = quarter / QUARTER;
@@ -153,7 +71,7 @@ static __device__ uint32_t magnitude(float estimate) {
 }
 
 template <int ROWS>
-static __global__ void estimate_all(const float *table, struct functions functions, size_t n,
+static __global__ void estimate_all(const float *table, gw_gpu_sketch_functions functions, size_t n,
                                     float *estimates) {
     uint64_t threads = (uint64_t)gridDim.x * THREADS;
     for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; 4 * q < n; q += threads) {
@@ -169,8 +87,8 @@ static __global__ void estimate_all(const float *table, struct functions functio
 
 /* 8 threads make a word; a warp that begins one of `words` has all of its threads at it. */
 template <int ROWS>
-static __global__ void mark(const float *table, struct functions functions, size_t n, size_t words,
-                            const uint32_t *threshold, uint32_t *marks) {
+static __global__ void mark(const float *table, gw_gpu_sketch_functions functions, size_t n,
+                            size_t words, const uint32_t *threshold, uint32_t *marks) {
     uint64_t threads = (uint64_t)gridDim.x * THREADS;
     uint32_t least = *threshold;
     for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; q < 8 * words; q += threads) {
@@ -193,7 +111,7 @@ static __global__ void mark(const float *table, struct functions functions, size
 }
 
 template <int ROWS>
-static __global__ void list_heavy(const float *table, struct functions functions,
+static __global__ void list_heavy(const float *table, gw_gpu_sketch_functions functions,
                                   const uint32_t *indices, const unsigned long long *count,
                                   size_t capacity, struct gw_entry *entries) {
     uint64_t threads = (uint64_t)gridDim.x * THREADS;
@@ -231,7 +149,7 @@ static size_t blocks_for(const struct gw_device_stream *stream, size_t threads) 
 enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t n,
                                       float *estimates, struct gw_device_stream *stream,
                                       struct gw_error *error) {
-    struct functions functions = functions_of(&sketch->shape);
+    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
     return FOR_ROWS(estimate_all, functions.rows, blocks_for(stream, (n + 3) / 4), stream, error,
                     sketch->table, functions, n, estimates);
 }
@@ -239,7 +157,7 @@ enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t
 enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
                                   const uint32_t *threshold, uint32_t *marks,
                                   struct gw_device_stream *stream, struct gw_error *error) {
-    struct functions functions = functions_of(&sketch->shape);
+    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
     size_t words = gw_gpu_marks_words(n);
     return FOR_ROWS(mark, functions.rows, blocks_for(stream, 8 * words), stream, error,
                     sketch->table, functions, n, words, threshold, marks);
@@ -248,7 +166,7 @@ enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
 enum gw_status gw_gpu_sketch_list(const struct gw_gpu_sketch *sketch, const uint32_t *indices,
                                   const uint64_t *count, size_t capacity, struct gw_entry *entries,
                                   struct gw_device_stream *stream, struct gw_error *error) {
-    struct functions functions = functions_of(&sketch->shape);
+    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
     return FOR_ROWS(list_heavy, functions.rows, blocks_for(stream, capacity), stream, error,
                     sketch->table, functions, indices, (const unsigned long long *)count, capacity,
                     entries);

@@ -5,9 +5,10 @@
 #include "kernels/gpu_sketch_order.h"
 
 /*
- * Adds chunk number `chunk` of u; *first_nan becomes the index of the first NaN if that is lower.
+ * Adds the chunk of that number of u; *first_nan becomes the index of the first NaN if that is
+ * lower.
  */
-enum gw_status gw_gpu_sketch_add_chunk(struct gw_gpu_sketch *sketch, size_t chunk, const float *u,
+enum gw_status gw_gpu_sketch_add_chunk(struct gw_gpu_sketch *sketch, size_t number, const float *u,
                                        uint64_t *first_nan, struct gw_device_stream *stream,
                                        struct gw_error *error);
 

@@ -200,19 +200,21 @@ static void tables_and_estimates_are_the_same(void **state) {
     close_scene(&scene);
 }
 
-/* More than one chunk of those that a GPU takes one after the other. */
+/* More than one chunk of those that a GPU takes one after the other, in one line and in many. */
 static void large_vectors_keep_the_order_of_sums(void **state) {
     (void)state;
     struct scene scene = open_scene(2);
     size_t n = ((size_t)1 << 22) + between(&scene, 1, 1000);
-    struct pair pair = open_pair(&scene, 1, 1024, seed);
     float *u = draw_values(&scene, NORMAL, n);
     float *gradient = draw_values(&scene, NORMAL, n);
-    encode(&scene, &pair, u, gradient, n);
-    check_tables(&scene, &pair);
+    for (size_t columns = 16; columns <= 1024; columns <<= 6) {
+        struct pair pair = open_pair(&scene, 1, columns, seed);
+        encode(&scene, &pair, u, gradient, n);
+        check_tables(&scene, &pair);
+        close_pair(&pair);
+    }
     free(u);
     free(gradient);
-    close_pair(&pair);
     close_scene(&scene);
 }
 
