@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "nccl_world.h"
-#include "streams.h"
 
 static struct world *worlds;
 static const char *refusal = ""; /* why a rank could not join */
@@ -176,7 +175,7 @@ static ncclResult_t begin(ncclComm_t comm) {
     collected = (struct group){0};
     comm->state = ncclInProgress;
     comm->waiting++;
-    if (!queue_put(&group_stream->queue, take_part, comm)) {
+    if (cudaLaunchHostFunc(group_stream, take_part, comm) != cudaSuccess) {
         comm->waiting--;
         return comm->state = ncclSystemError;
     }
