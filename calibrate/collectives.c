@@ -23,18 +23,12 @@ struct exchange {
     size_t *parts; /* [ranks], of unequal contributions */
 };
 
-/* Parts begin at cache lines, as tensors do. */
-static size_t whole_lines(size_t bytes) {
-    const size_t line = 64;
-    return (bytes + line - 1) / line * line;
-}
-
 static void *next_send(const struct exchange *exchange, size_t length) {
-    return gw_pool_next(&exchange->pools->send, whole_lines(length));
+    return gw_pool_next(&exchange->pools->send, length);
 }
 
 static void *next_receive(const struct exchange *exchange, size_t length) {
-    return gw_pool_next(&exchange->pools->receive, whole_lines(length));
+    return gw_pool_next(&exchange->pools->receive, length);
 }
 
 static size_t of_all(const struct exchange *exchange) {
@@ -206,7 +200,7 @@ static size_t share_of(size_t sharing, size_t ranks, size_t max_bytes) {
     size_t share = machine_pools / (2 * sharing);
     size_t needed = greater(least_pool, max_bytes * ranks);
     size_t least = lesser(least_part, max_bytes) * ranks;
-    return whole_lines(greater(lesser(needed, share), least));
+    return gw_whole_lines(greater(lesser(needed, share), least));
 }
 
 /* A server sends or receives as many messages as there are workers, nobody else more than two. */
@@ -222,7 +216,7 @@ static enum gw_status open_pools(struct gw_collective_series *exchanges,
     gw_host_list_close(&machines);
     size_t sent = world->rank == 0 ? exchanges->largest_pool
                                    : lesser(exchanges->largest_pool,
-                                            whole_lines(greater(least_pool, 2 * max_bytes)));
+                                            gw_whole_lines(greater(least_pool, 2 * max_bytes)));
     exchanges->parts = calloc((size_t)world->size, sizeof *exchanges->parts);
     if (exchanges->parts == NULL) {
         return gw_fail_memory(error, "calibrating collectives");

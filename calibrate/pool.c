@@ -68,12 +68,17 @@ enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct 
     return status;
 }
 
+size_t gw_whole_lines(size_t bytes) {
+    const size_t line = 64;
+    return (bytes + line - 1) / line * line;
+}
+
 void *gw_pool_next(struct gw_pool *pool, size_t bytes) {
     if (pool->position + bytes > pool->bytes) {
         pool->position = 0;
     }
     char *part = (char *)pool->data + pool->position;
-    pool->position += bytes;
+    pool->position += gw_whole_lines(bytes);
     return part;
 }
 

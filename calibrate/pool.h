@@ -28,8 +28,11 @@ void gw_pool_close(struct gw_pool *pool);
  */
 enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct gw_error *error);
 
-/* The next part of `bytes`, no more than the pool has. */
+/* The next part of `bytes`, no more than the pool has; it begins at a cache line, as tensors do. */
 void *gw_pool_next(struct gw_pool *pool, size_t bytes);
+
+/* So many bytes, and what is left of their last cache line. */
+size_t gw_whole_lines(size_t bytes);
 
 /* To compress so many of the values, with the threshold that about density * elements exceed. */
 struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace *workspace);
