@@ -173,6 +173,30 @@ static void overlaps_do_not_count_twice(void **state) {
     assert_true(fit.ping_pong.median < 1e-6 && fit.flood.median < 1e-6);
 }
 
+/*
+ * Calls that are over when the message has come, as where a GPU's stream is waited for: of what
+ * they take nothing can be told but that a flood's message takes no more.
+ */
+static void calls_that_wait_for_the_message_are_not_overhead(void **state) {
+    (void)state;
+    const struct gw_loggp loggp = {2e-5, 1e-6, 2e-6, 1e-10, 0};
+    struct points points = make_points(&loggp);
+    for (size_t i = 0; i < points.count; i++) {
+        struct gw_loggp_point *point = &points.items[i];
+        if (point->kind == GW_SEND_CALL || point->kind == GW_RECEIVE_CALL) {
+            point->time_s = gw_loggp_message_s(&loggp, point->bytes);
+        }
+    }
+    struct gw_loggp_fit fit;
+    assert_int_equal(gw_loggp_fit(points.items, points.count, &fit, &error), GW_OK);
+    assert_true(near(fit.loggp.overhead_s, loggp.gap_s, 1e-6));
+    assert_true(near(fit.loggp.gap_s, loggp.gap_s, 1e-6));
+    assert_true(near(fit.loggp.gap_s_per_byte, loggp.gap_s_per_byte, 1e-3));
+    assert_true(
+        near(fit.loggp.latency_s, loggp.latency_s - 2 * (loggp.gap_s - loggp.overhead_s), 1e-3));
+    assert_true(fit.ping_pong.median < 1e-3 && fit.flood.median < 1e-3);
+}
+
 /* ---- what is no measurement, or a strange one ---------------------------------------------- */
 
 static void refuse(const struct points *points, const char *expected) {
@@ -359,6 +383,7 @@ int main(void) {
         cmocka_unit_test(noise_of_a_percent_costs_a_few),
         cmocka_unit_test(one_disturbed_size_costs_little),
         cmocka_unit_test(overlaps_do_not_count_twice),
+        cmocka_unit_test(calls_that_wait_for_the_message_are_not_overhead),
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(parameters_are_never_negative),
         cmocka_unit_test(pairs_are_measured_within_and_between_hosts),
