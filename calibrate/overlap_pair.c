@@ -17,6 +17,7 @@ enum order { REST, WORK, LEAVE };
 struct helper {
     pthread_t thread;
     gw_action *action;
+    double (*took_s)(void *context);
     void *context;
     atomic_int order;
     atomic_bool counting; /* actions that begin and end meanwhile count */
@@ -36,7 +37,8 @@ static enum gw_status work(struct helper *helper) {
         double started_s = gw_clock_now_s();
         status = helper->action(helper->context, &helper->error);
         if (counts && atomic_load(&helper->counting)) {
-            helper->spent_s += gw_clock_now_s() - started_s;
+            helper->spent_s += helper->took_s != NULL ? helper->took_s(helper->context)
+                                                      : gw_clock_now_s() - started_s;
             atomic_fetch_add(&helper->count, 1);
         }
     }
@@ -104,7 +106,8 @@ static enum gw_status stop_work(struct helper *helper, struct gw_error *error) {
 
 static enum gw_status open_helper(struct helper *helper, const struct gw_overlap_subject *subject,
                                   struct gw_error *error) {
-    *helper = (struct helper){.action = subject->compute, .context = subject->compute_context};
+    *helper = (struct helper){
+        .action = subject->compute, .took_s = subject->took_s, .context = subject->compute_context};
     pthread_mutex_init(&helper->mutex, NULL);
     pthread_cond_init(&helper->changed, NULL);
     int result = pthread_create(&helper->thread, NULL, serve, helper);

@@ -8,15 +8,16 @@
 #include "calibrate/measurement.h"
 
 /*
- * One collective, which all ranks call. Rank 0 says with `last` that it is to be the last one of a
- * series, and all learn it from the collective itself (*was_last): so they stop together, without
- * anything else between two of them.
+ * One collective, or several that count as one, which all ranks call. Rank 0 says with `last` that
+ * it is to be the last one of a series, and all learn it from the collective itself (*was_last): so
+ * they stop together, with nothing else between two of them, or next to nothing.
  */
 typedef enum gw_status gw_communicate(void *context, bool last, bool *was_last,
                                       struct gw_error *error);
 
 struct gw_overlap_subject {
-    gw_action *compute; /* on a thread of its own, again and again */
+    gw_action *compute;                      /* on a thread of its own, again and again */
+    double (*took_s)(void *compute_context); /* of the last one; NULL: from call to return */
     void *compute_context;
     gw_communicate *communicate;
     void *communicate_context;

@@ -24,6 +24,7 @@ struct rank {
     struct gw_communicator communicator;
     struct gw_slowing slowing; /* 1 and 1: not at all */
     double alone_s[2];         /* of compute and of communication */
+    double took_s;             /* computing, by another clock than the host's */
     atomic_bool computes, communicates;
     atomic_size_t computed, communicated;
     size_t fails_at; /* computes; 0: never */
@@ -130,6 +131,48 @@ static void what_is_slowed_is_measured(void **state) {
     recovers_at_last((struct gw_slowing){.compute = 2.5, .communication = 1.5});
 }
 
+/* ---- a clock of its own -------------------------------------------------------------------- */
+
+/* Says four times as long beside communication, in what the host sees no difference. */
+static enum gw_status compute_elsewhere(void *context, struct gw_error *error) {
+    struct rank *rank = context;
+    (void)error;
+    rank->took_s = atomic_load(&rank->communicates) ? 4 : 1;
+    gw_clock_sleep_until_s(gw_clock_now_s() + rank->alone_s[0]);
+    return GW_OK;
+}
+
+static double took_s(void *context) {
+    const struct rank *rank = context;
+    return rank->took_s;
+}
+
+static void *measure_elsewhere(void *argument) {
+    struct rank *rank = argument;
+    struct gw_overlap_subject subject = {.compute = compute_elsewhere,
+                                         .took_s = took_s,
+                                         .compute_context = rank,
+                                         .communicate = communicate,
+                                         .communicate_context = rank,
+                                         .block_s = 0.02,
+                                         .rounds = 3,
+                                         .longest_s = 10};
+    rank->status = gw_measure_overlap(&rank->communicator, &subject, &rank->point, &rank->error);
+    return NULL;
+}
+
+static void what_times_itself_is_believed(void **state) {
+    (void)state;
+    struct rank ranks[2];
+    memset(ranks, 0, sizeof ranks);
+    for (int r = 0; r < 2; r++) {
+        ranks[r] = (struct rank){.slowing = {1, 1}, .alone_s = {1e-3, 1e-3}};
+    }
+    run_ranks(ranks, 2, measure_elsewhere);
+    assert_int_equal(ranks[0].status, GW_OK);
+    assert_true(near(ranks[0].point.compute.factor, 4, 1e-9));
+}
+
 static void a_failure_comes_out(void **state) {
     (void)state;
     struct rank ranks[1];
@@ -194,6 +237,7 @@ static void a_cluster_gets_its_factors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_slowed_is_measured),
+        cmocka_unit_test(what_times_itself_is_believed),
         cmocka_unit_test(a_failure_comes_out),
         cmocka_unit_test(a_cluster_gets_its_factors),
     };
