@@ -31,9 +31,8 @@ struct gw_calibration {
     bool resume;            /* go on with the journal that is there */
     uint64_t seed;          /* of the order of measurements */
     /*
-     * NULL, or what each rank's compressors run on, and what collectives of memory of GPUs go
-     * through: of the same ranks (transport/gpu.h). Then `network` and `overlap`, which are
-     * measured of the host's memory alone, are false.
+     * NULL, or what each rank's compressors run on, and what collectives and messages of memory of
+     * GPUs go through: of the same ranks (transport/gpu.h), with an urgent stream as exec's.
      */
     struct gw_device *device;
     struct gw_communicator *gpu_communicator;

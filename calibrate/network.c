@@ -32,9 +32,10 @@ enum {
 static const double longest_s = 0.1; /* at one size: seconds for 40 sizes of a pair */
 
 struct link {
-    struct gw_communicator *communicator;
-    int first, second;   /* ranks; the first one's clock counts */
-    struct gw_pool pool; /* each message sends or receives another part */
+    struct gw_communicator *communicator; /* what messages go through ... */
+    struct gw_communicator *world;        /* ... and what the ranks agree on the host by */
+    int first, second;                    /* ranks; the first one's clock counts */
+    struct gw_pool pool;                  /* each message sends or receives another part */
     size_t bytes, messages;
     double delay_s; /* after which an answer has surely come: twice a round trip */
     double clock_s; /* what reading the clock takes */
@@ -222,8 +223,7 @@ static enum gw_status measure_probe(struct link *link, const struct gw_calibrati
     link->messages = probe->messages;
     timed.around_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
     probe->measurement.size = (double)probe->bytes;
-    GW_TRY(
-        gw_measure_self_timed(link->communicator, calibration, &timed, &probe->measurement, error));
+    GW_TRY(gw_measure_self_timed(link->world, calibration, &timed, &probe->measurement, error));
     if (probe->kind == GW_PING_PONG) {
         halve(summary);
         link->delay_s = probe->bytes == LARGEST_BUFFERED ? 4 * summary->median : link->delay_s;
@@ -380,9 +380,9 @@ static enum gw_status measure_network(struct link *link, const struct gw_calibra
     if (out->kept == NULL) {
         return gw_fail_memory(error, "measuring the network");
     }
-    GW_TRY(gw_pool_open(POOL_BYTES, NULL, &link->pool, error));
+    GW_TRY(gw_pool_open(POOL_BYTES, calibration->device, &link->pool, error));
     GW_TRY(gw_pool_fill(&link->pool, POOL_BYTES, link->communicator->rank, error));
-    GW_TRY(gw_host_list_open(link->communicator, &list, error));
+    GW_TRY(gw_host_list_open(link->world, &list, error));
     enum gw_status status = measure_pairs(link, calibration, report, &list, out, error);
     gw_host_list_close(&list);
     return status;
@@ -393,7 +393,10 @@ enum gw_status gw_calibrate_network(struct gw_communicator *communicator,
                                     const struct gw_report *report, struct gw_cluster *cluster,
                                     struct gw_error *error) {
     struct gw_network network = {.oversubscription = 1, .kept = cJSON_CreateObject()};
-    struct link link = {.communicator = communicator, .clock_s = time_clock()};
+    struct gw_communicator *gpus = calibration->gpu_communicator;
+    struct link link = {.communicator = gpus != NULL ? gpus : communicator,
+                        .world = communicator,
+                        .clock_s = time_clock()};
     enum gw_status status = measure_network(&link, calibration, report, &network, error);
     gw_pool_close(&link.pool);
     if (status != GW_OK) {

@@ -4,57 +4,40 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "calibrate/overlap_exchanges.h"
+#include "calibrate/overlap_load.h"
 #include "calibrate/overlap_pair.h"
-#include "calibrate/pool.h"
 #include "calibrate/subjects.h"
 
 /*
  * Compressors stand for others: exact top-k, which most pipelines use and which goes over its
- * gradient several times, and a threshold, which streams through memory once. A group of 2^18
- * elements is of middling size in ResNet-50's plans, and compressed in less than a millisecond.
+ * gradient several times, and a threshold, which streams through memory once.
  */
 static const char *const compressors[] = {"topk", "hard-threshold"};
 enum { COMPRESSORS = sizeof compressors / sizeof *compressors };
-static const size_t group_elements = 1 << 18;
-static const size_t pool_bytes = 8 << 20; /* more than caches near a core hold */
+
+static const struct {
+    const char *name;
+    bool reduces;
+} collectives[] = {{"allgather", false}, {"allreduce", true}};
+enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
 /*
  * Small messages are mostly waiting for the other side, which a thread that computes on the same
- * core makes longer by whole time slices; large ones are copying and summing.
+ * core makes longer by whole time slices; large ones are copying and summing. Between GPUs 1 MiB
+ * is waiting yet.
  */
-static const size_t message_bytes[] = {1 << 10, 1 << 15, 1 << 20};
-enum { SIZES = sizeof message_bytes / sizeof *message_bytes };
+static const size_t message_bytes[] = {1 << 10, 1 << 15, 1 << 20, 1 << 24};
+enum { SIZES = 3, GPU_SIZES = sizeof message_bytes / sizeof *message_bytes };
 static const double longest_exchange_s = 0.01; /* larger messages than that are left out */
 
-enum { MOST_PAIRS = 2 * (SIZES * COMPRESSORS + 1) }; /* of two collectives; one pair waits */
 static const double longest_block_s = 0.006;
 static const size_t rounds = 5;
 static const double longest_pair_s = 0.25; /* of all rounds of a size */
 static const double waiting_s = 0.001;
 
 /* ---- compute ------------------------------------------------------------------------------- */
-
-/* What a compute thread does: compress one group after the other. */
-struct load {
-    const struct gw_compressor *compressor;
-    struct gw_pool gradient, residual;
-    struct gw_task task;
-    struct gw_workspace workspace;
-    struct gw_selection selection;
-};
-
-/* What a residual would keep is cleared, or a threshold would select more each time. */
-static enum gw_status compress(void *context, struct gw_error *error) {
-    struct load *load = context;
-    struct gw_task *task = &load->task;
-    task->gradient = gw_pool_next(&load->gradient, group_elements * sizeof(float));
-    task->u = gw_pool_next(&load->residual, group_elements * sizeof(float));
-    GW_TRY(gw_compress(load->compressor, task, &load->selection, error));
-    memset(task->u, 0, group_elements * sizeof *task->u);
-    return GW_OK;
-}
 
 /* As exec waits for its emulated accelerator: late once, the next one is the shorter for it. */
 static enum gw_status wait(void *context, struct gw_error *error) {
@@ -65,57 +48,14 @@ static enum gw_status wait(void *context, struct gw_error *error) {
     return GW_OK;
 }
 
-/* ---- communication ------------------------------------------------------------------------- */
-
-/* What a communication thread does: one exchange after the other, until rank 0 ends them. */
-struct stream {
-    struct gw_communicator *communicator;
-    bool reduces; /* allreduce; otherwise allgather */
-    struct gw_pool send, receive;
-    size_t bytes; /* of one worker */
-};
-
-/* The first number that rank 0 sends says whether this is the last; the others send 0 there. */
-static enum gw_status run_exchange(void *context, bool last, bool *was_last,
-                                   struct gw_error *error) {
-    struct stream *stream = context;
-    struct gw_communicator *communicator = stream->communicator;
-    size_t gathered = stream->bytes * (stream->reduces ? 1 : (size_t)communicator->size);
-    float *send = gw_pool_next(&stream->send, stream->bytes);
-    float *receive = gw_pool_next(&stream->receive, gathered);
-    send[0] = communicator->rank == 0 && last ? 1 : 0;
-    GW_TRY(stream->reduces ? communicator->transport->allreduce(
-                                 communicator, send, receive, stream->bytes / sizeof(float), error)
-                           : communicator->transport->allgather(communicator, send, stream->bytes,
-                                                                receive, error));
-    *was_last = receive[0] > 0;
-    return GW_OK;
-}
-
-static const struct {
-    const char *name;
-    bool reduces;
-} streams[] = {{"allgather", false}, {"allreduce", true}};
-enum { STREAMS = sizeof streams / sizeof *streams };
-
-/* The second of two, so that connections stand; of the slowest rank. */
-static enum gw_status time_exchange(struct stream *stream, double *seconds,
-                                    struct gw_error *error) {
-    bool was_last = false;
-    GW_TRY(run_exchange(stream, false, &was_last, error));
-    double started_s = gw_clock_now_s();
-    GW_TRY(run_exchange(stream, false, &was_last, error));
-    *seconds = gw_clock_now_s() - started_s;
-    return gw_agree_maximum(stream->communicator, seconds, 1, error);
-}
-
 /* ---- measuring ----------------------------------------------------------------------------- */
 
 struct measuring {
     const struct gw_calibration *calibration;
     struct gw_report report;
-    struct load load;
-    struct stream stream;
+    struct gw_overlap_load load;
+    struct gw_overlap_exchanges exchanges;
+    size_t sizes;      /* of messages */
     double deadline_s; /* of waiting */
     double end_s;      /* when no other pair of the collective is begun */
     struct gw_overlap *overlap;
@@ -123,16 +63,19 @@ struct measuring {
 
 static enum gw_status measure(struct measuring *measuring, bool waits, struct gw_overlap_point *out,
                               struct gw_error *error) {
+    bool on_gpus = measuring->calibration->device != NULL;
+    size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
     struct gw_overlap_subject subject = {
-        .compute = waits ? wait : compress,
+        .compute = waits ? wait : gw_overlap_load_run,
+        .took_s = waits || !on_gpus ? NULL : gw_overlap_load_took_s,
         .compute_context = waits ? (void *)&measuring->deadline_s : &measuring->load,
-        .communicate = run_exchange,
-        .communicate_context = &measuring->stream,
+        .communicate = gw_overlap_exchanges_run,
+        .communicate_context = &measuring->exchanges,
         .block_s = fmin(longest_block_s, measuring->calibration->max_s_per_point / 4),
         .rounds = rounds,
-        .longest_s = fmin(longest_pair_s, measuring->calibration->time_s / MOST_PAIRS)};
-    out->bytes = (double)measuring->stream.bytes;
-    return gw_measure_overlap(measuring->stream.communicator, &subject, out, error);
+        .longest_s = fmin(longest_pair_s, measuring->calibration->time_s / (double)pairs)};
+    out->bytes = (double)measuring->exchanges.bytes;
+    return gw_measure_overlap(measuring->exchanges.world, &subject, out, error);
 }
 
 /*
@@ -143,7 +86,7 @@ static enum gw_status measure(struct measuring *measuring, bool waits, struct gw
 static enum gw_status has_time(const struct measuring *measuring, bool *answer,
                                struct gw_error *error) {
     double late_s = gw_clock_now_s() - measuring->end_s;
-    GW_TRY(gw_agree_maximum(measuring->stream.communicator, &late_s, 1, error));
+    GW_TRY(gw_agree_maximum(measuring->exchanges.world, &late_s, 1, error));
     *answer = late_s < 0;
     return GW_OK;
 }
@@ -153,7 +96,7 @@ static enum gw_status measure_compressors(struct measuring *measuring, const cha
     bool goes_on = true;
     for (size_t i = 0; i < COMPRESSORS && goes_on; i++) {
         struct gw_overlap_point point;
-        measuring->load.compressor = gw_compressor_find(compressors[i]);
+        gw_overlap_load_choose(&measuring->load, compressors[i]);
         GW_TRY(measure(measuring, false, &point, error));
         GW_TRY(gw_overlap_add(measuring->overlap, collective, compressors[i], point, error));
         GW_TRY(has_time(measuring, &goes_on, error));
@@ -188,20 +131,20 @@ static enum gw_status measure_waiting(struct measuring *measuring, const char *c
 
 static enum gw_status measure_collective(struct measuring *measuring, size_t which,
                                          struct gw_error *error) {
-    const char *collective = streams[which].name;
+    const char *collective = collectives[which].name;
     bool goes_on = true;
-    measuring->stream.reduces = streams[which].reduces;
-    measuring->end_s = gw_clock_now_s() + measuring->calibration->time_s / STREAMS;
-    for (size_t i = 0; i < SIZES && goes_on; i++) {
+    measuring->exchanges.reduces = collectives[which].reduces;
+    measuring->end_s = gw_clock_now_s() + measuring->calibration->time_s / COLLECTIVES;
+    for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
         double exchange_s = 0;
-        double share = (double)(which * SIZES + i) / (STREAMS * SIZES);
+        double share =
+            (double)(which * measuring->sizes + i) / (double)(COLLECTIVES * measuring->sizes);
         measuring->report.tell(measuring->report.context,
                                measuring->report.offset + measuring->report.scale * share,
                                "overlap");
-        measuring->stream.bytes = message_bytes[i];
-        GW_TRY(time_exchange(&measuring->stream, &exchange_s, error));
-        if (i > 0 && (exchange_s > longest_exchange_s ||
-                      message_bytes[i] > measuring->calibration->max_bytes)) {
+        measuring->exchanges.bytes = message_bytes[i];
+        GW_TRY(gw_overlap_exchanges_time(&measuring->exchanges, &exchange_s, error));
+        if (i > 0 && exchange_s > longest_exchange_s) {
             break;
         }
         GW_TRY(measure_compressors(measuring, collective, error));
@@ -214,16 +157,15 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
 }
 
 static enum gw_status measure_all(struct measuring *measuring, struct gw_error *error) {
-    struct gw_communicator *communicator = measuring->stream.communicator;
     struct gw_overlap *overlap = measuring->overlap;
-    overlap->workers = (size_t)communicator->size;
+    overlap->workers = (size_t)measuring->exchanges.world->size;
     overlap->kept = cJSON_CreateObject();
     if (overlap->kept == NULL) {
         return gw_fail_memory(error, "measuring overlap");
     }
-    GW_TRY(gw_json_put_number(overlap->kept, "elements", (double)group_elements, error));
+    GW_TRY(gw_json_put_number(overlap->kept, "elements", (double)measuring->load.elements, error));
     GW_TRY(gw_json_put(overlap->kept, "waiting", cJSON_CreateObject(), error));
-    for (size_t i = 0; i < STREAMS; i++) {
+    for (size_t i = 0; i < COLLECTIVES; i++) {
         GW_TRY(measure_collective(measuring, i, error));
     }
     return GW_OK;
@@ -231,28 +173,22 @@ static enum gw_status measure_all(struct measuring *measuring, struct gw_error *
 
 /* ---- the subject --------------------------------------------------------------------------- */
 
-static enum gw_status open_measuring(struct measuring *measuring, struct gw_error *error) {
-    struct load *load = &measuring->load;
-    struct stream *stream = &measuring->stream;
-    int rank = stream->communicator->rank;
-    size_t largest = message_bytes[SIZES - 1] * (size_t)stream->communicator->size;
-    load->task = gw_pool_task(group_elements, measuring->calibration->density, &load->workspace);
-    GW_TRY(gw_pool_open(pool_bytes, NULL, &load->gradient, error));
-    GW_TRY(gw_pool_open(pool_bytes, NULL, &load->residual, error));
-    GW_TRY(gw_pool_open(pool_bytes, NULL, &stream->send, error));
-    GW_TRY(
-        gw_pool_open(largest > pool_bytes ? largest : pool_bytes, NULL, &stream->receive, error));
-    GW_TRY(gw_pool_fill(&load->gradient, pool_bytes, rank, error));
-    return gw_pool_fill(&stream->send, pool_bytes, rank, error);
+static size_t count_sizes(const struct gw_calibration *calibration) {
+    size_t most = calibration->device == NULL ? SIZES : GPU_SIZES;
+    size_t count = 1;
+    while (count < most && message_bytes[count] <= calibration->max_bytes) {
+        count++;
+    }
+    return count;
 }
 
-static void close_measuring(struct measuring *measuring) {
-    gw_pool_close(&measuring->load.gradient);
-    gw_pool_close(&measuring->load.residual);
-    gw_pool_close(&measuring->stream.send);
-    gw_pool_close(&measuring->stream.receive);
-    gw_selection_free(&measuring->load.selection);
-    gw_workspace_free(&measuring->load.workspace);
+static enum gw_status open_measuring(struct measuring *measuring,
+                                     struct gw_communicator *communicator, struct gw_error *error) {
+    const struct gw_calibration *calibration = measuring->calibration;
+    measuring->sizes = count_sizes(calibration);
+    GW_TRY(gw_overlap_load_open(&measuring->load, calibration, communicator->rank, error));
+    return gw_overlap_exchanges_open(&measuring->exchanges, communicator, calibration,
+                                     message_bytes[measuring->sizes - 1], error);
 }
 
 enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
@@ -263,15 +199,14 @@ enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
     if (overlap == NULL) {
         return gw_fail_memory(error, "measuring overlap");
     }
-    struct measuring measuring = {.calibration = calibration,
-                                  .report = *report,
-                                  .stream = {.communicator = communicator},
-                                  .overlap = overlap};
-    enum gw_status status = open_measuring(&measuring, error);
+    struct measuring measuring = {
+        .calibration = calibration, .report = *report, .overlap = overlap};
+    enum gw_status status = open_measuring(&measuring, communicator, error);
     if (status == GW_OK) {
         status = measure_all(&measuring, error);
     }
-    close_measuring(&measuring);
+    gw_overlap_load_close(&measuring.load);
+    gw_overlap_exchanges_close(&measuring.exchanges);
     if (status != GW_OK) {
         gw_overlap_free(overlap);
         return status;

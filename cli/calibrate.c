@@ -108,15 +108,17 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
 }
 
 /* Collectives of one rank on a GPU take time all the same: its library copies. */
-static bool exchanges_nothing(const struct gw_calibration *asked) {
-    return asked->collectives[0] == NULL && !asked->network && !asked->overlap;
+static bool needs_two(const struct gw_calibrate_options *options) {
+    const struct gw_calibration *asked = &options->calibration;
+    bool named = options->only != NULL && (asked->network || asked->overlap);
+    bool exchanges = asked->collectives[0] != NULL || asked->network || asked->overlap;
+    return options->device.cuda ? named : exchanges;
 }
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
                            struct gw_error *error) {
     struct gw_calibrate_options *options = context;
-    bool alone = communicator->size < 2 && !options->device.cuda;
-    if (alone && !exchanges_nothing(&options->calibration)) {
+    if (communicator->size < 2 && needs_two(options)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "calibrate: expected at least 2 ranks, as one exchanges nothing");
     }

@@ -176,6 +176,9 @@ static void require_sense(const struct gw_calibrate_options *options, struct arg
     if (options->tolerance > 0 && options->check == NULL) {
         argp_error(state, "--tolerance: expected --check with it");
     }
+    if (options->transport != GW_TRANSPORT_ANY && !options->device.cuda) {
+        argp_error(state, "--transport: expected --device cuda with it");
+    }
     if (options->only != NULL && (options->compressor != NULL || options->no_network)) {
         argp_error(state, "--only: expected neither --compressor nor --no-network with it, as it "
                           "names all that is measured");
@@ -187,22 +190,6 @@ static void require_curves(const struct gw_calibrate_options *options, struct ar
     if (options->check != NULL && (options->calibration.network || options->calibration.overlap)) {
         argp_error(state, "--check: expected only collectives and compressors in --only, "
                           "neither network nor overlap, as curves alone are measured again");
-    }
-}
-
-/* Messages and interference are measured of the host's memory and by its processors alone. */
-static void settle_device(struct gw_calibrate_options *options, struct argp_state *state) {
-    struct gw_calibration *asked = &options->calibration;
-    if (options->transport != GW_TRANSPORT_ANY && !options->device.cuda) {
-        argp_error(state, "--transport: expected --device cuda with it");
-    }
-    if (options->device.cuda && options->only != NULL && (asked->network || asked->overlap)) {
-        argp_error(state, "--only: expected only collectives and compressors with --device cuda, "
-                          "neither network nor overlap, which are not measured on GPUs");
-    }
-    if (options->device.cuda) {
-        asked->network = false;
-        asked->overlap = false;
     }
 }
 
@@ -227,7 +214,6 @@ static void settle(struct gw_calibrate_options *options, struct argp_state *stat
         choose_only(options, state);
         require_curves(options, state);
     }
-    settle_device(options, state);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {

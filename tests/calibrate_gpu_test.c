@@ -87,6 +87,48 @@ static void ranks_that_share_a_gpu_are_calibrated(void **state) {
     forget(&check);
 }
 
+/* Each of these numbers below `object` is above 0, or at least 0. */
+static void assert_positive(const cJSON *object, const char *const *paths, bool may_be_zero) {
+    for (; *paths != NULL; paths++) {
+        double number = number_at(object, *paths);
+        if (!(may_be_zero ? number >= 0 : number > 0)) {
+            fail_msg("%s: %g", *paths, number);
+        }
+    }
+}
+
+/* And the simulator has something to go by. */
+static void messages_and_overlap_are_measured(void **state) {
+    const char *folder = *state;
+    static const char *const positive[] = {"network.within.overhead_s", NULL};
+    static const char *const rest[] = {"network.within.latency_s", "network.within.gap_s",
+                                       "network.within.gap_s_per_byte",
+                                       "network.within.overhead_s_per_byte", NULL};
+    static const char *const factors[] = {"compute.factor", "communication.factor", NULL};
+    need_job_with_gpu(folder);
+    assert_done(folder, "gradweave calibrate --nodes 2 --out pairs.json --transport mpi --time 5 "
+                        "--only allgather,hard-threshold,network,overlap " SMALL);
+    cJSON *cluster = read_cluster(folder, "pairs.json");
+    assert_positive(cluster, positive, false);
+    assert_positive(cluster, rest, true);
+    const cJSON *pairs = NULL;
+    cJSON_ArrayForEach(pairs, item_at(cluster, "overlap.factors")) {
+        const cJSON *point = cJSON_GetArrayItem(item_at(pairs, "topk"), 0);
+        assert_true(number_at(point, "bytes") == 1024);
+        assert_positive(point, factors, false);
+    }
+    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "overlap.factors")), 2);
+    assert_true(number_at(cluster, "overlap.elements") == 4096);
+    cJSON_Delete(cluster);
+    assert_done(folder, "gradweave simulate resnet50 --cluster pairs.json --algo hard-threshold "
+                        "--interference");
+    assert_done(folder, "gradweave simulate resnet50 --cluster pairs.json --algo hard-threshold "
+                        "--network messages");
+    assert_bad_input(folder,
+                     "gradweave calibrate --nodes 1 --out one.json --only network,overlap " SMALL,
+                     "expected at least 2 ranks");
+}
+
 static void one_rank_is_calibrated(void **state) {
     const char *folder = *state;
     need_job_with_gpu(folder);
@@ -117,6 +159,8 @@ static void what_gpus_have_not_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ranks_that_share_a_gpu_are_calibrated, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(messages_and_overlap_are_measured, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(one_rank_is_calibrated, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_gpus_have_not_is_refused, make_folder, remove_folder),

@@ -40,21 +40,25 @@ static inline void *run_rank_checks(void *argument) {
     return NULL;
 }
 
+/* Among so many threads. */
+static inline void check_among(int size, check *const *checks) {
+    struct gw_communicator communicators[MOST_RANKS];
+    struct rank_checks ranks[MOST_RANKS];
+    pthread_t threads[MOST_RANKS];
+    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
+    for (int rank = 0; rank < size; rank++) {
+        ranks[rank] = (struct rank_checks){checks, &communicators[rank]};
+        assert_int_equal(pthread_create(&threads[rank], NULL, run_rank_checks, &ranks[rank]), 0);
+    }
+    for (int rank = 0; rank < size; rank++) {
+        pthread_join(threads[rank], NULL);
+    }
+}
+
 /* Among 1, 2, .. MOST_RANKS threads. */
 static inline void check_threads(check *const *checks) {
     for (int size = 1; size <= MOST_RANKS; size++) {
-        struct gw_communicator communicators[MOST_RANKS];
-        struct rank_checks ranks[MOST_RANKS];
-        pthread_t threads[MOST_RANKS];
-        assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
-        for (int rank = 0; rank < size; rank++) {
-            ranks[rank] = (struct rank_checks){checks, &communicators[rank]};
-            assert_int_equal(pthread_create(&threads[rank], NULL, run_rank_checks, &ranks[rank]),
-                             0);
-        }
-        for (int rank = 0; rank < size; rank++) {
-            pthread_join(threads[rank], NULL);
-        }
+        check_among(size, checks);
     }
 }
 
