@@ -16,6 +16,7 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .max_bytes = 16 << 20,
                                    .max_elements = 1 << 24,
                                    .per_factor_four = 2,
+                                   .pool_bytes = 128 << 20, /* about what gradients take */
                                    .density = 0.001,
                                    .collectives = gw_calibrated_collectives,
                                    .compressors = gw_compressors,

@@ -19,6 +19,7 @@ struct gw_calibration {
     size_t max_bytes;               /* collectives: 1 KiB and more, up to this */
     size_t max_elements;            /* compressors: 1,024 and more, up to this */
     size_t per_factor_four;         /* sizes to a factor of four: 2 doubles from size to size */
+    size_t pool_bytes;              /* that messages come from in turn; compressors: a quarter */
     double density;                 /* of compression */
     const char *const *collectives; /* ended by NULL */
     const struct gw_compressor *const *compressors; /* ended by NULL */

@@ -6,7 +6,6 @@
 #include "calibrate/subjects.h"
 
 static const size_t smallest_bytes = 1024;
-static const size_t least_pool = 128 << 20;  /* about what a model's gradients take */
 static const size_t machine_pools = 1 << 30; /* of all its ranks together, but see share_of */
 static const size_t tile = 4 << 20;          /* drawing all of a pool would take a second */
 static const size_t least_part = 1 << 20;    /* always fits, whatever that takes */
@@ -196,9 +195,10 @@ static size_t greater(size_t a, size_t b) {
 }
 
 /* What one of two pools may take: all of their pages are touched, and so are really there. */
-static size_t share_of(size_t sharing, size_t ranks, size_t max_bytes) {
+static size_t share_of(size_t sharing, size_t ranks, const struct gw_calibration *calibration) {
+    size_t max_bytes = calibration->max_bytes;
     size_t share = machine_pools / (2 * sharing);
-    size_t needed = greater(least_pool, max_bytes * ranks);
+    size_t needed = greater(calibration->pool_bytes, max_bytes * ranks);
     size_t least = lesser(least_part, max_bytes) * ranks;
     return gw_whole_lines(greater(lesser(needed, share), least));
 }
@@ -207,16 +207,15 @@ static size_t share_of(size_t sharing, size_t ranks, size_t max_bytes) {
 static enum gw_status open_pools(struct gw_collective_series *exchanges,
                                  struct gw_communicator *world,
                                  const struct gw_calibration *calibration, struct gw_error *error) {
-    size_t max_bytes = calibration->max_bytes;
     struct pools *pools = &exchanges->pools;
     struct gw_host_list machines;
     GW_TRY(gw_machine_list_open(world, &machines, error));
     exchanges->largest_pool =
-        share_of(gw_host_list_most_ranks(&machines), (size_t)world->size, max_bytes);
+        share_of(gw_host_list_most_ranks(&machines), (size_t)world->size, calibration);
     gw_host_list_close(&machines);
-    size_t sent = world->rank == 0 ? exchanges->largest_pool
-                                   : lesser(exchanges->largest_pool,
-                                            gw_whole_lines(greater(least_pool, 2 * max_bytes)));
+    size_t needed = gw_whole_lines(greater(calibration->pool_bytes, 2 * calibration->max_bytes));
+    size_t sent =
+        world->rank == 0 ? exchanges->largest_pool : lesser(exchanges->largest_pool, needed);
     exchanges->parts = calloc((size_t)world->size, sizeof *exchanges->parts);
     if (exchanges->parts == NULL) {
         return gw_fail_memory(error, "calibrating collectives");

@@ -16,8 +16,6 @@ static const size_t smallest_elements = 1024;
  */
 static const double idle_s = 0.002;
 
-static const size_t least_pool = 8 << 20; /* elements: more than caches hold */
-
 /* ---- one repeat ---------------------------------------------------------------------------- */
 
 static enum gw_status run_compression(void *context, struct gw_error *error) {
@@ -151,8 +149,9 @@ static enum gw_status add(struct gw_compression *compression, int workers,
 
 static enum gw_status open_pools(struct gw_compressor_series *all, int rank,
                                  const struct gw_calibration *calibration, struct gw_error *error) {
-    size_t twice = 2 * calibration->max_elements;
-    size_t bytes = (twice > least_pool ? twice : least_pool) * sizeof(float);
+    size_t twice = 2 * calibration->max_elements * sizeof(float);
+    size_t quarter = calibration->pool_bytes / 4; /* by default more than caches hold */
+    size_t bytes = twice > quarter ? twice : quarter;
     all->layers = malloc(most_layers(calibration) * sizeof(size_t));
     if (all->items == NULL || all->layers == NULL) {
         return gw_fail_memory(error, "calibrating compressors");
