@@ -27,7 +27,7 @@ def main():
         with open(options.bench) as file:
             bench = json.load(file)
         options.elements, options.density = bench["elements"], bench["density"]
-    k = max(1, round(options.elements * options.density))
+    k = max(1, int(options.elements * options.density))  # as gradweave rounds it
     torch.manual_seed(1)
     vector = torch.randn(options.elements, device="cuda")
     # Read before each repeat, so that the cache has none of the vector: as gradweave measures.
