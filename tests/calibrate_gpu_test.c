@@ -19,7 +19,8 @@
 
 static void need_job_with_gpu(const char *folder) {
     need_mpi();
-    struct answer answer = ask(folder, "gradweave bench compressors --device cuda -n 100 -r 1");
+    struct answer answer =
+        ask(folder, "gradweave bench compressors --device cuda -n 100 -r 1 -c hard-threshold");
     if (answer.status != 0) {
         print_message("skipped: %s", answer.err);
     }
