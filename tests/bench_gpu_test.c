@@ -54,9 +54,6 @@ static void wrong_requests_are_refused(void **state) {
     assert_refused(folder,
                    "gradweave calibrate --nodes 2 --out c.json --device cuda --transport udp",
                    "--transport: expected nccl or mpi, got \"udp\"");
-    assert_refused(folder,
-                   "gradweave calibrate --nodes 2 --out c.json --device cuda --only overlap",
-                   "neither network nor overlap");
 }
 
 /* Half of a copy is the pass that all is counted in, and a selection reads all there is. */
