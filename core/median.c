@@ -27,6 +27,17 @@ static double draw_median(const double *sorted, size_t count, struct gw_random *
     return (lower + value_at(sorted, count, place + (1 - place) * share)) / 2;
 }
 
+/* As gsl_stats_quantile_from_sorted_data has it, of values in any order, which it changes. */
+static double quantile(double *values, size_t count, double share) {
+    double place = share * (double)(count - 1);
+    size_t index = (size_t)place;
+    double part = place - (double)index;
+    double low = gsl_stats_select(values, 1, count, index);
+    return index + 1 == count
+               ? low
+               : (1 - part) * low + part * gsl_stats_select(values, 1, count, index + 1);
+}
+
 enum gw_status gw_median_interval(const double *sorted, size_t count, size_t resamples,
                                   struct gw_random *random, double *low, double *high,
                                   struct gw_error *error) {
@@ -37,9 +48,8 @@ enum gw_status gw_median_interval(const double *sorted, size_t count, size_t res
     for (size_t i = 0; i < resamples; i++) {
         medians[i] = draw_median(sorted, count, random);
     }
-    gsl_sort(medians, 1, resamples);
-    *low = gsl_stats_quantile_from_sorted_data(medians, 1, resamples, 0.025);
-    *high = gsl_stats_quantile_from_sorted_data(medians, 1, resamples, 0.975);
+    *low = quantile(medians, resamples, 0.025);
+    *high = quantile(medians, resamples, 0.975);
     free(medians);
     return GW_OK;
 }
