@@ -34,8 +34,7 @@ static struct task *take(struct queue *queue) {
     return task;
 }
 
-static void *work(void *argument) {
-    struct queue *queue = argument;
+static void work(struct queue *queue) {
     uint64_t lot = (uintptr_t)queue / 64;
     for (struct task *task = take(queue); task != NULL; task = take(queue)) {
         linger(&lot);
@@ -48,7 +47,6 @@ static void *work(void *argument) {
         quiet_tell(&queue->changed);
         quiet_unlock(&queue->mutex);
     }
-    return NULL;
 }
 
 bool queue_put(struct queue *queue, void (*run)(void *context), void *context) {
@@ -87,16 +85,76 @@ bool queue_is_done(struct queue *queue) {
     return done;
 }
 
+/* ---- threads ------------------------------------------------------------------------------- */
+
+/* Threads outlive queues: what one needs for running blocks takes long to make. */
+struct server {
+    struct server *next; /* of those that are idle */
+    pthread_cond_t changed;
+    struct queue *queue; /* NULL: idle */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct server *idle;
+
+static void *serve(void *argument) {
+    struct server *server = argument;
+    for (;;) {
+        quiet_lock(&mutex);
+        while (server->queue == NULL) {
+            quiet_wait(&server->changed, &mutex);
+        }
+        quiet_unlock(&mutex);
+        struct queue *queue = server->queue;
+        work(queue);
+        quiet_lock(&mutex);
+        server->queue = NULL;
+        server->next = idle;
+        idle = server;
+        quiet_unlock(&mutex);
+        quiet_lock(&queue->mutex);
+        queue->left = true;
+        quiet_tell(&queue->changed);
+        quiet_unlock(&queue->mutex);
+    }
+    return NULL;
+}
+
+static bool start_server(struct queue *queue) {
+    pthread_t thread;
+    struct server *server = malloc(sizeof *server);
+    if (server == NULL) {
+        return false;
+    }
+    *server = (struct server){.changed = PTHREAD_COND_INITIALIZER, .queue = queue};
+    if (pthread_create(&thread, NULL, serve, server) != 0) {
+        free(server);
+        return false;
+    }
+    (void)pthread_detach(thread);
+    return true;
+}
+
 bool queue_open(struct queue *queue) {
     *queue =
         (struct queue){.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    return pthread_create(&queue->thread, NULL, work, queue) == 0;
+    quiet_lock(&mutex);
+    struct server *server = idle;
+    if (server != NULL) {
+        idle = server->next;
+        server->queue = queue;
+        quiet_tell(&server->changed);
+    }
+    quiet_unlock(&mutex);
+    return server != NULL || start_server(queue);
 }
 
 void queue_close(struct queue *queue) {
     quiet_lock(&queue->mutex);
     queue->closing = true;
     quiet_tell(&queue->changed);
+    while (!queue->left) {
+        quiet_wait(&queue->changed, &queue->mutex);
+    }
     quiet_unlock(&queue->mutex);
-    (void)pthread_join(queue->thread, NULL);
 }

@@ -11,12 +11,11 @@
 struct task;
 
 struct queue {
-    pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct task *first, *last;
     unsigned long put, done;
-    bool closing;
+    bool closing, left;
 };
 
 /* False: there is no memory, or no thread, for it. */
