@@ -74,6 +74,9 @@ enum gw_status gw_nccl_check(const struct gw_nccl_world *world, ncclResult_t res
 enum gw_status gw_nccl_give_up(struct gw_nccl_world *world, const struct gw_error *failure,
                                struct gw_error *error);
 
+/* Ends NCCL's communicator, if there is one, without a word to other ranks. */
+void gw_nccl_abort(struct gw_nccl_world *world);
+
 /* Since when something is waited for, and when news were looked for, counted from then. */
 struct gw_nccl_wait {
     double start_s, heard_s;

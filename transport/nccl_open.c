@@ -1,12 +1,13 @@
 /*
- * Opening a communicator over NCCL. ncclCommInitRank waits for all ranks: it has a thread of its
- * own, which is left behind if a rank fails or is lost meanwhile. Nothing can end it then.
+ * Opening a communicator over NCCL. ncclCommInitRank waits for all ranks; if one fails meanwhile,
+ * the others go on without that call, which nothing can end. A rank that is lost meanwhile keeps
+ * them waiting in what they agree on afterwards, unless its job ends with it.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "transport/nccl.h"
+#include "transport/nccl_aside.h"
 
 /* ---- what ranks know of each other --------------------------------------------------------- */
 
@@ -58,43 +59,29 @@ static enum gw_status agree_on_id(struct gw_nccl_world *world, ncclUniqueId *id,
 
 struct opening {
     const struct gw_nccl_calls *calls;
-    int gpu, size, rank;
+    int size, rank;
     ncclUniqueId id;
-    pthread_t thread;
-    pthread_mutex_t mutex; /* of what follows */
-    bool done, left;       /* left: nobody waits for it any more */
     ncclResult_t result;
     ncclComm_t comm;
 };
 
-static void free_opening(struct opening *opening) {
-    pthread_mutex_destroy(&opening->mutex);
+static void run_opening(void *context) {
+    struct opening *opening = context;
+    opening->result =
+        opening->calls->CommInitRank(&opening->comm, opening->size, opening->id, opening->rank);
+}
+
+static void dispose_opening(void *context) {
+    struct opening *opening = context;
+    if (opening->comm != NULL) {
+        (void)opening->calls->CommAbort(opening->comm);
+    }
     free(opening);
 }
 
-static void *run_opening(void *argument) {
-    struct opening *opening = argument;
-    ncclComm_t comm = NULL;
-    (void)cudaSetDevice(opening->gpu);
-    ncclResult_t result =
-        opening->calls->CommInitRank(&comm, opening->size, opening->id, opening->rank);
-    pthread_mutex_lock(&opening->mutex);
-    opening->result = result;
-    opening->comm = comm;
-    opening->done = true;
-    bool left = opening->left;
-    pthread_mutex_unlock(&opening->mutex);
-    if (left) {
-        if (comm != NULL) {
-            (void)opening->calls->CommAbort(comm);
-        }
-        free_opening(opening);
-    }
-    return NULL;
-}
-
 static enum gw_status start_opening(const struct gw_nccl_world *world, const ncclUniqueId *id,
-                                    struct opening **out, struct gw_error *error) {
+                                    struct opening **out, struct gw_nccl_aside **aside,
+                                    struct gw_error *error) {
     const struct gw_communicator *host = &world->base.host;
     struct opening *made = malloc(sizeof *made);
     if (made == NULL) {
@@ -102,50 +89,29 @@ static enum gw_status start_opening(const struct gw_nccl_world *world, const ncc
     }
     *made =
         (struct opening){.calls = world->calls, .size = host->size, .rank = host->rank, .id = *id};
-    (void)cudaGetDevice(&made->gpu);
-    pthread_mutex_init(&made->mutex, NULL);
-    int failure = pthread_create(&made->thread, NULL, run_opening, made);
-    if (failure != 0) {
-        free_opening(made);
-        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(failure));
+    enum gw_status status = gw_nccl_aside_start(aside, run_opening, dispose_opening, made, error);
+    if (status != GW_OK) {
+        free(made);
+        return status;
     }
     *out = made;
     return GW_OK;
 }
 
-static bool is_done(struct opening *opening) {
-    pthread_mutex_lock(&opening->mutex);
-    bool done = opening->done;
-    pthread_mutex_unlock(&opening->mutex);
-    return done;
-}
-
-/* Unless it is done just now. */
-static bool leave(struct opening *opening) {
-    pthread_mutex_lock(&opening->mutex);
-    opening->left = !opening->done;
-    bool left = opening->left;
-    if (left) {
-        (void)pthread_detach(opening->thread);
-    }
-    pthread_mutex_unlock(&opening->mutex);
-    return left;
-}
-
 static enum gw_status init_rank(struct gw_nccl_world *world, const ncclUniqueId *id,
                                 ncclResult_t *result, struct gw_error *error) {
     struct opening *opening = NULL;
+    struct gw_nccl_aside *aside = NULL;
     struct gw_nccl_wait wait = {.start_s = gw_clock_now_s()};
     enum gw_status status = GW_OK;
-    GW_TRY(start_opening(world, id, &opening, error));
-    while (status == GW_OK && !is_done(opening)) {
+    GW_TRY(start_opening(world, id, &opening, &aside, error));
+    while (status == GW_OK && !gw_nccl_aside_is_done(aside)) {
         status = gw_nccl_rest(world, "ncclCommInitRank", &wait, error);
     }
-    if (status == GW_OK || !leave(opening)) {
-        (void)pthread_join(opening->thread, NULL);
+    if (gw_nccl_aside_end(aside)) {
         world->comm = opening->comm;
         *result = opening->result;
-        free_opening(opening);
+        free(opening);
     }
     return status;
 }
@@ -157,10 +123,11 @@ static enum gw_status join(struct gw_nccl_world *world, struct gw_error *error) 
     struct gw_error failure = {0};
     ncclUniqueId id = {{0}};
     ncclResult_t result = ncclSuccess;
-    GW_TRY(host->transport->open_first(host, host->size, &world->news, error));
+    enum gw_status status = host->transport->open_first(host, host->size, &world->news, error);
+    GW_TRY(gw_agree(host, status, error));
     GW_TRY(find_nodes(world, error));
     GW_TRY(agree_on_id(world, &id, error));
-    enum gw_status status = init_rank(world, &id, &result, &failure);
+    status = init_rank(world, &id, &result, &failure);
     status = status == GW_OK ? gw_nccl_settle(world, result, "ncclCommInitRank", false, error)
                              : gw_nccl_give_up(world, &failure, error);
     return gw_agree(host, status, error);
@@ -173,8 +140,8 @@ enum gw_status gw_gpu_open_nccl(struct gw_communicator *out, struct gw_communica
     status = status == GW_OK ? join(out->state, error) : status;
     if (status != GW_OK) {
         struct gw_nccl_world *world = out->state;
-        if (world != NULL && world->comm != NULL) {
-            (void)world->calls->CommAbort(world->comm);
+        if (world != NULL) {
+            gw_nccl_abort(world);
         }
         gw_nccl_free(world);
         base.transport->close(&base);

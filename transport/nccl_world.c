@@ -1,15 +1,16 @@
 /*
  * Communicators over NCCL. Whoever waits for the GPU looks for failures, and gives up in the end.
  * NCCL's calls themselves wait for other ranks where these connect for the first time: opening does
- * so on a thread of its own (nccl_open.c); a first collective or message may still, without end, if
- * a rank is lost just then. With NCCL_COMM_BLOCKING=0 in the environment nothing of NCCL's waits,
- * which takes NCCL a thread for each call, and so is not asked for here. Nor is a call ended by
- * ncclCommAbort from beside: NCCL promises that for communicators that do not block, and within a
- * node it waits itself until all ranks have called it.
+ * so on a thread of its own (nccl_open.c), and so does ending; a first collective or message may
+ * still, without end, if a rank is lost just then. With NCCL_COMM_BLOCKING=0 in the environment
+ * nothing of NCCL's waits, which takes NCCL a thread for each call, and so is not asked for here.
+ * Nor is a call ended by ncclCommAbort from beside: NCCL promises that for communicators that do
+ * not block, and within a node it waits itself until all ranks have called it.
  */
 #include <stdlib.h>
 
 #include "transport/nccl.h"
+#include "transport/nccl_aside.h"
 
 /* ---- failures ------------------------------------------------------------------------------ */
 
@@ -35,17 +36,6 @@ static void tell_others(struct gw_nccl_world *world, const struct gw_error *fail
     world->told = true;
 }
 
-/* They are told first: ncclCommAbort may wait until they call it, too. */
-enum gw_status gw_nccl_give_up(struct gw_nccl_world *world, const struct gw_error *failure,
-                               struct gw_error *error) {
-    tell_others(world, failure);
-    if (world->comm != NULL) {
-        (void)world->calls->CommAbort(world->comm);
-        world->comm = NULL;
-    }
-    return gw_fail(error, failure->status, "%s", failure->message);
-}
-
 /* Whether another rank has failed. */
 static enum gw_status hear(struct gw_nccl_world *world, struct gw_error *error) {
     struct gw_communicator *news = &world->news;
@@ -58,6 +48,53 @@ static enum gw_status hear(struct gw_nccl_world *world, struct gw_error *error) 
     }
     world->told = true;
     return gw_fail(error, GW_FAILED, "rank %d: %.480s", from, failure.message);
+}
+
+struct ending {
+    const struct gw_nccl_calls *calls;
+    ncclComm_t comm;
+};
+
+static void run_ending(void *context) {
+    const struct ending *ending = context;
+    (void)ending->calls->CommAbort(ending->comm);
+}
+
+/*
+ * ncclCommAbort may wait until all ranks of the node call it, too, and one may be lost, or wait for
+ * this one elsewhere: after a while it is left to itself. Meanwhile news go out.
+ */
+void gw_nccl_abort(struct gw_nccl_world *world) {
+    const double longest_s = 2;
+    double start_s = gw_clock_now_s();
+    struct gw_nccl_aside *aside = NULL;
+    struct ending *ending = world->comm == NULL ? NULL : malloc(sizeof *ending);
+    if (ending == NULL) {
+        return;
+    }
+    *ending = (struct ending){world->calls, world->comm};
+    world->comm = NULL;
+    if (gw_nccl_aside_start(&aside, run_ending, free, ending, NULL) != GW_OK) {
+        free(ending);
+        return;
+    }
+    while (!gw_nccl_aside_is_done(aside) && gw_clock_now_s() - start_s < longest_s) {
+        if (world->news.transport != NULL) {
+            (void)hear(world, NULL);
+        }
+        gw_gpu_rest(gw_clock_now_s() - start_s);
+    }
+    if (gw_nccl_aside_end(aside)) {
+        free(ending);
+    }
+}
+
+/* They are told first: they may have to abort, too, before this rank can. */
+enum gw_status gw_nccl_give_up(struct gw_nccl_world *world, const struct gw_error *failure,
+                               struct gw_error *error) {
+    tell_others(world, failure);
+    gw_nccl_abort(world);
+    return gw_fail(error, failure->status, "%s", failure->message);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */

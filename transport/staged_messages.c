@@ -12,6 +12,7 @@ void gw_staged_forget_messages(struct gw_staged *staged) {
     while (staged->messages != NULL) {
         struct gw_staged_message *message = staged->messages;
         staged->messages = message->next;
+        gw_staged_release(message);
         free(message);
     }
     gw_staged_forget_buffers(staged);
@@ -57,6 +58,16 @@ enum gw_status gw_staged_poll(struct gw_communicator *communicator, void *messag
     return gw_gpu_poll(communicator, message, capacity, bytes, from, error);
 }
 
+static void end(struct gw_staged *staged, struct gw_staged_message *message) {
+    struct gw_staged_message **place = &staged->messages;
+    while (*place != message) {
+        place = &(*place)->next;
+    }
+    *place = message->next;
+    gw_staged_release(message);
+    free(message);
+}
+
 static enum gw_status failure_of(const struct gw_staged_message *message, struct gw_error *error) {
     const struct gw_error *failure = &message->failure;
     return failure->status == GW_OK ? GW_OK
@@ -68,20 +79,24 @@ static enum gw_status failure_of(const struct gw_staged_message *message, struct
 static enum gw_status start(struct gw_communicator *communicator, struct gw_staged_message message,
                             struct gw_request *out, struct gw_error *error) {
     struct gw_staged *staged = communicator->state;
-    struct gw_staged_message **end = &staged->messages;
+    struct gw_staged_message **last = &staged->messages;
     struct gw_staged_message *made = malloc(sizeof *made);
     if (made == NULL) {
         return gw_fail_memory(error, "a message of a GPU");
     }
     *made = message;
-    while (*end != NULL) {
-        end = &(*end)->next;
+    while (*last != NULL) {
+        last = &(*last)->next;
     }
-    *end = made;
+    *last = made;
     *out = (struct gw_request){
         .handle = (uintptr_t)made, .bytes = message.bytes, .receives = message.receives};
     (void)gw_staged_advance(staged, made, is_its_turn(staged, made), GW_STAGED_WAIT_STREAM);
-    return failure_of(made, error);
+    enum gw_status status = failure_of(made, error);
+    if (status != GW_OK) {
+        end(staged, made);
+    }
+    return status;
 }
 
 enum gw_status gw_staged_start_send(struct gw_communicator *communicator, int to, const void *data,
@@ -120,25 +135,19 @@ static enum gw_status finish(struct gw_staged *staged, struct gw_staged_message 
     return failure_of(message, error);
 }
 
-static void end(struct gw_staged *staged, struct gw_staged_message *message) {
-    struct gw_staged_message **place = &staged->messages;
-    while (*place != message) {
-        place = &(*place)->next;
-    }
-    *place = message->next;
-    gw_staged_release(message);
-    free(message);
-}
-
+/* Behind one that fails the others end, too: their requests are not the caller's any more. */
 enum gw_status gw_staged_wait(struct gw_communicator *communicator, struct gw_request *requests,
                               size_t count, struct gw_error *error) {
     struct gw_staged *staged = communicator->state;
-    for (size_t i = 0; i < count; i++) {
-        GW_TRY(finish(staged, (struct gw_staged_message *)requests[i].handle, error));
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < count && status == GW_OK; i++) {
+        status = finish(staged, (struct gw_staged_message *)requests[i].handle, error);
     }
-    GW_TRY(gw_device_stream_finish(staged->base.settings.stream, error));
+    if (status == GW_OK) {
+        status = gw_device_stream_finish(staged->base.settings.stream, error);
+    }
     for (size_t i = 0; i < count; i++) {
         end(staged, (struct gw_staged_message *)requests[i].handle);
     }
-    return GW_OK;
+    return status;
 }

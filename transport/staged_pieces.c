@@ -53,6 +53,9 @@ void gw_staged_forget_buffers(struct gw_staged *staged) {
     while (staged->buffers != NULL) {
         struct gw_staged_buffer *buffer = staged->buffers;
         staged->buffers = buffer->next;
+        if (buffer->lost) {
+            continue; /* and its memory with it */
+        }
         close_buffer(buffer, gw_device_stream_device(staged->base.settings.stream));
     }
 }
@@ -115,10 +118,15 @@ static enum gw_status take_buffer(struct gw_staged *staged, struct gw_staged_mes
     return GW_OK;
 }
 
+/* The host may still send from, or receive to, those of pieces that have begun and are not over. */
 void gw_staged_release(struct gw_staged_message *message) {
+    for (size_t piece = message->over; piece < message->begun; piece++) {
+        message->places[piece % GW_STAGED_PIECES].buffer->lost = true;
+    }
     for (size_t i = 0; i < GW_STAGED_PIECES; i++) {
-        if (message->places[i].buffer != NULL) {
-            message->places[i].buffer->used = false;
+        struct gw_staged_buffer *buffer = message->places[i].buffer;
+        if (buffer != NULL) {
+            buffer->used = buffer->lost;
         }
     }
 }
@@ -151,9 +159,11 @@ static enum gw_status look_host(const struct walk *walk, bool *done, struct gw_e
     if (!*done) {
         return GW_OK;
     }
-    return walk->patience == GW_STAGED_WAIT_HOST
-               ? host->transport->wait(host, request, 1, error)
-               : host->transport->test(host, request, done, error);
+    enum gw_status status = walk->patience == GW_STAGED_WAIT_HOST
+                                ? host->transport->wait(host, request, 1, error)
+                                : host->transport->test(host, request, done, error);
+    message->over += status != GW_OK; /* which ends it as well */
+    return status;
 }
 
 static enum gw_status copy(const struct walk *walk, const struct gw_staged_buffer *buffer, void *to,
@@ -268,8 +278,9 @@ static enum gw_status take_piece(const struct walk *walk, struct gw_error *error
 
 static enum gw_status advance_receive(const struct walk *walk, bool turn, struct gw_error *error) {
     bool there = false;
+    bool is_first = has_header(walk->message, walk->message->over);
     enum gw_status status = look_host(walk, &there, error);
-    if (status != GW_OK && has_header(walk->message, walk->message->over)) {
+    if (status != GW_OK && is_first) {
         gw_error_prefix(error, "the first piece of a longer message");
     }
     GW_TRY(status);

@@ -13,6 +13,7 @@ struct gw_staged_buffer {
     size_t capacity;
     struct gw_device_event *copied; /* the last copy from or to the GPU is done */
     bool used;
+    bool lost; /* a message has failed whose piece the host may still have under way in it */
 };
 
 /*
