@@ -65,7 +65,7 @@ static enum gw_status scatter_add_where(const struct gw_memory *memory,
 }
 
 static enum gw_status prepare_merge(struct gw_memory *memory, size_t k, struct gw_error *error) {
-    return gw_gpu_merge_reserve(k, memory->stream, memory->gpu_workspace, error);
+    return gw_gpu_merge_reserve(k, memory->gpu_workspace, error);
 }
 
 static enum gw_status merge(struct gw_memory *memory, struct gw_entry *entries,

@@ -121,15 +121,22 @@ enum gw_status gw_gpu_workspace_reserve_host(struct gw_gpu_workspace *workspace,
     return GW_OK;
 }
 
+enum { CHAIN_WORDS = 2 * sizeof(uint64_t) };
+
+enum gw_status gw_gpu_workspace_reserve_chain(struct gw_gpu_workspace *workspace, size_t tiles,
+                                              struct gw_error *error) {
+    return grow(workspace->device, &workspace->tiles, &workspace->tile_capacity, tiles, CHAIN_WORDS,
+                error);
+}
+
 enum gw_status gw_gpu_workspace_begin_chain(struct gw_gpu_workspace *workspace, size_t tiles,
                                             struct gw_device_stream *stream,
                                             struct gw_error *error) {
-    enum { WORDS = 2 * sizeof(uint64_t) };
-    GW_TRY(
-        grow(workspace->device, &workspace->tiles, &workspace->tile_capacity, tiles, WORDS, error));
+    GW_TRY(gw_gpu_workspace_reserve_chain(workspace, tiles, error));
     if (++workspace->epoch == GW_GPU_EPOCHS) {
         workspace->epoch = 1;
-        return gw_device_clear(stream, workspace->tiles, workspace->tile_capacity * WORDS, error);
+        return gw_device_clear(stream, workspace->tiles, workspace->tile_capacity * CHAIN_WORDS,
+                               error);
     }
     return GW_OK;
 }

@@ -119,10 +119,11 @@ enum gw_status gw_gpu_scatter_add_where(const struct gw_entry *entries, size_t c
  * Two lists of k entries, each ascending without repeated indices: of their sums, those of one
  * index added up (`list` + `came`), the k of the largest magnitude, of equals those of lower index,
  * are left in `list`, ascending. The others go to `pruned`, [k], ascending, and behind them 0 with
- * GW_NO_INDEX. gw_gpu_merge_reserve() makes room for it in the workspace, before time is taken.
+ * GW_NO_INDEX. gw_gpu_merge_reserve() makes room for it in the workspace, before time is taken; it
+ * refuses (GW_BAD_INPUT) lists of more than 2^31 - 1 entries.
  */
-enum gw_status gw_gpu_merge_reserve(size_t k, struct gw_device_stream *stream,
-                                    struct gw_gpu_workspace *workspace, struct gw_error *error);
+enum gw_status gw_gpu_merge_reserve(size_t k, struct gw_gpu_workspace *workspace,
+                                    struct gw_error *error);
 enum gw_status gw_gpu_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
                             struct gw_entry *pruned, struct gw_device_stream *stream,
                             struct gw_gpu_workspace *workspace, struct gw_error *error);

@@ -106,16 +106,23 @@ static size_t tiles_of(size_t k) {
 }
 
 /* In the workspace: a count, and 2 k sums. */
-enum gw_status gw_gpu_merge_reserve(size_t k, gw_device_stream *stream, gw_gpu_workspace *workspace,
-                                    gw_error *error) {
+enum gw_status gw_gpu_merge_reserve(size_t k, gw_gpu_workspace *workspace, gw_error *error) {
+    if (k > INT32_MAX) {
+        return gw_fail(error, GW_BAD_INPUT, "merging lists of %zu entries: expected at most %d", k,
+                       INT32_MAX);
+    }
     GW_TRY(gw_gpu_workspace_reserve(workspace, sizeof(uint64_t) + 2 * k * sizeof(gw_entry), error));
-    return gw_gpu_workspace_begin_chain(workspace, tiles_of(k), stream, error);
+    return gw_gpu_workspace_reserve_chain(workspace, tiles_of(k), error);
 }
 
 enum gw_status gw_gpu_merge(gw_entry *list, const gw_entry *came, size_t k, gw_entry *pruned,
                             gw_device_stream *stream, gw_gpu_workspace *workspace,
                             gw_error *error) {
-    GW_TRY(gw_gpu_merge_reserve(k, stream, workspace, error));
+    if (k == 0) {
+        return GW_OK;
+    }
+    GW_TRY(gw_gpu_merge_reserve(k, workspace, error));
+    GW_TRY(gw_gpu_workspace_begin_chain(workspace, tiles_of(k), stream, error));
     uint64_t *count = (uint64_t *)workspace->memory;
     gw_entry *sums = (gw_entry *)(count + 1);
     size_t tiles = tiles_of(k);

@@ -9,6 +9,7 @@
 
 extern "C" {
 #include "kernels/gpu_sketch_kernels.h"
+#include "kernels/threshold.h"
 }
 
 enum {
@@ -19,8 +20,6 @@ enum {
     STAGE = (GROUPS - ADDING) * BLOCK,
     FEW_LINES = 8, /* of a multiprocessor: blocks of threads that it has at once */
 };
-
-static const uint32_t INFINITE = 0x7f800000; /* magnitude of infinity; NaNs lie above */
 
 struct chunk {
     float *table;
@@ -48,15 +47,19 @@ static __device__ struct line line_of(const struct chunk &chunk, uint64_t number
             row == 0};
 }
 
-/* By a thread of the first row's, of what load() gave. */
+/* By a thread of the first row's, of what load() gave; there is none as a rule. */
 static __device__ void look_for_nan(const struct chunk &chunk, const struct line &line,
                                     uint32_t first, const uint32_t (&values)[BLOCK]) {
-    for (uint32_t b = 0; b < BLOCK; b++) {
-        if ((values[b] & 0x7fffffffu) > INFINITE) {
-            uint32_t block = line.blocks[first + b];
-            uint32_t place = gw_sketch_place(line.hash, chunk.functions.column_bits, block);
-            uint32_t from = (threadIdx.x ^ place) % BLOCK;
-            atomicMin(chunk.first_nan, (unsigned long long)block * BLOCK + from);
+    bool any = false;
+#pragma unroll
+    for (int b = 0; b < BLOCK; b++) {
+        any = any || (values[b] & 0x7fffffffu) > GW_INFINITE;
+    }
+    for (uint32_t b = first; any && b < line.count && b < first + BLOCK; b++) {
+        uint32_t place = gw_sketch_place(line.hash, chunk.functions.column_bits, line.blocks[b]);
+        size_t i = (size_t)line.blocks[b] * BLOCK + (threadIdx.x ^ place) % BLOCK;
+        if (i < chunk.n && gw_magnitude(chunk.u[i]) > GW_INFINITE) {
+            atomicMin(chunk.first_nan, (unsigned long long)i);
         }
     }
 }
@@ -125,12 +128,14 @@ static __global__ void __launch_bounds__(THREADS) add_to_few_lines(struct chunk 
         uint32_t own = first + (group - ADDING) * BLOCK;
         if (group >= ADDING && own < line.count) {
             load(chunk, line, own, values);
+#pragma unroll
             for (int b = 0; b < BLOCK; b++) {
                 stages[stage][group - ADDING][b][lane] = values[b];
             }
         }
         for (uint32_t at = 0; group == 0 && first > 0 && at < STAGE; at += BLOCK) {
             if (first - STAGE + at < line.count) {
+#pragma unroll
                 for (int b = 0; b < BLOCK; b++) {
                     values[b] = stages[stage ^ 1][at / BLOCK][b][lane];
                 }

@@ -33,7 +33,9 @@ enum gw_status gw_gpu_workspace_reserve(struct gw_gpu_workspace *workspace, size
 enum gw_status gw_gpu_workspace_reserve_host(struct gw_gpu_workspace *workspace, size_t bytes,
                                              struct gw_error *error);
 
-/* Words for that many tiles, none of which says anything in the epoch that begins. */
+/* Words for that many tiles; those of a chain that begins say nothing in the epoch that begins. */
+enum gw_status gw_gpu_workspace_reserve_chain(struct gw_gpu_workspace *workspace, size_t tiles,
+                                              struct gw_error *error);
 enum gw_status gw_gpu_workspace_begin_chain(struct gw_gpu_workspace *workspace, size_t tiles,
                                             struct gw_device_stream *stream,
                                             struct gw_error *error);

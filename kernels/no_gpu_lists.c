@@ -34,9 +34,9 @@ enum gw_status gw_gpu_scatter_add_where(const struct gw_entry *entries, size_t c
     return refuse(error);
 }
 
-enum gw_status gw_gpu_merge_reserve(size_t k, struct gw_device_stream *stream,
-                                    struct gw_gpu_workspace *workspace, struct gw_error *error) {
-    (void)k, (void)stream, (void)workspace;
+enum gw_status gw_gpu_merge_reserve(size_t k, struct gw_gpu_workspace *workspace,
+                                    struct gw_error *error) {
+    (void)k, (void)workspace;
     return refuse(error);
 }
 
