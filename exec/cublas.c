@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exec/exec.h"
@@ -33,6 +34,14 @@ static struct gw_cublas_calls calls;
 static char missing[256]; /* why this machine's cuBLAS cannot be called; empty: it can */
 static char version_text[64];
 
+/* Whether this machine's driver can do with a library of that name, "...so.12". */
+static bool suits_driver(const char *name) {
+    int version = 0;
+    const char *dot = strrchr(name, '.');
+    bool known = cudaDriverGetVersion(&version) == cudaSuccess && version > 0;
+    return !known || dot == NULL || strtol(dot + 1, NULL, 10) <= version / 1000;
+}
+
 /* The first of its names that this machine has; why not the first name, where it has none. */
 static void *open_library(void) {
     static const char *const names[] = {GW_CUBLAS_LIBRARIES};
@@ -41,7 +50,7 @@ static void *open_library(void) {
         (void)snprintf(missing, sizeof missing, "%s", dlerror());
     }
     for (size_t i = 1; i < sizeof names / sizeof *names && library == NULL; i++) {
-        library = dlopen(names[i], RTLD_NOW);
+        library = suits_driver(names[i]) ? dlopen(names[i], RTLD_NOW) : NULL;
     }
     return library;
 }

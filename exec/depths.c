@@ -19,7 +19,10 @@ enum gw_status gw_depths_set(struct gw_depths *out, const struct gw_curve_point 
     }
     out->count = GW_MOST_DEPTHS - first;
     memmove(out->points, out->points + first, out->count * sizeof *out->points);
-    if (!timed || out->count < LEAST_POINTS ||
+    if (!timed) {
+        return gw_fail(error, GW_FAILED, "calibrating work on a GPU: got times that are none");
+    }
+    if (out->count < LEAST_POINTS ||
         out->points[out->count - 1].time_s < 2 * out->points[0].time_s) {
         return gw_fail(error, GW_FAILED,
                        "calibrating work on a GPU: expected deeper products to take longer, got %g "

@@ -10,14 +10,16 @@ enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 20 };
 static const double calibration_s = 0.02; /* after which no further round is begun */
 
 /* The deepest bounds the memory: longer work is several products. */
-static const size_t depths[] = {GW_DEPTH_STEP, 256, 512, 1024, 2048, 4096};
-enum { DEPTHS = sizeof depths / sizeof *depths };
+static const size_t measured_depths[] = {GW_DEPTH_STEP, 256, 512, 1024, 2048, 4096};
+enum { DEPTHS = sizeof measured_depths / sizeof *measured_depths };
 
 /* ---- calibration --------------------------------------------------------------------------- */
 
+/* Behind another one, while which the host launches it: the GPU does not wait in between. */
 static enum gw_status time_product(const struct gw_gpu_work *work,
                                    struct gw_device_event *const *events, size_t depth,
                                    double *seconds, struct gw_error *error) {
+    GW_TRY(gw_products_multiply(&work->products, measured_depths[DEPTHS - 1], error));
     GW_TRY(gw_device_event_record(events[0], work->stream, error));
     GW_TRY(gw_products_multiply(&work->products, depth, error));
     GW_TRY(gw_device_event_record(events[1], work->stream, error));
@@ -34,9 +36,10 @@ static enum gw_status calibrate(struct gw_gpu_work *work, struct gw_device_event
          round++) {
         for (size_t i = 0; i < DEPTHS; i++) {
             double seconds = 0;
-            GW_TRY(time_product(work, events, depths[i], &seconds, error));
-            measured[i] = (struct gw_curve_point){
-                (double)depths[i], round == 0 ? seconds : fmin(measured[i].time_s, seconds)};
+            GW_TRY(time_product(work, events, measured_depths[i], &seconds, error));
+            measured[i] =
+                (struct gw_curve_point){(double)measured_depths[i],
+                                        round == 0 ? seconds : fmin(measured[i].time_s, seconds)};
         }
     }
     return gw_depths_set(&work->depths, measured, DEPTHS, error);
@@ -49,7 +52,7 @@ static enum gw_status open_products(struct gw_gpu_work *work, struct gw_error *e
     struct gw_device_event *events[2] = {NULL, NULL};
     size_t multiprocessors = gw_device_multiprocessors(work->device);
     size_t n = TILE * (size_t)ceil(sqrt(2 * (double)multiprocessors));
-    GW_TRY(gw_products_open(&work->products, work->stream, n, depths[DEPTHS - 1], error));
+    GW_TRY(gw_products_open(&work->products, work->stream, n, measured_depths[DEPTHS - 1], error));
     enum gw_status status = gw_device_event_open(work->device, true, &events[0], error);
     if (status == GW_OK) {
         status = gw_device_event_open(work->device, true, &events[1], error);
