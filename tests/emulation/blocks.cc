@@ -1,5 +1,6 @@
 /* Grids of blocks: a stream's thread and a helper of it run a block each at a time. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -318,6 +319,11 @@ const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought, bool orde
         order_after(all);
     }
     return all;
+}
+
+void gw_emulated_pause(void) {
+    (void)sched_yield();
+    self()->leave(); /* and is READY */
 }
 
 void gw_emulated_fence(void) {

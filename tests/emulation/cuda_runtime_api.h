@@ -1,7 +1,7 @@
 /*
  * As much of the CUDA runtime as gradweave calls, on the CPU, so that kernels and all that launches
  * them are tested where there is no GPU. The names are the CUDA Toolkit's; device memory is the
- * host's, and a call returns when its work is done. kernels.h has what kernels themselves need.
+ * host's, and each stream is a thread. kernels.h has what kernels themselves need.
  */
 #ifndef GW_EMULATION_CUDA_RUNTIME_API_H
 #define GW_EMULATION_CUDA_RUNTIME_API_H

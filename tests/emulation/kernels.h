@@ -1,10 +1,11 @@
 /*
  * What the bodies of kernels use, on the CPU: a .cu file is compiled as C++ with this header before
- * it, and each thread of a block becomes a fiber. Two blocks at a time are under way, each on a
- * thread of its own; which blocks, and whose turn it is of a block's threads, is by lot. The
- * address sanitizer finds what is out of bounds; the thread sanitizer, for which each fiber is a
- * thread, what races within a block, between blocks, streams and the host. A fiber that waits for
- * ever, or for fibers that have returned, ends the process with a message.
+ * it, and each thread of a block becomes a fiber. Two blocks of a grid are under way at a time,
+ * each on a thread of its own, unless they are large; which blocks, and whose turn it is of a
+ * block's threads, is by lot. The address sanitizer finds what is out of bounds; the thread
+ * sanitizer, for which each fiber is a thread, what races within a block, between blocks, streams
+ * and the host. A fiber that waits for fibers that have returned ends the process with a message;
+ * one that waits for what nobody stores waits for ever.
  */
 #ifndef GW_EMULATION_KERNELS_H
 #define GW_EMULATION_KERNELS_H
@@ -19,7 +20,6 @@
 #include <type_traits>
 
 #include <cuda_runtime_api.h>
-#include <sched.h>
 
 #define __global__
 #define __device__
@@ -134,8 +134,11 @@ static inline void __threadfence() {
 static inline void __threadfence_block() {
     gw_emulated_fence();
 }
+
+/* Lets other threads of the block, and other blocks, go on. */
+void gw_emulated_pause(void);
 static inline void __nanosleep(unsigned) {
-    (void)sched_yield();
+    gw_emulated_pause();
 }
 
 /* In place of the register %globaltimer: nanoseconds. */
@@ -235,7 +238,7 @@ template <typename T, typename F> T gw_emulated_change(T *place, F change) {
 
 /* As a volatile load, of what another block changes; who asks in a loop lets others go on. */
 template <typename T> T gw_emulated_load_now(const T *place) {
-    (void)sched_yield();
+    gw_emulated_pause();
     return __atomic_load_n(place, __ATOMIC_RELAXED);
 }
 template <typename T> void gw_emulated_store_now(T *place, T value) {

@@ -7,7 +7,7 @@
 #include "nccl_world.h"
 
 static struct world *worlds;
-static const char *refusal = ""; /* why a rank could not join */
+static const char *_Atomic refusal = ""; /* why a rank could not join */
 
 ncclResult_t ncclGetVersion(int *version) {
     *version = NCCL_MAJOR * 10000 + NCCL_MINOR * 100 + NCCL_PATCH;
@@ -154,12 +154,11 @@ static _Thread_local ncclResult_t worst;
 static void take_part(void *context) {
     struct ncclComm *comm = context;
     pthread_mutex_lock(&nccl_mutex);
-    comm->started = true;
+    unsigned long own = ++comm->reached;
     nccl_advance(comm->world);
-    while (comm->state == ncclInProgress && !comm->aborted) {
+    while (comm->done < own && comm->state == ncclInProgress && !comm->aborted) {
         (void)pthread_cond_wait(&nccl_changed, &nccl_mutex);
     }
-    comm->started = false;
     comm->waiting--;
     (void)pthread_cond_broadcast(&nccl_changed);
     pthread_mutex_unlock(&nccl_mutex);
@@ -174,6 +173,7 @@ static ncclResult_t begin(ncclComm_t comm) {
     comm->group = collected;
     collected = (struct group){0};
     comm->state = ncclInProgress;
+    comm->begun++;
     comm->waiting++;
     if (cudaLaunchHostFunc(group_stream, take_part, comm) != cudaSuccess) {
         comm->waiting--;

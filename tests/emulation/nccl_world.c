@@ -8,7 +8,7 @@ pthread_cond_t nccl_changed = PTHREAD_COND_INITIALIZER;
 
 /* Whether its group may be worked on: the stream waits for it. */
 static bool is_started(const struct ncclComm *comm) {
-    return comm->state == ncclInProgress && comm->started;
+    return comm->state == ncclInProgress && comm->reached == comm->begun;
 }
 
 static struct operation *first_left(struct ncclComm *comm) {
@@ -116,6 +116,7 @@ static void settle(struct ncclComm *comm) {
     if (first_left(comm) == NULL) {
         comm->group.count = 0;
         comm->state = ncclSuccess;
+        comm->done = comm->begun;
     }
 }
 

@@ -35,9 +35,9 @@ struct world {
 struct ncclComm {
     struct world *world;
     int rank;
-    struct group group; /* under way */
-    bool started;       /* the stream has come to it, */
-    int waiting;        /* or will: so many have been put on streams */
+    struct group group;                 /* under way */
+    unsigned long begun, reached, done; /* groups: by the host, by the stream; and through */
+    int waiting;                        /* so many are on streams still */
     bool aborted;
     ncclResult_t state;
     char text[160];

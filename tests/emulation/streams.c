@@ -6,6 +6,7 @@
 #include "order.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct CUstream_st *all;
 
 bool stream_put(cudaStream_t stream, void (*run)(void *context), void *context) {
@@ -16,12 +17,20 @@ bool stream_put(cudaStream_t stream, void (*run)(void *context), void *context) 
     return queue_put(&stream->queue, run, context);
 }
 
+/* The streams may be closed meanwhile, and others opened: nobody waits for this but who closes one.
+ */
 void streams_finish(int device) {
     quiet_lock(&mutex);
     for (struct CUstream_st *stream = all; stream != NULL; stream = stream->next) {
-        if (stream->device == device) {
-            queue_finish(&stream->queue);
+        if (stream->device != device) {
+            continue;
         }
+        stream->waiting++;
+        quiet_unlock(&mutex);
+        queue_finish(&stream->queue);
+        quiet_lock(&mutex);
+        stream->waiting--;
+        quiet_tell(&changed);
     }
     quiet_unlock(&mutex);
 }
@@ -37,6 +46,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int 
         return cuda_result(cudaErrorMemoryAllocation);
     }
     stream->device = cuda_current_device();
+    stream->waiting = 0;
     quiet_lock(&mutex);
     stream->next = all;
     all = stream;
@@ -47,6 +57,9 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int 
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     quiet_lock(&mutex);
+    while (stream->waiting > 0) {
+        quiet_wait(&changed, &mutex);
+    }
     struct CUstream_st **place = &all;
     while (*place != stream) {
         place = &(*place)->next;

@@ -14,6 +14,7 @@ struct CUstream_st {
     struct queue queue;
     struct CUstream_st *next; /* of all */
     int device;
+    int waiting; /* so many wait for all streams of the GPU, this one among them */
 };
 
 /* As queue_put; on no stream (NULL) it is called at once. */
