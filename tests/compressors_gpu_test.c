@@ -157,6 +157,52 @@ static void samples_may_deceive(void **state) {
     gw_device_close(device);
 }
 
+/* More than 2^31 bytes, of a GPU that has room for that and is none on the CPU, where it takes too
+ * long; or as many elements as GRADWEAVE_LARGE says. */
+static size_t large_elements(void) {
+    const char *asked = getenv("GRADWEAVE_LARGE");
+    struct gw_gpu gpu = {.memory_bytes = 0};
+    bool fits = gw_cuda_devices(&gpu, 1) > 0 && gpu.memory_bytes > 32e9;
+    bool emulated = gw_cuda_version() == NULL || strcmp(gw_cuda_version(), "emulated") == 0;
+    return asked != NULL       ? strtoul(asked, NULL, 10)
+           : fits && !emulated ? ((size_t)1 << 29) + 4099
+                               : 0;
+}
+
+static void large_vectors_are_no_different(void **state) {
+    (void)state;
+    static const char *const large[] = {"topk", "hard-threshold", "gaussiank", "dgc"};
+    enum { TILE = 1000003 };
+    size_t n = large_elements();
+    struct gw_device *device = need_device();
+    if (n < TILE) {
+        gw_device_close(device);
+        print_message("skipped: 2^31 bytes need a GPU of 32 GB\n");
+        skip();
+    }
+    float *u = allocate(n, sizeof *u);
+    for (size_t c = 0; c < sizeof large / sizeof *large; c++) {
+        struct contest contest = begin_contest(device, large[c], n);
+        draw_gradient(GW_SHAPE_NORMAL, 1e-3, 2, seed + c, TILE, u);
+        for (size_t i = TILE; i < n; i++) {
+            u[i] = u[i - TILE] * 1.00001f;
+        }
+        contest.task = (struct gw_task){.u = u,
+                                        .n = n,
+                                        .k = n / 1000,
+                                        .workers = 1,
+                                        .seed = seed,
+                                        .threshold = 3.5e-3,
+                                        .workspace = contest.task.workspace};
+        open_states(&contest);
+        assert_true(same_selection(&contest, 0));
+        close_states(&contest);
+        end_contest(&contest);
+    }
+    free(u);
+    gw_device_close(device);
+}
+
 /* Of elements that are not negative, so that an order of sums makes little difference. */
 static void a_pass_of_reading_sums_all(void **state) {
     (void)state;
@@ -187,6 +233,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_select_the_same),
         cmocka_unit_test(samples_may_deceive),
+        cmocka_unit_test(large_vectors_are_no_different),
         cmocka_unit_test(a_pass_of_reading_sums_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
