@@ -1,7 +1,7 @@
 /*
  * The executor on a GPU: every compressor that there is for GPUs, by every exchange that can carry
  * it, against the sequential reference, bit for bit; and how events are mapped to the host's time.
- * Ranks are threads that share the GPU.
+ * Ranks are threads that share the GPU or, over NCCL, have one each.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,6 +43,46 @@ static void every_pair_computes_the_reference(void **state) {
     assert_true(run_on_gpu > 0 && left_out == 0);
     gw_device_close(executor_options.device);
     executor_options.device = NULL;
+}
+
+/* ---- pairs over NCCL ----------------------------------------------------------------------- */
+
+enum { NCCL_RANKS = 3 };
+
+static void need_gpu_for_each_rank(void) {
+    struct gw_gpu gpus[NCCL_RANKS];
+    struct gw_error error = {0};
+    gw_device_close(need_device());
+    size_t count = gw_cuda_devices(gpus, NCCL_RANKS);
+    if (count < NCCL_RANKS) {
+        print_message("skipped: expected a GPU for each of %d ranks, got %zu\n", NCCL_RANKS, count);
+        skip();
+    }
+    if (gw_nccl_need(&error) != GW_OK) {
+        print_message("skipped: %s\n", error.message);
+        skip();
+    }
+}
+
+/* As many workers as leave a GPU for the server, if there is one. */
+static void run_pair_over_nccl(const struct gw_algorithm *algorithm) {
+    const struct gw_exchange_kind *exchange = NULL;
+    assert_int_equal(gw_exchange_find(algorithm->exchange, &exchange, NULL), GW_OK);
+    run_scenario(algorithm, exchange->server ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, 2);
+}
+
+static void every_pair_computes_the_reference_over_nccl(void **state) {
+    (void)state;
+    need_gpu_for_each_rank();
+    executor_options.transport = GW_GPU_NCCL;
+    for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
+        assert_int_equal(gw_device_open(&rank_devices[rank], rank, NULL), GW_OK);
+    }
+    for_each_pair(run_pair_over_nccl);
+    for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
+        gw_device_close(rank_devices[rank]);
+        rank_devices[rank] = NULL;
+    }
 }
 
 /* ---- settling ------------------------------------------------------------------------------ */
@@ -221,9 +261,11 @@ static void nccl_does_not_share_a_gpu(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_computes_the_reference),
+        cmocka_unit_test(every_pair_computes_the_reference_over_nccl),
         cmocka_unit_test(settling_is_the_hosts),
         cmocka_unit_test(times_of_events_are_the_hosts),
         cmocka_unit_test(nccl_does_not_share_a_gpu),
     };
+    assert_int_equal(setenv("GW_EMULATED_GPUS", "3", 1), 0); /* as many as NCCL_RANKS */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

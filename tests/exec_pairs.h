@@ -51,6 +51,9 @@ static inline void close_scenario(struct scenario *scenario) {
 /* What each rank opens its executor with; on the host unless a test says otherwise. */
 static struct gw_executor_options executor_options = {.seed = SEED};
 
+/* Each rank's own GPU, in place of the options' one that all ranks share; NULL: there is none. */
+static struct gw_device *rank_devices[MOST_WORKERS + 1];
+
 /* ---- a rank -------------------------------------------------------------------------------- */
 
 static inline void gather(const struct rank *rank, enum gw_vector vector, float *all) {
@@ -62,9 +65,13 @@ static inline void gather(const struct rank *rank, enum gw_vector vector, float 
 }
 
 static inline void open_rank(struct rank *rank, struct gw_error *error) {
+    struct gw_executor_options options = executor_options;
+    if (rank_devices[rank->communicator->rank] != NULL) {
+        options.device = rank_devices[rank->communicator->rank];
+    }
     require_ok(rank,
                gw_executor_open(&rank->executor, &rank->scenario->schedule, rank->communicator,
-                                &executor_options, error),
+                                &options, error),
                error);
     require_ok(rank, gw_executor_timeline(rank->executor, &rank->timeline, error), error);
     rank->elements = gw_executor_elements(rank->executor);
