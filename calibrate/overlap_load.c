@@ -8,7 +8,7 @@
  */
 static const size_t group_elements = 1 << 18;
 static const size_t gpu_group_elements = 1 << 22;
-static const size_t pool_bytes = 8 << 20; /* more than caches near a core hold */
+static const size_t least_pool = 8 << 20; /* more than caches near a core hold */
 enum { CACHES = 4 };                      /* of a GPU, that a pool there is as large as */
 
 static size_t lesser(size_t a, size_t b) {
@@ -95,10 +95,12 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
     out->elements =
         lesser(device == NULL ? group_elements : gpu_group_elements, calibration->max_elements);
     out->task = gw_pool_task(out->elements, calibration->density, &out->workspace);
-    size_t bytes = greater(greater(pool_bytes, cached), out->elements * sizeof(float));
+    /* A group in which values come twice would have ties that gradients do not have. */
+    size_t drawn = greater(least_pool, out->elements * sizeof(float));
+    size_t bytes = greater(drawn, cached);
     GW_TRY(gw_pool_open(bytes, device, &out->gradient, error));
     GW_TRY(gw_pool_open(bytes, device, &out->residual, error));
-    GW_TRY(gw_pool_fill(&out->gradient, pool_bytes, rank, error));
+    GW_TRY(gw_pool_fill(&out->gradient, drawn, rank, error));
     return device == NULL ? GW_OK : open_on_gpu(out, error);
 }
 
