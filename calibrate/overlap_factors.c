@@ -62,7 +62,7 @@ struct measuring {
 };
 
 static enum gw_status measure(struct measuring *measuring, bool waits, struct gw_overlap_point *out,
-                              struct gw_error *error) {
+                              bool *known, struct gw_error *error) {
     bool on_gpus = measuring->calibration->device != NULL;
     size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
     struct gw_overlap_subject subject = {
@@ -75,7 +75,7 @@ static enum gw_status measure(struct measuring *measuring, bool waits, struct gw
         .rounds = rounds,
         .longest_s = fmin(longest_pair_s, measuring->calibration->time_s / (double)pairs)};
     out->bytes = (double)measuring->exchanges.bytes;
-    return gw_measure_overlap(measuring->exchanges.world, &subject, out, error);
+    return gw_measure_overlap(measuring->exchanges.world, &subject, out, known, error);
 }
 
 /*
@@ -96,9 +96,12 @@ static enum gw_status measure_compressors(struct measuring *measuring, const cha
     bool goes_on = true;
     for (size_t i = 0; i < COMPRESSORS && goes_on; i++) {
         struct gw_overlap_point point;
+        bool known = false;
         gw_overlap_load_choose(&measuring->load, compressors[i]);
-        GW_TRY(measure(measuring, false, &point, error));
-        GW_TRY(gw_overlap_add(measuring->overlap, collective, compressors[i], point, error));
+        GW_TRY(measure(measuring, false, &point, &known, error));
+        if (known) {
+            GW_TRY(gw_overlap_add(measuring->overlap, collective, compressors[i], point, error));
+        }
         GW_TRY(has_time(measuring, &goes_on, error));
     }
     return GW_OK;
@@ -120,7 +123,11 @@ static enum gw_status put_factor(cJSON *object, const char *key,
 static enum gw_status measure_waiting(struct measuring *measuring, const char *collective,
                                       struct gw_error *error) {
     struct gw_overlap_point point;
-    GW_TRY(measure(measuring, true, &point, error));
+    bool known = false;
+    GW_TRY(measure(measuring, true, &point, &known, error));
+    if (!known) {
+        return GW_OK;
+    }
     cJSON *waiting = cJSON_GetObjectItemCaseSensitive(measuring->overlap->kept, "waiting");
     cJSON *object = cJSON_CreateObject();
     GW_TRY(gw_json_put(waiting, collective, object, error));

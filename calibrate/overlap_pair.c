@@ -1,5 +1,6 @@
 #include "calibrate/overlap_pair.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -9,6 +10,10 @@ enum {
     MOST_ROUNDS = 64,
     FEWEST = 2 /* of an action in a block */
 };
+
+static const double long_alone_s = 0.1;  /* then one action must do ... */
+static const double longest_alone_s = 1; /* ... and then none */
+static const double longest_both_s = 2 * longest_alone_s;
 
 /* ---- the compute thread -------------------------------------------------------------------- */
 
@@ -128,26 +133,27 @@ struct pace {
     double compute_s, communication_s;
 };
 
-/* If not even one action was done in the block, it took at least as long. */
-static double mean_compute_s(struct helper *helper, double block_s) {
+/* Infinite if no action began and ended in the block: what one takes is not known then. */
+static double mean_compute_s(struct helper *helper) {
     size_t count = atomic_load(&helper->count);
-    return count > 0 ? helper->spent_s / (double)count : block_s;
+    return count > 0 ? helper->spent_s / (double)count : INFINITY;
 }
 
 static enum gw_status compute_alone(struct helper *helper, double block_s, double *out,
                                     struct gw_error *error) {
-    const double longest_s = 0.1;
     start_work(helper);
     double started_s = gw_clock_now_s();
     double now_s = started_s;
+    size_t count = 0;
     atomic_store(&helper->counting, true);
     do {
         gw_clock_sleep_until_s(now_s + block_s);
         now_s = gw_clock_now_s();
-    } while (atomic_load(&helper->count) < FEWEST && now_s < started_s + longest_s);
+        count = atomic_load(&helper->count);
+    } while (count < FEWEST && now_s < started_s + (count > 0 ? long_alone_s : longest_alone_s));
     atomic_store(&helper->counting, false);
     enum gw_status status = stop_work(helper, error);
-    *out = mean_compute_s(helper, now_s - started_s);
+    *out = mean_compute_s(helper);
     return status;
 }
 
@@ -175,19 +181,23 @@ static enum gw_status communicate(struct gw_communicator *communicator,
 }
 
 static enum gw_status at_once(struct gw_communicator *communicator,
-                              const struct gw_overlap_subject *subject, struct helper *helper,
-                              struct pace *out, struct gw_error *error) {
+                              const struct gw_overlap_subject *subject, double block_s,
+                              struct helper *helper, struct pace *out, struct gw_error *error) {
     start_work(helper);
-    enum gw_status status = communicate(communicator, subject, 2 * subject->block_s, helper,
-                                        &out->communication_s, error);
+    enum gw_status status =
+        communicate(communicator, subject, block_s, helper, &out->communication_s, error);
     enum gw_status computed = stop_work(helper, status == GW_OK ? error : NULL);
-    out->compute_s = mean_compute_s(helper, 2 * subject->block_s);
+    out->compute_s = mean_compute_s(helper);
     return status == GW_OK ? computed : status;
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
-/* Slowed over alone. All ranks come to the same spent_s, since started_s. */
+/*
+ * Slowed over alone; for compute NAN if that is not known. All ranks come to the same spent_s,
+ * since started_s. Both at once are measured again, for twice as long, until the block is long
+ * enough for an action of the slowest rank.
+ */
 static enum gw_status run_round(struct gw_communicator *communicator,
                                 const struct gw_overlap_subject *subject, struct helper *helper,
                                 struct pace *out, double started_s, double *spent_s,
@@ -198,12 +208,21 @@ static enum gw_status run_round(struct gw_communicator *communicator,
     GW_TRY(compute_alone(helper, subject->block_s, &alone.compute_s, error));
     GW_TRY(communicate(communicator, subject, subject->block_s, helper, &alone.communication_s,
                        error));
-    GW_TRY(at_once(communicator, subject, helper, &both, error));
-    double slowest[] = {alone.compute_s, alone.communication_s, both.compute_s,
-                        both.communication_s, gw_clock_now_s() - started_s};
-    GW_TRY(gw_agree_maximum(communicator, slowest, 5, error));
+    double slowest[5];
+    double block_s = subject->block_s;
+    do {
+        block_s *= 2;
+        GW_TRY(at_once(communicator, subject, block_s, helper, &both, error));
+        memcpy(slowest,
+               (double[]){alone.compute_s, alone.communication_s, both.compute_s,
+                          both.communication_s, gw_clock_now_s() - started_s},
+               sizeof slowest);
+        GW_TRY(gw_agree_maximum(communicator, slowest, 5, error));
+    } while (isfinite(slowest[0]) && isinf(slowest[2]) && 2 * block_s <= longest_both_s);
+    bool known = isfinite(slowest[0]) && isfinite(slowest[2]);
     *spent_s = slowest[4];
-    *out = (struct pace){slowest[2] / slowest[0], slowest[3] / slowest[1]};
+    *out = (struct pace){.compute_s = known ? slowest[2] / slowest[0] : NAN,
+                         .communication_s = slowest[3] / slowest[1]};
     return GW_OK;
 }
 
@@ -218,10 +237,12 @@ static enum gw_status summarise(double *factors, size_t count, struct gw_overlap
 
 static enum gw_status run_rounds(struct gw_communicator *communicator,
                                  const struct gw_overlap_subject *subject, struct helper *helper,
-                                 struct gw_overlap_point *out, struct gw_error *error) {
+                                 struct gw_overlap_point *out, bool *known,
+                                 struct gw_error *error) {
     double compute[MOST_ROUNDS];
     double communication[MOST_ROUNDS];
     size_t most = subject->rounds < MOST_ROUNDS ? subject->rounds : MOST_ROUNDS;
+    size_t computed = 0;
     size_t count = 0;
     double started_s = gw_clock_now_s();
     double spent_s = 0;
@@ -229,19 +250,27 @@ static enum gw_status run_rounds(struct gw_communicator *communicator,
                             (count < FEWEST_ROUNDS && spent_s < 2 * subject->longest_s))) {
         struct pace factors;
         GW_TRY(run_round(communicator, subject, helper, &factors, started_s, &spent_s, error));
-        compute[count] = factors.compute_s;
         communication[count++] = factors.communication_s;
+        if (!isnan(factors.compute_s)) {
+            compute[computed++] = factors.compute_s;
+        }
     }
-    GW_TRY(summarise(compute, count, &out->compute, error));
+    *known = computed > 0;
+    if (!*known) {
+        return GW_OK;
+    }
+    GW_TRY(summarise(compute, computed, &out->compute, error));
     return summarise(communication, count, &out->communication, error);
 }
 
 enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                   const struct gw_overlap_subject *subject,
-                                  struct gw_overlap_point *out, struct gw_error *error) {
+                                  struct gw_overlap_point *out, bool *known,
+                                  struct gw_error *error) {
     struct helper helper;
+    *known = false;
     GW_TRY(open_helper(&helper, subject, error));
-    enum gw_status status = run_rounds(communicator, subject, &helper, out, error);
+    enum gw_status status = run_rounds(communicator, subject, &helper, out, known, error);
     close_helper(&helper);
     return status;
 }

@@ -21,7 +21,7 @@ struct gw_overlap_subject {
     void *compute_context;
     gw_communicate *communicate;
     void *communicate_context;
-    double block_s;   /* what each is measured for alone, and twice that at once */
+    double block_s;   /* what each is measured for alone, and twice that at once, at least */
     size_t rounds;    /* fewer where they take longer than this: */
     double longest_s; /* 3 if these take less than twice as long, 1 at least */
 };
@@ -34,9 +34,14 @@ struct gw_overlap_subject {
  * would not see it - and the largest of any rank; factors are medians over rounds, with their 95%
  * intervals by the bootstrap: of five rounds or fewer the whole range. Every rank comes to the same
  * ones. The point's bytes stay as they are.
+ *
+ * Where an action takes longer than a block, blocks are longer: up to 1 s alone and 2 s at
+ * once. A round in which a rank has done none even so says nothing of compute. Without any other
+ * one *known is false, and the point's factors stay as they are.
  */
 enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                   const struct gw_overlap_subject *subject,
-                                  struct gw_overlap_point *out, struct gw_error *error);
+                                  struct gw_overlap_point *out, bool *known,
+                                  struct gw_error *error);
 
 #endif

@@ -29,6 +29,7 @@ struct rank {
     atomic_size_t computed, communicated;
     size_t fails_at; /* computes; 0: never */
     struct gw_overlap_point point;
+    bool known;
     struct gw_cluster cluster;
     enum gw_status status;
     struct gw_error error;
@@ -65,16 +66,30 @@ static enum gw_status communicate(void *context, bool last, bool *was_last,
     return GW_OK;
 }
 
-static void *measure(void *argument) {
-    struct rank *rank = argument;
+static void measure_in_blocks(struct rank *rank, double block_s, size_t rounds) {
     struct gw_overlap_subject subject = {.compute = compute,
                                          .compute_context = rank,
                                          .communicate = communicate,
                                          .communicate_context = rank,
-                                         .block_s = 0.03,
-                                         .rounds = 5,
+                                         .block_s = block_s,
+                                         .rounds = rounds,
                                          .longest_s = 10};
-    rank->status = gw_measure_overlap(&rank->communicator, &subject, &rank->point, &rank->error);
+    rank->status =
+        gw_measure_overlap(&rank->communicator, &subject, &rank->point, &rank->known, &rank->error);
+}
+
+static void *measure(void *argument) {
+    measure_in_blocks(argument, 0.03, 5);
+    return NULL;
+}
+
+static void *measure_in_short_blocks(void *argument) {
+    measure_in_blocks(argument, 0.006, 3);
+    return NULL;
+}
+
+static void *measure_once(void *argument) {
+    measure_in_blocks(argument, 0.006, 1);
     return NULL;
 }
 
@@ -92,18 +107,19 @@ static void run_ranks(struct rank *ranks, int size, void *(*run)(void *)) {
     }
 }
 
-static bool recovers(struct gw_slowing slowing) {
+static bool recovers(struct gw_slowing slowing, double compute_s, void *(*run)(void *)) {
     struct rank ranks[RANKS];
     memset(ranks, 0, sizeof ranks);
     for (int r = 0; r < RANKS; r++) {
         ranks[r].slowing = slowing;
-        ranks[r].alone_s[0] = 2e-3;
+        ranks[r].alone_s[0] = compute_s;
         ranks[r].alone_s[1] = 3e-3;
     }
-    run_ranks(ranks, RANKS, measure);
+    run_ranks(ranks, RANKS, run);
     const struct gw_overlap_point *point = &ranks[0].point;
     for (int r = 0; r < RANKS; r++) {
         assert_int_equal(ranks[r].status, GW_OK);
+        assert_true(ranks[r].known);
         assert_memory_equal(&ranks[r].point, point, sizeof *point);
         assert_int_equal(ranks[r].communicated, ranks[0].communicated);
     }
@@ -114,9 +130,9 @@ static bool recovers(struct gw_slowing slowing) {
 }
 
 /* Who else works on this machine can only be in the way of some attempts. */
-static void recovers_at_last(struct gw_slowing slowing) {
+static void recovers_at_last(struct gw_slowing slowing, double compute_s, void *(*run)(void *)) {
     for (int attempt = 0; attempt < 10; attempt++) {
-        if (recovers(slowing)) {
+        if (recovers(slowing, compute_s, run)) {
             return;
         }
     }
@@ -125,10 +141,33 @@ static void recovers_at_last(struct gw_slowing slowing) {
 
 static void what_is_slowed_is_measured(void **state) {
     (void)state;
-    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 1});
-    recovers_at_last((struct gw_slowing){.compute = 2, .communication = 1});
-    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 3});
-    recovers_at_last((struct gw_slowing){.compute = 2.5, .communication = 1.5});
+    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 1}, 2e-3, measure);
+    recovers_at_last((struct gw_slowing){.compute = 2, .communication = 1}, 2e-3, measure);
+    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 3}, 2e-3, measure);
+    recovers_at_last((struct gw_slowing){.compute = 2.5, .communication = 1.5}, 2e-3, measure);
+}
+
+/* A block at once is 12 ms. */
+static void what_takes_longer_than_a_block_is_measured(void **state) {
+    (void)state;
+    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 1}, 20e-3,
+                     measure_in_short_blocks);
+    recovers_at_last((struct gw_slowing){.compute = 2, .communication = 1}, 20e-3,
+                     measure_in_short_blocks);
+}
+
+/* One rank's is enough for all. */
+static void what_never_ends_in_a_block_has_no_factor(void **state) {
+    (void)state;
+    struct rank ranks[2];
+    memset(ranks, 0, sizeof ranks);
+    ranks[0] = (struct rank){.slowing = {1, 1}, .alone_s = {1e-3, 3e-3}};
+    ranks[1] = (struct rank){.slowing = {1, 1}, .alone_s = {1.2, 3e-3}};
+    run_ranks(ranks, 2, measure_once);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(ranks[r].status, GW_OK);
+        assert_false(ranks[r].known);
+    }
 }
 
 /* ---- a clock of its own -------------------------------------------------------------------- */
@@ -157,7 +196,8 @@ static void *measure_elsewhere(void *argument) {
                                          .block_s = 0.02,
                                          .rounds = 3,
                                          .longest_s = 10};
-    rank->status = gw_measure_overlap(&rank->communicator, &subject, &rank->point, &rank->error);
+    rank->status =
+        gw_measure_overlap(&rank->communicator, &subject, &rank->point, &rank->known, &rank->error);
     return NULL;
 }
 
@@ -237,6 +277,8 @@ static void a_cluster_gets_its_factors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_slowed_is_measured),
+        cmocka_unit_test(what_takes_longer_than_a_block_is_measured),
+        cmocka_unit_test(what_never_ends_in_a_block_has_no_factor),
         cmocka_unit_test(what_times_itself_is_believed),
         cmocka_unit_test(a_failure_comes_out),
         cmocka_unit_test(a_cluster_gets_its_factors),
