@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/symbols.h"
 #include "exec/exec.h"
 
 /* What is called is the same in both; the one of this build's toolkit goes with its driver. */
@@ -17,10 +18,7 @@
 #define GW_CUBLAS_LIBRARIES NAME_OF(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12"
 #endif
 
-static const struct {
-    const char *name;
-    size_t place;
-} symbols[] = {
+static const struct gw_symbol symbols[] = {
     {"cublasGetProperty", offsetof(struct gw_cublas_calls, GetProperty)},
     {"cublasGetStatusString", offsetof(struct gw_cublas_calls, GetStatusString)},
     {"cublasCreate_v2", offsetof(struct gw_cublas_calls, Create)},
@@ -56,13 +54,10 @@ static void *open_library(void) {
 }
 
 static void find_calls(void *library) {
+    const char *lacks = gw_find_symbols(library, symbols, sizeof symbols / sizeof *symbols, &calls);
     missing[0] = '\0';
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        memcpy((char *)&calls + symbols[i].place, &symbol, sizeof symbol); /* as POSIX asks for */
-        if (symbol == NULL && missing[0] == '\0') {
-            (void)snprintf(missing, sizeof missing, "it has no %s", symbols[i].name);
-        }
+    if (lacks != NULL) {
+        (void)snprintf(missing, sizeof missing, "it has no %s", lacks);
     }
 }
 

@@ -5,16 +5,14 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "core/symbols.h"
 
 #ifndef GW_NCCL_LIBRARY
 #define GW_NCCL_LIBRARY "libnccl.so.2"
 #endif
 
-static const struct {
-    const char *name;
-    size_t place;
-} symbols[] = {
+static const struct gw_symbol symbols[] = {
     {"ncclGetVersion", offsetof(struct gw_nccl_calls, GetVersion)},
     {"ncclGetUniqueId", offsetof(struct gw_nccl_calls, GetUniqueId)},
     {"ncclCommInitRank", offsetof(struct gw_nccl_calls, CommInitRank)},
@@ -41,12 +39,9 @@ static char version_text[64];
 static void load(void) {
     int version = 0;
     void *library = dlopen(GW_NCCL_LIBRARY, RTLD_NOW);
-    missing = library == NULL ? GW_NCCL_LIBRARY : NULL;
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols && library != NULL; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        memcpy((char *)&calls + symbols[i].place, &symbol, sizeof symbol); /* as POSIX asks for */
-        missing = symbol == NULL && missing == NULL ? symbols[i].name : missing;
-    }
+    missing = library == NULL
+                  ? GW_NCCL_LIBRARY
+                  : gw_find_symbols(library, symbols, sizeof symbols / sizeof *symbols, &calls);
     if (calls.GetVersion != NULL && calls.GetVersion(&version) != ncclSuccess) {
         version = 0;
     }
