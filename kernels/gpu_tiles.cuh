@@ -111,7 +111,10 @@ static __device__ inline uint32_t gw_gpu_rank_warp(uint32_t marks, gw_gpu_ranks 
     return gw_gpu_sum_bytes(ranks->even_totals) + gw_gpu_sum_bytes(ranks->odd_totals);
 }
 
-/* Among all; returns the marks of all tiles up to this one. By all threads of a block. */
+/*
+ * Among all; returns the marks of all tiles up to this one. By all threads of a block, which may
+ * call it again at once: each barrier parts what is read before it from what is stored behind it.
+ */
 static __device__ inline uint32_t gw_gpu_rank(uint32_t marks, const gw_gpu_chain &chain,
                                               int64_t tile, int which, gw_gpu_ranks *ranks) {
     __shared__ uint32_t of_warps[GW_GPU_WARPS];
@@ -141,7 +144,6 @@ static __device__ inline uint32_t gw_gpu_rank(uint32_t marks, const gw_gpu_chain
     __syncthreads();
     ranks->begin = before + earlier;
     uint32_t end = before + total;
-    __syncthreads(); /* the next tile may have its turn */
     return end;
 }
 
