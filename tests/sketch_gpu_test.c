@@ -237,8 +237,8 @@ static void sketches_are_added(void **state) {
         struct pair a = open_pair(&scene, 5, 64, seed);
         struct pair b = open_pair(&scene, 5, 64, seed);
         struct pair other = open_pair(&scene, 5, 64, seed + 1);
-        float *u = draw_values(&scene, at, n);
-        float *v = draw_values(&scene, at, n);
+        float *u = draw_values(&scene, (enum input)at, n);
+        float *v = draw_values(&scene, (enum input)at, n);
         encode(&scene, &a, u, NULL, n);
         encode(&scene, &b, v, NULL, n);
         assert_int_equal(gw_sketch_merge(&a.host, &b.host, NULL), GW_OK);

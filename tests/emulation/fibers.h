@@ -16,9 +16,10 @@ class ground {
   private:
     friend class fiber;
     ucontext_t context;
-    const void *stack_bottom;
-    size_t stack_size;
-    void *sanitizer;
+    /* Only sanitizers want to know. */
+    [[maybe_unused]] const void *stack_bottom;
+    [[maybe_unused]] size_t stack_size;
+    [[maybe_unused]] void *sanitizer;
 };
 
 class fiber : public gw_emulated_thread {
@@ -40,7 +41,7 @@ class fiber : public gw_emulated_thread {
     ground *home;
     ucontext_t context;
     std::unique_ptr<char[]> stack;
-    void *sanitizer;
+    [[maybe_unused]] void *sanitizer;
 };
 
 #endif
