@@ -17,8 +17,7 @@ bool stream_put(cudaStream_t stream, void (*run)(void *context), void *context) 
     return queue_put(&stream->queue, run, context);
 }
 
-/* The streams may be closed meanwhile, and others opened: nobody waits for this but who closes one.
- */
+/* Streams come and go meanwhile: who closes one waits until nobody waits for it here. */
 void streams_finish(int device) {
     quiet_lock(&mutex);
     for (struct CUstream_st *stream = all; stream != NULL; stream = stream->next) {

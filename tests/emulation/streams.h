@@ -14,7 +14,7 @@ struct CUstream_st {
     struct queue queue;
     struct CUstream_st *next; /* of all */
     int device;
-    int waiting; /* so many wait for all streams of the GPU, this one among them */
+    int waiting; /* so many are in streams_finish() for it */
 };
 
 /* As queue_put; on no stream (NULL) it is called at once. */
