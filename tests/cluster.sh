@@ -105,7 +105,8 @@ refuses_without_tools() {
     expect 2 env PATH="$work/bin" "$cluster" up --name "$name" --nodes 2 --rate 1gbit
     says err 'needs ip: script/install'
     chmod a+rx "$work"
-    expect 2 setpriv --reuid 65534 --clear-groups bash "$cluster" up --name "$name" --nodes 2 --rate 1gbit
+    cp "$cluster" "$work/cluster" # others than root may not see where the checkout is
+    expect 2 setpriv --reuid 65534 --clear-groups bash "$work/cluster" up --name "$name" --nodes 2 --rate 1gbit
     says err 'needs root'
 }
 
