@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/exchange_cost.h"
+#include "methods/exchange_cost.h"
 #include "planner/planner.h"
 
 static const char *const model_name = "resnet50";

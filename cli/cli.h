@@ -4,11 +4,11 @@
 
 #include <argp.h>
 
-#include "algorithms/algorithms.h"
-#include "algorithms/exchange_cost.h"
 #include "collectives/collectives.h"
 #include "core/core.h"
 #include "kernels/kernels.h"
+#include "methods/algorithms.h"
+#include "methods/exchange_cost.h"
 #include "planner/planner.h"
 #include "sim/sim.h"
 #include "traces/traces.h"

@@ -84,7 +84,7 @@ static const struct argp argp = {
            "time beside the predicted one. calibration: what collectives and compressors of a "
            "cluster took, with their fitted curves. bounds: how much of a gradient's energy the k "
            "largest elements leave behind, and what is proven about that. density: over the "
-           "iterations of a rehearsed training, the share of elements that some worker selects. "
+           "iterations of an emulated training, the share of elements that some worker selects. "
            "padding: what ExDyna's padded exchange costs there, with and without dynamic "
            "allocation.",
     .children = children,

@@ -59,19 +59,20 @@ enum gw_status gw_plot_counts_trained(const struct gw_plot_counts *plot, const c
                                  .group_count = 1,
                                  .groups = &all};
     const struct gw_plot_options *options = plot->options;
-    const struct gw_rehearsal rehearsal = {.model = plot->model.name,
-                                           .algorithm = compressor,
-                                           .compressor = compressor,
-                                           .density = plot->density,
-                                           .iterations = iterations_of(plot),
-                                           .decay = options->decay > 0 ? options->decay : SIZE_MAX,
-                                           .elements = options->elements,
-                                           .seed = 1,
-                                           .threads = gw_cores()};
+    const struct gw_gradient_emulation emulation = {.model = plot->model.name,
+                                                    .algorithm = compressor,
+                                                    .compressor = compressor,
+                                                    .density = plot->density,
+                                                    .iterations = iterations_of(plot),
+                                                    .decay = options->decay > 0 ? options->decay
+                                                                                : SIZE_MAX,
+                                                    .elements = options->elements,
+                                                    .seed = 1,
+                                                    .threads = gw_cores()};
     struct gw_schedule schedule;
     struct gw_counts counts;
     GW_TRY(gw_schedule_create(&schedule, &plot->model, &plan, error));
-    enum gw_status status = gw_rehearse(&schedule, &rehearsal, &counts, error);
+    enum gw_status status = gw_emulate_gradients(&schedule, &emulation, &counts, error);
     if (status == GW_OK) {
         gw_log(GW_LOG_VERBOSE, "%s: %s", compressor, counts.source);
         average(plot, &counts, of, heights);

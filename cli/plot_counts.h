@@ -1,9 +1,9 @@
-/* What plot density and plot padding share: compressors rehearsed on a whole model. */
+/* What plot density and plot padding share: gradient emulation of a whole model. */
 #ifndef GW_CLI_PLOT_COUNTS_H
 #define GW_CLI_PLOT_COUNTS_H
 
 #include "cli/plot.h"
-#include "rehearsal/rehearsal.h"
+#include "kernels/gradients/emulation.h"
 
 /* A model as one group, of which counts are asked. */
 struct gw_plot_counts {

@@ -58,17 +58,17 @@ static struct gw_counts_about about(const struct gw_question *question,
 static enum gw_status train(const struct gw_question *question, const struct gw_pipeline *pipeline,
                             size_t iterations, const struct gw_simulation *simulation,
                             struct gw_counted *out, struct gw_error *error) {
-    const struct gw_rehearsal rehearsal = {.model = question->model.name,
-                                           .algorithm = pipeline->algorithm->name,
-                                           .compressor = pipeline->algorithm->compressor,
-                                           .density = pipeline->plan->density,
-                                           .warmup = WARMUP,
-                                           .iterations = iterations < MOST_TRAINED ? iterations
-                                                                                   : MOST_TRAINED,
-                                           .decay = SIZE_MAX,
-                                           .seed = simulation->seed,
-                                           .threads = simulation->threads};
-    GW_TRY(gw_rehearse(&pipeline->schedule, &rehearsal, &out->counts, error));
+    const struct gw_gradient_emulation emulation = {
+        .model = question->model.name,
+        .algorithm = pipeline->algorithm->name,
+        .compressor = pipeline->algorithm->compressor,
+        .density = pipeline->plan->density,
+        .warmup = WARMUP,
+        .iterations = iterations < MOST_TRAINED ? iterations : MOST_TRAINED,
+        .decay = SIZE_MAX,
+        .seed = simulation->seed,
+        .threads = simulation->threads};
+    GW_TRY(gw_emulate_gradients(&pipeline->schedule, &emulation, &out->counts, error));
     (void)snprintf(out->source, sizeof out->source, "%s", out->counts.source);
     return GW_OK;
 }

@@ -3,7 +3,7 @@
 #define GW_CLI_SIMULATE_COUNTS_H
 
 #include "cli/cli.h"
-#include "rehearsal/rehearsal.h"
+#include "kernels/gradients/emulation.h"
 
 struct gw_counts_options {
     const char *source; /* "asked", "trained" or a file; NULL: as asked */

@@ -2,9 +2,9 @@
 #ifndef GW_EXEC_BUFFERS_H
 #define GW_EXEC_BUFFERS_H
 
-#include "algorithms/schedule.h"
 #include "core/core.h"
 #include "exec/memory.h"
+#include "methods/schedule.h"
 
 /* Of gradients: their standard deviation. */
 extern const double gw_gradient_deviation;

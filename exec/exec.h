@@ -9,9 +9,9 @@
 #ifndef GW_EXEC_EXEC_H
 #define GW_EXEC_EXEC_H
 
-#include "algorithms/schedule.h"
 #include "core/core.h"
 #include "device/device.h"
+#include "methods/schedule.h"
 #include "traces/traces.h"
 #include "transport/gpu.h"
 #include "transport/transport.h"

@@ -2,10 +2,10 @@
 #ifndef GW_EXEC_PARCEL_H
 #define GW_EXEC_PARCEL_H
 
-#include "algorithms/schedule.h"
 #include "exec/memory.h"
 #include "kernels/gpu.h"
 #include "kernels/sketch.h"
+#include "methods/schedule.h"
 
 struct gw_worker;
 struct gw_parcel;

@@ -5,7 +5,7 @@
 #ifndef GW_SIM_ORDER_H
 #define GW_SIM_ORDER_H
 
-#include "algorithms/schedule.h"
+#include "methods/schedule.h"
 
 static const size_t GW_NO_EXCHANGE = SIZE_MAX;
 

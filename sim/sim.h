@@ -2,8 +2,8 @@
 #ifndef GW_SIM_SIM_H
 #define GW_SIM_SIM_H
 
-#include "algorithms/schedule.h"
 #include "core/core.h"
+#include "methods/schedule.h"
 #include "traces/traces.h"
 
 /*

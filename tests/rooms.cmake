@@ -4,7 +4,7 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms core device engine traces planner kernels collectives transport algorithms rehearsal goal sim exec calibrate plots
+set(rooms core device engine traces planner kernels collectives transport methods goal sim exec calibrate plots
     library cli)
 
 set(core_may_use)
@@ -12,28 +12,27 @@ set(device_may_use core)
 set(engine_may_use core)
 set(traces_may_use core)
 set(planner_may_use core traces)
-set(kernels_may_use core device)
+set(kernels_may_use core device traces methods)
 set(collectives_may_use core)
 set(transport_may_use core device)
-set(algorithms_may_use core traces kernels)
-set(rehearsal_may_use core traces kernels algorithms)
+set(methods_may_use core traces kernels)
 set(goal_may_use core engine)
-set(sim_may_use core engine traces collectives algorithms goal)
-set(exec_may_use core device traces algorithms kernels transport)
+set(sim_may_use core engine traces collectives methods goal)
+set(exec_may_use core device traces methods kernels transport)
 set(calibrate_may_use core device traces kernels transport)
 set(plots_may_use core traces)
 set(library_may_use core traces planner kernels)
-set(cli_may_use core device traces planner kernels collectives goal transport algorithms rehearsal sim exec calibrate plots)
+set(cli_may_use core device traces planner kernels collectives goal transport methods sim exec calibrate plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h counts.h data.h exchange.h model.h network.h overlap.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h farm.h gpu.h)
 set(calibrate_public calibrate.h bench.h)
-set(kernels_public gpu.h kernels.h bounds.h sketch.h training.h)
-set(algorithms_public algorithms.h exchange.h exchange_cost.h schedule.h)
+set(kernels_public gpu.h kernels.h bounds.h sketch.h training.h gradients/emulation.h)
+set(methods_public algorithms.h exchange.h exchange_cost.h schedule.h)
 
-set(without_mpi_and_cuda core engine traces planner collectives algorithms goal sim plots library)
+set(without_mpi_and_cuda core engine traces planner collectives methods goal sim plots library)
 set(without_algorithm_names sim exec)
 
 # Of the line `number` of `file`, which the caller has.
@@ -50,7 +49,7 @@ function(read_lines path out)
 endfunction()
 
 function(find_algorithm_names out)
-  file(GLOB files ${SOURCE}/algorithms/*.c)
+  file(GLOB files ${SOURCE}/methods/*.c)
   list(FILTER files EXCLUDE REGEX "/exchange_[a-z_]+\\.c$") # those have names of exchanges
   set(names "")
   foreach(path IN LISTS files)
@@ -64,8 +63,8 @@ endfunction()
 
 # `header` is what a file of `room` includes in quotes.
 function(check_include room header)
-  if(NOT "${header}" MATCHES "^([a-z]+)/([a-z0-9_]+\\.(h|inc|cuh))$")
-    violation("#include \"${header}\": expected \"room/header.h\"")
+  if(NOT "${header}" MATCHES "^([a-z]+)/(([a-z]+/)*[a-z0-9_]+\\.(h|inc|cuh))$")
+    violation("#include \"${header}\": expected \"room/header.h\" or \"room/folder/header.h\"")
   else()
     set(used ${CMAKE_MATCH_1})
     set(name ${CMAKE_MATCH_2})
@@ -101,13 +100,13 @@ endfunction()
 find_algorithm_names(algorithm_names)
 list(LENGTH algorithm_names algorithm_count)
 if(algorithm_count LESS 2)
-  message(FATAL_ERROR "${SOURCE}/algorithms: expected descriptors with .name = \"...\", found ${algorithm_count}")
+  message(FATAL_ERROR "${SOURCE}/methods: expected descriptors with .name = \"...\", found ${algorithm_count}")
 endif()
 string(REPLACE ";" "|" quoted_names "\"(${algorithm_names})\"")
 
 set(file_count 0)
 foreach(room IN LISTS rooms)
-  file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/${room}/*.c ${SOURCE}/${room}/*.h ${SOURCE}/${room}/*.cu
+  file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/${room}/*.c ${SOURCE}/${room}/*.h ${SOURCE}/${room}/*.cu
        ${SOURCE}/${room}/*.cuh)
   if(NOT files)
     message(FATAL_ERROR "${SOURCE}/${room}: expected a room with sources, found none")

@@ -1,0 +1,246 @@
+#include "kernels/gradients/emulation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gradients/shrink.h"
+#include "kernels/kernels.h"
+#include "kernels/training.h"
+
+static const double tensor_spread = 0.5;
+static const double batch_spread = 0.1;
+static const double decay_factor = 0.1;
+
+/* Elements that gradients are taken from. */
+enum { POOL = 1 << 20 };
+
+/* Elements times workers times iterations in a few seconds of one core. */
+static const double affordable = 1 << 30;
+
+/* Kept elements of a group, at least, also of the share of a worker: of fewer, one more or less is
+ * too large a part. */
+enum { LEAST_KEPT = 16, LEAST_KEPT_OF_A_WORKER = 4 };
+
+/* Bytes of all workers' gradients and residuals of a group, at most. */
+static const double most_memory = 4.0 * (1 << 30);
+
+struct emulation {
+    const struct gw_schedule *schedule;
+    const struct gw_gradient_emulation *settings;
+    const struct gw_compressor *compressor;
+    struct gw_shrunk *shrunk; /* [group_count] */
+    float *pool;              /* [POOL] */
+    struct gw_counts *counts;
+};
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static double total_elements(const struct gw_schedule *schedule) {
+    double elements = 0;
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        elements += (double)schedule->groups[g].elements;
+    }
+    return elements;
+}
+
+static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *error) {
+    size_t size = POOL;
+    struct gw_gradients *gradients = NULL;
+    const struct gw_gradients_spec spec = {.shape = GW_SHAPE_NORMAL,
+                                           .scale = 1,
+                                           .drift = 1,
+                                           .sizes = &size,
+                                           .tensor_count = 1,
+                                           .seed = emulation->settings->seed};
+    emulation->pool = calloc(POOL, sizeof *emulation->pool);
+    if (emulation->pool == NULL) {
+        return gw_fail_memory(error, "emulation");
+    }
+    GW_TRY(gw_gradients_open(&gradients, &spec, error));
+    gw_gradients_fill(gradients, 0, emulation->pool);
+    gw_gradients_close(gradients);
+    return GW_OK;
+}
+
+static size_t least_kept(const struct emulation *emulation) {
+    size_t of_workers = LEAST_KEPT_OF_A_WORKER * emulation->schedule->workers;
+    return emulation->compressor->joint && of_workers > LEAST_KEPT ? of_workers : LEAST_KEPT;
+}
+
+/* What must be kept at least needs as many more elements as less is kept, on every worker. */
+static enum gw_status check_memory(const struct emulation *emulation, size_t elements,
+                                   struct gw_error *error) {
+    size_t workers = emulation->schedule->workers;
+    double bytes = 2 * sizeof(float) * (double)elements * (double)workers;
+    return bytes <= most_memory
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "counts: expected a training of at most %.0f GiB, got %.1f GiB: %zu "
+                         "workers of %zu elements each, of which %s keeps a share of %g (fewer "
+                         "workers or a larger density need less)",
+                         most_memory / (1 << 30), bytes / (1 << 30), workers, elements,
+                         emulation->compressor->name, emulation->settings->density);
+}
+
+static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error *error) {
+    const struct gw_schedule *schedule = emulation->schedule;
+    const struct gw_gradient_emulation *settings = emulation->settings;
+    double steps = (double)schedule->workers * (double)(settings->warmup + settings->iterations);
+    double elements =
+        settings->elements > 0 ? (double)settings->elements : floor(affordable / steps);
+    double reduction = fmax(1, total_elements(schedule) / fmax(1, elements));
+    emulation->shrunk = calloc(schedule->group_count, sizeof *emulation->shrunk);
+    if (emulation->shrunk == NULL) {
+        return gw_fail_memory(error, "emulation");
+    }
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        GW_TRY(gw_shrink(&schedule->groups[g], schedule->layers, reduction, least_kept(emulation),
+                         &emulation->shrunk[g], error));
+        GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status create_counts(struct emulation *emulation, struct gw_error *error) {
+    const struct gw_schedule *schedule = emulation->schedule;
+    const struct gw_gradient_emulation *settings = emulation->settings;
+    double left = 0;
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        left += (double)emulation->shrunk[g].elements;
+    }
+    char source[96];
+    (void)snprintf(source, sizeof source, "trained at 1/%.3g size over %zu iterations",
+                   total_elements(schedule) / left, settings->iterations);
+    const struct gw_counts_about about = {.model = settings->model,
+                                          .algorithm = settings->algorithm,
+                                          .compressor = settings->compressor,
+                                          .source = source,
+                                          .density = settings->density,
+                                          .iteration_count = settings->iterations};
+    return gw_counts_for(schedule, &about, true, emulation->counts, error);
+}
+
+/* ---- a group ------------------------------------------------------------------------------- */
+
+/* Sets the scale with which all tensors together have norm 1. */
+static enum gw_status normalise(struct gw_gradients_spec *spec, struct gw_error *error) {
+    struct gw_gradients *gradients = NULL;
+    double squares = 0;
+    spec->scale = 1;
+    GW_TRY(gw_gradients_open(&gradients, spec, error));
+    for (size_t t = 0; t < spec->tensor_count; t++) {
+        double scale = gw_gradients_scale(gradients, t, 0);
+        squares += (double)spec->sizes[t] * scale * scale;
+    }
+    gw_gradients_close(gradients);
+    spec->scale = 1 / sqrt(squares);
+    return GW_OK;
+}
+
+static enum gw_status specify(const struct emulation *emulation, size_t group,
+                              struct gw_training_spec *out, struct gw_error *error) {
+    const struct gw_shrunk *shrunk = &emulation->shrunk[group];
+    *out = (struct gw_training_spec){
+        .compressor = emulation->compressor,
+        .gradients = {.shape = GW_SHAPE_NORMAL,
+                      .seed = gw_random_mix(emulation->settings->seed + group),
+                      .spread = tensor_spread,
+                      .drift = 1,
+                      .sizes = shrunk->layers,
+                      .tensor_count = emulation->schedule->groups[group].layer_count,
+                      .pool = emulation->pool,
+                      .pool_size = POOL},
+        .kept = shrunk->kept,
+        .workers = emulation->schedule->workers,
+        .batch_spread = batch_spread,
+        .threads = emulation->settings->threads};
+    GW_TRY(normalise(&out->gradients, error));
+    /* A compressor with a state finds a threshold by itself. */
+    return emulation->compressor->open == NULL
+               ? gw_training_first_threshold(out, &out->threshold, error)
+               : GW_OK;
+}
+
+static void count(const struct emulation *emulation, const struct gw_training *training,
+                  size_t iteration, size_t group) {
+    const struct gw_slice *slice = &emulation->schedule->groups[group];
+    const struct gw_shrunk *shrunk = &emulation->shrunk[group];
+    size_t list = iteration * emulation->schedule->group_count + group;
+    for (size_t w = 0; w < training->workers; w++) {
+        emulation->counts->selected[list * training->workers + w] =
+            gw_grown_count(slice, shrunk, training->counts[w]);
+    }
+    emulation->counts->distinct[list] =
+        gw_grown_count(slice, shrunk, gw_training_selected(training));
+}
+
+static enum gw_status train(const struct emulation *emulation, struct gw_training *training,
+                            size_t group, struct gw_progress *progress, struct gw_error *error) {
+    const struct gw_gradient_emulation *settings = emulation->settings;
+    size_t all = settings->warmup + settings->iterations;
+    for (size_t t = 0; t < all; t++) {
+        bool decayed = t >= settings->warmup && t - settings->warmup >= settings->decay;
+        GW_TRY(gw_training_step(training, decayed ? decay_factor : 1, error));
+        if (t >= settings->warmup) {
+            count(emulation, training, t - settings->warmup, group);
+        }
+        double done = (double)group + (double)t / (double)all;
+        gw_progress_update(progress, done / (double)emulation->schedule->group_count,
+                           settings->algorithm);
+    }
+    return GW_OK;
+}
+
+static enum gw_status emulate_group(const struct emulation *emulation, size_t group,
+                                    struct gw_progress *progress, struct gw_error *error) {
+    struct gw_training_spec spec;
+    struct gw_training training;
+    GW_TRY(specify(emulation, group, &spec, error));
+    enum gw_status status = gw_training_open(&training, &spec, error);
+    if (status == GW_OK) {
+        status = train(emulation, &training, group, progress, error);
+    }
+    gw_training_close(&training);
+    return status;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static enum gw_status emulate_all(struct emulation *emulation, struct gw_error *error) {
+    GW_TRY(fill_pool(emulation, error));
+    GW_TRY(shrink_groups(emulation, error));
+    GW_TRY(create_counts(emulation, error));
+    struct gw_progress progress = gw_progress_begin("emulate training", 1);
+    enum gw_status status = GW_OK;
+    for (size_t g = 0; g < emulation->schedule->group_count && status == GW_OK; g++) {
+        status = emulate_group(emulation, g, &progress, error);
+    }
+    gw_progress_end(&progress);
+    return status;
+}
+
+enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
+                                    const struct gw_gradient_emulation *settings,
+                                    struct gw_counts *out, struct gw_error *error) {
+    struct emulation emulation = {.schedule = schedule,
+                                  .settings = settings,
+                                  .compressor = gw_compressor_find(settings->compressor),
+                                  .counts = out};
+    *out = (struct gw_counts){0};
+    if (emulation.compressor == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "counts: expected a compressor, got \"%s\"",
+                       settings->compressor);
+    }
+    enum gw_status status = emulate_all(&emulation, error);
+    for (size_t g = 0; g < schedule->group_count && emulation.shrunk != NULL; g++) {
+        gw_shrunk_free(&emulation.shrunk[g]);
+    }
+    free(emulation.shrunk);
+    free(emulation.pool);
+    if (status != GW_OK) {
+        gw_counts_free(out);
+    }
+    return status;
+}

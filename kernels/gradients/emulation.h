@@ -1,0 +1,71 @@
+/*
+ * How many elements a pipeline's compressor would select, where that depends on the gradients: it
+ * works for many iterations on generated gradients with error feedback, at a reduced size, and its
+ * counts are scaled up.
+ *
+ * The gradients are normal, with a scale of its own for each tensor (lognormal, of deviation 0.5 in
+ * the logarithm), and those of a worker in an iteration are larger or smaller by 10%, as batches
+ * differ. Workers draw independently. Of each group the gradient of all tensors has norm 1, for
+ * which ExDyna's first threshold is made; hard-threshold is given the threshold that selects just
+ * as many as asked of the first gradient.
+ */
+#ifndef GW_KERNELS_GRADIENTS_EMULATION_H
+#define GW_KERNELS_GRADIENTS_EMULATION_H
+
+#include "core/core.h"
+#include "methods/schedule.h"
+#include "traces/traces.h"
+
+struct gw_gradient_emulation {
+    const char *model, *algorithm, *compressor; /* as in counts */
+    double density;
+    size_t warmup;     /* iterations before the first that is counted */
+    size_t iterations; /* that are counted, at least 1 */
+    /*
+     * Gradients are a tenth as large from this counted iteration on, as after a decay of the
+     * learning rate. SIZE_MAX: never.
+     */
+    size_t decay;
+    size_t elements; /* to which the groups' are reduced together, about; 0: as follows from time */
+    uint64_t seed;
+    size_t threads; /* no count depends on it */
+};
+
+/*
+ * Of the schedule's groups and workers. Counts have a source: "trained at 1/S size over N
+ * iterations". `elements` of 0 takes a few seconds, unless what must be kept at least asks for
+ * more: of a joint compressor time grows as the square of the workers. GW_BAD_INPUT for a
+ * compressor that there is not, or "none", and for more than 4 GiB.
+ */
+enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
+                                    const struct gw_gradient_emulation *settings,
+                                    struct gw_counts *out, struct gw_error *error);
+
+/*
+ * Whether how much is selected depends on the gradients: not of compressors that select just as
+ * many as they are asked for, whatever the gradients are, nor of "none".
+ */
+bool gw_counts_depend_on_data(const char *compressor);
+
+/* Counts of the schedule's groups, all 0; `about` need not have groups and workers. */
+enum gw_status gw_counts_for(const struct gw_schedule *schedule,
+                             const struct gw_counts_about *about, bool has_distinct,
+                             struct gw_counts *out, struct gw_error *error);
+
+/*
+ * Fails unless counts are of this model, compressor and density, and of the schedule's groups and
+ * workers. In the message, `path` names them.
+ */
+enum gw_status gw_counts_check(const struct gw_counts *counts, const struct gw_schedule *schedule,
+                               const struct gw_counts_about *expected, const char *path,
+                               struct gw_error *error);
+
+/*
+ * As a simulation takes them: [iteration_count * group_count], the caller's to free. Whose values
+ * travel, if those of all workers do, are the distinct ones; where these are not known, all that a
+ * joint compressor selected and otherwise as many as the worker that selected the most.
+ */
+enum gw_status gw_counts_selected(const struct gw_counts *counts, struct gw_selected **out,
+                                  struct gw_error *error);
+
+#endif

@@ -1,0 +1,216 @@
+#include "methods/exchange_cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "kernels/sketch.h"
+
+/* ---- a group ------------------------------------------------------------------------------- */
+
+static bool is_dense(const struct gw_exchange_question *question) {
+    return strcmp(question->compressor, "none") == 0;
+}
+
+static struct gw_extent extent_of(const struct gw_exchange_question *question, uint64_t elements,
+                                  size_t tensors) {
+    uint64_t kept = is_dense(question) ? elements : gw_elements_kept(elements, question->density);
+    return (struct gw_extent){
+        .elements = elements,
+        .bytes_per_element = question->model->bytes_per_element,
+        .layers = tensors,
+        .sketch_cells = gw_sketch_cells(question->compressor, elements, kept),
+        .selected = gw_selected_as_asked(question->compressor, kept, question->workers)};
+}
+
+double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements, size_t tensors) {
+    const struct gw_exchange_kind *exchange = cost->question.exchange;
+    struct gw_extent extent = extent_of(&cost->question, elements, tensors);
+    double seconds = cost->update_s_per_element * (double)elements;
+    for (size_t i = 0; i < exchange->leg_count; i++) {
+        uint64_t bytes = gw_payload_bytes(exchange->legs[i].payload, &extent);
+        seconds += gw_curve_time(&cost->legs[i], (double)bytes);
+    }
+    return seconds;
+}
+
+/* ---- what is never undercut ---------------------------------------------------------------- */
+
+/*
+ * How many bytes a leg has at least for each byte of the group's entries or dense gradient. A
+ * sketch has no fewer columns than elements that it is to find, and 4 bytes a cell.
+ */
+static double least_share(enum gw_payload payload, const struct gw_exchange_question *question) {
+    const struct gw_compressor *compressor = gw_compressor_find(question->compressor);
+    double workers = compressor != NULL && compressor->joint ? (double)question->workers : 1;
+    switch (payload) {
+    case GW_DENSE:
+        return 1;
+    case GW_SPARSE:
+    case GW_PADDED:
+        return 1 / workers;
+    case GW_INDICES:
+        return 0.5 / workers;
+    case GW_VALUES:
+    case GW_LAYERS:
+    case GW_ALL_LAYERS:
+        return 0.5;
+    case GW_SKETCH:
+        return 0.5 * GW_SKETCH_ROWS;
+    case GW_COUNTS:
+        break;
+    }
+    return 0;
+}
+
+/* Bytes of the entries or the dense gradient of groups: of the smallest tensor, of all together. */
+struct range {
+    double low, high;
+};
+
+static struct range range_of(const struct gw_exchange_question *question) {
+    const struct gw_model *model = question->model;
+    uint64_t smallest = model->tensors[0].elements;
+    for (size_t i = 1; i < model->tensor_count; i++) {
+        smallest = model->tensors[i].elements < smallest ? model->tensors[i].elements : smallest;
+    }
+    bool sparse = !is_dense(question);
+    uint64_t unit = model->bytes_per_element;
+    double density = question->density;
+    return (struct range){
+        .low = (double)gw_exchange_bytes(sparse, unit, smallest, density),
+        .high = (double)gw_exchange_bytes(sparse, unit, gw_model_elements(model), density)};
+}
+
+/*
+ * The points of a curve from share x low bytes on, with one there, and with one at share x high or
+ * beyond, as sizes of which these bytes are `share`; times are lowered to the least of all that
+ * come later. Straight lines between them are then nowhere above the curve, and do not fall.
+ */
+static enum gw_status lower_points(const struct gw_curve *curve, double share, struct range range,
+                                   struct gw_curve *out, struct gw_error *error) {
+    size_t count = curve->point_count;
+    double low = share * range.low;
+    double high = share * (range.high > range.low ? range.high : 2 * range.low);
+    bool falls = curve->points[count - 1].time_s < curve->points[count - 2].time_s;
+    *out = (struct gw_curve){0};
+    if (falls || !(gw_curve_time(curve, low) > 0)) {
+        return GW_OK; /* nothing is never undercut */
+    }
+    struct gw_curve_point *points = calloc(count + 2, sizeof *points);
+    if (points == NULL) {
+        return gw_fail_memory(error, "bounding a cost curve");
+    }
+    size_t used = 0;
+    points[used++].size = low;
+    for (size_t i = 0; i < count; i++) {
+        if (curve->points[i].size > low) {
+            points[used++].size = curve->points[i].size;
+        }
+    }
+    if (points[used - 1].size < high) {
+        points[used++].size = high;
+    }
+    double least = INFINITY;
+    for (size_t i = used; i-- > 0;) {
+        least = fmin(least, gw_curve_time(curve, points[i].size));
+        points[i] = (struct gw_curve_point){points[i].size / share, least};
+    }
+    *out = (struct gw_curve){.point_count = used, .points = points};
+    return GW_OK;
+}
+
+/* What a leg that carries at least `share` bytes for each of the group's takes at least. */
+static enum gw_status lower_curve(const struct gw_curve *curve, double share, struct range range,
+                                  struct gw_curve *out, struct gw_error *error) {
+    if (share == 0) {
+        *out = (struct gw_curve){.fixed_s = gw_curve_time(curve, sizeof(float))};
+        return GW_OK;
+    }
+    if (curve->point_count > 0) {
+        return lower_points(curve, share, range, out, error);
+    }
+    *out = (struct gw_curve){.fixed_s = curve->fixed_s, .per_unit_s = curve->per_unit_s * share};
+    return GW_OK;
+}
+
+/* Adds `term`, which it frees, to the sum. */
+static enum gw_status add(struct gw_curve *sum, struct gw_curve *term, struct gw_error *error) {
+    struct gw_curve before = *sum;
+    *sum = (struct gw_curve){0};
+    enum gw_status status = gw_curve_sum(&before, term, sum, error);
+    gw_curve_free(&before);
+    gw_curve_free(term);
+    return status;
+}
+
+/* A server's update of a sparse group is left out: how many elements that has is not known. */
+static enum gw_status bound(struct gw_exchange_cost *cost, struct gw_error *error) {
+    const struct gw_exchange_question *question = &cost->question;
+    struct range range = range_of(question);
+    if (is_dense(question)) {
+        cost->curve.per_unit_s =
+            cost->update_s_per_element / (double)question->model->bytes_per_element;
+    }
+    for (size_t i = 0; i < question->exchange->leg_count; i++) {
+        struct gw_curve lower = {0};
+        double share = least_share(question->exchange->legs[i].payload, question);
+        GW_TRY(lower_curve(&cost->legs[i], share, range, &lower, error));
+        GW_TRY(add(&cost->curve, &lower, error));
+    }
+    return GW_OK;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static enum gw_status look_up(struct gw_exchange_cost *cost, const struct gw_cluster *cluster,
+                              struct gw_error *error) {
+    const struct gw_exchange_question *question = &cost->question;
+    const struct gw_exchange_kind *exchange = question->exchange;
+    double elements = (double)gw_model_elements(question->model);
+    for (size_t i = 0; i < exchange->leg_count; i++) {
+        char *derivation = cost->derivations[i];
+        GW_TRY(gw_cluster_collective(cluster, exchange->legs[i].collective, question->workers,
+                                     &cost->legs[i], derivation, error));
+        for (size_t before = 0; before < i; before++) {
+            if (strcmp(cost->derivations[before], cost->derivations[i]) == 0) {
+                cost->derivations[i][0] = '\0';
+            }
+        }
+        cost->startup_s += gw_curve_startup(&cost->legs[i]);
+        if (exchange->legs[i].updates) {
+            cost->update_s_per_element += question->model->update_s / elements;
+        }
+    }
+    return GW_OK;
+}
+
+static bool is_simple(const struct gw_exchange_kind *exchange, const char *compressor) {
+    const struct gw_compressor *found = gw_compressor_find(compressor);
+    enum gw_payload payload = exchange->legs[0].payload;
+    return exchange->leg_count == 1 && !exchange->legs[0].updates &&
+           (payload == GW_DENSE || (payload == GW_SPARSE && !(found != NULL && found->joint)));
+}
+
+enum gw_status gw_exchange_cost_open(struct gw_exchange_cost *out,
+                                     const struct gw_exchange_question *question,
+                                     const struct gw_cluster *cluster, struct gw_error *error) {
+    *out = (struct gw_exchange_cost){.question = *question,
+                                     .simple = is_simple(question->exchange, question->compressor)};
+    enum gw_status status = look_up(out, cluster, error);
+    if (status == GW_OK) {
+        status = out->simple ? gw_curve_copy(&out->legs[0], &out->curve, error) : bound(out, error);
+    }
+    if (status != GW_OK) {
+        gw_exchange_cost_close(out);
+    }
+    return status;
+}
+
+void gw_exchange_cost_close(struct gw_exchange_cost *cost) {
+    for (size_t i = 0; i < GW_MOST_LEGS; i++) {
+        gw_curve_free(&cost->legs[i]);
+    }
+    gw_curve_free(&cost->curve);
+}

@@ -1,0 +1,45 @@
+/* What the exchange of a group takes on a cluster: the times of its legs, one after another. */
+#ifndef GW_ALGORITHMS_EXCHANGE_COST_H
+#define GW_ALGORITHMS_EXCHANGE_COST_H
+
+#include "core/core.h"
+#include "methods/exchange.h"
+#include "traces/traces.h"
+
+/* For groups of which a compressor keeps a share. Pointers are borrowed. */
+struct gw_exchange_question {
+    const struct gw_exchange_kind *exchange;
+    const char *compressor; /* that the exchange carries */
+    double density;
+    const struct gw_model *model;
+    size_t workers;
+};
+
+struct gw_exchange_cost {
+    struct gw_exchange_question question;
+    struct gw_curve legs[GW_MOST_LEGS];                 /* of bytes */
+    char derivations[GW_MOST_LEGS][GW_DERIVATION_SIZE]; /* "": measured, or noted before */
+    double startup_s;                                   /* of all legs */
+    double update_s_per_element; /* of a server's update between legs; 0: workers update */
+    /*
+     * Of the bytes of the group's entries (8 each) or dense gradient. Simple: what the exchange
+     * takes; otherwise no exchange of any of the model's groups takes less, and it does not fall.
+     */
+    bool simple;
+    struct gw_curve curve;
+};
+
+/* Fails where the cluster has no curve of a leg, and none can be derived. */
+enum gw_status gw_exchange_cost_open(struct gw_exchange_cost *out,
+                                     const struct gw_exchange_question *question,
+                                     const struct gw_cluster *cluster, struct gw_error *error);
+void gw_exchange_cost_close(struct gw_exchange_cost *cost);
+
+/*
+ * Seconds from the first leg's start to the last one's end, of a group of so many elements in so
+ * many tensors of which as much is selected as is asked for: the sum of what a schedule's
+ * operations for it take.
+ */
+double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements, size_t tensors);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * A schedule: one iteration of a pipeline as operations on streams. It is what algorithms write,
+ * and what sim (virtual time) and exec (real time) interpret; neither knows any algorithm.
+ *
+ * Each stream runs its operations in the schedule's order, one at a time. An operation starts when
+ * its stream is free and the operations it depends on, which stand before it, have ended. Every
+ * worker runs the same schedule; an exchange is one collective of all workers. An update on the
+ * communication stream is the server's, for which all workers wait.
+ */
+#ifndef GW_ALGORITHMS_SCHEDULE_H
+#define GW_ALGORITHMS_SCHEDULE_H
+
+#include "core/core.h"
+#include "methods/exchange.h"
+#include "traces/traces.h"
+
+struct gw_operation {
+    enum gw_activity kind; /* forward, backward, compress, exchange or update */
+    enum gw_stream stream;
+    uint32_t group;     /* GW_NO_GROUP for forward and update */
+    const char *method; /* compress: the compressor; exchange: the collective; otherwise NULL */
+    const char *label;  /* for a person: the tensor or the method; "" if there is nothing to add */
+    enum gw_payload payload;
+    uint64_t elements;                         /* that the operation works on */
+    uint64_t bytes;                            /* exchange: what one worker contributes */
+    double duration_s;                         /* forward, backward, update: known from the model */
+    size_t first_dependency, dependency_count; /* in the schedule's list */
+};
+
+/* Whether all workers are in it together: an exchange, or a server's update between two. */
+static inline bool gw_operation_is_shared(const struct gw_operation *operation) {
+    return operation->kind == GW_EXCHANGE ||
+           (operation->kind == GW_UPDATE && operation->stream == GW_STREAM_COMMUNICATION);
+}
+
+/*
+ * A group as the workers' flat gradient holds it: groups lie one after another, in exchange order.
+ */
+struct gw_slice {
+    uint64_t first, elements;
+    uint64_t kept; /* elements that a compressor is asked for; = elements for dense exchange */
+    size_t first_layer, layer_count; /* its tensors, in the schedule's list */
+    uint64_t sketch_cells;           /* of the sketch that travels; 0: none does */
+    struct gw_selected selected;     /* what the bytes of its exchange stand for */
+};
+
+struct gw_schedule {
+    size_t operation_count, operation_capacity;
+    struct gw_operation *operations;
+    size_t dependency_count, dependency_capacity;
+    size_t *dependencies; /* indices of operations */
+    size_t group_count;
+    struct gw_slice *groups;
+    size_t *layers; /* elements of each tensor, group by group, in the order of the gradient */
+    size_t workers;
+    bool server; /* a rank beside the workers, number `workers`, takes part in exchanges */
+    uint64_t bytes_per_element; /* of dense gradients */
+};
+
+/* A schedule without operations, with the slices of the plan's groups, selected as asked for. */
+enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
+                                  const struct gw_plan *plan, struct gw_error *error);
+
+/*
+ * Appends an operation that depends on the `count` earlier ones in `after`; *index is its number.
+ * An exchange's bytes follow from its group and payload; of no group of the schedule's, they stay.
+ */
+enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation operation,
+                               const size_t *after, size_t count, size_t *index,
+                               struct gw_error *error);
+
+/* Gives exchanges the bytes that they have when so much is selected of each group [group_count]. */
+void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
+
+void gw_schedule_free(struct gw_schedule *schedule);
+
+/* What one worker contributes to all exchanges of an iteration; of a server's answers, gets. */
+double gw_schedule_bytes_per_worker(const struct gw_schedule *schedule);
+
+#endif

@@ -1,0 +1,392 @@
+/*
+ * LogGP parameters: fitted to times made from known ones, and measured between threads whose
+ * messages cost what this test says. GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "calibrate/loggp.h"
+#include "calibrate/subjects.h"
+#include "tests/support.h"
+
+enum { MOST_POINTS = 64, CASES = 300 };
+
+static uint64_t seed;
+static struct gw_error error;
+
+/* ---- times made from known parameters ------------------------------------------------------ */
+
+static double draw_log(struct gw_random *random, double low, double high) {
+    return low * pow(high / low, gw_random_uniform(random));
+}
+
+/*
+ * A flood cannot be denser than its sender's overhead. The link's rate can be told from outside if
+ * a byte takes little of a gap, and 256 KiB take many: from `smallest` to `largest` of it.
+ */
+static struct gw_loggp draw_loggp(struct gw_random *random, double smallest, double largest) {
+    struct gw_loggp loggp = {.latency_s = draw_log(random, 3e-7, 1e-4),
+                             .overhead_s = draw_log(random, 1e-7, 1e-5)};
+    loggp.gap_s = loggp.overhead_s * draw_log(random, 1.1, 3);
+    loggp.gap_s_per_byte = loggp.gap_s * draw_log(random, smallest, largest);
+    loggp.overhead_s_per_byte = loggp.gap_s_per_byte * 0.9 * gw_random_uniform(random);
+    return loggp;
+}
+
+struct points {
+    struct gw_loggp_point items[MOST_POINTS];
+    size_t count;
+};
+
+static void add_point(struct points *points, enum gw_loggp_kind kind, double bytes, double time_s) {
+    points->items[points->count++] =
+        (struct gw_loggp_point){.kind = kind, .bytes = bytes, .time_s = time_s};
+}
+
+/* The model, written once more: o + n O, then max(g, n G), then L, then o. */
+static struct points make_points(const struct gw_loggp *p) {
+    struct points out = {0};
+    for (double n = 1; n <= 1 << 22; n *= n < 1024 ? 4 : 2) {
+        double link_s = n * p->gap_s_per_byte > p->gap_s ? n * p->gap_s_per_byte : p->gap_s;
+        double sender_s = p->overhead_s + n * p->overhead_s_per_byte;
+        add_point(&out, GW_PING_PONG, n, sender_s + link_s + p->latency_s + p->overhead_s);
+    }
+    for (double n = 1; n <= 1 << 18; n *= n < 65536 ? 16 : 4) {
+        double link_s = n * p->gap_s_per_byte > p->gap_s ? n * p->gap_s_per_byte : p->gap_s;
+        double sender_s = p->overhead_s + n * p->overhead_s_per_byte;
+        add_point(&out, GW_FLOOD, n, sender_s > link_s ? sender_s : link_s);
+    }
+    for (double n = 1; n <= 2048; n *= n < 256 ? 16 : 2) {
+        add_point(&out, GW_SEND_CALL, n, p->overhead_s + n * p->overhead_s_per_byte);
+        add_point(&out, GW_RECEIVE_CALL, n, p->overhead_s);
+    }
+    return out;
+}
+
+static void shuffle(struct gw_random *random, struct points *points) {
+    for (size_t i = 0; i + 1 < points->count; i++) {
+        size_t other = i + (size_t)gw_random_below(random, points->count - i);
+        struct gw_loggp_point swapped = points->items[i];
+        points->items[i] = points->items[other];
+        points->items[other] = swapped;
+    }
+}
+
+static bool close_to(const char *what, double actual, double expected, double tolerance) {
+    if (fabs(actual - expected) <= tolerance) {
+        return true;
+    }
+    print_error("%s: %.6g, expected %.6g, give or take %.2g\n", what, actual, expected, tolerance);
+    return false;
+}
+
+/* Times are known to `relative`; what is a difference of times is known to that share of those. */
+static void check_fit(const struct points *points, const struct gw_loggp *p, double relative) {
+    struct gw_loggp_fit fit;
+    assert_int_equal(gw_loggp_fit(points->items, points->count, &fit, &error), GW_OK);
+    double short_s = 2 * p->overhead_s + p->gap_s + p->latency_s;
+    double byte_s = p->overhead_s_per_byte + p->gap_s_per_byte;
+    assert_true(close_to("o", fit.loggp.overhead_s, p->overhead_s, relative * p->overhead_s));
+    assert_true(close_to("g", fit.loggp.gap_s, p->gap_s, relative * p->gap_s));
+    assert_true(close_to("L", fit.loggp.latency_s, p->latency_s, relative * short_s));
+    assert_true(close_to("G", fit.loggp.gap_s_per_byte, p->gap_s_per_byte, relative * byte_s));
+    assert_true(
+        close_to("O", fit.loggp.overhead_s_per_byte, p->overhead_s_per_byte, relative * byte_s));
+    assert_true(fit.ping_pong.median <= relative && fit.flood.median <= relative);
+}
+
+static void known_parameters_are_found(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
+    for (int i = 0; i < CASES; i++) {
+        struct gw_loggp loggp = draw_loggp(random, 1. / 26000, 1. / 30);
+        struct points points = make_points(&loggp);
+        shuffle(random, &points);
+        check_fit(&points, &loggp, 1e-6);
+    }
+    gw_random_close(random);
+}
+
+static void noise_of_a_percent_costs_a_few(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 2, &error), GW_OK);
+    for (int i = 0; i < CASES; i++) {
+        struct gw_loggp loggp = draw_loggp(random, 1. / 2000, 1. / 30);
+        struct points points = make_points(&loggp);
+        for (size_t k = 0; k < points.count; k++) {
+            points.items[k].time_s *= gw_random_noise(random, 0.01);
+        }
+        check_fit(&points, &loggp, 0.05);
+    }
+    gw_random_close(random);
+}
+
+/* One ping-pong of another time, of any size but the smallest. */
+static void one_disturbed_size_costs_little(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 3, &error), GW_OK);
+    for (int i = 0; i < CASES; i++) {
+        struct gw_loggp loggp = draw_loggp(random, 1. / 2000, 1. / 500);
+        struct points points = make_points(&loggp);
+        points.items[1 + gw_random_below(random, 17)].time_s *= draw_log(random, 0.3, 10);
+        check_fit(&points, &loggp, 0.001);
+    }
+    gw_random_close(random);
+}
+
+/*
+ * Copying that overlaps with sending: calls take time for each byte, and yet a byte costs no more
+ * in a ping-pong than in a flood. And a receiver that looks for one message takes longer than one
+ * that finds many.
+ */
+static void overlaps_do_not_count_twice(void **state) {
+    (void)state;
+    const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 0};
+    const struct gw_loggp copying = {1e-5, 1e-6, 2e-6, 8e-9, 2e-9};
+    const struct points slow = make_points(&copying);
+    struct points points = make_points(&loggp);
+    for (size_t i = 0; i < points.count; i++) {
+        struct gw_loggp_point *point = &points.items[i];
+        if (point->kind == GW_SEND_CALL) {
+            point->time_s = slow.items[i].time_s;
+        }
+    }
+    check_fit(&points, &loggp, 1e-6);
+    for (size_t i = 0; i < points.count; i++) {
+        points.items[i].time_s *= points.items[i].kind == GW_RECEIVE_CALL ? 9 : 1;
+    }
+    struct gw_loggp_fit fit;
+    assert_int_equal(gw_loggp_fit(points.items, points.count, &fit, &error), GW_OK);
+    assert_true(near(fit.loggp.overhead_s, loggp.gap_s, 1e-6));
+    assert_true(near(fit.loggp.gap_s, loggp.gap_s, 1e-6));
+    assert_true(near(gw_loggp_message_s(&fit.loggp, 1), gw_loggp_message_s(&loggp, 1), 1e-6));
+    assert_true(fit.ping_pong.median < 1e-6 && fit.flood.median < 1e-6);
+}
+
+/*
+ * Calls that are over when the message has come, as where a GPU's stream is waited for: of what
+ * they take nothing can be told but that a flood's message takes no more.
+ */
+static void calls_that_wait_for_the_message_are_not_overhead(void **state) {
+    (void)state;
+    const struct gw_loggp loggp = {2e-5, 1e-6, 2e-6, 1e-10, 0};
+    struct points points = make_points(&loggp);
+    for (size_t i = 0; i < points.count; i++) {
+        struct gw_loggp_point *point = &points.items[i];
+        if (point->kind == GW_SEND_CALL || point->kind == GW_RECEIVE_CALL) {
+            point->time_s = gw_loggp_message_s(&loggp, point->bytes);
+        }
+    }
+    struct gw_loggp_fit fit;
+    assert_int_equal(gw_loggp_fit(points.items, points.count, &fit, &error), GW_OK);
+    assert_true(near(fit.loggp.overhead_s, loggp.gap_s, 1e-6));
+    assert_true(near(fit.loggp.gap_s, loggp.gap_s, 1e-6));
+    assert_true(near(fit.loggp.gap_s_per_byte, loggp.gap_s_per_byte, 1e-3));
+    assert_true(
+        near(fit.loggp.latency_s, loggp.latency_s - 2 * (loggp.gap_s - loggp.overhead_s), 1e-3));
+    assert_true(fit.ping_pong.median < 1e-3 && fit.flood.median < 1e-3);
+}
+
+/* ---- what is no measurement, or a strange one ---------------------------------------------- */
+
+static void refuse(const struct points *points, const char *expected) {
+    struct gw_loggp_fit fit;
+    error = (struct gw_error){0};
+    assert_int_equal(gw_loggp_fit(points->items, points->count, &fit, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, expected);
+}
+
+/* The points without some of a kind: those of more bytes than `largest`. */
+static struct points without(const struct points *points, enum gw_loggp_kind kind, double largest) {
+    struct points out = {0};
+    for (size_t i = 0; i < points->count; i++) {
+        if (points->items[i].kind != kind || points->items[i].bytes <= largest) {
+            out.items[out.count++] = points->items[i];
+        }
+    }
+    return out;
+}
+
+static void nonsense_is_refused(void **state) {
+    (void)state;
+    const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 1e-9};
+    const struct points whole = make_points(&loggp);
+    const double bad[] = {0, -1, NAN, INFINITY};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char message[128];
+        struct points points = whole;
+        points.items[3].time_s = bad[i];
+        (void)snprintf(message, sizeof message,
+                       "LogGP: ping-pong: expected bytes and seconds above 0, got 64 and %g",
+                       bad[i]);
+        refuse(&points, message);
+        points = whole;
+        points.items[points.count - 1].bytes = bad[i];
+        (void)snprintf(message, sizeof message,
+                       "LogGP: receive call: expected bytes and seconds above 0, got %g and 1e-06",
+                       bad[i]);
+        refuse(&points, message);
+    }
+    struct points points = without(&whole, GW_PING_PONG, 1);
+    refuse(&points, "LogGP: ping-pong: expected two sizes or more, got 1 points");
+    points = without(&whole, GW_SEND_CALL, 1);
+    refuse(&points, "LogGP: send call: expected two sizes or more, got 1 points");
+    points = without(&whole, GW_FLOOD, 0);
+    refuse(&points, "LogGP: flood: expected one size or more, got 0 points");
+}
+
+/* Times without rhyme or reason: parameters stay ones that a cluster file may hold. */
+static void parameters_are_never_negative(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 1e-9};
+    assert_int_equal(gw_random_open(&random, seed, 4, &error), GW_OK);
+    for (int i = 0; i < CASES; i++) {
+        struct points points = make_points(&loggp);
+        struct gw_loggp_fit fit;
+        for (size_t k = 0; k < points.count; k++) {
+            points.items[k].time_s = draw_log(random, 1e-9, 1);
+        }
+        assert_int_equal(gw_loggp_fit(points.items, points.count, &fit, &error), GW_OK);
+        const double values[] = {fit.loggp.latency_s, fit.loggp.overhead_s, fit.loggp.gap_s,
+                                 fit.loggp.gap_s_per_byte, fit.loggp.overhead_s_per_byte};
+        for (size_t k = 0; k < 5; k++) {
+            assert_true(isfinite(values[k]) && values[k] >= 0);
+        }
+    }
+    gw_random_close(random);
+}
+
+/* ---- measured between threads -------------------------------------------------------------- */
+
+enum { RANKS = 3, HOST_OF_TWO = 2 };
+
+/* Ranks 0 and 1 are on one host, rank 2 on another; what goes there takes its sender this long. */
+static const double message_s = 3e-4;
+static const double byte_s = 2e-8;
+
+static const struct gw_transport *local;
+
+static enum gw_status gather_two_hosts(struct gw_communicator *communicator, const void *send,
+                                       size_t bytes, void *receive, struct gw_error *out) {
+    enum gw_status status = local->allgather(communicator, send, bytes, receive, out);
+    char host[GW_HOST_SIZE] = "";
+    (void)gethostname(host, sizeof host - 1);
+    if (bytes == sizeof host && memcmp(send, host, sizeof host) == 0) {
+        (void)strcpy((char *)receive + HOST_OF_TWO * GW_HOST_SIZE, "far away");
+    }
+    return status;
+}
+
+static enum gw_status send_slowly(struct gw_communicator *communicator, int to, const void *data,
+                                  size_t bytes, struct gw_request *out, struct gw_error *e) {
+    if ((to == HOST_OF_TWO) != (communicator->rank == HOST_OF_TWO)) {
+        double end_s = gw_clock_now_s() + message_s + (double)bytes * byte_s;
+        while (gw_clock_now_s() < end_s) {
+        }
+    }
+    return local->start_send(communicator, to, data, bytes, out, e);
+}
+
+struct rank {
+    struct gw_communicator communicator;
+    struct gw_cluster cluster;
+    enum gw_status status;
+};
+
+static void tell_nobody(void *context, double share, const char *what) {
+    (void)context;
+    (void)share;
+    (void)what;
+}
+
+static void *measure(void *argument) {
+    struct rank *rank = argument;
+    struct gw_transport slow = *rank->communicator.transport;
+    struct gw_calibration calibration = gw_calibration_defaults();
+    const struct gw_report report = {.tell = tell_nobody, .scale = 1};
+    slow.allgather = gather_two_hosts;
+    slow.start_send = send_slowly;
+    rank->communicator.transport = &slow;
+    calibration.max_bytes = 1 << 16;
+    calibration.max_s_per_point = 0.005;
+    rank->status =
+        gw_calibrate_network(&rank->communicator, &calibration, &report, &rank->cluster, NULL);
+    return NULL;
+}
+
+static void check_details(const struct gw_cluster *cluster, const char *key, int first,
+                          int second) {
+    const cJSON *details = cJSON_GetObjectItem(cluster->network->kept, key);
+    const cJSON *ranks = cJSON_GetObjectItem(details, "ranks");
+    assert_int_equal(cJSON_GetNumberValue(cJSON_GetArrayItem(ranks, 0)), first);
+    assert_int_equal(cJSON_GetNumberValue(cJSON_GetArrayItem(ranks, 1)), second);
+    assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(details, "raw")) > 20);
+}
+
+/* Floods are off by half: of this link's overhead all is the sender's, in the model one half is. */
+static void check_floods(const struct gw_cluster *cluster) {
+    const cJSON *between = cJSON_GetObjectItem(cluster->network->kept, "between");
+    const cJSON *fit = cJSON_GetObjectItem(between, "fit");
+    double off = cJSON_GetNumberValue(cJSON_GetObjectItem(fit, "flood_median_relative_error"));
+    assert_true(off > 0 && off < 0.95);
+}
+
+/* Bounds are wide: the threads may have to share the cores with others. */
+static void pairs_are_measured_within_and_between_hosts(void **state) {
+    (void)state;
+    struct rank ranks[RANKS];
+    struct gw_communicator communicators[RANKS];
+    pthread_t threads[RANKS];
+    assert_int_equal(gw_communicators_open_local(RANKS, communicators, &error), GW_OK);
+    local = communicators[0].transport;
+    for (int r = 0; r < RANKS; r++) {
+        ranks[r] = (struct rank){.communicator = communicators[r]};
+        assert_int_equal(gw_cluster_create(&ranks[r].cluster, "c", RANKS, 2, &error), GW_OK);
+        assert_int_equal(pthread_create(&threads[r], NULL, measure, &ranks[r]), 0);
+    }
+    for (int r = 0; r < RANKS; r++) {
+        pthread_join(threads[r], NULL);
+        local->close(&communicators[r]);
+        assert_int_equal(ranks[r].status, GW_OK);
+        const struct gw_network *network = ranks[r].cluster.network;
+        assert_non_null(network);
+        assert_memory_equal(network, ranks[0].cluster.network, offsetof(struct gw_network, kept));
+        check_details(&ranks[r].cluster, "within", 0, 1);
+        check_details(&ranks[r].cluster, "between", 0, 2);
+        check_floods(&ranks[r].cluster);
+        double between_s = gw_loggp_message_s(&network->between, 1);
+        double per_byte_s = network->between.gap_s_per_byte + network->between.overhead_s_per_byte;
+        assert_in_range(1e9 * between_s, 1e9 * message_s, 1.95e9 * message_s);
+        assert_in_range(1e12 * per_byte_s, 0.7e12 * byte_s, 1.95e12 * byte_s);
+        assert_true(network->within.gap_s_per_byte < byte_s / 2);
+    }
+    for (int r = 0; r < RANKS; r++) {
+        gw_cluster_free(&ranks[r].cluster);
+    }
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_parameters_are_found),
+        cmocka_unit_test(noise_of_a_percent_costs_a_few),
+        cmocka_unit_test(one_disturbed_size_costs_little),
+        cmocka_unit_test(overlaps_do_not_count_twice),
+        cmocka_unit_test(calls_that_wait_for_the_message_are_not_overhead),
+        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(parameters_are_never_negative),
+        cmocka_unit_test(pairs_are_measured_within_and_between_hosts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/*
+ * What calibration measures of two at once where memory is of GPUs: messages between two ranks, and
+ * compression beside collectives. Ranks are threads; their GPUs may be emulated.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "calibrate/loggp.h"
+#include "calibrate/overlap_load.h"
+#include "calibrate/subjects.h"
+#include "tests/transport/transport_gpu_support.h"
+
+enum { RANKS = 2 };
+
+/* Of each rank, for all to compare. */
+static struct gw_cluster clusters[RANKS];
+
+static void tell_nobody(void *context, double share, const char *what) {
+    (void)context;
+    (void)share;
+    (void)what;
+}
+
+static const struct gw_report report = {.tell = tell_nobody, .scale = 1};
+
+/* ---- what goes between GPUs ---------------------------------------------------------------- */
+
+/* What a message takes its sender before it is on its way. */
+static const double message_s = 5e-4;
+static const double byte_s = 5e-8;
+static const struct gw_transport *under[RANKS];
+static size_t gathered[RANKS], reduced[RANKS];
+
+static enum gw_status send_slowly(struct gw_communicator *communicator, int to, const void *data,
+                                  size_t bytes, struct gw_request *out, struct gw_error *error) {
+    gw_clock_sleep_until_s(gw_clock_now_s() + message_s + (double)bytes * byte_s);
+    return under[communicator->rank]->start_send(communicator, to, data, bytes, out, error);
+}
+
+static enum gw_status count_allgather(struct gw_communicator *communicator, const void *send,
+                                      size_t bytes, void *receive, struct gw_error *error) {
+    gathered[communicator->rank]++;
+    return under[communicator->rank]->allgather(communicator, send, bytes, receive, error);
+}
+
+static enum gw_status count_allreduce(struct gw_communicator *communicator, const float *send,
+                                      float *receive, size_t count, struct gw_error *error) {
+    reduced[communicator->rank]++;
+    return under[communicator->rank]->allreduce(communicator, send, receive, count, error);
+}
+
+/* The same between GPUs, with these costs and counts. */
+static struct gw_communicator watch(const struct gw_communicator *gpus, struct gw_transport *made) {
+    int rank = gpus->rank;
+    under[rank] = gpus->transport;
+    gathered[rank] = reduced[rank] = 0;
+    *made = *gpus->transport;
+    made->start_send = send_slowly;
+    made->allgather = count_allgather;
+    made->allreduce = count_allreduce;
+    return (struct gw_communicator){
+        .transport = made, .rank = rank, .size = gpus->size, .state = gpus->state};
+}
+
+/* The host's communicators, which those of GPUs are beside. */
+static struct gw_communicator parents[RANKS];
+
+static const char *keep_parent(struct gw_communicator *parent) {
+    parents[parent->rank] = *parent;
+    return NULL;
+}
+
+static struct gw_calibration calibration_of(struct gw_communicator *gpus) {
+    struct gw_calibration calibration = gw_calibration_defaults();
+    calibration.device = gw_device_stream_device(stream_of(gpus));
+    calibration.gpu_communicator = gpus;
+    calibration.max_bytes = 1 << 16;
+    calibration.max_elements = 4096;
+    calibration.max_s_per_point = 0.005;
+    calibration.time_s = 3;
+    return calibration;
+}
+
+/* Of both ranks, once both are there. */
+static const char *compare(struct gw_communicator *parent, bool (*same)(void), const char *why) {
+    bool right = parent->transport->barrier(parent, NULL) == GW_OK && same();
+    return parent->transport->barrier(parent, NULL) == GW_OK && right ? NULL : why;
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static bool networks_are_the_same(void) {
+    return memcmp(clusters[0].network, clusters[1].network, offsetof(struct gw_network, kept)) == 0;
+}
+
+/* Bounds are those of loggp_test, of which this is the host's part. */
+static bool is_known(const struct gw_loggp *found) {
+    double short_s = gw_loggp_message_s(found, 1);
+    double long_s = found->gap_s_per_byte + found->overhead_s_per_byte;
+    bool right = short_s >= message_s && short_s <= 1.95 * message_s && long_s >= 0.7 * byte_s &&
+                 long_s <= 1.95 * byte_s && found->latency_s >= 0 && found->overhead_s > 0 &&
+                 found->gap_s >= 0;
+    if (!right) {
+        print_error("a message took %g s, expected %g; a byte %g, expected %g\n", short_s,
+                    message_s, long_s, byte_s);
+    }
+    return right;
+}
+
+static bool has_raw(const struct gw_network *network, const char *what) {
+    const cJSON *within = cJSON_GetObjectItem(network->kept, "within");
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, cJSON_GetObjectItem(within, "raw")) {
+        if (strcmp(cJSON_GetObjectItem(entry, "what")->valuestring, what) == 0 &&
+            cJSON_GetObjectItem(entry, "median_s")->valuedouble > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *messages_are_measured(struct gw_communicator *gpus) {
+    struct gw_communicator *parent = &parents[gpus->rank];
+    struct gw_cluster *cluster = &clusters[gpus->rank];
+    struct gw_transport transport;
+    struct gw_communicator watched = watch(gpus, &transport);
+    struct gw_calibration calibration = calibration_of(&watched);
+    struct gw_error error = {0};
+    if (gw_cluster_create(cluster, "c", RANKS, RANKS, NULL) != GW_OK ||
+        gw_calibrate_network(parent, &calibration, &report, cluster, &error) != GW_OK) {
+        print_error("%s\n", error.message);
+        return "messages: not measured";
+    }
+    const char *complaint = compare(parent, networks_are_the_same, "messages: ranks differ");
+    const struct gw_network *network = cluster->network;
+    bool right = is_known(&network->within) && has_raw(network, "ping-pong") &&
+                 has_raw(network, "flood") && has_raw(network, "send call") &&
+                 has_raw(network, "receive call");
+    gw_cluster_free(cluster);
+    return complaint != NULL ? complaint : right ? NULL : "messages: not what they cost";
+}
+
+/* ---- overlap ------------------------------------------------------------------------------- */
+
+static const char *const collectives[] = {"allgather", "allreduce"};
+
+static bool is_factor(const struct gw_overlap_factor *factor) {
+    return factor->low > 0 && factor->low <= factor->factor && factor->factor <= factor->high &&
+           isfinite(factor->high);
+}
+
+/* And as many exchanges on both. */
+static bool pairs_are_whole(void) {
+    if (gathered[0] != gathered[1] || reduced[0] != reduced[1]) {
+        return false;
+    }
+    for (size_t c = 0; c < 2; c++) {
+        const struct gw_overlap_pair *pairs[RANKS];
+        for (int rank = 0; rank < RANKS; rank++) {
+            pairs[rank] = gw_overlap_find(clusters[rank].overlap, collectives[c], "topk");
+        }
+        if (pairs[0] == NULL || pairs[1] == NULL || pairs[0]->point_count == 0 ||
+            pairs[0]->point_count != pairs[1]->point_count ||
+            memcmp(pairs[0]->points, pairs[1]->points,
+                   pairs[0]->point_count * sizeof *pairs[0]->points) != 0) {
+            return false;
+        }
+        for (size_t i = 0; i < pairs[0]->point_count; i++) {
+            const struct gw_overlap_point *point = &pairs[0]->points[i];
+            if (!is_factor(&point->compute) || !is_factor(&point->communication)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static const char *overlap_is_measured(struct gw_communicator *gpus) {
+    struct gw_communicator *parent = &parents[gpus->rank];
+    struct gw_cluster *cluster = &clusters[gpus->rank];
+    struct gw_transport transport;
+    struct gw_communicator watched = watch(gpus, &transport);
+    struct gw_calibration calibration = calibration_of(&watched);
+    struct gw_error error = {0};
+    calibration.max_elements = 256; /* an emulated GPU is slow */
+    if (gw_cluster_create(cluster, "c", RANKS, RANKS, NULL) != GW_OK ||
+        gw_calibrate_overlap(parent, &calibration, &report, cluster, &error) != GW_OK) {
+        print_error("%s\n", error.message);
+        return "overlap: not measured";
+    }
+    const char *complaint = compare(parent, pairs_are_whole, "overlap: pairs missing, or differ");
+    const cJSON *kept = cluster->overlap->kept;
+    bool right = cJSON_GetObjectItem(kept, "elements")->valuedouble == 256 &&
+                 cJSON_GetArraySize(cJSON_GetObjectItem(kept, "waiting")) == 2 &&
+                 gathered[gpus->rank] > 10 && reduced[gpus->rank] > 10;
+    gw_cluster_free(cluster);
+    return complaint != NULL ? complaint : right ? NULL : "overlap: details are missing";
+}
+
+/* ---- a load -------------------------------------------------------------------------------- */
+
+/* A series leaves a residual of zeros, and took no longer than it was waited for. */
+static const char *check_load(struct gw_overlap_load *load, const char *compressor) {
+    struct gw_error error = {0};
+    gw_overlap_load_choose(load, compressor);
+    for (int i = 0; i < 3; i++) {
+        size_t selected = 0;
+        double started_s = gw_clock_now_s();
+        if (gw_overlap_load_run(load, &error) != GW_OK) {
+            print_error("%s\n", error.message);
+            return "a load fails";
+        }
+        double passed_s = gw_clock_now_s() - started_s;
+        double took_s = gw_overlap_load_took_s(load);
+        if (!(took_s > 0 && took_s <= 2 * passed_s)) {
+            return "a load says another time than it took";
+        }
+        if (gw_gpu_selection_finish(&load->gpu_selection, load->stream, &selected, NULL) != GW_OK ||
+            selected == 0 || selected > load->elements / 10) {
+            return "a load selects nothing, or all";
+        }
+    }
+    float *residual = malloc(load->residual.bytes);
+    bool clear = residual != NULL;
+    copy_from_device(load->stream, residual, load->residual.data, load->residual.bytes);
+    for (size_t i = 0; i < load->residual.bytes / sizeof *residual; i++) {
+        clear = clear && residual[i] == 0;
+    }
+    free(residual);
+    return clear ? NULL : "a load leaves a residual";
+}
+
+static void a_load_compresses_series(void **state) {
+    (void)state;
+    struct gw_overlap_load load;
+    struct gw_calibration calibration = gw_calibration_defaults();
+    calibration.device = need_device();
+    calibration.max_elements = 4096;
+    calibration.density = 0.01;
+    assert_int_equal(gw_overlap_load_open(&load, &calibration, 0, NULL), GW_OK);
+    assert_int_equal(load.elements, 4096);
+    assert_true(load.gradient.bytes >= 4 * gw_device_cache_bytes(calibration.device));
+    const char *complaint = check_load(&load, "hard-threshold");
+    complaint = complaint == NULL ? check_load(&load, "topk") : complaint;
+    gw_overlap_load_close(&load);
+    gw_device_close(calibration.device);
+    if (complaint != NULL) {
+        fail_msg("%s", complaint);
+    }
+}
+
+/* The halves of its largest group are other values. */
+static void a_group_is_drawn_as_a_whole(void **state) {
+    (void)state;
+    struct gw_overlap_load load;
+    struct gw_calibration calibration = gw_calibration_defaults();
+    calibration.device = need_device();
+    calibration.max_elements = 1 << 24;
+    assert_int_equal(gw_overlap_load_open(&load, &calibration, 0, NULL), GW_OK);
+    assert_int_equal(load.elements, 1 << 22);
+    size_t bytes = load.elements * sizeof(float);
+    char *group = malloc(bytes);
+    assert_non_null(group);
+    copy_from_device(load.stream, group, load.gradient.data, bytes);
+    assert_memory_not_equal(group, group + bytes / 2, bytes / 2);
+    free(group);
+    gw_overlap_load_close(&load);
+    gw_device_close(calibration.device);
+}
+
+/* ---- between threads ----------------------------------------------------------------------- */
+
+static check *const measurements[] = {messages_are_measured, overlap_is_measured, NULL};
+
+static const char *measures_over_host(struct gw_communicator *parent) {
+    return check_beside(parent, NULL, GW_GPU_MPI, 0, measurements);
+}
+
+static const char *measures_over_nccl(struct gw_communicator *parent) {
+    return check_beside(parent, NULL, GW_GPU_NCCL, 20, measurements);
+}
+
+static void run_threads(check *measures) {
+    check *const checks[] = {keep_parent, measures, NULL};
+    check_among(RANKS, checks);
+}
+
+static void pairs_are_measured_through_the_host(void **state) {
+    (void)state;
+    gw_device_close(need_device());
+    run_threads(measures_over_host);
+}
+
+static void pairs_are_measured_over_nccl(void **state) {
+    (void)state;
+    struct gw_gpu gpus[RANKS];
+    struct gw_error error = {0};
+    gw_device_close(need_device());
+    if (gw_nccl_need(&error) != GW_OK || gw_cuda_devices(gpus, RANKS) < RANKS) {
+        print_message("skipped: expected NCCL and two GPUs: %s\n", error.message);
+        skip();
+    }
+    run_threads(measures_over_nccl);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_load_compresses_series),
+        cmocka_unit_test(a_group_is_drawn_as_a_whole),
+        cmocka_unit_test(pairs_are_measured_through_the_host),
+        cmocka_unit_test(pairs_are_measured_over_nccl),
+    };
+    (void)setenv("GW_EMULATED_GPUS", "2", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/*
+ * What a user asks of GPUs that are measured: bench and calibrate with --device cuda. Without a GPU
+ * the refusals are tested; one that is emulated shows that documents are whole, not how fast it is.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/program.h"
+#include "tests/support.h"
+
+static bool have_gpu(const char *folder) {
+    struct answer answer = ask(folder, "gradweave bench compressors --device cuda -n 100 -r 1 "
+                                       "-c hard-threshold --json");
+    bool had = answer.status == 0;
+    assert_true(had || (answer.status == 2 && strstr(answer.err, "expected a GPU") != NULL));
+    forget(&answer);
+    return had;
+}
+
+static void need_gpu(const char *folder) {
+    if (!have_gpu(folder)) {
+        print_message("skipped: there is no GPU\n");
+        skip();
+    }
+}
+
+static void assert_refused(const char *folder, const char *command, const char *why) {
+    struct answer answer = ask(folder, command);
+    assert_int_equal(answer.status, 2);
+    assert_string_equal(answer.out, "");
+    assert_non_null(strstr(answer.err, why));
+    forget(&answer);
+}
+
+static void wrong_requests_are_refused(void **state) {
+    const char *folder = *state;
+    assert_refused(folder, "gradweave bench compressors --device gpu",
+                   "--device: expected cpu, cuda or cuda:N, got \"gpu\"");
+    assert_refused(folder, "gradweave bench compressors --device cuda:1x", "--device: expected");
+    assert_refused(folder, "gradweave bench compressors --device cuda: -n 10",
+                   "--device: expected");
+    assert_refused(folder, "gradweave bench compressors --device cuda --threads 2",
+                   "--threads: expected --device cpu");
+    assert_refused(folder, "gradweave bench compressors --device cuda:999 -n 10", "expected");
+    assert_refused(folder, "gradweave calibrate --nodes 2 --out c.json --transport nccl",
+                   "--transport: expected --device cuda");
+    assert_refused(folder,
+                   "gradweave calibrate --nodes 2 --out c.json --device cuda --transport udp",
+                   "--transport: expected nccl or mpi, got \"udp\"");
+}
+
+/* Half of a copy is the pass that all is counted in, and a selection reads all there is. */
+static void check_row(const cJSON *document, const cJSON *row) {
+    double pass_s = number_at(document, "copy_s") / 2;
+    double elements = number_at(document, "elements");
+    double median_s = number_at(row, "median_s");
+    assert_true(number_at(row, "p5_s") <= median_s && median_s <= number_at(row, "p95_s"));
+    assert_true(number_at(row, "passes") > 0 && number_at(row, "with_residual_passes") > 0);
+    assert_true(number_at(row, "with_residual_p5_s") <= number_at(row, "with_residual_s"));
+    assert_true(near(number_at(row, "bytes_per_s"), 4 * elements / median_s, 1e-9));
+    assert_true(cJSON_IsBool(item_at(row, "waits")));
+    assert_true(pass_s > 0);
+    const cJSON *target = cJSON_GetObjectItemCaseSensitive(row, "target_passes");
+    if (target != NULL) {
+        bool met = number_at(row, "passes") <= target->valuedouble;
+        assert_int_equal(cJSON_IsTrue(item_at(row, "met")), met);
+    }
+}
+
+static cJSON *measure(const char *folder, const char *device, uint64_t seed) {
+    char command[256];
+    (void)snprintf(command, sizeof command,
+                   "gradweave bench compressors --device %s -n 3001 -d 0.01 -r 3 --seed %llu "
+                   "-c topk,hard-threshold,gaussiank,dgc --json --quiet",
+                   device, (unsigned long long)seed);
+    struct answer answer = ask(folder, command);
+    assert_int_equal(answer.status, 0);
+    cJSON *document = parse_document(answer.out, "gradweave/bench@1");
+    forget(&answer);
+    return document;
+}
+
+/* What is selected does not depend on by what: the CPU's figures are the same. */
+static void a_gpu_s_compressors_are_measured(void **state) {
+    const char *folder = *state;
+    need_gpu(folder);
+    uint64_t seed = choose_seed();
+    cJSON *document = measure(folder, "cuda", seed);
+    cJSON *cpu = measure(folder, "cpu", seed);
+    assert_string_equal(text_at(document, "device"), "cuda");
+    assert_true(text_at(document, "gpu")[0] != '\0');
+    for (int i = 0; i < 4; i++) {
+        const cJSON *row = cJSON_GetArrayItem(item_at(document, "compressors"), i);
+        const cJSON *same = cJSON_GetArrayItem(item_at(cpu, "compressors"), i);
+        check_row(document, row);
+        assert_string_equal(text_at(row, "compressor"), text_at(same, "compressor"));
+        assert_true(number_at(row, "count_ratio") == number_at(same, "count_ratio"));
+        assert_true(number_at(row, "energy_ratio") == number_at(same, "energy_ratio"));
+    }
+    cJSON_Delete(document);
+    cJSON_Delete(cpu);
+}
+
+static void a_gpu_s_compressors_are_printed(void **state) {
+    const char *folder = *state;
+    need_gpu(folder);
+    struct answer answer = ask(folder, "gradweave bench compressors --device cuda:0 -n 2000 -r 1 "
+                                       "--quiet -c hard-threshold");
+    assert_int_equal(answer.status, 0);
+    assert_non_null(strstr(answer.out, "2,000 elements (normal), density 0.001, "));
+    assert_non_null(strstr(answer.out, "hard-threshold"));
+    assert_non_null(strstr(answer.out, "1.3: "));
+    forget(&answer);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(wrong_requests_are_refused, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_gpu_s_compressors_are_measured, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_gpu_s_compressors_are_printed, make_folder,
+                                        remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

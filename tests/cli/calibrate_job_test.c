@@ -1,0 +1,296 @@
+/*
+ * `calibrate` as a user starts it: killed and resumed, in parts, and looked at again. Skipped
+ * without MPI.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/cli/refusals.h"
+#include "tests/support.h"
+
+#include "tests/cli/job_support.h"
+
+#define SMALL "--nodes 2 --max-bytes 65536 --max-elements 16384 --max-time 0.05 --time 8"
+
+/* ---- interrupted --------------------------------------------------------------------------- */
+
+static size_t count_raw(const cJSON *kept) {
+    return (size_t)cJSON_GetArraySize(item_at(kept, "raw"));
+}
+
+/* All curves are there, with five sizes at least; how many sizes all of them have. */
+static size_t check_complete(const cJSON *cluster) {
+    const cJSON *measured = NULL;
+    size_t sizes = 0;
+    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "collectives")), 8);
+    cJSON_ArrayForEach(measured, item_at(cluster, "collectives")) {
+        const cJSON *entry = cJSON_GetArrayItem(measured, 0);
+        assert_in_range(count_raw(entry), 5, 7);
+        sizes += count_raw(entry);
+    }
+    cJSON_ArrayForEach(measured, item_at(cluster, "compressors")) {
+        assert_int_equal(count_raw(measured), 5);
+        sizes += count_raw(measured);
+    }
+    return sizes;
+}
+
+static size_t count_lines(const char *text, const char *beginning) {
+    size_t count = 0;
+    for (const char *line = text; *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        if (end == NULL) {
+            break;
+        }
+        count += strncmp(line, beginning, strlen(beginning)) == 0;
+        line = end + 1;
+    }
+    return count;
+}
+
+/* The sizes that a journal has settled on; 0 if it has not yet. */
+static size_t settled_on(const char *journal) {
+    const char *points = strstr(journal, "\"points\":");
+    if (points == NULL || count_lines(journal, "{\"chosen\"") == 0) {
+        return 0;
+    }
+    return strtoul(points + strlen("\"points\":"), NULL, 10) -
+           count_lines(journal, "{\"left_out\"");
+}
+
+/* Waits until the journal has so many lines. */
+static void wait_for_lines(const char *folder, size_t lines) {
+    for (int tries = 0; tries < 6000; tries++) {
+        bool enough = false;
+        if (access(path_in(folder, "c.json.partial"), R_OK) == 0) {
+            char *journal = read_text(folder, "c.json.partial");
+            enough = count_lines(journal, "{") >= lines;
+            free(journal);
+        }
+        if (enough) {
+            return;
+        }
+        (void)usleep(10000);
+    }
+    fail();
+}
+
+/* Of the lines that are whole: how many repeats of allgather of 4 KiB there are. */
+static double count_repeats(const char *journal) {
+    static const char begins[] = "{\"of\":\"allgather\",\"workers\":2,\"size\":4096,";
+    double repeats = 0;
+    for (const char *line = strstr(journal, begins); line != NULL;
+         line = strstr(line + 1, begins)) {
+        const char *end = strchr(line, '\n');
+        const char *times = strstr(line, "\"seconds\":[");
+        repeats += end != NULL;
+        for (const char *c = times; c != NULL && end != NULL && c < end; c++) {
+            repeats += *c == ',';
+        }
+    }
+    return repeats;
+}
+
+static double repeats_in(const cJSON *cluster) {
+    const cJSON *raw = NULL;
+    const cJSON *entry = cJSON_GetArrayItem(item_at(cluster, "collectives.allgather"), 0);
+    cJSON_ArrayForEach(raw, item_at(entry, "raw")) {
+        if (number_at(raw, "bytes") == 4096) {
+            return number_at(raw, "repeats");
+        }
+    }
+    return 0;
+}
+
+/* Killed by a signal that it cannot see; what it leaves, the caller's. */
+static char *kill_after(const char *folder, size_t lines) {
+    pid_t ranks[2];
+    struct running calibration = start(folder, "gradweave calibrate --out c.json --json " SMALL);
+    find_ranks(calibration.process, 2, ranks);
+    wait_for_lines(folder, lines);
+    for (size_t r = 0; r < 2; r++) {
+        (void)kill(ranks[r], SIGKILL);
+    }
+    struct answer killed = finish(&calibration, 30);
+    check_failed(&killed, 3, "gradweave: the MPI job failed");
+    assert_true(access(path_in(folder, "c.json"), F_OK) != 0);
+    return read_text(folder, "c.json.partial");
+}
+
+/*
+ * No output at first; then the same sizes, and what there was is not measured again. A journal
+ * without measurements is not asked about.
+ */
+static void killed_at_any_time_it_goes_on(void **state) {
+    need_mpi();
+    static const size_t lines[] = {1, 60, 100};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char *journal = kill_after(*state, lines[i]);
+        bool anew = settled_on(journal) == 0;
+        if (!anew) {
+            check_refused(*state, "gradweave calibrate --out c.json " SMALL,
+                          "c.json.partial: expected --resume");
+        }
+        cJSON *cluster =
+            ask_document(*state,
+                         anew ? "gradweave calibrate --out c.json --json " SMALL
+                              : "gradweave calibrate --resume --out c.json --json " SMALL,
+                         "gradweave/cluster@1");
+        size_t sizes = check_complete(cluster);
+        print_message("killed with %g repeats of one size, %g in the end\n", count_repeats(journal),
+                      repeats_in(cluster));
+        assert_true(settled_on(journal) == 0 || settled_on(journal) == sizes);
+        assert_true(settled_on(journal) > 0 || lines[i] < 60);
+        assert_true(repeats_in(cluster) >= count_repeats(journal));
+        cJSON_Delete(cluster);
+        free(journal);
+        assert_true(access(path_in(*state, "c.json.partial"), F_OK) != 0);
+        assert_int_equal(unlink(path_in(*state, "c.json")), 0);
+    }
+}
+
+static void another_calibration_is_not_resumed(void **state) {
+    need_mpi();
+    pid_t ranks[2];
+    struct running calibration = start(*state, "gradweave calibrate --out c.json " SMALL);
+    find_ranks(calibration.process, 2, ranks);
+    wait_for_lines(*state, 2);
+    assert_int_equal(kill(calibration.process, SIGINT), 0);
+    struct answer interrupted = finish(&calibration, 20);
+    check_failed(&interrupted, 3, "interrupted");
+    check_refused(*state, "gradweave calibrate --resume --out c.json --only topk " SMALL,
+                  "got one of other collectives");
+    check_refused(*state,
+                  "gradweave calibrate --resume --out c.json --nodes 3 --max-bytes 65536 --time 1",
+                  "or of another number of ranks");
+    assert_int_equal(unlink(path_in(*state, "c.json.partial")), 0);
+}
+
+/* ---- in parts ------------------------------------------------------------------------------ */
+
+static void parts_are_measured_alone_and_added(void **state) {
+    need_mpi();
+    cJSON *part = ask_document(
+        *state, "gradweave calibrate --out p.json --only gather,topk,dgc --json " SMALL,
+        "gradweave/cluster@1");
+    assert_int_equal(cJSON_GetArraySize(item_at(part, "collectives")), 1);
+    assert_int_equal(cJSON_GetArraySize(item_at(part, "compressors")), 2);
+    assert_null(cJSON_GetObjectItem(part, "network"));
+    cJSON *both = ask_document(
+        *state, "gradweave calibrate --out p.json --only network,topk --add --json " SMALL,
+        "gradweave/cluster@1");
+    assert_int_equal(cJSON_GetArraySize(item_at(both, "collectives")), 1);
+    assert_int_equal(cJSON_GetArraySize(item_at(both, "compressors")), 2);
+    assert_true(
+        cJSON_Compare(item_at(both, "compressors.dgc"), item_at(part, "compressors.dgc"), 1));
+    assert_true(cJSON_Compare(item_at(both, "collectives"), item_at(part, "collectives"), 1));
+    assert_false(
+        cJSON_Compare(item_at(both, "compressors.topk"), item_at(part, "compressors.topk"), 1));
+    (void)item_at(both, "network.within");
+    (void)text_at(both, "source.earlier.command");
+    cJSON_Delete(part);
+    cJSON_Delete(both);
+    check_refused(*state, "gradweave calibrate --out p.json --add --nodes 3 --time 1",
+                  "p.json: workers: expected 3, the size of the MPI job, got 2");
+    check_refused(*state, "gradweave calibrate --out absent.json --add " SMALL,
+                  "absent.json: cannot be read");
+}
+
+static void wrong_options_are_refused(void **state) {
+    static const struct {
+        const char *arguments, *message;
+    } cases[] = {
+        {"--out c.json --only allgater", "sendrecv, topk"},
+        {"--out c.json --only allgater", "network, overlap, each once, got \"allgater\""},
+        {"--out c.json --only topk,topk", "got \"topk\""},
+        {"--out c.json --only topk,", "got \"\""},
+        {"--out c.json --only network,network", "got \"network\""},
+        {"--out c.json --only topk --compressor dgc", "neither --compressor nor --no-network"},
+        {"--out c.json --quick --thorough", "not both"},
+        {"--out c.json --time 0", "--time: expected"},
+        {"--out c.json --tolerance 0.1", "--check with it"},
+        {"--out c.json --check c.json", "expected none of --out"},
+        {"--check c.json --resume", "expected none of --out"},
+        {"--check c.json --only network", "neither network nor overlap, as"},
+        {"--check c.json --only topk,overlap", "neither network nor overlap, as"},
+        {"", "expected --out CLUSTER.json, or --check CLUSTER.json"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "gradweave calibrate --nodes 2 %s",
+                       cases[i].arguments);
+        check_refused(*state, command, cases[i].message);
+    }
+}
+
+/* ---- looked at again ----------------------------------------------------------------------- */
+
+/* All compressors' times and spreads multiplied: a file of a machine that was so much slower. */
+static void slow_down(const char *folder, const char *from, const char *to, double factor) {
+    static const char *const keys[] = {"median_s", "p5_s", "p95_s"};
+    char *text = read_text(folder, from);
+    cJSON *cluster = cJSON_Parse(text);
+    const cJSON *compressor = NULL;
+    cJSON_ArrayForEach(compressor, cJSON_GetObjectItem(cluster, "compressors")) {
+        const cJSON *raw = NULL;
+        cJSON_ArrayForEach(raw, cJSON_GetObjectItem(compressor, "raw")) {
+            for (size_t k = 0; k < 3; k++) {
+                cJSON *value = cJSON_GetObjectItem(raw, keys[k]);
+                cJSON_SetNumberValue(value, value->valuedouble * factor);
+            }
+        }
+    }
+    char *changed = cJSON_Print(cluster);
+    write_text(folder, to, changed);
+    cJSON_free(changed);
+    cJSON_Delete(cluster);
+    free(text);
+}
+
+static void a_check_says_what_moved(void **state) {
+    need_mpi();
+    cJSON_Delete(
+        ask_document(*state, "gradweave calibrate --out c.json --only allgather,topk --json " SMALL,
+                     "gradweave/cluster@1"));
+    slow_down(*state, "c.json", "slow.json", 100);
+    struct answer same =
+        ask(*state, "gradweave calibrate --nodes 2 --check c.json --tolerance 20 --time 3 --json");
+    assert_int_equal(same.status, 0);
+    cJSON *check = parse_document(same.out, "gradweave/calibration-check@1");
+    assert_true(cJSON_IsTrue(item_at(check, "describes")));
+    assert_int_equal(cJSON_GetArraySize(item_at(check, "results")), 6);
+    cJSON_Delete(check);
+    forget(&same);
+    struct answer moved =
+        ask(*state, "gradweave calibrate --nodes 2 --check slow.json --only topk --time 3");
+    assert_int_equal(moved.status, 1);
+    assert_non_null(strstr(moved.out, "moved"));
+    assert_non_null(strstr(moved.out, "in 1 of 1 curves two or more"));
+    forget(&moved);
+    check_refused(*state, "gradweave calibrate --nodes 3 --check c.json",
+                  "c.json: workers: expected 3, the size of the MPI job, got 2");
+    check_refused(*state, "gradweave calibrate --nodes 2 --check small.json",
+                  "source.hosts: expected a list");
+    check_refused(*state, "gradweave calibrate --nodes 2 --check absent.json", "absent.json");
+}
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_at_any_time_it_goes_on),
+        cmocka_unit_test(another_calibration_is_not_resumed),
+        cmocka_unit_test(parts_are_measured_alone_and_added),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(a_check_says_what_moved),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

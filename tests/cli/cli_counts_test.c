@@ -1,0 +1,295 @@
+/* simulate --counts and the plots of counts, as a user runs them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/cli/refusals.h"
+#include "tests/support.h"
+
+#define TINY "tiny.json --cluster small.json"
+#define HARD "simulate " TINY " --algo hard-threshold --density 0.01"
+#define FILED HARD " --counts counts.json"
+
+enum { ELEMENTS = 73100 };
+
+/* What the model computes, with the compressor's 1e-5 + 1e-9 for each element. */
+static const double compute_s = 0.0056 + 1e-5 + 1e-9 * ELEMENTS;
+
+/* The allgather of small.json at 4 workers. */
+static double allgather_s(double bytes) {
+    return 0.0005 + 3e-8 * bytes;
+}
+
+/* Counts of three iterations of four workers, in the fullest of which `most` are selected. */
+static void write_counts(const char *folder, const char *name, const char *compressor,
+                         int elements) {
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "{'schema': 'gradweave/counts@1', 'model': 'tiny', 'algorithm': 'any', "
+                   "'compressor': '%s', 'source': 'by hand', 'density': 0.01, 'workers': 4, "
+                   "'groups': [{'tensors': 4, 'elements': %d}], 'iterations': ["
+                   "{'selected': [[1000, 0, 500, 500]], 'distinct': [1800]},"
+                   "{'selected': [[0, 0, 0, 0]], 'distinct': [0]},"
+                   "{'selected': [[4000, 3000, 2000, 1000]], 'distinct': [7310]}]}",
+                   compressor, elements);
+    write_text(folder, name, text);
+}
+
+static void assert_note(const cJSON *result, const char *note) {
+    const cJSON *first = cJSON_GetArrayItem(item_at(result, "notes"), 0);
+    assert_string_equal(cJSON_GetStringValue(first), note);
+}
+
+static int make_counts(void **state) {
+    if (make_inputs(state) != 0) {
+        return -1;
+    }
+    write_counts(*state, "counts.json", "hard-threshold", ELEMENTS);
+    write_counts(*state, "other.json", "sidco", ELEMENTS);
+    write_counts(*state, "larger.json", "hard-threshold", ELEMENTS + 1);
+    write_text(*state, "bad.json", "{'schema': 'gradweave/counts@1', 'model': 'tiny'}");
+    return 0;
+}
+
+/* ---- where counts come from ---------------------------------------------------------------- */
+
+static void counts_are_as_asked_by_default(void **state) {
+    static const char *const commands[] = {"gradweave " HARD " --json",
+                                           "gradweave " HARD " --counts asked --json"};
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *result = ask_document(*state, commands[i], "gradweave/result@1");
+        assert_string_equal(text_at(result, "counts"), "as asked");
+        assert_null(cJSON_GetObjectItem(result, "padding"));
+        double bytes = 8 * 731;
+        assert_true(near(number_at(result, "iteration_s"),
+                         compute_s + allgather_s(4) + allgather_s(bytes), 1e-9));
+        assert_true(near(number_at(result, "bytes_per_worker"), bytes + 4, 1e-12));
+        cJSON_Delete(result);
+    }
+}
+
+/* By hand: padded to 1000, 0 and 4000 entries, the first of which come round again. */
+static void recorded_counts_make_the_time(void **state) {
+    cJSON *result =
+        ask_document(*state, "gradweave " FILED " --iterations 4 --json", "gradweave/result@1");
+    double sum_s = 4 * (compute_s + allgather_s(4)) + 2 * allgather_s(8000) + allgather_s(32000);
+    assert_true(near(number_at(result, "iteration_s"), sum_s / 4, 1e-9));
+    assert_true(near(number_at(result, "bytes_per_worker"), 4 + 48000.0 / 4, 1e-12));
+    assert_true(near(number_at(result, "padding"), (2 + 1 + 1.6 + 2) / 4, 1e-12));
+    assert_true(
+        near(number_at(result, "actual_density"), (1800 * 2 + 7310) / 4.0 / ELEMENTS, 1e-12));
+    assert_string_equal(text_at(result, "counts"), "recorded in counts.json");
+    assert_note(result, "counts are of 3 iterations, which come round again");
+    check_times(result);
+    cJSON_Delete(result);
+}
+
+/* What was trained, kept and read again gives the same; and the same with any number of threads. */
+static void trained_counts_can_be_kept(void **state) {
+    static const char trained[] =
+        "gradweave " HARD " --iterations 20 --seed 3 --counts trained --counts-out kept.json "
+        "--json --threads ";
+    char command[512];
+    double iteration_s[3];
+    for (int threads = 1; threads <= 2; threads++) {
+        (void)snprintf(command, sizeof command, "%s%d", trained, threads);
+        cJSON *result = ask_document(*state, command, "gradweave/result@1");
+        iteration_s[threads] = number_at(result, "iteration_s");
+        assert_string_equal(text_at(result, "counts"), "trained at 1/1 size over 20 iterations");
+        assert_true(number_at(result, "actual_density") > 0.05);
+        assert_true(number_at(result, "padding") > 1);
+        cJSON_Delete(result);
+    }
+    cJSON *again =
+        ask_document(*state, "gradweave " HARD " --iterations 20 --counts kept.json --json",
+                     "gradweave/result@1");
+    iteration_s[0] = number_at(again, "iteration_s");
+    assert_true(iteration_s[0] == iteration_s[1] && iteration_s[1] == iteration_s[2]);
+    cJSON_Delete(again);
+}
+
+/* A fixed threshold is exceeded by ever more with more workers, ExDyna's is not. */
+static void text_shows_what_builds_up(void **state) {
+    struct answer answer = ask(*state, "gradweave " HARD " --iterations 20 --counts trained");
+    assert_int_equal(answer.status, 0);
+    assert_non_null(
+        strstr(answer.out, "\ncounts trained at 1/1 size over 20 iterations: padding x "));
+    assert_non_null(strstr(answer.out, " times as asked\n"));
+    forget(&answer);
+    cJSON *result = ask_document(*state,
+                                 "gradweave simulate " TINY " --algo exdyna --density 0.01 "
+                                 "--iterations 20 --counts trained --json",
+                                 "gradweave/result@1");
+    double density = number_at(result, "actual_density");
+    assert_true(density > 0.008 && density < 0.012);
+    cJSON_Delete(result);
+}
+
+/* Also if nothing was said about counts, and if the compressor is not the preset's. */
+static void text_names_the_source(void **state) {
+    static const struct {
+        const char *command, *expected;
+    } cases[] = {
+        {"gradweave " HARD, "\ncounts as asked\n"},
+        {"gradweave simulate " TINY " --algo dense --compressor dgc", "\ncounts as asked\n"},
+        {"gradweave " FILED, "\ncounts recorded in counts.json: padding x "}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct answer answer = ask(*state, cases[i].command);
+        assert_int_equal(answer.status, 0);
+        assert_non_null(strstr(answer.out, cases[i].expected));
+        forget(&answer);
+    }
+    struct answer exact = ask(*state, "gradweave simulate " TINY " --algo topk");
+    assert_null(strstr(exact.out, "counts"));
+    forget(&exact);
+}
+
+/* Of a compressor that selects just as many as asked there is nothing to train. */
+static void exact_compressors_are_as_asked(void **state) {
+    cJSON *result =
+        ask_document(*state, "gradweave simulate " TINY " --algo topk --counts trained --json",
+                     "gradweave/result@1");
+    assert_string_equal(text_at(result, "counts"), "as asked");
+    assert_note(result, "topk selects as many as asked, whatever the gradients are");
+    cJSON_Delete(result);
+}
+
+/* A comparison trains what depends on gradients, as a simulation of 100 iterations does. */
+static void comparisons_train(void **state) {
+    static const char *const options[] = {"", " --counts asked", " --counts trained"};
+    double times_s[3];
+    for (size_t i = 0; i < 3; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command,
+                       "gradweave compare " TINY
+                       " --density 0.01 --algo topk,hard-threshold%s --json",
+                       options[i]);
+        cJSON *found = ask_document(*state, command, "gradweave/comparison@1");
+        const cJSON *result = NULL;
+        cJSON_ArrayForEach(result, item_at(found, "results")) {
+            bool hard = strcmp(text_at(result, "algorithm"), "hard-threshold") == 0;
+            times_s[i] = hard ? number_at(result, "iteration_s") : times_s[i];
+            if (hard && i == 2) {
+                assert_non_null(strstr(text_at(result, "counts"), "trained at 1/"));
+            } else {
+                assert_string_equal(text_at(result, "counts"), "as asked");
+            }
+        }
+        cJSON_Delete(found);
+    }
+    cJSON *alone = ask_document(*state, "gradweave " HARD " --counts trained -n 100 --json",
+                                "gradweave/result@1");
+    assert_true(times_s[0] == times_s[1] && times_s[2] > times_s[1]);
+    assert_true(times_s[2] == number_at(alone, "iteration_s"));
+    cJSON_Delete(alone);
+    struct answer answer =
+        ask(*state, "gradweave compare " TINY " --density 0.01 --algo topk,sidco --counts trained");
+    assert_non_null(strstr(answer.out, "\nnote: counts of sidco are trained on generated"));
+    forget(&answer);
+}
+
+static void messages_have_their_bytes_too(void **state) {
+    cJSON *asked = ask_document(*state, "gradweave " HARD " --network messages --loggp G=10 --json",
+                                "gradweave/result@1");
+    cJSON *filed =
+        ask_document(*state, "gradweave " FILED " --network messages --loggp G=10 -n 3 --json",
+                     "gradweave/result@1");
+    double more = (5000 * 8 - 3 * 731 * 8) / 3.0;
+    assert_true(near(number_at(filed, "iteration_s") - number_at(asked, "iteration_s"),
+                     3 * more * 1e-8, 1e-6));
+    cJSON_Delete(asked);
+    cJSON_Delete(filed);
+}
+
+/* ---- pictures ------------------------------------------------------------------------------ */
+
+static void density_and_padding_are_drawn(void **state) {
+    need_gnuplot();
+    cJSON *document = ask_document(*state,
+                                   "gradweave plot density tiny.json --density 0.01 --workers 4 "
+                                   "--iterations 301 --elements 20000 --decay 200 --out d.png "
+                                   "--data d.csv --algo hard-threshold,clt-k,exdyna --json",
+                                   "gradweave/plot@1");
+    cJSON_Delete(document);
+    check_png(*state, "d.png");
+    char *table = read_text(*state, "d.csv");
+    double before[5], after[5];
+    size_t line = 1; /* of two iterations each */
+    for (char *row = strtok(table, "\n"); row != NULL; row = strtok(NULL, "\n"), line++) {
+        double *values = line == 100 ? before : after;
+        assert_int_equal(sscanf(row, "%lf,%lf,%lf,%lf,%lf", &values[0], &values[1], &values[2],
+                                &values[3], &values[4]),
+                         5);
+    }
+    free(table);
+    assert_int_equal(line, 152);
+    assert_true(before[0] == 200 && after[0] == 301);
+    assert_true(before[1] > 0.1 && after[1] < before[1] / 2); /* hard-threshold */
+    assert_true(before[2] == 0.01 && before[4] == 0.01); /* the leader's k, and what is asked */
+    document = ask_document(*state,
+                            "gradweave plot padding tiny.json --density 0.01 --workers 4 "
+                            "--iterations 50 --elements 20000 --out p.svg --json",
+                            "gradweave/plot@1");
+    cJSON_Delete(document);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+static const struct refusal refusals[] = {
+    {"simulate " TINY " --algo dense --counts trained", "expected an algorithm that compresses"},
+    {"simulate resnet50 --cluster box-4x1gbit --algo exdyna --workers 1024 --counts trained",
+     "counts: expected a training of at most 4 GiB, got 31.3 GiB: 1024 workers of 4096"},
+    {"simulate resnet50 --cluster box-4x1gbit --algo hard-threshold --workers 64 --density 1e-7 "
+     "--counts trained",
+     "counts: expected a training of at most 4 GiB"},
+    {HARD " --counts absent.json", "absent.json"},
+    {HARD " --counts bad.json", "bad.json: algorithm: "},
+    {HARD " --counts other.json", "compressor: expected \"hard-threshold\", got \"sidco\""},
+    {HARD " --counts larger.json", "groups[0]: expected 4 tensors of 73100 elements"},
+    {FILED " --density 0.02", "counts.json: density: expected 0.02, got 0.01"},
+    {FILED " --workers 3", "counts.json: workers: expected 3, got 4"},
+    {FILED " --policy per-tensor", "counts.json: number of groups: expected 4, got 1"},
+    {FILED " --counts-out kept.json", "--counts-out: expected --counts trained"},
+    {"simulate " TINY " --algo topk --counts counts.json",
+     "--counts counts.json: expected a compressor whose counts depend on gradients, got topk"},
+    {"simulate " TINY " --algo topk --counts trained --counts-out kept.json",
+     "--counts-out kept.json: expected a compressor whose counts depend on gradients, got topk"},
+    {"simulate --goal x --counts trained", "--goal: expected nothing but"},
+    {"compare " TINY " --counts counts.json", "expected asked or trained, got \"counts.json\""},
+    {"compare " TINY " --counts trained --workers 2,4", "--counts trained: expected one value"},
+    {"plot density tiny.json --algo dense --out d.png", "expected algorithms that compress"},
+    {"plot density tiny.json --decay 0 --out d.png", "--decay: expected a positive"},
+    {"plot padding --out d.png", "plot padding: expected MODEL"},
+    {"plot padding absent.json --out d.png", "absent.json"},
+};
+
+static void refuses(void **state) {
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        assert_true(is_refused(*state, "gradweave", &refusals[i], 2));
+    }
+    const struct refusal unwritable = {HARD " --counts trained --counts-out absent/kept.json",
+                                       "absent/kept.json: cannot be written"};
+    assert_true(is_refused(*state, "gradweave", &unwritable, 3));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_are_as_asked_by_default),
+        cmocka_unit_test(recorded_counts_make_the_time),
+        cmocka_unit_test(trained_counts_can_be_kept),
+        cmocka_unit_test(text_shows_what_builds_up),
+        cmocka_unit_test(text_names_the_source),
+        cmocka_unit_test(exact_compressors_are_as_asked),
+        cmocka_unit_test(comparisons_train),
+        cmocka_unit_test(messages_have_their_bytes_too),
+        cmocka_unit_test(density_and_padding_are_drawn),
+        cmocka_unit_test(refuses),
+    };
+    return cmocka_run_group_tests_name("counts as a user asks for them", tests, make_counts,
+                                       remove_folder);
+}

@@ -1,0 +1,250 @@
+/*
+ * Pipelines exported as GOAL: every message is sent and received, the bytes are the collectives',
+ * and run under LogGOPS they take what simulate says of messages with the same parameters, as far
+ * as the two models agree.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "collectives/collectives.h"
+#include "goal/goal.h"
+#include "tests/cli/program_inputs.h"
+#include "tests/support.h"
+
+/* Nanoseconds. Of O LogGOPS charges the larger of it and G, where messages are charged both. */
+static const uint64_t L = 5000, o = 1000, g = 700, G = 10;
+#define LOGGP "L=5000,o=1000,g=700,G=10"
+
+/* ---- cases --------------------------------------------------------------------------------- */
+
+struct export_case {
+    const char *algorithm, *operation, *collective;
+    uint32_t workers;
+    char options[256]; /* what export and simulate are both given */
+};
+
+/* For every algorithm of the table, number of workers, and algorithm of its collective. */
+static void for_all_cases(const char *folder,
+                          void (*check)(const char *folder, const struct export_case *subject)) {
+    static const char *const algorithms[][2] = {{"p-sgd", "allreduce"},
+                                                {"dense", "allreduce"},
+                                                {"omgs", "allgather"},
+                                                {"topk", "allgather"}};
+    static const uint32_t workers[] = {2, 3, 4, 5, 8};
+    for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
+        for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+            for (size_t c = 0; gw_collectives[c] != NULL; c++) {
+                struct export_case subject = {.algorithm = algorithms[a][0],
+                                              .operation = algorithms[a][1],
+                                              .collective = gw_collectives[c]->name,
+                                              .workers = workers[w]};
+                if (strcmp(gw_collectives[c]->operation, subject.operation) == 0) {
+                    (void)snprintf(subject.options, sizeof subject.options,
+                                   "tiny.json --cluster small.json --density 0.05 --algo %s "
+                                   "--workers %u --collective %s=%s",
+                                   subject.algorithm, subject.workers, subject.operation,
+                                   subject.collective);
+                    check(folder, &subject);
+                }
+            }
+        }
+    }
+}
+
+static struct gw_goal export(const char *folder, const struct export_case *subject) {
+    char command[512];
+    struct gw_goal goal = {0};
+    struct gw_error error = {0};
+    (void)snprintf(command, sizeof command, "gradweave export goal %s --out f.goal",
+                   subject->options);
+    struct answer answer = ask(folder, command);
+    if (answer.status != 0 || gw_goal_read(path_in(folder, "f.goal"), &goal, &error) != GW_OK) {
+        fail_msg("%s: %s%s", command, answer.err, error.message);
+    }
+    forget(&answer);
+    return goal;
+}
+
+/* ---- what is sent -------------------------------------------------------------------------- */
+
+/* Of one sender, receiver, tag and size: sends less receives. */
+static int balance(const struct gw_goal *goal, uint32_t from, uint32_t to,
+                   const struct gw_goal_operation *like) {
+    int sum = 0;
+    for (uint32_t i = 0; i < goal->ranks[from].count; i++) {
+        const struct gw_goal_operation *send = &goal->operations[goal->ranks[from].first + i];
+        sum += send->kind == GW_GOAL_SEND && send->peer == to && send->tag == like->tag &&
+               send->size == like->size;
+    }
+    for (uint32_t i = 0; i < goal->ranks[to].count; i++) {
+        const struct gw_goal_operation *receive = &goal->operations[goal->ranks[to].first + i];
+        sum -= receive->kind == GW_GOAL_RECEIVE && receive->peer == from &&
+               receive->tag == like->tag && receive->size == like->size;
+    }
+    return sum;
+}
+
+/* What an exchange sends in all, as its collective says it; shares are made equal where they can
+ * be. */
+static uint64_t collective_bytes(const struct export_case *subject, uint64_t bytes) {
+    const struct gw_collective *collective = NULL;
+    uint64_t sum = 0;
+    struct gw_call call = {.workers = subject->workers, .bytes = bytes};
+    assert_int_equal(gw_collective_find(subject->operation, subject->collective, &collective, NULL),
+                     GW_OK);
+    while (collective->shares && collective->symmetric(call.workers) &&
+           call.bytes % (4 * call.workers) != 0) {
+        call.bytes++;
+    }
+    for (uint32_t rank = 0; rank < call.workers; rank++) {
+        for (uint32_t i = 0; i < collective->steps(&call, rank); i++) {
+            struct gw_step step;
+            collective->step(&call, rank, i, &step);
+            sum += step.to == GW_NOBODY ? 0 : step.send_bytes;
+        }
+    }
+    return sum;
+}
+
+/* The model's groups in exchange order, as bytes of a worker: dense, or 5% of 8 bytes each. */
+static uint64_t expected_bytes(const struct export_case *subject) {
+    static const uint64_t tensors[] = {100, 50000, 3000, 20000};
+    uint64_t sum = 0;
+    if (strcmp(subject->algorithm, "p-sgd") == 0) {
+        for (size_t i = 0; i < 4; i++) {
+            sum += collective_bytes(subject, 4 * tensors[i]);
+        }
+        return sum;
+    }
+    return collective_bytes(subject,
+                            strcmp(subject->algorithm, "dense") == 0 ? 4 * 73100 : 8 * 3655);
+}
+
+static void check_messages(const char *folder, const struct export_case *subject) {
+    struct gw_goal goal = export(folder, subject);
+    uint64_t bytes = 0;
+    assert_int_equal(goal.rank_count, subject->workers);
+    for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
+        for (uint32_t i = 0; i < goal.ranks[rank].count; i++) {
+            const struct gw_goal_operation *operation =
+                &goal.operations[goal.ranks[rank].first + i];
+            bool send = operation->kind == GW_GOAL_SEND;
+            if (operation->kind == GW_GOAL_CALC) {
+                continue;
+            }
+            uint32_t from = send ? rank : operation->peer;
+            uint32_t to = send ? operation->peer : rank;
+            bool token = from == to; /* which carries time from one processor to the other */
+            assert_int_equal(balance(&goal, from, to, operation), 0);
+            assert_true(!token || operation->size == 1);
+            bytes += send && !token ? operation->size : 0;
+        }
+    }
+    if (strcmp(subject->algorithm, "omgs") != 0 && bytes != expected_bytes(subject)) {
+        fail_msg("%s: %llu bytes, expected %llu", subject->options, (unsigned long long)bytes,
+                 (unsigned long long)expected_bytes(subject));
+    }
+    gw_goal_free(&goal);
+}
+
+static void every_message_is_sent_and_received(void **state) {
+    for_all_cases(*state, check_messages);
+}
+
+/* ---- how long it takes --------------------------------------------------------------------- */
+
+static double messages_ns(const char *folder, const struct export_case *subject) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "gradweave simulate %s --network messages --loggp " LOGGP " --json",
+                   subject->options);
+    cJSON *result = ask_document(folder, command, "gradweave/result@1");
+    double iteration_ns = number_at(result, "iteration_s") * 1e9;
+    cJSON_Delete(result);
+    return iteration_ns;
+}
+
+static double loggops_ns(struct gw_goal *goal) {
+    struct gw_loggops parameters = {.L = L, .o = o, .g = g, .G = G, .S = UINT64_MAX};
+    struct gw_goal_result result;
+    struct gw_error error = {0};
+    uint64_t last = 0;
+    if (gw_goal_run(goal, &parameters, NULL, &result, &error) != GW_OK) {
+        fail_msg("%s", error.message);
+    }
+    for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
+        last = result.finish_ns[rank] > last ? result.finish_ns[rank] : last;
+    }
+    free(result.finish_ns);
+    return (double)last;
+}
+
+struct margins {
+    double tokens_ns;  /* carrying time from one processor to the other, and the last arrivals */
+    double bytes_ns;   /* the byte less that LogGOPS charges a message, and rounding */
+    double receive_ns; /* what the busiest rank receives: its processor is busy with it */
+};
+
+/* Before the run, which uses the schedule up. */
+static struct margins margins_of(const struct gw_goal *goal) {
+    struct margins margins = {0};
+    for (uint32_t worker = 0; worker < goal->rank_count; worker++) {
+        const struct gw_goal_rank *rank = &goal->ranks[worker];
+        double tokens = 0;
+        double receive_ns = 0;
+        for (uint32_t i = rank->first; i < rank->first + rank->count; i++) {
+            const struct gw_goal_operation *operation = &goal->operations[i];
+            bool receive = operation->kind == GW_GOAL_RECEIVE;
+            bool token = receive && operation->peer == worker;
+            tokens += token;
+            receive_ns += receive && !token ? (double)(o + operation->size * G) : 0;
+        }
+        double operations = rank->count;
+        margins.tokens_ns =
+            fmax(margins.tokens_ns, tokens * (double)(2 * o + g) + (double)(L + 2 * o));
+        margins.bytes_ns = fmax(margins.bytes_ns, operations * (double)(G + 1));
+        margins.receive_ns = fmax(margins.receive_ns, receive_ns);
+    }
+    return margins;
+}
+
+/*
+ * A message takes o + L + n G + o in the one model and o + L + o + (n - 1) G in the other, whose
+ * receiver is busy for the last two: it sends nothing meanwhile. That is no matter where all ranks
+ * take their steps at the same time. Elsewhere a rank may be late with what it sends, by no more
+ * than all that it receives.
+ */
+static void check_times_agree(const char *folder, const struct export_case *subject) {
+    const struct gw_collective *collective = NULL;
+    struct gw_goal goal = export(folder, subject);
+    struct margins margins = margins_of(&goal);
+    double difference_ns = loggops_ns(&goal) - messages_ns(folder, subject);
+    gw_goal_free(&goal);
+    assert_int_equal(gw_collective_find(subject->operation, subject->collective, &collective, NULL),
+                     GW_OK);
+    double most_ns = margins.tokens_ns + margins.bytes_ns;
+    if (!collective->symmetric(subject->workers)) {
+        most_ns += margins.receive_ns;
+    }
+    if (!(difference_ns <= most_ns && difference_ns >= -margins.bytes_ns)) {
+        fail_msg("%s: LogGOPS takes %g ns more, expected %g to %g", subject->options, difference_ns,
+                 -margins.bytes_ns, most_ns);
+    }
+}
+
+static void takes_as_long_as_messages(void **state) {
+    for_all_cases(*state, check_times_agree);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_message_is_sent_and_received),
+        cmocka_unit_test(takes_as_long_as_messages),
+    };
+    return cmocka_run_group_tests_name("exported pipelines", tests, make_inputs, remove_folder);
+}

@@ -1,0 +1,498 @@
+/*
+ * `plan --sweep`: its cells are the plans that `plan` makes, its findings follow from them, and the
+ * files say the same.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/support.h"
+
+#define TINY "gradweave plan tiny.json --cluster small.json"
+#define IDLE "gradweave plan idle-model.json --cluster idle-cluster.json"
+#define RESNET50 "gradweave plan resnet50 --cluster p102-1gbe-16"
+#define SWEEP "gradweave/sweep@1"
+
+static cJSON *ask_sweep(const char *folder, const char *command) {
+    return ask_document(folder, command, SWEEP);
+}
+
+static const cJSON *row_at(const cJSON *sweep, int row) {
+    const cJSON *found = cJSON_GetArrayItem(item_at(sweep, "rows"), row);
+    assert_non_null(found);
+    return found;
+}
+
+static const cJSON *plan_at(const cJSON *row, const char *policy, const char *compressor) {
+    const cJSON *plan = NULL;
+    cJSON_ArrayForEach(plan, item_at(row, "plans")) {
+        if (strcmp(text_at(plan, "policy"), policy) == 0 &&
+            strcmp(text_at(plan, "compressor"), compressor) == 0) {
+            return plan;
+        }
+    }
+    print_error("%s, %s: not in the row\n", policy, compressor);
+    fail();
+    return NULL;
+}
+
+static double best_s(const cJSON *row, const char *compressor) {
+    double least_s = INFINITY;
+    const cJSON *plan = NULL;
+    cJSON_ArrayForEach(plan, item_at(row, "plans")) {
+        if (strcmp(text_at(plan, "compressor"), compressor) == 0) {
+            least_s = fmin(least_s, number_at(plan, "iteration_s"));
+        }
+    }
+    assert_true(isfinite(least_s));
+    return least_s;
+}
+
+static void check_values(const cJSON *sweep, const double *values, int count) {
+    assert_int_equal(cJSON_GetArraySize(item_at(sweep, "rows")), count);
+    for (int i = 0; i < count; i++) {
+        assert_true(near(number_at(row_at(sweep, i), "value"), values[i], 0));
+    }
+}
+
+/* ---- cells --------------------------------------------------------------------------------- */
+
+/* Each cell against `plan` asked with `format` and the value. */
+static void check_cells(const char *folder, const char *sweep_command, const char *format) {
+    cJSON *sweep = ask_sweep(folder, sweep_command);
+    cJSON *list = ask_document(folder, "gradweave list policies --json", "gradweave/list@1");
+    int policies = cJSON_GetArraySize(item_at(list, "policies"));
+    const cJSON *row = NULL;
+    const cJSON *cell = NULL;
+    cJSON_ArrayForEach(row, item_at(sweep, "rows")) {
+        assert_int_equal(cJSON_GetArraySize(item_at(row, "plans")), 2 * policies);
+        cJSON_ArrayForEach(cell, item_at(row, "plans")) {
+            char start_of[256];
+            char command[512];
+            (void)snprintf(start_of, sizeof start_of, format, number_at(row, "value"));
+            (void)snprintf(command, sizeof command, "%s --policy %s --compressor %s --json",
+                           start_of, text_at(cell, "policy"), text_at(cell, "compressor"));
+            cJSON *plan = ask_document(folder, command, "gradweave/plan@1");
+            assert_true(number_at(cell, "iteration_s") == number_at(plan, "iteration_s"));
+            assert_true(number_at(cell, "lower_bound_s") == number_at(plan, "lower_bound_s"));
+            assert_true(number_at(cell, "groups") == cJSON_GetArraySize(item_at(plan, "groups")));
+            cJSON_Delete(plan);
+        }
+    }
+    cJSON_Delete(list);
+    cJSON_Delete(sweep);
+}
+
+/* The small cluster with its bytes 0.5, 1 and 4 times as fast, as small-<factor>.json. */
+static void write_faster_clusters(const char *folder) {
+    static const struct {
+        const char *name;
+        double allgather, allreduce;
+    } clusters[] = {{"small-0.5.json", 6e-8, 4e-8},
+                    {"small-1.json", 3e-8, 2e-8},
+                    {"small-4.json", 7.5e-9, 5e-9}};
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "{'schema': 'gradweave/cluster@1', 'name': 'small', 'workers': 4, "
+                       "'collectives': {'allgather': [{'workers': 4, 'alpha_s': 0.0005, "
+                       "'beta_s_per_byte': %g}], 'allreduce': [{'workers': 4, 'alpha_s': 0.0005, "
+                       "'beta_s_per_byte': %g}]}, "
+                       "'compressors': {'topk': {'fixed_s': 1e-5, 'per_element_s': 1e-9}}}",
+                       clusters[i].allgather, clusters[i].allreduce);
+        write_text(folder, clusters[i].name, text);
+    }
+}
+
+static void cells_are_what_plan_gives(void **state) {
+    write_faster_clusters(*state);
+    check_cells(*state, TINY " --sweep density=0.3,0.0123,0.001 --json", TINY " --density %.17g");
+    check_cells(*state, TINY " --sweep workers=1,3,4,64 --density 0.05 --json",
+                TINY " --density 0.05 --workers %g");
+    check_cells(*state, TINY " --sweep bandwidth=0.5x,1x,4x --workers 8 --json",
+                "gradweave plan tiny.json --cluster small-%g.json --workers 8");
+    check_cells(*state, RESNET50 " --sweep density=0.001:0.1:log2 --json",
+                RESNET50 " --density %.17g");
+}
+
+/* One group: compute, startup and the bytes at the factor's bandwidth. */
+static void bandwidth_scales_bytes_and_not_startups(void **state) {
+    cJSON *sweep =
+        ask_sweep(*state, TINY " --sweep bandwidth=0.1x:10x:log5 --policy single --json");
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, item_at(sweep, "rows")) {
+        double factor = number_at(row, "value");
+        double dense_s = 0.0056 + 0.0005 + 2e-8 * 4 * 73100 / factor;
+        double sparse_s = 0.0056 + 1e-5 + 1e-9 * 73100 + 0.0005 + 3e-8 * 8 * 73 / factor;
+        assert_true(near(number_at(plan_at(row, "single", "none"), "iteration_s"), dense_s, 1e-12));
+        assert_true(
+            near(number_at(plan_at(row, "single", "topk"), "iteration_s"), sparse_s, 1e-12));
+        assert_int_equal(cJSON_GetArraySize(item_at(row, "plans")), 2);
+    }
+    cJSON_Delete(sweep);
+}
+
+static void values_are_those_asked_for(void **state) {
+    const double decades[] = {1e-4, 1e-3, 1e-2, 1e-1};
+    const double workers[] = {2, 4, 8, 16, 32};
+    const double factors[] = {0.5, 1, 2};
+    cJSON *density = ask_sweep(*state, TINY " --sweep density=1e-4:1e-1:log4 --policy omgs --json");
+    cJSON *doubled = ask_sweep(*state, TINY " --sweep workers=2:32:log5 --policy omgs --json");
+    cJSON *bandwidth = ask_sweep(*state, TINY " --sweep bandwidth=2x,1x,0.5x -p omgs --json");
+    check_values(density, decades, 4);
+    check_values(doubled, workers, 5);
+    check_values(bandwidth, factors, 3);
+    assert_string_equal(text_at(density, "parameter"), "density");
+    assert_true(number_at(density, "workers") == 4);
+    assert_null(cJSON_GetObjectItem(density, "density"));
+    assert_string_equal(text_at(doubled, "parameter"), "workers");
+    assert_true(number_at(doubled, "density") == 0.001);
+    assert_null(cJSON_GetObjectItem(doubled, "workers"));
+    assert_string_equal(text_at(bandwidth, "parameter"), "bandwidth");
+    assert_string_equal(text_at(bandwidth, "model"), "tiny");
+    assert_string_equal(text_at(bandwidth, "cluster"), "small");
+    cJSON_Delete(bandwidth);
+    cJSON_Delete(doubled);
+    cJSON_Delete(density);
+}
+
+/* ---- findings ------------------------------------------------------------------------------ */
+
+/* How often `part` stands in `text`. */
+static size_t count_parts(const char *text, const char *part) {
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+/* The command's text, the caller's, which has each of the parts exactly once. */
+static char *check_says(const char *folder, const char *command, const char *const *parts) {
+    struct answer answer = ask(folder, command);
+    assert_int_equal(answer.status, 0);
+    assert_string_equal(answer.err, "");
+    for (size_t i = 0; parts[i] != NULL; i++) {
+        if (count_parts(answer.out, parts[i]) != 1) {
+            print_error("%s: expected \"%s\" once in: %s\n", command, parts[i], answer.out);
+            fail();
+        }
+    }
+    free(answer.err);
+    return answer.out;
+}
+
+/* In one group sparse takes as long as dense where 0.0000831 + 0.017544 density = 0.005848. */
+static void says_where_sparse_loses_to_dense(void **state) {
+    static const char *const parts[] = {
+        "faster with its best plan: topk up to 0.3, dense from 0.4 on; "
+        "they cross between 0.3 and 0.4\n",
+        "density from 0.1 to 1\n", NULL};
+    static const char command[] = TINY " --sweep density=0.1:1:lin10 --policy single";
+    char with_json[128];
+    (void)snprintf(with_json, sizeof with_json, "%s --json", command);
+    free(check_says(*state, command, parts));
+    cJSON *sweep = ask_sweep(*state, with_json);
+    const cJSON *crossing = cJSON_GetArrayItem(item_at(sweep, "crossings"), 0);
+    assert_int_equal(cJSON_GetArraySize(item_at(sweep, "crossings")), 1);
+    assert_true(near(number_at(crossing, "from"), 0.3, 1e-12));
+    assert_true(near(number_at(crossing, "to"), 0.4, 1e-12));
+    assert_string_equal(text_at(crossing, "faster_at_from"), "topk");
+    assert_string_equal(text_at(crossing, "faster_at_to"), "none");
+    cJSON_Delete(sweep);
+}
+
+static void prints_what_a_person_compares(void **state) {
+    static const char *const single[] = {
+        "density  topk plan  groups  iteration  dense plan  groups  iteration  faster\n",
+        "    0.3  single          1   11.45 ms  single           1   11.95 ms  topk 1.04x\n",
+        "    0.4  single          1   13.20 ms  single           1   11.95 ms  dense 1.10x\n",
+        NULL};
+    static const char *const all[] = {
+        "topk exchange: iteration in ms/groups\n", "dense exchange: iteration in ms/groups\n",
+        "\n    any     11.44/4  11.95/1  ", "\n    0.4     12.68/4  13.20/1  ", NULL};
+    free(check_says(*state, TINY " --sweep density=0.3,0.4 --policy single", single));
+    free(check_says(*state, TINY " --sweep density=0.3,0.4", all));
+}
+
+/* What the best plan saves on the better of per-tensor and single. */
+static double saving(const cJSON *row, const char *compressor) {
+    double plain_s = fmin(number_at(plan_at(row, "per-tensor", compressor), "iteration_s"),
+                          number_at(plan_at(row, "single", compressor), "iteration_s"));
+    return 1 - best_s(row, compressor) / plain_s;
+}
+
+static void says_where_merging_matters(void **state) {
+    static const bool worthwhile[] = {false, true, true, true, false};
+    static const char *const parts[] = {
+        "merging well saves 1% or more of the better of per-tensor and single: "
+        "topk nowhere, dense from 0.2x to 4x\n",
+        NULL};
+    static const char command[] = TINY " --sweep bandwidth=0.1x,0.2x,1x,4x,10x";
+    char with_json[128];
+    (void)snprintf(with_json, sizeof with_json, "%s --json", command);
+    cJSON *sweep = ask_sweep(*state, with_json);
+    for (int i = 0; i < 5; i++) {
+        assert_true(saving(row_at(sweep, i), "topk") < 0.01);
+        assert_true((saving(row_at(sweep, i), "none") >= 0.01) == worthwhile[i]);
+    }
+    free(check_says(*state, command, parts));
+    cJSON_Delete(sweep);
+}
+
+/* Runs of values that begin, lie within, and end a sweep; a lone one; none; all. */
+static void names_runs_of_values(void **state) {
+    static const char *const throughout[] = {"best plan: topk throughout\n", "topk 1.", NULL};
+    static const char *const lone[] = {"; density 0.5\n", "best plan: dense throughout\n", NULL};
+    static const char *const first[] = {
+        "topk from 2 on, dense up to 1; they cross between 1 and 2\n", NULL};
+    free(check_says(*state, TINY " --sweep density=0.3 --policy single", throughout));
+    free(check_says(*state, TINY " --sweep density=0.5 --policy single", lone));
+    free(check_says(*state, TINY " --sweep workers=1,2,3 --policy single", first));
+}
+
+/* All plans take as long: nothing. Of equals the one with the fewest groups is the best. */
+static void says_what_is_equal(void **state) {
+    static const char *const parts[] = {
+        "    0.1  single          1        0 s  single           1        0 s  equal\n",
+        "faster with its best plan: neither throughout\n", "topk nowhere, dense nowhere\n", NULL};
+    write_text(*state, "idle-model.json",
+               "{'schema': 'gradweave/model@1', 'name': 'idle', 'forward_s': 0, 'tensors': ["
+               "{'name': 'a', 'elements': 10, 'backward_s': 0},"
+               "{'name': 'b', 'elements': 20, 'backward_s': 0}]}");
+    write_text(*state, "idle-cluster.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'idle', 'workers': 2, 'collectives': {"
+               "'allgather': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}],"
+               "'allreduce': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]},"
+               "'compressors': {'topk': {'fixed_s': 0}}}");
+    free(check_says(*state,
+                    "gradweave plan idle-model.json --cluster idle-cluster.json "
+                    "--sweep density=0.1,0.2",
+                    parts));
+}
+
+/* ---- notes --------------------------------------------------------------------------------- */
+
+static void notes_what_was_derived_once(void **state) {
+    static const char *const some[] = {
+        "note: workers 2: allgather: 2 workers not measured; derived from 4 by the ring "
+        "algorithm's growth law; how far off is not known; likewise at 2 other values\n",
+        "note: workers 2: allreduce: 2 workers not measured;", NULL};
+    static const char *const all[] = {
+        "note: allgather: 8 workers not measured; derived from 4 by the ring algorithm's growth "
+        "law; how far off is not known\n",
+        "note: allreduce: 8 workers not measured;", NULL};
+    char *text = check_says(*state, TINY " --sweep workers=2,4,8,16", some);
+    assert_int_equal(count_parts(text, "note: "), 2);
+    free(text);
+    text = check_says(*state, TINY " --sweep density=0.01,0.1 --workers 8", all);
+    assert_int_equal(count_parts(text, "note: "), 2);
+    free(text);
+    text = check_says(*state, TINY " --sweep density=0.01,0.1", (const char *const[]){NULL});
+    assert_null(strstr(text, "note: "));
+    free(text);
+    cJSON *sweep = ask_sweep(*state, TINY " --sweep workers=2,4,8,16 --json");
+    assert_int_equal(cJSON_GetArraySize(item_at(sweep, "notes")), 2);
+    cJSON_Delete(sweep);
+}
+
+/* The small cluster without some of its curves. */
+static void write_partial_clusters(const char *folder) {
+    write_text(folder, "sparse.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'sparse', 'workers': 4, 'collectives': "
+               "{'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}]}, "
+               "'compressors': {'topk': {'fixed_s': 1e-5, 'per_element_s': 1e-9}}}");
+    write_text(folder, "dense.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'dense', 'workers': 4, 'collectives': "
+               "{'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}]}, "
+               "'compressors': {'topk': {'fixed_s': 1e-5, 'per_element_s': 1e-9}}}");
+}
+
+static void check_only(const char *folder, const char *command, const char *compressor, int notes) {
+    cJSON *sweep = ask_sweep(folder, command);
+    const cJSON *plan = NULL;
+    cJSON_ArrayForEach(plan, item_at(row_at(sweep, 0), "plans")) {
+        assert_string_equal(text_at(plan, "compressor"), compressor);
+    }
+    assert_null(cJSON_GetObjectItem(sweep, "crossings"));
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(sweep, "notes")), notes);
+    cJSON_Delete(sweep);
+}
+
+static void leaves_out_what_cannot_be_planned(void **state) {
+    static const char *const no_dense[] = {
+        "note: dense exchange is left out: sparse.json: collectives.allreduce: expected a measured",
+        "density  topk plan", NULL};
+    static const char *const no_sparse[] = {
+        "note: topk exchange is left out: dense.json: collectives.allgather: expected a measured",
+        "workers  dense plan", NULL};
+    write_partial_clusters(*state);
+    free(check_says(*state, "gradweave plan tiny.json --cluster sparse.json --sweep density=0.1",
+                    no_dense));
+    free(check_says(*state, "gradweave plan tiny.json --cluster dense.json --sweep workers=4",
+                    no_sparse));
+    check_only(*state, "gradweave plan tiny.json --cluster sparse.json --sweep density=0.1 --json",
+               "topk", 1);
+    check_only(*state, "gradweave plan tiny.json --cluster dense.json --sweep workers=4 --json",
+               "none", 1);
+    check_only(*state, TINY " --compressor none --sweep workers=4 --json", "none", 0);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* The table's lines against the document's cells, to the last bit. */
+static void check_table(const char *text, const cJSON *sweep) {
+    const char *line = strchr(text, '\n') + 1;
+    const cJSON *row = NULL;
+    const cJSON *cell = NULL;
+    assert_true(
+        strncmp(text, "value,policy,compressor,groups,iteration_s\n", (size_t)(line - text)) == 0);
+    cJSON_ArrayForEach(row, item_at(sweep, "rows")) {
+        cJSON_ArrayForEach(cell, item_at(row, "plans")) {
+            char policy[64];
+            char compressor[64];
+            double value = 0;
+            double iteration_s = 0;
+            size_t groups = 0;
+            int length = 0;
+            assert_int_equal(sscanf(line, "%lf,%63[^,],%63[^,],%zu,%lf%n", &value, policy,
+                                    compressor, &groups, &iteration_s, &length),
+                             5);
+            assert_true(line[length] == '\n');
+            assert_true(value == number_at(row, "value"));
+            assert_string_equal(policy, text_at(cell, "policy"));
+            assert_string_equal(compressor, text_at(cell, "compressor"));
+            assert_true((double)groups == number_at(cell, "groups"));
+            assert_true(iteration_s == number_at(cell, "iteration_s"));
+            line += length + 1;
+        }
+    }
+    assert_string_equal(line, "");
+}
+
+static void writes_the_same_as_table_and_document(void **state) {
+    static const char *const sweeps[] = {"density=1e-4:1e-1:log20", "workers=2:32:lin31",
+                                         "bandwidth=0.1x:10x:lin7"};
+    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, TINY " --sweep %s --json --out sweep.csv",
+                       sweeps[i]);
+        cJSON *printed = ask_sweep(*state, command);
+        char *table = read_text(*state, "sweep.csv");
+        check_table(table, printed);
+        (void)snprintf(command, sizeof command, TINY " --sweep %s --out sweep.json", sweeps[i]);
+        free(check_says(*state, command, (const char *const[]){NULL}));
+        char *document = read_text(*state, "sweep.json");
+        cJSON *written = parse_document(document, SWEEP);
+        assert_true(cJSON_Compare(printed, written, 1));
+        cJSON_Delete(written);
+        free(document);
+        free(table);
+        cJSON_Delete(printed);
+    }
+    char *files = list_files(*state);
+    assert_null(strstr(files, ".gradweave"));
+    free(files);
+}
+
+/* A compressor may be called anything; its line is a text in the picture too. */
+static void quotes_names_that_need_it(void **state) {
+    write_text(*state, "odd.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'odd', 'workers': 4, 'collectives': {"
+               "'allgather': [{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 0}]},"
+               "'compressors': {'a,\\u0022b\\u0022,it\\u0027s': {'fixed_s': 0}}}");
+    free(check_says(*state,
+                    "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
+                    "--policy single --sweep density=0.5 --out odd.csv",
+                    (const char *const[]){NULL}));
+    char *table = read_text(*state, "odd.csv");
+    assert_string_equal(table, "value,policy,compressor,groups,iteration_s\n"
+                               "0.5,single,\"a,\"\"b\"\",it's\",1,1.0056\n");
+    free(table);
+    if (have_program("gnuplot")) {
+        free(check_says(*state,
+                        "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
+                        "--policy single --sweep density=0.5,1 --out odd.svg",
+                        (const char *const[]){NULL}));
+        char *picture = read_text(*state, "odd.svg");
+        assert_non_null(strstr(picture, "single (a,\"b\",it's)"));
+        free(picture);
+    }
+}
+
+static void draws_itself(void **state) {
+    static const struct {
+        const char *start, *name, *beginning;
+    } pictures[] = {{TINY " --sweep density=1e-4:1e-1:log20", "a.png", "\x89PNG"},
+                    {TINY " --sweep workers=2,4,8 --policy omgs", "b.svg", "<?xml"},
+                    {TINY " --sweep bandwidth=1x --compressor none", "c.pdf", "%PDF"},
+                    {IDLE " --sweep density=0.1,0.2", "d.png", "\x89PNG"}};
+    need_gnuplot();
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "%s --out %s", pictures[i].start, pictures[i].name);
+        free(check_says(*state, command, (const char *const[]){NULL}));
+        char *picture = read_text(*state, pictures[i].name);
+        assert_true(strncmp(picture, pictures[i].beginning, strlen(pictures[i].beginning)) == 0);
+        free(picture);
+    }
+}
+
+/* ---- any text ------------------------------------------------------------------------------ */
+
+/* Changes a few characters of a sweep that is right; none becomes a space. */
+static void mutate(uint64_t *state, char *text, size_t size) {
+    static const char *const right[] = {"density=1e-4:1e-1:log20", "workers=2,4,8,16",
+                                        "bandwidth=0.1x:10x:lin5", "density=0.1,0.2"};
+    static const char likely[] = "0123456789.e-,:=xlongidkwb";
+    (void)snprintf(text, size, "%s", right[*state >> 33 & 3]);
+    for (int changes = 0; changes < 3; changes++) {
+        *state = *state * 6364136223846793005U + 1442695040888963407U;
+        text[(*state >> 33) % strlen(text)] = likely[(*state >> 45) % (sizeof likely - 1)];
+    }
+}
+
+/* Answers, or refuses with a message and nothing else: whatever the text. */
+static void no_text_does_harm(void **state) {
+    uint64_t random = choose_seed();
+    for (int i = 0; i < 150; i++) {
+        char text[64];
+        char command[128];
+        mutate(&random, text, sizeof text);
+        (void)snprintf(command, sizeof command, TINY " --json --sweep %s", text);
+        struct answer answer = ask(*state, command);
+        bool answered = answer.status == 0 && answer.err[0] == '\0' && answer.out[0] == '{';
+        bool refused = answer.status == 2 && answer.out[0] == '\0' &&
+                       strncmp(answer.err, "gradweave: ", 11) == 0;
+        if (!answered && !refused) {
+            print_error("%s: exit status %d, stderr: %s\n", command, answer.status, answer.err);
+            fail();
+        }
+        forget(&answer);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_are_what_plan_gives),
+        cmocka_unit_test(bandwidth_scales_bytes_and_not_startups),
+        cmocka_unit_test(values_are_those_asked_for),
+        cmocka_unit_test(prints_what_a_person_compares),
+        cmocka_unit_test(says_where_sparse_loses_to_dense),
+        cmocka_unit_test(says_where_merging_matters),
+        cmocka_unit_test(names_runs_of_values),
+        cmocka_unit_test(says_what_is_equal),
+        cmocka_unit_test(notes_what_was_derived_once),
+        cmocka_unit_test(leaves_out_what_cannot_be_planned),
+        cmocka_unit_test(writes_the_same_as_table_and_document),
+        cmocka_unit_test(quotes_names_that_need_it),
+        cmocka_unit_test(draws_itself),
+        cmocka_unit_test(no_text_does_harm),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

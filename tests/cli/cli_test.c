@@ -1,0 +1,565 @@
+/*
+ * What the program answers: its documents have the contract's fields, its verbs agree with each
+ * other, and the files it writes are whole.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <sys/stat.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/support.h"
+
+#define TINY "tiny.json --cluster small.json"
+#define IDLE "idle-model.json --cluster idle-cluster.json"
+#define RESNET50 "resnet50 --cluster p102-1gbe-16"
+
+/* Asks for a document with a command in printf's words. */
+static cJSON *ask_for(const char *folder, const char *schema, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static cJSON *ask_for(const char *folder, const char *schema, const char *format, ...) {
+    char command[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(command, sizeof command, format, arguments);
+    va_end(arguments);
+    return ask_document(folder, command, schema);
+}
+
+/* The iteration_s of a document, which is freed. */
+static double iteration_of(cJSON *document) {
+    double iteration_s = number_at(document, "iteration_s");
+    cJSON_Delete(document);
+    return iteration_s;
+}
+
+/* ---- help and version ---------------------------------------------------------------------- */
+
+static const char *const verbs[] = {"calibrate", "plan", "simulate", "compare",
+                                    "validate",  "list", "plot",     "bench"};
+
+static void check_says(const char *folder, const char *command, const char *const *parts) {
+    struct answer answer = ask(folder, command);
+    assert_int_equal(answer.status, 0);
+    assert_string_equal(answer.err, "");
+    for (size_t i = 0; parts[i] != NULL; i++) {
+        if (strstr(answer.out, parts[i]) == NULL) {
+            print_error("%s: expected \"%s\" in: %s\n", command, parts[i], answer.out);
+            fail();
+        }
+    }
+    forget(&answer);
+}
+
+static void helps_and_tells_its_version(void **state) {
+    const char *const version[] = {"gradweave ", "MPI:  ", "CUDA: ", "NCCL: ", NULL};
+    check_says(*state, "gradweave --version", version);
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        char command[64];
+        char usage[64];
+        const char *const whole[] = {"Usage: gradweave VERB", verbs[i], NULL};
+        const char *const one[] = {usage, "--json", "--quiet", "--verbose", "--version", NULL};
+        check_says(*state, "gradweave --help", whole);
+        (void)snprintf(usage, sizeof usage, "Usage: gradweave %s ", verbs[i]);
+        (void)snprintf(command, sizeof command, "gradweave %s --help", verbs[i]);
+        check_says(*state, command, one);
+        (void)snprintf(command, sizeof command, "gradweave %s --version", verbs[i]);
+        check_says(*state, command, version);
+    }
+}
+
+/* ---- list ---------------------------------------------------------------------------------- */
+
+static bool has_name(const cJSON *list, const char *name) {
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, list) {
+        if (strcmp(text_at(entry, "name"), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lists_what_there_is(void **state) {
+    static const struct {
+        const char *list, *name;
+    } known[] = {{"algorithms", "omgs"},
+                 {"algorithms", "dense"},
+                 {"compressors", "topk"},
+                 {"policies", "per-tensor"},
+                 {"policies", "threshold:elements"},
+                 {"collectives", "halving-doubling"},
+                 {"models", "resnet50"},
+                 {"clusters", "p102-1gbe-16"}};
+    cJSON *all = ask_for(*state, "gradweave/list@1", "gradweave list --json");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const cJSON *entry = NULL;
+        assert_true(has_name(item_at(all, known[i].list), known[i].name));
+        cJSON_ArrayForEach(entry, item_at(all, known[i].list)) {
+            assert_true(strlen(text_at(entry, "title")) > 0);
+        }
+        cJSON *one = ask_for(*state, "gradweave/list@1", "gradweave list %s --json", known[i].list);
+        assert_int_equal(cJSON_GetArraySize(one), 2);
+        assert_true(cJSON_Compare(item_at(one, known[i].list), item_at(all, known[i].list), 1));
+        const char *const names[] = {known[i].name, NULL};
+        check_says(*state, "gradweave list", names);
+        cJSON_Delete(one);
+    }
+    cJSON_Delete(all);
+}
+
+/* Every column has what its heading says. */
+static void lists_exchanges_by_their_columns(void **state) {
+    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list exchanges --json");
+    assert_true(has_name(item_at(list, "exchanges"), "leader"));
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, item_at(list, "exchanges")) {
+        bool serves = strstr(text_at(entry, "collectives"), "push") != NULL;
+        assert_string_equal(text_at(entry, "server"), serves ? "yes" : "no");
+        assert_non_null(strstr(text_at(entry, "carries"), "compressor"));
+        if (strcmp(text_at(entry, "name"), "leader") == 0) {
+            assert_string_equal(text_at(entry, "collectives"), "broadcast, allreduce");
+            assert_non_null(strstr(text_at(entry, "title"), "one worker in turn"));
+            assert_non_null(strstr(text_at(entry, "source"), "ScaleCom"));
+        }
+    }
+    cJSON_Delete(list);
+}
+
+/* ---- plan ---------------------------------------------------------------------------------- */
+
+/* The contract's fields, and groups of all tensors in the order in which they become ready. */
+static void check_plan(const cJSON *plan, double tensors) {
+    assert_string_equal(text_at(plan, "schema"), "gradweave/plan@1");
+    assert_true(number_at(plan, "lower_bound_s") > 0);
+    assert_true(number_at(plan, "lower_bound_s") <= number_at(plan, "iteration_s") * (1 + 1e-12));
+    const cJSON *group = NULL;
+    const cJSON *tensor = NULL;
+    cJSON_ArrayForEach(group, item_at(plan, "groups")) {
+        assert_true(cJSON_GetArraySize(group) > 0);
+        cJSON_ArrayForEach(tensor, group) {
+            assert_true(number_at(tensor, "") == --tensors);
+        }
+    }
+    assert_true(tensors == 0);
+}
+
+static void plans_one_policy(void **state) {
+    cJSON *plan = ask_for(*state, "gradweave/plan@1",
+                          "gradweave plan " TINY " --policy omgs --density 0.01 --json");
+    check_plan(plan, 4);
+    assert_string_equal(text_at(plan, "model"), "tiny");
+    assert_string_equal(text_at(plan, "policy"), "omgs");
+    assert_string_equal(text_at(plan, "compressor"), "topk");
+    assert_true(number_at(plan, "density") == 0.01);
+    assert_true(number_at(plan, "workers") == 4);
+    assert_null(cJSON_GetObjectItem(plan, "notes"));
+    cJSON_Delete(plan);
+}
+
+static void ranks_all_policies(void **state) {
+    cJSON *all =
+        ask_for(*state, "gradweave/plans@1", "gradweave plan " TINY " --policy all --json");
+    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list policies --json");
+    const cJSON *plans = item_at(all, "plans");
+    assert_int_equal(cJSON_GetArraySize(plans), cJSON_GetArraySize(item_at(list, "policies")));
+    double last_s = 0;
+    const cJSON *plan = NULL;
+    cJSON_ArrayForEach(plan, plans) {
+        check_plan(plan, 4);
+        assert_true(number_at(plan, "iteration_s") >= last_s);
+        last_s = number_at(plan, "iteration_s");
+    }
+    const char *const text[] = {"policy ", "per-tensor", "no plan takes less than", NULL};
+    check_says(*state, "gradweave plan " TINY, text);
+    cJSON_Delete(list);
+    cJSON_Delete(all);
+}
+
+/* The file has what stdout says, and its simulation takes what it says. */
+static void check_plan_file(const char *folder, const char *policy, const char *compressor,
+                            const char *algorithm) {
+    cJSON *printed = ask_for(folder, "gradweave/plan@1",
+                             "gradweave plan " RESNET50 " --workers 8 --density 0.01 --policy %s "
+                             "--compressor %s --out plan.json --json",
+                             policy, compressor);
+    char *text = read_text(folder, "plan.json");
+    cJSON *written = parse_document(text, "gradweave/plan@1");
+    assert_true(cJSON_Compare(printed, written, 1));
+    check_plan(written, 161);
+    cJSON *result = ask_for(folder, "gradweave/result@1",
+                            "gradweave simulate " RESNET50 " --workers 8 --density 0.01 --algo %s "
+                            "--plan plan.json --json",
+                            algorithm);
+    assert_true(near(number_at(result, "iteration_s"), number_at(written, "iteration_s"), 1e-9));
+    assert_true(number_at(result, "groups") == cJSON_GetArraySize(item_at(written, "groups")));
+    cJSON_Delete(result);
+    cJSON_Delete(written);
+    cJSON_Delete(printed);
+    free(text);
+}
+
+static void simulates_the_plan_it_wrote(void **state) {
+    static const char *const policies[] = {
+        "per-tensor", "single", "threshold:100000", "bucket:1048576", "ddp", "mg-wfbp", "omgs"};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        check_plan_file(*state, policies[i], "topk", "omgs");
+        check_plan_file(*state, policies[i], "none", "mg-wfbp");
+    }
+}
+
+static void replaces_a_plan_whole(void **state) {
+    const char *folder = *state;
+    char old[64] = "";
+    struct stat before;
+    struct stat after;
+    write_text(folder, "plan.json", "the old plan");
+    FILE *reader = fopen(path_in(folder, "plan.json"), "re");
+    assert_non_null(reader);
+    assert_int_equal(fstat(fileno(reader), &before), 0);
+    cJSON_Delete(ask_for(folder, "gradweave/plan@1",
+                         "gradweave plan " TINY " --policy omgs --out plan.json --json"));
+    /* Who reads the old file goes on reading it; who opens it anew finds the new one. */
+    assert_int_equal(fread(old, 1, sizeof old - 1, reader), strlen("the old plan"));
+    assert_string_equal(old, "the old plan");
+    (void)fclose(reader);
+    assert_int_equal(stat(path_in(folder, "plan.json"), &after), 0);
+    assert_true(after.st_ino != before.st_ino);
+    char *text = read_text(folder, "plan.json");
+    cJSON_Delete(parse_document(text, "gradweave/plan@1"));
+    free(text);
+    char *files = list_files(folder);
+    assert_null(strstr(files, ".gradweave"));
+    free(files);
+}
+
+/* ---- simulate and compare ------------------------------------------------------------------ */
+
+static void check_result(const cJSON *result) {
+    assert_string_equal(text_at(result, "schema"), "gradweave/result@1");
+    assert_true(strlen(text_at(result, "model")) > 0 && strlen(text_at(result, "algorithm")) > 0);
+    assert_true(number_at(result, "workers") >= 1);
+    assert_true(number_at(result, "density") > 0 && number_at(result, "density") <= 1);
+    assert_true(number_at(result, "iterations") >= 1);
+    assert_true(number_at(result, "groups") >= 1);
+    assert_true(number_at(result, "comm_s") >= number_at(result, "breakdown.exposed_comm_s"));
+    assert_true(number_at(result, "bytes_per_worker") > 0);
+    check_times(result);
+}
+
+static void simulates_as_compare_does(void **state) {
+    cJSON *comparison =
+        ask_for(*state, "gradweave/comparison@1", "gradweave compare " TINY " --json");
+    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list algorithms --json");
+    const cJSON *results = item_at(comparison, "results");
+    assert_int_equal(cJSON_GetArraySize(results), cJSON_GetArraySize(item_at(list, "algorithms")));
+    double last_s = 0;
+    const cJSON *ranked = NULL;
+    cJSON_ArrayForEach(ranked, results) {
+        check_result(ranked);
+        assert_true(has_name(item_at(list, "algorithms"), text_at(ranked, "algorithm")));
+        assert_true(number_at(ranked, "iteration_s") >= last_s);
+        last_s = number_at(ranked, "iteration_s");
+        cJSON *alone =
+            ask_for(*state, "gradweave/result@1", "gradweave simulate " TINY " --algo %s --json",
+                    text_at(ranked, "algorithm"));
+        assert_true(cJSON_Compare(ranked, alone, 1));
+        cJSON_Delete(alone);
+    }
+    const char *const text[] = {"tiny (4 tensors", "algorithm ", "omgs", NULL};
+    check_says(*state, "gradweave compare " TINY, text);
+    cJSON_Delete(list);
+    cJSON_Delete(comparison);
+}
+
+/* OMGS paper: 0.18 s of compute and 1.92 s of allreduce. */
+static void dense_resnet50_takes_what_was_published(void **state) {
+    cJSON *result = ask_for(*state, "gradweave/result@1",
+                            "gradweave simulate " RESNET50 " --algo dense --json");
+    check_result(result);
+    assert_true(
+        near(number_at(result, "breakdown.forward_s") + number_at(result, "breakdown.backward_s"),
+             0.18, 1e-6));
+    assert_true(near(number_at(result, "breakdown.exposed_comm_s"), 1.92, 1e-6));
+    assert_true(near(number_at(result, "iteration_s"), 0.18 + 1.92, 1e-6));
+    assert_true(number_at(result, "bytes_per_worker") == 102228128);
+    assert_true(number_at(result, "workers") == 16);
+    const char *const text[] = {"resnet50 (161 tensors", "exposed communication", "2.100 s", NULL};
+    check_says(*state, "gradweave simulate " RESNET50 " --algo dense", text);
+    cJSON_Delete(result);
+}
+
+static void says_what_was_not_measured(void **state) {
+    static const char *const commands[] = {
+        "gradweave plan " TINY " --policy omgs --workers %s",
+        "gradweave simulate " TINY " --algo omgs --workers %s",
+        "gradweave compare " TINY " --algo dense,omgs --workers %s",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char measured[128];
+        char derived[128];
+        (void)snprintf(measured, sizeof measured, commands[i], "4");
+        (void)snprintf(derived, sizeof derived, commands[i], "32");
+        const char *const remark[] = {
+            "note: ", "allgather: 32 workers not measured; derived from 4", NULL};
+        check_says(*state, derived, remark);
+        struct answer answer = ask(*state, measured);
+        assert_null(strstr(answer.out, "note"));
+        forget(&answer);
+    }
+    cJSON *result = ask_for(*state, "gradweave/result@1",
+                            "gradweave simulate " TINY " --algo dense --workers 32 --json");
+    const cJSON *note = cJSON_GetArrayItem(item_at(result, "notes"), 0);
+    assert_non_null(strstr(text_at(note, ""), "allreduce: 32 workers not measured"));
+    cJSON_Delete(result);
+}
+
+static void repeats_noise_from_its_seed(void **state) {
+    static const char *const command =
+        "gradweave simulate " TINY " --algo omgs --iterations 5 --noise 0.1 --json --seed ";
+    char other_command[256];
+    char first_command[256];
+    (void)snprintf(first_command, sizeof first_command, "%s7", command);
+    (void)snprintf(other_command, sizeof other_command, "%s8", command);
+    struct answer first = ask(*state, first_command);
+    struct answer again = ask(*state, first_command);
+    struct answer other = ask(*state, other_command);
+    assert_int_equal(first.status, 0);
+    assert_string_equal(first.out, again.out);
+    assert_string_not_equal(first.out, other.out);
+    cJSON *result = parse_document(first.out, "gradweave/result@1");
+    check_result(result);
+    assert_true(number_at(result, "iterations") == 5);
+    assert_true(number_at(result, "iteration_sd_s") > 0);
+    cJSON_Delete(result);
+    forget(&first);
+    forget(&again);
+    forget(&other);
+}
+
+/* All wait for the slowest: without overlap, its compute counts. */
+static void waits_for_stragglers(void **state) {
+    double alike_s = iteration_of(
+        ask_for(*state, "gradweave/result@1", "gradweave simulate " TINY " --algo dense --json"));
+    double slow_s = iteration_of(ask_for(*state, "gradweave/result@1",
+                                         "gradweave simulate " TINY
+                                         " --algo dense --straggler 3:2 --straggler 1:1.5 --json"));
+    assert_true(near(slow_s - alike_s, 0.0056, 1e-9));
+}
+
+static void traces_every_worker(void **state) {
+    cJSON *result = ask_for(*state, "gradweave/result@1",
+                            "gradweave simulate " TINY " --algo omgs --iterations 2 --trace "
+                            "trace.json --straggler 1:1.2 --json");
+    check_trace(*state, "trace.json", 4);
+    char *text = read_text(*state, "trace.json");
+    cJSON *trace = parse_document(text, NULL);
+    double end_us = 0;
+    const cJSON *event = NULL;
+    cJSON_ArrayForEach(event, item_at(trace, "traceEvents")) {
+        if (strcmp(text_at(event, "ph"), "X") == 0) {
+            end_us = fmax(end_us, number_at(event, "ts") + number_at(event, "dur"));
+        }
+    }
+    assert_true(near(end_us, 2e6 * number_at(result, "iteration_s"), 1e-9));
+    cJSON_Delete(trace);
+    cJSON_Delete(result);
+    free(text);
+}
+
+/* ---- what takes no time --------------------------------------------------------------------- */
+
+/* The place of an entry whose `key` is this text. */
+static int place_of(const cJSON *list, const char *key, const char *text) {
+    int place = 0;
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, list) {
+        if (strncmp(text_at(entry, key), text, strcspn(text, ":")) == 0) {
+            return place;
+        }
+        place++;
+    }
+    print_error("%s: not in the list\n", text);
+    fail();
+    return -1;
+}
+
+static void says_shares_of_nothing(void **state) {
+    static const char *const commands[] = {
+        "gradweave plan " IDLE,
+        "gradweave compare " IDLE,
+        "gradweave simulate " IDLE " --algo omgs",
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct answer answer = ask(*state, commands[i]);
+        assert_int_equal(answer.status, 0);
+        assert_null(strstr(answer.out, "nan"));
+        assert_null(strstr(answer.out, "inf"));
+        forget(&answer);
+    }
+}
+
+/* All take as long: algorithms stay in their table's order, plans with few groups come first. */
+static void ranks_equals_in_the_tables_order(void **state) {
+    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list --json");
+    cJSON *comparison =
+        ask_for(*state, "gradweave/comparison@1", "gradweave compare " IDLE " --json");
+    cJSON *plans = ask_for(*state, "gradweave/plans@1", "gradweave plan " IDLE " --json");
+    int place = 0;
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, item_at(list, "algorithms")) {
+        const cJSON *result = cJSON_GetArrayItem(item_at(comparison, "results"), place++);
+        assert_string_equal(text_at(result, "algorithm"), text_at(entry, "name"));
+        assert_true(number_at(result, "iteration_s") == 0);
+    }
+    int last_groups = 0;
+    int last_place = -1;
+    cJSON_ArrayForEach(entry, item_at(plans, "plans")) {
+        int groups = cJSON_GetArraySize(item_at(entry, "groups"));
+        place = place_of(item_at(list, "policies"), "name", text_at(entry, "policy"));
+        assert_true(groups > last_groups || (groups == last_groups && place > last_place));
+        last_groups = groups;
+        last_place = place;
+    }
+    assert_true(last_groups == 3);
+    cJSON_Delete(plans);
+    cJSON_Delete(comparison);
+    cJSON_Delete(list);
+}
+
+/* ---- plot ---------------------------------------------------------------------------------- */
+
+static void draws_a_prediction(void **state) {
+    need_gnuplot();
+    cJSON *document =
+        ask_for(*state, "gradweave/plot@1",
+                "gradweave plot breakdown " TINY " --out bars.png --data bars.csv --json");
+    assert_string_equal(text_at(document, "picture"), "bars.png");
+    check_png(*state, "bars.png");
+    char *table = read_text(*state, "bars.csv");
+    assert_non_null(strstr(table, "label,kind,forward_s,backward_s,compress_s,exposed_comm_s"));
+    assert_non_null(strstr(table, ",omgs,"));
+    char *files = list_files(*state);
+    assert_null(strstr(files, ".gradweave"));
+    free(files);
+    free(table);
+    cJSON_Delete(document);
+}
+
+/* Names of many pipelines stand aslant, as they would cover each other. */
+static void draws_many_names_aslant(void **state) {
+    static const struct {
+        const char *command;
+        bool aslant;
+    } cases[] = {{"gradweave plot breakdown resnet50 --cluster box-4x1gbit --out names.svg", true},
+                 {"gradweave plot breakdown " TINY " --algo dense,omgs --out names.svg", false}};
+    const char *const nothing[] = {NULL};
+    need_gnuplot();
+    for (size_t i = 0; i < 2; i++) {
+        check_says(*state, cases[i].command, nothing);
+        char *picture = read_text(*state, "names.svg");
+        assert_true((strstr(picture, "rotate(-35") != NULL) == cases[i].aslant);
+        free(picture);
+    }
+}
+
+/* Nothing to draw is no reason for gnuplot to complain. */
+static void draws_no_time_at_all(void **state) {
+    need_gnuplot();
+    const char *const nothing[] = {NULL};
+    check_says(*state, "gradweave plot breakdown " IDLE " --out idle.png", nothing);
+    check_png(*state, "idle.png");
+}
+
+static void draws_a_validation(void **state) {
+    need_gnuplot();
+    static const char side[] =
+        "{'iteration_s': 0.010, 'breakdown': {'forward_s': 0.002, 'backward_s': 0.004, "
+        "'compress_s': 0.001, 'exposed_comm_s': 0.003, 'other_s': 0}, 'comm_s': 0.004}";
+    char document[1024];
+    (void)snprintf(
+        document, sizeof document,
+        "{'schema': 'gradweave/validation@1', 'model': 'tiny', 'workers': 2, 'complete': true, "
+        "'results': [{'algorithm': 'omgs', 'predicted': %s, 'measured': %s, 'error': 0}]}",
+        side, side);
+    write_text(*state, "validation.json", document);
+    const char *const nothing[] = {NULL};
+    check_says(*state, "gradweave plot validation validation.json --out pairs.png", nothing);
+    check_png(*state, "pairs.png");
+}
+
+static void draws_bounds(void **state) {
+    need_gnuplot();
+    const char *const nothing[] = {NULL};
+    check_says(*state, "gradweave plot bounds --elements 1000 --out bounds.png --data bounds.csv",
+               nothing);
+    check_png(*state, "bounds.png");
+    char *table = read_text(*state, "bounds.csv");
+    assert_non_null(strstr(table, "0.001,0.999,0.998001,"));
+    assert_non_null(strstr(table, "\n1,0,0,0\n"));
+    free(table);
+}
+
+/* ---- bench --------------------------------------------------------------------------------- */
+
+static void measures_compressors(void **state) {
+    cJSON *document =
+        ask_for(*state, "gradweave/bench@1",
+                "gradweave bench compressors --elements 20000 --density 0.01 --repeats 3 --json");
+    assert_true(number_at(document, "elements") == 20000);
+    assert_true(number_at(document, "density") == 0.01);
+    assert_true(number_at(document, "read_pass_s") > 0);
+    size_t count = 0;
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(document, "compressors")) {
+        assert_true(number_at(row, "median_s") > 0);
+        assert_true(number_at(row, "passes") > 0);
+        assert_true(number_at(row, "energy_ratio") >= 0);
+        if (strcmp(text_at(row, "compressor"), "topk") == 0) {
+            assert_true(number_at(row, "count_ratio") == 1);
+            assert_true(number_at(row, "energy_ratio") == 1);
+        }
+        count++;
+    }
+    assert_true(count >= 10);
+    cJSON_Delete(document);
+    const char *const table[] = {"20,000 elements (laplace)", "dgc", NULL};
+    check_says(*state,
+               "gradweave bench compressors --elements 20000 --shape laplace --compressor dgc,topk "
+               "--threads 2 --repeats 2",
+               table);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(helps_and_tells_its_version),
+        cmocka_unit_test(lists_what_there_is),
+        cmocka_unit_test(lists_exchanges_by_their_columns),
+        cmocka_unit_test(plans_one_policy),
+        cmocka_unit_test(ranks_all_policies),
+        cmocka_unit_test(simulates_the_plan_it_wrote),
+        cmocka_unit_test(replaces_a_plan_whole),
+        cmocka_unit_test(simulates_as_compare_does),
+        cmocka_unit_test(dense_resnet50_takes_what_was_published),
+        cmocka_unit_test(says_what_was_not_measured),
+        cmocka_unit_test(repeats_noise_from_its_seed),
+        cmocka_unit_test(waits_for_stragglers),
+        cmocka_unit_test(traces_every_worker),
+        cmocka_unit_test(says_shares_of_nothing),
+        cmocka_unit_test(ranks_equals_in_the_tables_order),
+        cmocka_unit_test(draws_a_prediction),
+        cmocka_unit_test(draws_many_names_aslant),
+        cmocka_unit_test(draws_no_time_at_all),
+        cmocka_unit_test(draws_a_validation),
+        cmocka_unit_test(draws_bounds),
+        cmocka_unit_test(measures_compressors),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

@@ -1,0 +1,216 @@
+/* What `simulate` says about uneven clusters: its options, its spread, its document. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/support.h"
+
+#define DENSE "gradweave simulate tiny.json --cluster small.json --algo dense"
+#define OMGS "gradweave simulate tiny.json --cluster small.json --algo omgs"
+
+static cJSON *ask_result(const char *folder, const char *command) {
+    return ask_document(folder, command, "gradweave/result@1");
+}
+
+static double ask_number(const char *folder, const char *command, const char *path) {
+    cJSON *result = ask_result(folder, command);
+    double number = number_at(result, path);
+    cJSON_Delete(result);
+    return number;
+}
+
+static void assert_says(const char *folder, const char *command, const char *part) {
+    struct answer answer = ask(folder, command);
+    assert_int_equal(answer.status, 0);
+    if (strstr(answer.out, part) == NULL) {
+        fail_msg("%s: expected \"%s\" in\n%s", command, part, answer.out);
+    }
+    forget(&answer);
+}
+
+/* One group of 292,400 bytes: 5.6 ms of compute, 0.5 ms and 5.848 ms of exchange. */
+static void bandwidth_is_shared(void **state) {
+    static const double startup_s = 0.0005, rest_s = 0.005848;
+    static const struct {
+        const char *command;
+        double congestion;
+    } table[] = {{DENSE " --json", 1},
+                 {DENSE " --bandwidth 2:0.5 --json", 2},
+                 {DENSE " --bandwidth 2:2 --json", 1},
+                 {DENSE " --bandwidth 0:0.5 --bandwidth 3:0.25 --json", 4},
+                 {DENSE " --background 0.2 --json", 1.25},
+                 {DENSE " --background 0.2 --bandwidth 1:0.5 --json", 2.5}};
+    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
+        assert_true(near(ask_number(*state, table[t].command, "comm_s"),
+                         startup_s + rest_s * table[t].congestion, 1e-12));
+    }
+    assert_says(*state, DENSE " --background 0.2", "note: exchanges: per-byte part x 1.25");
+}
+
+/*
+ * Each group is compressed in 4 ms and exchanged in 2 ms. The first one's exchange and the second
+ * one's compression begin at 5 ms, after a backward pass of 1 ms. Three times slower, the exchange
+ * ends at 11 ms; by then 3 ms of the compression, at half its pace, are done, and it ends at 12 ms.
+ */
+static void what_runs_at_once_is_slowed(void **state) {
+    write_text(*state, "two.json",
+               "{'schema': 'gradweave/model@1', 'name': 'two', 'forward_s': 0, 'tensors': ["
+               "{'name': 'a', 'elements': 100, 'backward_s': 0},"
+               "{'name': 'b', 'elements': 100, 'backward_s': 0.001}]}");
+    write_text(*state, "shared.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'shared', 'workers': 4, 'collectives': {"
+               "'allgather': [{'workers': 4, 'alpha_s': 0.002, 'beta_s_per_byte': 0}]},"
+               "'compressors': {'topk': {'fixed_s': 0.004}}, 'overlap': {'workers': 2, 'factors': "
+               "{'allgather': {'hard-threshold': [{'bytes': 1, 'compute': {'factor': 2}, "
+               "'communication': {'factor': 3}}]}}}}");
+#define TWO " two.json --cluster shared.json --algo lags"
+    assert_true(
+        near(ask_number(*state, "gradweave simulate" TWO " --json", "iteration_s"), 0.011, 1e-12));
+    assert_true(
+        near(ask_number(*state, "gradweave simulate" TWO " --interference --json", "iteration_s"),
+             0.014, 1e-12));
+    cJSON *ranking = ask_document(*state, "gradweave compare" TWO " --interference --json",
+                                  "gradweave/comparison@1");
+    const cJSON *first = cJSON_GetArrayItem(item_at(ranking, "results"), 0);
+    assert_true(near(number_at(first, "iteration_s"), 0.014, 1e-12));
+    cJSON_Delete(ranking);
+    assert_says(*state, "gradweave simulate" TWO " --interference",
+                "note: overlap of topk and allgather not measured; taken to be as of "
+                "hard-threshold");
+    assert_says(*state, "gradweave simulate" TWO " --interference",
+                "note: overlap of 4 workers not measured; taken to be as of 2");
+}
+
+static void noise_is_named(void **state) {
+    write_text(*state, "sample.txt", "1\n2\n3\n");
+    static const char *const alike[] = {
+        OMGS " --json --iterations 7 --noise none --network-noise none",
+        OMGS " --json --iterations 7 --noise 0 --network-noise normal:0"};
+    static const char *const unlike[] = {
+        OMGS " --json --iterations 7 --noise 0.1",
+        OMGS " --json --iterations 7 --noise normal:0.1",
+        OMGS " --json --iterations 7 --noise sample:sample.txt",
+        OMGS " --json --iterations 7 --network-noise 0.1",
+        OMGS " --json --iterations 7 --network-noise sample:sample.txt",
+        OMGS " --json --iterations 7 --noise 0.1 --seed 2",
+    };
+    enum { unlike_count = sizeof unlike / sizeof *unlike };
+    double quiet = ask_number(*state, OMGS " --json --iterations 7", "iteration_s");
+    double seen[unlike_count];
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(ask_number(*state, alike[i], "iteration_s") == quiet);
+    }
+    for (size_t i = 0; i < unlike_count; i++) {
+        seen[i] = ask_number(*state, unlike[i], "iteration_s");
+        assert_true(seen[i] != quiet);
+        for (size_t before = 0; before < i; before++) {
+            assert_true(seen[i] != seen[before]);
+        }
+    }
+    assert_true(ask_number(*state, OMGS " --json --iterations 7 --noise lognormal:0.1",
+                           "iteration_s") == seen[0]);
+}
+
+/* Without compute noise and overlap only the exchange varies: by thirds of what it takes. */
+static void a_sample_is_what_is_drawn(void **state) {
+    write_text(*state, "sample.json", "[10, 20, 30]");
+    cJSON *result =
+        ask_result(*state, DENSE " --iterations 400 --network-noise sample:sample.json --json");
+    const double exchange_s = 0.0005 + 0.005848;
+    assert_true(near(number_at(result, "iteration_min_s"), 0.0056 + 0.5 * exchange_s, 1e-12));
+    assert_true(near(number_at(result, "iteration_max_s"), 0.0056 + 1.5 * exchange_s, 1e-12));
+    assert_true(near(number_at(result, "iteration_percentiles_s.50"), 0.0056 + exchange_s, 1e-12));
+    assert_true(fabs(number_at(result, "iteration_s") - 0.0056 - exchange_s) <
+                5 * 0.41 * exchange_s / 20);
+    cJSON_Delete(result);
+}
+
+static void the_spread_is_in_order(void **state) {
+    cJSON *result = ask_result(*state, OMGS " --iterations 50 --noise 0.1 --json");
+    static const char *const ascending[] = {"iteration_min_s",
+                                            "iteration_percentiles_s.5",
+                                            "iteration_percentiles_s.25",
+                                            "iteration_percentiles_s.50",
+                                            "iteration_percentiles_s.75",
+                                            "iteration_percentiles_s.95",
+                                            "iteration_percentiles_s.99",
+                                            "iteration_max_s"};
+    for (size_t i = 1; i < sizeof ascending / sizeof *ascending; i++) {
+        assert_true(number_at(result, ascending[i - 1]) < number_at(result, ascending[i]));
+    }
+    const cJSON *interval = item_at(result, "iteration_mean_ci95_s");
+    assert_int_equal(cJSON_GetArraySize(interval), 2);
+    double low = cJSON_GetArrayItem(interval, 0)->valuedouble;
+    double high = cJSON_GetArrayItem(interval, 1)->valuedouble;
+    double mean = number_at(result, "iteration_s");
+    double reach = 2.009575234 * number_at(result, "iteration_sd_s") / sqrt(50); /* 49 degrees */
+    assert_true(near(mean - low, reach, 1e-8) && near(high - mean, reach, 1e-8));
+    cJSON_Delete(result);
+    assert_says(*state, OMGS " --iterations 50 --noise 0.1", "95% interval of the mean");
+    assert_says(*state, OMGS " --iterations 50 --noise 0.1", "99%");
+    result = ask_result(*state, OMGS " --noise 0.1 --json");
+    assert_null(cJSON_GetObjectItem(result, "iteration_percentiles_s"));
+    assert_null(cJSON_GetObjectItem(result, "iteration_sd_s"));
+    cJSON_Delete(result);
+}
+
+/* Whatever does the work, and whether it is written down. */
+static void answers_do_not_depend_on_threads(void **state) {
+    static const char *const commands[] = {
+        OMGS " --iterations 20 --noise 0.1 --network-noise 0.1 --json",
+        OMGS " --iterations 20 --noise 0.1 --network-noise 0.1 --json --threads 1",
+        OMGS " --iterations 20 --noise 0.1 --network-noise 0.1 --json --threads 2",
+        OMGS " --iterations 20 --noise 0.1 --network-noise 0.1 --json --threads 5",
+        OMGS " --iterations 20 --noise 0.1 --network-noise 0.1 --json --trace trace.json",
+    };
+    struct answer first = ask(*state, commands[0]);
+    assert_int_equal(first.status, 0);
+    for (size_t i = 1; i < sizeof commands / sizeof *commands; i++) {
+        struct answer again = ask(*state, commands[i]);
+        assert_string_equal(again.out, first.out);
+        forget(&again);
+    }
+    forget(&first);
+    check_trace(*state, "trace.json", 4);
+    struct answer collapsed = ask(*state, OMGS " --straggler 1:1.3 --straggler 2:1.3 --json");
+    struct answer apart =
+        ask(*state, OMGS " --straggler 1:1.3 --straggler 2:1.3 --json --trace trace.json");
+    assert_string_equal(collapsed.out, apart.out);
+    forget(&collapsed);
+    forget(&apart);
+}
+
+/* libm's variants for processors without fused multiply-add; other C libraries ignore this. */
+static void answers_do_not_depend_on_the_processor(void **state) {
+    static const char command[] =
+        "gradweave simulate resnet50 --cluster p102-1gbe-16 --algo omgs --iterations 50 "
+        "--noise 0.1 --network-noise normal:0.2 --json";
+    struct answer usual = ask(*state, command);
+    assert_int_equal(usual.status, 0);
+    assert_int_equal(setenv("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX2,-FMA", 1), 0);
+    struct answer plain = ask(*state, command);
+    assert_int_equal(unsetenv("GLIBC_TUNABLES"), 0);
+    assert_string_equal(usual.out, plain.out);
+    forget(&usual);
+    forget(&plain);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bandwidth_is_shared),
+        cmocka_unit_test(what_runs_at_once_is_slowed),
+        cmocka_unit_test(noise_is_named),
+        cmocka_unit_test(a_sample_is_what_is_drawn),
+        cmocka_unit_test(the_spread_is_in_order),
+        cmocka_unit_test(answers_do_not_depend_on_threads),
+        cmocka_unit_test(answers_do_not_depend_on_the_processor),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

@@ -1,0 +1,405 @@
+/*
+ * `gradweave compare`: a ranking with what cannot be predicted, why the first is the fastest, and
+ * crossovers where straight curves are known to cross.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/support.h"
+
+/*
+ * A large tensor whose gradient is there first, then a small one. Top-k takes 10 ms of a group of
+ * any size; of both tensors it keeps 10,001 elements at density 0.01, of the large one 10,000 and
+ * of the small one 1. Compute is 26 ms.
+ */
+static const char pair_model[] =
+    "{'schema': 'gradweave/model@1', 'name': 'pair', 'forward_s': 0.002, 'tensors': ["
+    "{'name': 'small', 'elements': 100, 'backward_s': 0.02},"
+    "{'name': 'large', 'elements': 1000000, 'backward_s': 0.004}]}";
+static const char straight_cluster[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'straight', 'workers': 4, 'collectives': {"
+    "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+    "'allreduce': [{'workers': 4, 'alpha_s': 0.001, 'beta_s_per_byte': 1e-8}]},"
+    "'compressors': {'topk': {'fixed_s': 0.01}}}";
+static const char dense_cluster[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'dense only', 'workers': 4, 'collectives': {"
+    "'allreduce': [{'workers': 4, 'alpha_s': 0.001, 'beta_s_per_byte': 1e-8}]},"
+    "'compressors': {}}";
+#define PAIR "pair.json --cluster straight.json --density 0.01"
+
+static int make_cases(void **state) {
+    if (make_inputs(state) != 0) {
+        return -1;
+    }
+    write_text(*state, "pair.json", pair_model);
+    write_text(*state, "straight.json", straight_cluster);
+    write_text(*state, "dense-only.json", dense_cluster);
+    return 0;
+}
+
+/* Seconds that a pipeline takes when bytes move `factor` times as fast; lags hides its first. */
+static double dense_s(double factor) {
+    return 0.026 + 0.001 + 4 * 1000100 * 1e-8 / factor;
+}
+static double topk_s(double factor) {
+    return 0.026 + 0.01 + 0.0005 + 8 * 10001 * 3e-8 / factor;
+}
+static double lags_s(double factor) {
+    return 0.026 + 0.02 + 0.0005 + 8 * 3e-8 / factor;
+}
+
+static const cJSON *nth(const cJSON *document, const char *list, int index) {
+    const cJSON *item = cJSON_GetArrayItem(item_at(document, list), index);
+    assert_non_null(item);
+    return item;
+}
+
+static void check_says(const char *folder, const char *command, const char *part) {
+    struct answer answer = ask(folder, command);
+    assert_int_equal(answer.status, 0);
+    assert_string_equal(answer.err, "");
+    if (strstr(answer.out, part) == NULL) {
+        print_error("%s: expected \"%s\" in:\n%s\n", command, part, answer.out);
+        fail();
+    }
+    forget(&answer);
+}
+
+/* ---- rankings ------------------------------------------------------------------------------ */
+
+/* What `simulate` refuses with the same words. */
+static void check_reason(const char *folder, const cJSON *entry) {
+    char command[160];
+    char expected[1024];
+    (void)snprintf(command, sizeof command,
+                   "gradweave simulate tiny.json --cluster dense-only.json --algo %s",
+                   text_at(entry, "algorithm"));
+    struct answer alone = ask(folder, command);
+    assert_int_equal(alone.status, 2);
+    (void)snprintf(expected, sizeof expected, "gradweave: %s\n", text_at(entry, "reason"));
+    assert_string_equal(alone.err, expected);
+    forget(&alone);
+}
+
+static void lists_what_cannot_be_predicted(void **state) {
+    cJSON *list = ask_document(*state, "gradweave list algorithms --json", "gradweave/list@1");
+    cJSON *ranking =
+        ask_document(*state, "gradweave compare tiny.json --cluster dense-only.json --json",
+                     "gradweave/comparison@1");
+    int ranked = cJSON_GetArraySize(item_at(ranking, "results"));
+    int infeasible = cJSON_GetArraySize(item_at(ranking, "infeasible"));
+    assert_int_equal(ranked + infeasible, cJSON_GetArraySize(item_at(list, "algorithms")));
+    assert_true(ranked >= 4); /* dense, p-sgd, ddp and mg-wfbp at least */
+    assert_true(infeasible >= 5);
+    double last_s = 0;
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, item_at(ranking, "results")) {
+        assert_true(number_at(entry, "iteration_s") >= last_s);
+        last_s = number_at(entry, "iteration_s");
+    }
+    cJSON_ArrayForEach(entry, item_at(ranking, "infeasible")) {
+        check_reason(*state, entry);
+    }
+    check_says(*state,
+               "gradweave compare tiny.json --cluster dense-only.json --algo dense,lags,topk",
+               "\ninfeasible: lags, topk: dense-only.json: collectives.allgather: expected");
+    cJSON_Delete(ranking);
+    cJSON_Delete(list);
+}
+
+/* At the measured bandwidth topk takes 38.90024 ms, lags 46.50024 ms, dense 67.004 ms. */
+static void says_why_the_first_is_fastest(void **state) {
+    cJSON *ranking =
+        ask_document(*state, "gradweave compare " PAIR " --algo dense,lags,topk --json",
+                     "gradweave/comparison@1");
+    const char *const order[] = {"topk", "lags", "dense"};
+    const double times_s[] = {topk_s(1), lags_s(1), dense_s(1)};
+    for (int i = 0; i < 3; i++) {
+        const cJSON *result = nth(ranking, "results", i);
+        assert_string_equal(text_at(result, "algorithm"), order[i]);
+        assert_true(near(number_at(result, "iteration_s"), times_s[i], 1e-12));
+    }
+    assert_string_equal(text_at(ranking, "best"), "topk");
+    assert_true(near(number_at(ranking, "single_worker_s"), 0.026, 1e-12));
+    assert_string_equal(
+        text_at(ranking, "why"),
+        "topk is fastest: lags, the next, takes 7.600 ms (19.5%) longer. It has 10.00 ms more "
+        "compression, but 2.400 ms less exposed communication: it exposes 500.2 us of its "
+        "3.400 ms of exchanges, topk 2.900 ms of 2.900 ms.");
+    cJSON_Delete(ranking);
+    check_says(*state, "gradweave compare " PAIR " --algo dense,topk",
+               "\ntopk is fastest: dense, the next, takes 28.10 ms (72.2%) longer. It has 38.10 ms "
+               "more exposed communication, but 10.00 ms less compression: it exposes 41.00 ms of "
+               "its 41.00 ms of exchanges, topk 2.900 ms of 2.900 ms.\n");
+    check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n*  topk ");
+    check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n   dense ");
+}
+
+static void says_so_where_there_is_no_winner(void **state) {
+    const char *const alone = "gradweave compare " PAIR " --algo topk --json";
+    cJSON *one = ask_document(*state, alone, "gradweave/comparison@1");
+    assert_null(cJSON_GetObjectItem(one, "why"));
+    cJSON_Delete(one);
+    check_says(*state,
+               "gradweave compare idle-model.json --cluster idle-cluster.json --algo dense,topk",
+               "All take equally long.");
+    /* Of one group both are the same, and none of them is better. */
+    check_says(*state, "gradweave compare " PAIR " --algo dense,topk,omgs-optimal",
+               "topk and omgs-optimal are fastest: dense, the next, takes");
+}
+
+/* ---- crossovers ---------------------------------------------------------------------------- */
+
+static void check_crossing(const cJSON *document, int index, const char *before, const char *after,
+                           double at, double iteration_s) {
+    const cJSON *crossing = nth(document, "crossovers", index);
+    assert_string_equal(text_at(crossing, "fastest_at_from"), before);
+    assert_string_equal(text_at(crossing, "fastest_at_to"), after);
+    assert_true(near(number_at(crossing, "from"), at, 1e-7));
+    assert_true(near(number_at(crossing, "to"), at, 1e-7));
+    assert_true(number_at(crossing, "from") < number_at(crossing, "to"));
+    assert_true(near(number_at(crossing, "iteration_s"), iteration_s, 1e-6));
+}
+
+/*
+ * lags and topk cross where 80,000 bytes take 10 ms, topk and dense where 9.5 ms are what the bytes
+ * of dense take longer. Between the two points that are asked for topk is never seen to win.
+ */
+static const double lags_to_topk = 0.24;
+static const double topk_to_dense = (4 * 1000100 * 1e-8 - 8 * 10001 * 3e-8) / 0.0095;
+
+static void finds_where_straight_curves_cross(void **state) {
+    cJSON *found = ask_document(
+        *state, "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth 0.1x,10x --json",
+        "gradweave/crossovers@1");
+    assert_string_equal(text_at(found, "parameter"), "bandwidth");
+    assert_true(number_at(found, "workers") == 4);
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 2);
+    check_crossing(found, 0, "lags", "topk", lags_to_topk, topk_s(lags_to_topk));
+    check_crossing(found, 1, "topk", "dense", topk_to_dense, dense_s(topk_to_dense));
+    const cJSON *first = nth(found, "rows", 0);
+    assert_string_equal(text_at(first, "fastest"), "lags");
+    assert_string_equal(text_at(first, "next"), "topk");
+    assert_true(near(number_at(first, "iteration_s.lags"), lags_s(0.1), 1e-12));
+    assert_true(near(number_at(first, "iteration_s.topk"), topk_s(0.1), 1e-12));
+    assert_true(near(number_at(first, "iteration_s.dense"), dense_s(0.1), 1e-12));
+    const cJSON *last = nth(found, "rows", 1);
+    assert_string_equal(text_at(last, "fastest"), "dense");
+    assert_true(near(number_at(last, "iteration_s.dense"), dense_s(10), 1e-12));
+    cJSON_Delete(found);
+    check_says(*state, "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth 0.1x:10x",
+               "lags is fastest up to 0.24x, then topk, which takes 46.50 ms there\n"
+               "topk is fastest up to 3.958x, then dense, which takes 37.11 ms there\n");
+}
+
+/* At 0.1x merging loses and at 10x it is what both do: nobody takes over where both are equal. */
+static void nobody_takes_over_by_being_equal(void **state) {
+    cJSON *found = ask_document(
+        *state, "gradweave compare " PAIR " --algo topk,omgs-optimal --bandwidth 0.1x,10x --json",
+        "gradweave/crossovers@1");
+    assert_string_equal(text_at(nth(found, "rows", 0), "fastest"), "omgs-optimal");
+    assert_string_equal(text_at(nth(found, "rows", 1), "fastest"), "omgs-optimal");
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 0);
+    cJSON_Delete(found);
+}
+
+/*
+ * Among 4 workers an allreduce moves a byte 2 * 3 / 4 times, in 1e-8 s: the network's bytes take
+ * 6.667e-9 s, which are 1.2 Gb/s.
+ */
+static void measures_bandwidth_by_the_cluster(void **state) {
+    cJSON *found = ask_document(
+        *state, "gradweave compare " PAIR " --algo dense,topk --bandwidth 1gbit:10gbit --json",
+        "gradweave/crossovers@1");
+    assert_true(near(number_at(found, "own_bandwidth_bit_per_s"), 1.2e9, 1e-12));
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "rows")), 6);
+    assert_true(number_at(nth(found, "rows", 0), "value") == 1e9);
+    assert_true(near(number_at(nth(found, "rows", 1), "value"), 1e9 * pow(10, 0.2), 1e-12));
+    assert_true(number_at(nth(found, "rows", 5), "value") == 1e10);
+    check_crossing(found, 0, "topk", "dense", 1.2e9 * topk_to_dense, dense_s(topk_to_dense));
+    cJSON_Delete(found);
+    check_says(*state, "gradweave compare " PAIR " --algo dense,topk --bandwidth 600mbit,1.2Gbit",
+               "\n 600 mbit  topk ");
+    cJSON *ranking =
+        ask_document(*state, "gradweave compare " PAIR " --algo dense --bandwidth 2.4gbit --json",
+                     "gradweave/comparison@1");
+    assert_true(near(number_at(nth(ranking, "results", 0), "iteration_s"), dense_s(2), 1e-12));
+    assert_non_null(strstr(text_at(nth(ranking, "notes", 0), ""), "bandwidth 2.4 gbit"));
+    cJSON_Delete(ranking);
+}
+
+/*
+ * By the ring's law from 4 workers: an allgather grows as P - 1; an allreduce's startups as P - 1
+ * and its bytes as (P - 1) / P.
+ */
+static double grown_s(bool dense, double workers) {
+    double rounds = (workers - 1) / 3;
+    return dense ? 0.026 + 0.001 * rounds + 4 * 1000100 * 1e-8 * rounds * 4 / workers
+                 : 0.026 + 0.01 + (0.0005 + 8 * 10001 * 3e-8) * rounds;
+}
+
+static void finds_the_number_of_workers(void **state) {
+    double last = 2;
+    while (grown_s(false, last + 1) <= grown_s(true, last + 1)) {
+        last++;
+    }
+    assert_true(last > 32 && last < 128);
+    cJSON *found =
+        ask_document(*state, "gradweave compare " PAIR " --algo dense,topk --workers 2:256 --json",
+                     "gradweave/crossovers@1");
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "rows")), 8);
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 1);
+    for (int i = 0; i < 8; i++) {
+        const cJSON *row = nth(found, "rows", i);
+        double workers = 2 << i;
+        assert_true(number_at(row, "value") == workers);
+        assert_true(near(number_at(row, "iteration_s.dense"), grown_s(true, workers), 1e-9));
+        assert_true(near(number_at(row, "iteration_s.topk"), grown_s(false, workers), 1e-9));
+        assert_string_equal(text_at(row, "fastest"), workers <= last ? "topk" : "dense");
+    }
+    const cJSON *crossing = nth(found, "crossovers", 0);
+    assert_true(number_at(crossing, "from") == last);
+    assert_true(number_at(crossing, "to") == last + 1);
+    assert_true(near(number_at(crossing, "iteration_s"), grown_s(true, last + 1), 1e-9));
+    cJSON_Delete(found);
+}
+
+static void check_values(const char *folder, const char *workers, const double *values, int count) {
+    char command[160];
+    (void)snprintf(command, sizeof command,
+                   "gradweave compare " PAIR " --algo dense --json --workers %s", workers);
+    cJSON *found = ask_document(folder, command, "gradweave/crossovers@1");
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "rows")), count);
+    for (int i = 0; i < count; i++) {
+        assert_true(number_at(nth(found, "rows", i), "value") == values[i]);
+    }
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 0);
+    cJSON_Delete(found);
+}
+
+static void takes_numbers_of_workers_in_four_ways(void **state) {
+    check_values(*state, "3:20", (const double[]){3, 6, 12, 20}, 4);
+    check_values(*state, "3:10:3", (const double[]){3, 6, 9, 10}, 4);
+    check_values(*state, "9,2,5", (const double[]){2, 5, 9}, 3);
+    check_values(*state, "2:32:log5", (const double[]){2, 4, 8, 16, 32}, 5);
+    check_says(*state, "gradweave compare " PAIR " --algo dense --workers 3:20",
+               "dense is fastest throughout\n");
+}
+
+static void skips_what_has_no_answer(void **state) {
+    cJSON *found = ask_document(*state,
+                                "gradweave compare tiny.json --cluster dense-only.json --algo "
+                                "topk,dense --workers 2,4 --json",
+                                "gradweave/crossovers@1");
+    const cJSON *entry = nth(found, "infeasible", 0);
+    assert_int_equal(cJSON_GetArraySize(item_at(found, "infeasible")), 1);
+    assert_string_equal(text_at(entry, "algorithm"), "topk");
+    assert_true(number_at(entry, "values") == 2);
+    assert_true(number_at(entry, "first") == 2);
+    assert_non_null(strstr(text_at(entry, "reason"), "collectives.allgather"));
+    assert_null(cJSON_GetObjectItem(item_at(nth(found, "rows", 0), "iteration_s"), "topk"));
+    assert_true(cJSON_IsNull(item_at(nth(found, "rows", 0), "next")));
+    cJSON_Delete(found);
+    check_says(*state,
+               "gradweave compare tiny.json --cluster dense-only.json --algo topk,dense --workers "
+               "2,4",
+               "\ninfeasible: topk: dense-only.json: collectives.allgather: expected");
+}
+
+/* What a threshold lets through is as asked here; and of which value a note is. */
+static void says_what_its_answers_rest_on(void **state) {
+    check_says(
+        *state,
+        "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,gaussiank,randk,exdyna",
+        "\nnote: counts as asked of exdyna, gaussiank; what they select");
+    check_says(*state,
+               "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,gaussiank,exdyna "
+               "--bandwidth 1gbit,10gbit",
+               "\nnote: counts as asked of gaussiank, exdyna; what they select");
+    check_says(*state,
+               "gradweave compare resnet50 --cluster box-4x1gbit --algo gtopk,dense --compressor "
+               "dgc --workers 4,8",
+               "\nnote: counts as asked of gtopk, dense; what they select");
+    check_says(*state,
+               "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 4,8,16",
+               "\nnote at 8 workers: allgather: 8 workers not measured");
+    check_says(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 1,4",
+               "\nnote at 1 worker: allgather: one worker exchanges nothing\n");
+    struct answer exact = ask(*state, "gradweave compare " PAIR " --algo topk,dense");
+    assert_null(strstr(exact.out, "counts"));
+    forget(&exact);
+}
+
+/* A row says `dense` also of what is no more dense. */
+static void says_what_was_changed(void **state) {
+    check_says(*state,
+               "gradweave compare " PAIR " --algo dense,lags --policy single --compressor topk",
+               "\nall with policy single, compressor topk\n");
+    check_says(*state, "gradweave compare " PAIR " --algo dense --policy single --workers 2,4",
+               "\nall with policy single\n");
+    cJSON *found = ask_document(*state,
+                                "gradweave compare " PAIR " --algo dense,lags --policy single "
+                                "--workers 2,4 --json",
+                                "gradweave/crossovers@1");
+    const cJSON *changed = item_at(found, "changed");
+    assert_int_equal(cJSON_GetArraySize(changed), 1);
+    assert_string_equal(text_at(changed, "policy"), "single");
+    cJSON_Delete(found);
+    struct answer own = ask(*state, "gradweave compare " PAIR " --algo dense,lags");
+    assert_null(strstr(own.out, "all with"));
+    forget(&own);
+}
+
+static void keeps_the_times(void **state) {
+    cJSON_Delete(ask_document(*state,
+                              "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth "
+                              "0.1x,1x,10x --data times.csv --json",
+                              "gradweave/crossovers@1"));
+    char *text = read_text(*state, "times.csv");
+    char expected[512];
+    (void)snprintf(expected, sizeof expected,
+                   "#bandwidth,fastest,dense,lags,topk\n"
+                   "0.1,lags,%.9g,%.9g,%.9g\n1,topk,%.9g,%.9g,%.9g\n10,dense,%.9g,%.9g,%.9g\n",
+                   dense_s(0.1), lags_s(0.1), topk_s(0.1), dense_s(1), lags_s(1), topk_s(1),
+                   dense_s(10), lags_s(10), topk_s(10));
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void draws_crossovers(void **state) {
+    need_gnuplot();
+    check_says(*state,
+               "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth 0.1x:10x:log9 --out "
+               "c.png",
+               "then dense");
+    check_png(*state, "c.png");
+    check_says(*state, "gradweave compare " PAIR " --workers 2:256 --out w.png", "up to");
+    check_png(*state, "w.png");
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_cases, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(lists_what_cannot_be_predicted),
+        IN_A_FOLDER(says_why_the_first_is_fastest),
+        IN_A_FOLDER(says_so_where_there_is_no_winner),
+        IN_A_FOLDER(finds_where_straight_curves_cross),
+        IN_A_FOLDER(nobody_takes_over_by_being_equal),
+        IN_A_FOLDER(measures_bandwidth_by_the_cluster),
+        IN_A_FOLDER(finds_the_number_of_workers),
+        IN_A_FOLDER(takes_numbers_of_workers_in_four_ways),
+        IN_A_FOLDER(skips_what_has_no_answer),
+        IN_A_FOLDER(says_what_its_answers_rest_on),
+        IN_A_FOLDER(says_what_was_changed),
+        IN_A_FOLDER(keeps_the_times),
+        IN_A_FOLDER(draws_crossovers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,515 @@
+/*
+ * The verbs that run as MPI jobs: calibrate and validate, as a user starts them, and what is left
+ * when they are refused, interrupted or lose a rank. Skipped without MPI.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/support.h"
+
+#include "tests/cli/job_support.h"
+
+#define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02"
+#define ENDLESS "--max-time 100000 --precision 1e-9"
+#define TINY "tiny.json --cluster small.json"
+#define FULL "tiny.json --cluster full.json"
+
+/* With all that any algorithm needs. */
+static const char full_cluster[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'full', 'workers': 4, 'collectives': {"
+    "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+    "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}],"
+    "'broadcast': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}],"
+    "'gather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+    "'scatter': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+    "'sendrecv': [{'workers': 4, 'alpha_s': 0.0001, 'beta_s_per_byte': 1e-8}]},"
+    "'compressors': {'topk': {'fixed_s': 1e-5}, 'randk': {'fixed_s': 1e-5},"
+    "'dgc': {'fixed_s': 1e-5}, 'redsync': {'fixed_s': 1e-5}, 'gaussiank': {'fixed_s': 1e-5},"
+    "'count-sketch': {'fixed_s': 1e-5}, 'layer-drop': {'fixed_s': 1e-5},"
+    "'hard-threshold': {'fixed_s': 1e-5}, 'sidco': {'fixed_s': 1e-5},"
+    "'exdyna': {'fixed_s': 1e-5}}}";
+
+/* ---- calibrate ----------------------------------------------------------------------------- */
+
+/* Raw medians, and the fit that was chosen from them. */
+static void check_measured(const cJSON *curve, const char *size) {
+    double last = 0;
+    const cJSON *raw = NULL;
+    cJSON_ArrayForEach(raw, item_at(curve, "raw")) {
+        assert_true(number_at(raw, size) > last);
+        last = number_at(raw, size);
+        assert_true(number_at(raw, "median_low_s") <= number_at(raw, "median_s"));
+        assert_true(number_at(raw, "median_s") <= number_at(raw, "median_high_s"));
+        assert_true(number_at(raw, "repeats") >= 1);
+    }
+    assert_true(last > 0);
+    assert_true(strlen(text_at(curve, "fit.chosen")) > 0);
+}
+
+/* What half of a ping-pong should take, as the man page says. */
+static double predict(const cJSON *link, double bytes) {
+    double gap_s = number_at(link, "gap_s");
+    double bytes_s = bytes * number_at(link, "gap_s_per_byte");
+    return 2 * number_at(link, "overhead_s") + bytes * number_at(link, "overhead_s_per_byte") +
+           (gap_s > bytes_s ? gap_s : bytes_s) + number_at(link, "latency_s");
+}
+
+/* Ping-pongs are predicted within the stated error, half of them within the median one. */
+static void check_network(const cJSON *network) {
+    const cJSON *link = item_at(network, "within");
+    double median = number_at(link, "fit.median_relative_error");
+    double largest = number_at(link, "fit.max_relative_error");
+    size_t count = 0;
+    size_t good = 0;
+    const cJSON *raw = NULL;
+    assert_null(cJSON_GetObjectItem(network, "between"));
+    assert_true(number_at(network, "oversubscription") == 1);
+    cJSON_ArrayForEach(raw, item_at(link, "raw")) {
+        double median_s = number_at(raw, "median_s");
+        assert_true(median_s > 0);
+        if (strcmp(text_at(raw, "what"), "ping-pong") == 0) {
+            double off = fabs(predict(link, number_at(raw, "bytes")) - median_s) / median_s;
+            assert_true(off <= largest * (1 + 1e-9));
+            good += off <= median * (1 + 1e-9);
+            count++;
+        }
+    }
+    assert_true(count >= 8 && 2 * good >= count);
+    assert_true(predict(link, 1) > 0 && number_at(link, "gap_s_per_byte") > 0);
+}
+
+static void check_calibrated(const cJSON *cluster) {
+    assert_string_equal(text_at(cluster, "schema"), "gradweave/cluster@1");
+    assert_string_equal(text_at(cluster, "name"), "mine");
+    assert_true(number_at(cluster, "workers") == 2);
+    assert_string_equal(text_at(cluster, "source.kind"), "measured");
+    assert_true(strlen(text_at(cluster, "source.date")) >= strlen("2020-01-01"));
+    assert_non_null(
+        strstr(text_at(cluster, "source.command"), "calibrate --nodes 2 --out mine.json"));
+    assert_true(cJSON_GetArraySize(item_at(cluster, "source.hosts")) == 1);
+    const cJSON *measured = NULL;
+    cJSON_ArrayForEach(measured, item_at(cluster, "collectives")) {
+        assert_int_equal(cJSON_GetArraySize(measured), 1);
+        check_measured(cJSON_GetArrayItem(measured, 0), "bytes");
+    }
+    cJSON_ArrayForEach(measured, item_at(cluster, "compressors")) {
+        check_measured(measured, "elements");
+    }
+    (void)item_at(cluster, "collectives.allgather");
+    (void)item_at(cluster, "collectives.allreduce");
+    (void)item_at(cluster, "compressors.topk");
+    check_network(item_at(cluster, "network"));
+}
+
+/* The cluster as data that ships would be listed. */
+static void check_listed(const char *folder) {
+    assert_int_equal(mkdir(path_in(folder, "clusters"), 0700), 0);
+    assert_int_equal(rename(path_in(folder, "mine.json"), path_in(folder, "clusters/mine.json")),
+                     0);
+    struct answer list = ask(folder, "/usr/bin/env GRADWEAVE_DATA=. gradweave list clusters");
+    assert_non_null(strstr(list.out, "2 workers, 2 per node, measured, with a network"));
+    assert_int_equal(rename(path_in(folder, "clusters/mine.json"), path_in(folder, "mine.json")),
+                     0);
+    forget(&list);
+}
+
+static void calibrates_what_plan_and_simulate_read(void **state) {
+    need_mpi();
+    cJSON *cluster =
+        ask_document(*state, "gradweave calibrate --nodes 2 --out mine.json --json " QUICK,
+                     "gradweave/cluster@1");
+    check_calibrated(cluster);
+    char *text = read_text(*state, "mine.json");
+    cJSON *written = parse_document(text, "gradweave/cluster@1");
+    assert_true(cJSON_Compare(cluster, written, 1));
+    cJSON_Delete(ask_document(*state, "gradweave plan tiny.json --cluster mine.json --json",
+                              "gradweave/plans@1"));
+    cJSON_Delete(ask_document(*state, "gradweave compare tiny.json --cluster mine.json --json",
+                              "gradweave/comparison@1"));
+    check_listed(*state);
+    cJSON_Delete(cluster);
+    cJSON_Delete(written);
+    free(text);
+}
+
+static void leaves_the_network_out(void **state) {
+    need_mpi();
+    cJSON *cluster = ask_document(
+        *state, "gradweave calibrate --nodes 2 --no-network --out bare.json --json " QUICK,
+        "gradweave/cluster@1");
+    assert_null(cJSON_GetObjectItem(cluster, "network"));
+    cJSON_Delete(cluster);
+}
+
+/* What was there stays, only what can be resumed is left, and no rank goes on. */
+static void interrupt(const char *folder, bool group) {
+    pid_t ranks[2];
+    write_text(folder, "kept.json", "what was there before");
+    char *before = list_files(folder);
+    struct running calibration =
+        start(folder, "gradweave calibrate --nodes 2 --out kept.json " ENDLESS);
+    find_ranks(calibration.process, 2, ranks);
+    (void)usleep(500000);
+    assert_int_equal(kill(group ? -calibration.process : calibration.process, SIGINT), 0);
+    struct answer answer = finish(&calibration, 10);
+    assert_true(end_soon(ranks, 2));
+    (void)unlink(path_in(folder, "kept.json.partial"));
+    char *after = list_files(folder);
+    check_failed(&answer, 3, "interrupted");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+/* Ctrl-C reaches the whole process group, a job manager's signal this process alone. */
+static void leaves_files_alone_when_interrupted(void **state) {
+    need_mpi();
+    interrupt(*state, true);
+    interrupt(*state, false);
+}
+
+/* ---- validate ------------------------------------------------------------------------------ */
+
+static bool is_there(const cJSON *object, const char *key) {
+    return cJSON_GetObjectItem(object, key) != NULL;
+}
+
+/* What the prediction says of where its counts come from; "" of one that does not compress. */
+static const char *counts_of(const cJSON *result) {
+    const cJSON *predicted = item_at(result, "predicted");
+    return is_there(predicted, "counts") ? text_at(predicted, "counts") : "";
+}
+
+static void check_result(const cJSON *result, const char *algorithm) {
+    assert_string_equal(text_at(result, "algorithm"), algorithm);
+    check_times(item_at(result, "predicted"));
+    check_times(item_at(result, "measured"));
+    assert_true(number_at(result, "measured.iteration_sd_s") >= 0);
+    bool recorded = strcmp(counts_of(result), "recorded in the measured iterations") == 0;
+    assert_true(recorded == is_there(result, "settling"));
+    assert_true(recorded || number_at(result, "predicted.iteration_sd_s") == 0);
+    assert_true(number_at(result, "predicted.bytes_per_worker") > 0);
+    assert_true(number_at(result, "measured.bytes_per_worker") > 0);
+    double predicted_s = number_at(result, "predicted.iteration_s");
+    double measured_s = number_at(result, "measured.iteration_s");
+    /* The compute is timed waiting, of 5.6 ms at least. */
+    assert_true(measured_s > 0.0055);
+    assert_true(fabs((predicted_s - measured_s) / measured_s - number_at(result, "error")) < 1e-9);
+}
+
+/* The names of the algorithms that are left out, each with its reason. */
+static bool is_left_out(const cJSON *validation, const char *algorithm) {
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach(entry, item_at(validation, "infeasible")) {
+        if (strcmp(text_at(entry, "algorithm"), algorithm) == 0) {
+            assert_true(strlen(text_at(entry, "reason")) > 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All algorithms: predicted, measured and compared, or left out. */
+static void check_validation(const char *folder, const cJSON *validation, double workers) {
+    cJSON *list = ask_document(folder, "gradweave list algorithms --json", "gradweave/list@1");
+    const cJSON *results = item_at(validation, "results");
+    assert_true(number_at(validation, "workers") == workers);
+    assert_true(cJSON_IsTrue(item_at(validation, "complete")));
+    const cJSON *algorithm = NULL;
+    int count = 0;
+    cJSON_ArrayForEach(algorithm, item_at(list, "algorithms")) {
+        if (!is_left_out(validation, text_at(algorithm, "name"))) {
+            check_result(cJSON_GetArrayItem(results, count++), text_at(algorithm, "name"));
+        }
+    }
+    assert_int_equal(cJSON_GetArraySize(results), count);
+    cJSON_Delete(list);
+}
+
+/* Those with a server run where there is a rank for it, if the cluster file has what they need. */
+static void check_run(const char *folder, const char *command, int status, double workers,
+                      bool server) {
+    struct answer answer = ask(folder, command);
+    if (answer.status != status || answer.err[0] != '\0') {
+        print_error("%s: exit status %d, stderr: %s\n", command, answer.status, answer.err);
+        fail();
+    }
+    cJSON *validation = parse_document(answer.out, "gradweave/validation@1");
+    check_validation(folder, validation, workers);
+    assert_true(is_left_out(validation, "ps") != server);
+    cJSON_Delete(validation);
+    forget(&answer);
+}
+
+static void validates_all_algorithms(void **state) {
+    need_mpi();
+    write_text(*state, "full.json", full_cluster);
+    check_run(*state, "gradweave validate " FULL " --nodes 2 --iterations 5 --json", 0, 2, false);
+    check_run(*state, "gradweave validate " FULL " --nodes 4 --iterations 5 --json", 0, 4, false);
+    check_run(*state, "gradweave validate " FULL " --nodes 3 --workers 2 --iterations 5 --json", 0,
+              2, true);
+}
+
+static void says_no_beyond_the_tolerance(void **state) {
+    need_mpi();
+    check_run(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 0 --json",
+              1, 2, false);
+    struct answer text =
+        ask(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 1000");
+    assert_int_equal(text.status, 0);
+    assert_non_null(strstr(text.out, "measured: means of 2 iterations; mean error"));
+    assert_non_null(strstr(text.out, "allgather: 2 workers not measured"));
+    assert_non_null(strstr(text.out, "allreduce: 2 workers not measured"));
+    forget(&text);
+}
+
+static void writes_a_trace_and_a_report(void **state) {
+    need_mpi();
+    cJSON *printed =
+        ask_document(*state,
+                     "gradweave validate " TINY " --nodes 2 --iterations 3 --algo omgs "
+                     "--trace trace.json --out report.json --json",
+                     "gradweave/validation@1");
+    check_trace(*state, "trace.json", 2);
+    char *text = read_text(*state, "report.json");
+    cJSON *written = parse_document(text, "gradweave/validation@1");
+    assert_true(cJSON_Compare(printed, written, 1));
+    cJSON_Delete(printed);
+    cJSON_Delete(written);
+    free(text);
+}
+
+/* ---- counts and choices -------------------------------------------------------------------- */
+
+/* The one result of a validation of one algorithm, which the caller has in *validation. */
+static const cJSON *validate_one(const char *folder, const char *arguments, cJSON **validation) {
+    char command[512];
+    (void)snprintf(command, sizeof command,
+                   "gradweave validate " FULL " --density 0.01 --warm-up 1 --iterations 4 --json "
+                   "%s",
+                   arguments);
+    *validation = ask_document(folder, command, "gradweave/validation@1");
+    assert_int_equal(cJSON_GetArraySize(item_at(*validation, "results")), 1);
+    return cJSON_GetArrayItem(item_at(*validation, "results"), 0);
+}
+
+/* Bytes follow from counts: a list of entries padded to the longest, whose length travels too. */
+static double padded_bytes(const cJSON *counts) {
+    double bytes = 0;
+    int iterations = 0;
+    const cJSON *iteration = NULL;
+    cJSON_ArrayForEach(iteration, item_at(counts, "iterations")) {
+        const cJSON *group = NULL;
+        cJSON_ArrayForEach(group, item_at(iteration, "selected")) {
+            double most = 0;
+            const cJSON *selected = NULL;
+            cJSON_ArrayForEach(selected, group) {
+                most = fmax(most, selected->valuedouble);
+            }
+            bytes += 4 + 8 * most;
+        }
+        iterations++;
+    }
+    return bytes / iterations;
+}
+
+/* What was executed is what is predicted, also by a simulation of the counts that are kept. */
+static void predicts_with_recorded_counts(void **state) {
+    need_mpi();
+    write_text(*state, "full.json", full_cluster);
+    static const char *const algorithms[] = {"gaussiank", "hard-threshold", "exdyna", "sidco"};
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        cJSON *validation = NULL;
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "--nodes 2 --algo %s --settle 20 --counts-out counts.json", algorithms[i]);
+        const cJSON *result = validate_one(*state, text, &validation);
+        check_result(result, algorithms[i]);
+        assert_true(number_at(result, "settling.iterations") == 20);
+        assert_true(number_at(result, "measured.selected_ratio") > 0);
+        assert_true(near(number_at(result, "predicted.bytes_per_worker"),
+                         number_at(result, "measured.bytes_per_worker"), 1e-12));
+        (void)snprintf(text, sizeof text,
+                       "gradweave simulate " FULL " --workers 2 --density 0.01 --algo %s "
+                       "--iterations 4 --counts counts.json --json",
+                       algorithms[i]);
+        cJSON *simulated = ask_document(*state, text, "gradweave/result@1");
+        assert_true(number_at(simulated, "iteration_s") ==
+                    number_at(result, "predicted.iteration_s"));
+        char *written = read_text(*state, "counts.json");
+        cJSON *counts = parse_document(written, "gradweave/counts@1");
+        if (strcmp(algorithms[i], "exdyna") != 0) {
+            assert_true(
+                near(padded_bytes(counts), number_at(result, "measured.bytes_per_worker"), 1e-12));
+        }
+        cJSON_Delete(counts);
+        cJSON_Delete(simulated);
+        cJSON_Delete(validation);
+        free(written);
+    }
+}
+
+static void predicts_with_other_counts(void **state) {
+    need_mpi();
+    write_text(*state, "full.json", full_cluster);
+    cJSON *validation = NULL;
+    cJSON *simulated = NULL;
+    const cJSON *result =
+        validate_one(*state, "--nodes 2 --algo sidco --settle 0 --counts asked", &validation);
+    assert_string_equal(counts_of(result), "as asked");
+    assert_true(number_at(result, "settling.iterations") == 0);
+    assert_true(number_at(result, "predicted.bytes_per_worker") == 4 + 8 * 731);
+    cJSON_Delete(validation);
+    result = validate_one(*state, "--nodes 2 --algo sidco --counts trained", &validation);
+    assert_string_equal(counts_of(result), "trained at 1/1 size over 4 iterations");
+    simulated = ask_document(*state,
+                             "gradweave simulate " FULL " --workers 2 --density 0.01 --algo sidco "
+                             "--iterations 4 --counts trained --counts-out kept.json --json",
+                             "gradweave/result@1");
+    assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
+    cJSON_Delete(validation);
+    result = validate_one(*state, "--nodes 2 --algo sidco --counts kept.json", &validation);
+    assert_string_equal(counts_of(result), "recorded in kept.json");
+    assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
+    cJSON_Delete(validation);
+    cJSON_Delete(simulated);
+}
+
+static void runs_changed_choices(void **state) {
+    need_mpi();
+    write_text(*state, "full.json", full_cluster);
+    cJSON *validation = NULL;
+    const cJSON *result = validate_one(
+        *state, "--nodes 2 --algo dense --policy per-tensor --compressor gaussiank", &validation);
+    assert_string_equal(text_at(result, "changed.policy"), "per-tensor");
+    assert_string_equal(text_at(result, "changed.compressor"), "gaussiank");
+    assert_string_equal(text_at(result, "changed.exchange"), "allgather-padded");
+    assert_true(number_at(result, "groups") == 4);
+    cJSON_Delete(validation);
+    result = validate_one(*state,
+                          "--nodes 3 --workers 2 --algo topk --compressor none --exchange server",
+                          &validation);
+    assert_string_equal(text_at(result, "changed.exchange"), "server");
+    assert_true(number_at(result, "measured.bytes_per_worker") == 2 * 4 * 73100);
+    cJSON_Delete(validation);
+    struct answer text = ask(*state, "gradweave validate " FULL " --nodes 2 --iterations 2 "
+                                     "--algo omgs --compressor sidco --policy single");
+    assert_int_equal(text.status, 0);
+    assert_non_null(strstr(text.out, "\nomgs with policy single, compressor sidco"));
+    assert_non_null(strstr(text.out, "\nomgs: predicted with counts recorded in the measured"));
+    assert_non_null(strstr(text.out, "iterations of compression alone"));
+    forget(&text);
+}
+
+/* ---- what goes wrong ----------------------------------------------------------------------- */
+
+/* Started inside a job, every rank sees the bad input, and one of them says so. */
+static void refuses_bad_input_inside_a_job(void **state) {
+    need_mpi();
+    static const struct {
+        const char *arguments, *message;
+        int status;
+    } cases[] = {
+        {"validate absent.json --cluster small.json",
+         "gradweave: absent.json: cannot be read: No such file or directory\n", 2},
+        {"validate " TINY " --workers 3",
+         "gradweave: --workers: expected 2, the size of the MPI job, or one less, which leaves a "
+         "rank for a server, got 3\n",
+         2},
+        {"validate " TINY " --algo dense,ps",
+         "gradweave: ps: expected a rank for its server: 2 workers in a job of 3 ranks (--workers "
+         "2), got a job of 2\n",
+         2},
+        {"validate " TINY " --nodes 3",
+         "gradweave: --nodes: expected 2, the size of the MPI job it was started in, got 3\n", 2},
+        {"validate " TINY " --algo omgs --trace absent/trace.json",
+         "gradweave: absent/trace.json: cannot be written: No such file or directory\n", 3},
+        {"calibrate --out absent/mine.json",
+         "gradweave: absent/mine.json: cannot be written: No such file or directory\n", 3},
+    };
+    char *before = list_files(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "mpirun %s -q --oversubscribe -n 2 gradweave %s",
+                       geteuid() == 0 ? "--allow-run-as-root" : "", cases[i].arguments);
+        struct answer answer = ask(*state, command);
+        assert_string_equal(answer.err, cases[i].message);
+        assert_string_equal(answer.out, "");
+        assert_int_equal(answer.status, cases[i].status);
+        forget(&answer);
+    }
+    char *after = list_files(*state);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void tells_that_mpirun_failed(void **state) {
+    need_mpi();
+    write_text(*state, "hosts", "localhost slots=1\n");
+    struct answer full = ask(*state, "gradweave validate " TINY " --nodes 2 --hostfile hosts");
+    check_failed(&full, 3, "mpirun: expected to start the job's ranks");
+    struct answer absent = ask(*state, "gradweave validate " TINY " --nodes 2 --hostfile absent");
+    assert_int_equal(absent.status, 2);
+    assert_string_equal(absent.err,
+                        "gradweave: absent: cannot be read: No such file or directory\n");
+    forget(&absent);
+}
+
+static const char endless_validation[] =
+    "gradweave validate " TINY " --nodes 2 --algo omgs --iterations 1000000";
+
+static void ends_when_a_rank_dies(void **state) {
+    need_mpi();
+    pid_t ranks[2];
+    struct running validation = start(*state, endless_validation);
+    find_ranks(validation.process, 2, ranks);
+    (void)usleep(500000);
+    assert_int_equal(kill(ranks[1], SIGKILL), 0);
+    struct answer answer = finish(&validation, 10);
+    check_failed(&answer, 3, "gradweave: the MPI job failed");
+    assert_true(end_soon(ranks, 2));
+}
+
+/* The job is not left behind by a program that is killed. */
+static void ends_with_the_program(void **state) {
+    need_mpi();
+    pid_t ranks[2];
+    struct running validation = start(*state, endless_validation);
+    find_ranks(validation.process, 2, ranks);
+    assert_int_equal(kill(validation.process, SIGTERM), 0);
+    struct answer answer = finish(&validation, 10);
+    assert_int_equal(answer.status, 128 + SIGTERM);
+    assert_true(end_soon(ranks, 2));
+    forget(&answer);
+}
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(calibrates_what_plan_and_simulate_read),
+        cmocka_unit_test(leaves_the_network_out),
+        cmocka_unit_test(leaves_files_alone_when_interrupted),
+        cmocka_unit_test(validates_all_algorithms),
+        cmocka_unit_test(says_no_beyond_the_tolerance),
+        cmocka_unit_test(writes_a_trace_and_a_report),
+        cmocka_unit_test(predicts_with_recorded_counts),
+        cmocka_unit_test(predicts_with_other_counts),
+        cmocka_unit_test(runs_changed_choices),
+        cmocka_unit_test(refuses_bad_input_inside_a_job),
+        cmocka_unit_test(tells_that_mpirun_failed),
+        cmocka_unit_test(ends_when_a_rank_dies),
+        cmocka_unit_test(ends_with_the_program),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

@@ -1,0 +1,171 @@
+/*
+ * How jobs are started, with a mpirun that writes down what it is asked for, and what a user is
+ * told when a rank is lost. Skipped without MPI.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/support.h"
+
+#include "tests/cli/job_support.h"
+
+#define ENDLESS "calibrate --nodes 2 --out lost.json --max-time 100000 --precision 1e-9"
+#define VALIDATE "validate tiny.json --cluster small.json"
+
+/* ---- how jobs are started ------------------------------------------------------------------ */
+
+/* Puts a script in mpirun's place: for those who have . in PATH. */
+static void fake_mpirun(const char *folder, const char *script) {
+    write_text(folder, "mpirun", script);
+    assert_int_equal(chmod(path_in(folder, "mpirun"), 0700), 0);
+}
+
+/* What mpirun is asked for, on one line. */
+static char *arguments_of(const char *folder, const char *command) {
+    fake_mpirun(folder, "#!/bin/sh\necho ' $* ' > arguments\n");
+    struct answer answer = ask(folder, command);
+    assert_string_equal(answer.err, "");
+    assert_int_equal(answer.status, 0);
+    forget(&answer);
+    return read_text(folder, "arguments");
+}
+
+static void expect_argument(const char *arguments, const char *expected) {
+    if (strstr(arguments, expected) == NULL) {
+        fail_msg("expected \"%s\" in: %s", expected, arguments);
+    }
+}
+
+#define FAKE "/usr/bin/env PATH=.:/usr/bin:/bin "
+
+static void ranks_share_this_host_or_are_dealt_out(void **state) {
+    need_mpi();
+    char *here = arguments_of(*state, FAKE "gradweave " VALIDATE " --nodes 1");
+    expect_argument(here, " -n 1 ");
+    expect_argument(here, " --bind-to hwthread ");
+    expect_argument(here, " --map-by slot:PE=");
+    char *many = arguments_of(*state, FAKE "gradweave " VALIDATE " --nodes 4000");
+    expect_argument(many, " --oversubscribe --bind-to none ");
+    write_text(*state, "hosts", "localhost slots=3\n");
+    char *hosts = arguments_of(*state, FAKE "gradweave " VALIDATE " --nodes 3 --hostfile hosts");
+    expect_argument(hosts, " -n 3 ");
+    expect_argument(hosts, " --hostfile hosts --map-by node --bind-to none ");
+    char *slurm =
+        arguments_of(*state, FAKE "SLURM_JOB_ID=7 gradweave " VALIDATE " --nodes 3 --seed 5");
+    expect_argument(slurm, " -n 3 ");
+    expect_argument(slurm, " --map-by node --bind-to none ");
+    expect_argument(slurm,
+                    "gradweave validate --cluster small.json --nodes 3 --seed 5 tiny.json \n");
+    assert_null(strstr(slurm, "--hostfile"));
+    assert_null(strstr(slurm, "--oversubscribe"));
+    free(here);
+    free(many);
+    free(hosts);
+    free(slurm);
+}
+
+/* A host that is lost is named by mpirun; so is what else it stumbles over. */
+static void mpirun_is_quoted(void **state) {
+    need_mpi();
+    fake_mpirun(*state,
+                "#!/bin/sh\n"
+                "line=--------------------------------------------------------------------------\n"
+                "printf 'half a line' >&2\n"
+                "printf '%s\\n' $line 'ORTE has lost communication with a remote daemon.' "
+                "'  Remote daemon: [[1,0],2] on node node-c' $line '[a rank] writes on' >&2\n"
+                "exit 1\n");
+    struct answer answer = ask(*state, FAKE "gradweave " VALIDATE " --nodes 2");
+    assert_int_equal(answer.status, 3);
+    assert_string_equal(
+        answer.err,
+        "half a line[a rank] writes on\n"
+        "gradweave: mpirun: expected to start the job's ranks, but it ended with status 1 and "
+        "says: ORTE has lost communication with a remote daemon. Remote daemon: [[1,0],2] on node "
+        "node-c\n");
+    forget(&answer);
+}
+
+/* Processes that were started together and cannot find each other: one of them says so. */
+static void strangers_are_no_job(void **state) {
+    need_mpi();
+    static const struct {
+        const char *environment, *message;
+    } cases[] = {
+        {"SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0",
+         "gradweave: srun started 2 tasks that cannot find each other: expected srun --mpi=pmix, "
+         "or mpirun in its place\n"},
+        {"SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1", ""},
+        {"PMI_SIZE=3 PMI_RANK=0",
+         "gradweave: this process was started as one of 3, but MPI finds no other: expected the "
+         "launcher of "},
+        {"PMI_SIZE=3 PMI_RANK=2", ""},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char command[256];
+        (void)snprintf(command, sizeof command, "/usr/bin/env %s gradweave " VALIDATE " --nodes 2",
+                       cases[c].environment);
+        struct answer answer = ask(*state, command);
+        assert_int_equal(answer.status, 2);
+        assert_string_equal(answer.out, "");
+        assert_int_equal(strncmp(answer.err, cases[c].message, strlen(cases[c].message)), 0);
+        assert_true(cases[c].message[0] != '\0' || answer.err[0] == '\0');
+        forget(&answer);
+    }
+}
+
+/* ---- a rank that dies ---------------------------------------------------------------------- */
+
+/* Kills rank `rank` of two by a signal; all else ends, and the user is told who died and where. */
+static void lose(const char *folder, int rank, int number) {
+    pid_t ranks[2];
+    char host[128] = "";
+    char expected[512];
+    char *before = list_files(folder);
+    struct running calibration = start(folder, "gradweave " ENDLESS);
+    find_ranks(calibration.process, 2, ranks);
+    (void)usleep(500000);
+    assert_int_equal(kill(ranks[rank_of(ranks[0]) == rank ? 0 : 1], number), 0);
+    struct answer answer = finish(&calibration, 60);
+    (void)gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    (void)snprintf(expected, sizeof expected,
+                   "gradweave: the MPI job failed: rank %d on %s was killed by signal %d (%s)\n",
+                   rank, host, number, strsignal(number));
+    assert_int_equal(answer.status, 3);
+    assert_string_equal(answer.out, "");
+    assert_string_equal(answer.err, expected);
+    assert_true(end_soon(ranks, 2));
+    char *after = list_files(folder);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    forget(&answer);
+}
+
+static void the_lost_rank_is_named(void **state) {
+    need_mpi();
+    lose(*state, 1, SIGKILL);
+    lose(*state, 0, SIGKILL);
+    lose(*state, 1, SIGTERM);
+}
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_share_this_host_or_are_dealt_out),
+        cmocka_unit_test(mpirun_is_quoted),
+        cmocka_unit_test(strangers_are_no_job),
+        cmocka_unit_test(the_lost_rank_is_named),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

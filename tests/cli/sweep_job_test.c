@@ -1,0 +1,171 @@
+/*
+ * `sweep` inside MPI jobs: the same bytes as alone, and nothing lost with a rank that dies. Skipped
+ * without MPI.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "tests/cli/program_inputs.h"
+#include "tests/cli/sweep_support.h"
+#include "tests/support.h"
+
+#include "tests/cli/job_support.h"
+
+#define GRID                                                                                       \
+    "gradweave sweep --model tiny.json --cluster small.json --workers 2:32:log5 "                  \
+    "--density 1e-3:1e-1:log5 --straggler 1,2"
+
+/* Some seconds on one core. */
+#define SLOW                                                                                       \
+    "gradweave sweep --model tiny.json --cluster small.json --workers 4,8 "                        \
+    "--noise 0.01:0.1:lin40 --iterations 1500"
+
+/* With a process between the test and mpirun, as find_ranks wants it. */
+static const char *in_job(int ranks, const char *options, const char *command) {
+    static char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "timeout 120 mpirun %s -q --oversubscribe --bind-to none --mca "
+                   "mpi_yield_when_idle 1 %s -n %d %s",
+                   geteuid() == 0 ? "--allow-run-as-root" : "", options, ranks, command);
+    return text;
+}
+
+static void ranks_make_no_difference(void **state) {
+    need_mpi();
+    check_done(*state, GRID " --out alone.csv --out alone.jsonl");
+    for (int ranks = 1; ranks <= 3; ranks++) {
+        check_done(*state, in_job(ranks, "", GRID " --out job.csv --out job.jsonl"));
+        check_same_file(*state, "alone.csv", "job.csv");
+        check_same_file(*state, "alone.jsonl", "job.jsonl");
+    }
+    check_done(*state, in_job(2, "", GRID " --threads 2 --out job.csv"));
+    check_same_file(*state, "alone.csv", "job.csv");
+    cJSON *alone = ask_document(*state, GRID " --json", "gradweave/sweep-result@1");
+    cJSON *job = ask_document(*state, in_job(2, "", GRID " --json"), "gradweave/sweep-result@1");
+    assert_true(cJSON_Compare(alone, job, 1));
+    cJSON_Delete(alone);
+    cJSON_Delete(job);
+}
+
+/* One rank complains, once, and no file is left. */
+static void bad_input_is_refused_once(void **state) {
+    need_mpi();
+    static const struct {
+        const char *command, *message;
+        int status;
+    } cases[] = {
+        {"gradweave sweep --model absent.json --cluster small.json --out new.csv",
+         "gradweave: absent.json: cannot be read: No such file or directory\n", 2},
+        {GRID " --out absent/new.csv",
+         "gradweave: absent/new.csv: cannot be written: No such file or directory\n", 3},
+        {GRID " --out new.txt",
+         "gradweave: new.txt: expected the name of a table (.csv) or of JSON lines (.jsonl)\n", 2},
+    };
+    char *before = list_files(*state);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct answer answer = ask(*state, in_job(2, "", cases[i].command));
+        assert_string_equal(answer.err, cases[i].message);
+        assert_string_equal(answer.out, "");
+        assert_int_equal(answer.status, cases[i].status);
+        forget(&answer);
+    }
+    char *after = list_files(*state);
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+/* ---- lost ranks ---------------------------------------------------------------------------- */
+
+/* Waits until the file holds some rows. */
+static void wait_for_rows(const char *folder, const char *name) {
+    bool begun = false;
+    for (int tries = 0; !begun && tries < 3000; tries++) {
+        (void)usleep(10000);
+        if (access(path_in(folder, name), R_OK) == 0) {
+            char *text = read_text(folder, name);
+            begun = strstr(text, "\n3,") != NULL;
+            free(text);
+        }
+    }
+    assert_true(begun);
+}
+
+/* Kills that rank of a job of three in the middle of its work; returns how the job ended. */
+static struct answer lose(const char *folder, const char *options, int rank) {
+    pid_t ranks[3];
+    struct running job = start(folder, in_job(3, options, SLOW " --out job.csv"));
+    find_ranks(job.process, 3, ranks);
+    wait_for_rows(folder, "job.csv.partial");
+    for (size_t i = 0; i < 3; i++) {
+        if (rank_of(ranks[i]) == rank) {
+            (void)kill(ranks[i], SIGKILL);
+        }
+    }
+    return finish(&job, 100);
+}
+
+/* Whole rows in order, below the title and the heading. */
+static size_t check_beginning(const char *folder, const char *partial, const char *whole) {
+    char *text = read_text(folder, partial);
+    char *expected = read_text(folder, whole);
+    const char *rows = strchr(text, '\n') + 1;
+    size_t length = strlen(rows);
+    size_t count = 0;
+    assert_true(length > 0 && rows[length - 1] == '\n');
+    assert_true(length < strlen(expected) && memcmp(rows, expected, length) == 0);
+    for (size_t i = 0; i < length; i++) {
+        count += rows[i] == '\n';
+    }
+    free(text);
+    free(expected);
+    return count - 1;
+}
+
+/* As mpirun does it by itself, a lost rank takes the job with it: --resume does the rest. */
+static void a_job_that_lost_a_rank_is_resumed(void **state) {
+    need_mpi();
+    check_done(*state, SLOW " --out alone.csv");
+    for (int rank = 0; rank < 2; rank++) {
+        struct answer lost = lose(*state, "", rank);
+        assert_true(lost.status != 0);
+        size_t done = check_beginning(*state, "job.csv.partial", "alone.csv");
+        cJSON *resumed =
+            ask_document(*state, in_job(2, "", SLOW " --out job.csv --resume --json"), NULL);
+        assert_true(number_at(resumed, "resumed_count") == (double)done);
+        print_message("rank %d lost with %zu of 560 points\n", rank, done);
+        check_same_file(*state, "alone.csv", "job.csv");
+        cJSON_Delete(resumed);
+        forget(&lost);
+    }
+}
+
+/* Where the launcher lets the others go on, they do the lost rank's points. */
+static void the_others_do_what_a_lost_rank_had(void **state) {
+    need_mpi();
+    check_done(*state, SLOW " --out alone.csv");
+    struct answer lost = lose(*state, "--enable-recovery", 1);
+    assert_int_equal(lost.status, 0);
+    assert_non_null(strstr(lost.err, "gradweave: 1 of 3 ranks did not answer"));
+    check_same_file(*state, "alone.csv", "job.csv");
+    forget(&lost);
+}
+
+/* ---- the tests ----------------------------------------------------------------------------- */
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_make_no_difference),
+        cmocka_unit_test(bad_input_is_refused_once),
+        cmocka_unit_test(a_job_that_lost_a_rank_is_resumed),
+        cmocka_unit_test(the_others_do_what_a_lost_rank_had),
+    };
+    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
+}

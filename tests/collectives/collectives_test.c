@@ -1,0 +1,403 @@
+/*
+ * Collectives do what they are for: an interpreter runs the steps of all ranks on data that says
+ * where it comes from, in an order by lot, and looks at what each rank holds in the end.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/collectives/collectives_support.h"
+
+static uint64_t seed;
+
+/* ---- what operations are for ---------------------------------------------------------------- */
+
+typedef bool holds(uint32_t workers, uint32_t rank, uint32_t block);
+
+static bool workers_do(uint32_t workers, uint32_t rank, uint32_t block) {
+    (void)block;
+    return rank < workers;
+}
+
+static bool owner_does(uint32_t workers, uint32_t rank, uint32_t block) {
+    (void)workers;
+    return rank == block;
+}
+
+static bool root_does(uint32_t workers, uint32_t rank, uint32_t block) {
+    (void)workers, (void)block;
+    return rank == 0;
+}
+
+static bool server_does(uint32_t workers, uint32_t rank, uint32_t block) {
+    (void)block;
+    return rank == workers;
+}
+
+/* Who contributes to a block, and who has all its contributions in the end, each once. */
+static const struct meaning {
+    const char *operation;
+    holds *before, *after;
+} meanings[] = {
+    {"allgather", owner_does, workers_do}, {"allreduce", workers_do, workers_do},
+    {"broadcast", root_does, workers_do},  {"reduce", workers_do, root_does},
+    {"gather", owner_does, root_does},     {"scatter", root_does, owner_does},
+    {"ps", workers_do, workers_do},        {"push", workers_do, server_does},
+    {"pull", server_does, workers_do},     {"gtopk", workers_do, workers_do},
+    {"sketch", workers_do, workers_do},
+};
+
+enum { MEANING_COUNT = sizeof meanings / sizeof *meanings };
+
+static const struct meaning *meaning_of(const struct gw_collective *collective) {
+    for (size_t i = 0; i < MEANING_COUNT; i++) {
+        if (strcmp(meanings[i].operation, collective->operation) == 0) {
+            return &meanings[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- the interpreter ------------------------------------------------------------------------ */
+
+/* How many contributions, and the sum of their marks: random numbers that tell them apart. */
+struct cell {
+    uint64_t count, sum;
+};
+
+struct message {
+    struct message *next;
+    uint32_t from;
+    struct gw_blocks blocks;
+    uint64_t bytes;
+    struct cell cells[];
+};
+
+struct rank {
+    uint32_t index, steps;
+    bool sent, queued;
+    struct cell *held;
+    struct message *inbox, **inbox_end;
+};
+
+struct run {
+    const struct gw_collective *collective;
+    struct gw_call call;
+    uint32_t rank_count, block_count;
+    struct rank *ranks;
+    struct cell *cells;
+    uint32_t *ready; /* ranks that may be able to go on */
+    uint32_t ready_count;
+    uint64_t bytes_out, bytes_in;
+    struct gw_random *random;
+};
+
+static struct cell mark(uint32_t rank, uint32_t block) {
+    uint64_t x = seed + rank * 0x9e3779b97f4a7c15ULL + block * 0xd1b54a32d192ed03ULL;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
+    return (struct cell){1, x ^ x >> 31};
+}
+
+static void *allocate(size_t count, size_t size) {
+    void *memory = calloc(count, size);
+    assert_non_null(memory);
+    return memory;
+}
+
+static void queue(struct run *run, uint32_t rank) {
+    if (!run->ranks[rank].queued) {
+        run->ranks[rank].queued = true;
+        run->ready[run->ready_count++] = rank;
+    }
+}
+
+static void start(struct run *run, const struct gw_collective *collective, struct gw_call call) {
+    uint32_t ranks = collective->ranks(call.workers);
+    uint32_t blocks = collective->blocks(call.workers);
+    *run = (struct run){
+        .collective = collective, .call = call, .rank_count = ranks, .block_count = blocks};
+    run->ranks = allocate(ranks, sizeof *run->ranks);
+    run->ready = allocate(ranks, sizeof *run->ready);
+    run->cells = allocate((size_t)ranks * blocks, sizeof *run->cells);
+    assert_int_equal(gw_random_open(&run->random, seed, call.workers, NULL), GW_OK);
+    for (uint32_t r = 0; r < ranks; r++) {
+        struct rank *rank = &run->ranks[r];
+        rank->steps = collective->steps(&call, r);
+        rank->held = run->cells + (size_t)r * blocks;
+        rank->inbox_end = &rank->inbox;
+        for (uint32_t b = 0; b < blocks; b++) {
+            if (meaning_of(collective)->before(call.workers, r, b)) {
+                rank->held[b] = mark(r, b);
+            }
+        }
+        queue(run, r);
+    }
+}
+
+static void stop(struct run *run) {
+    gw_random_close(run->random);
+    free(run->cells);
+    free(run->ready);
+    free(run->ranks);
+}
+
+static void send(struct run *run, uint32_t from, const struct gw_step *step) {
+    check(&run->call, run->collective, step->to < run->rank_count && step->to != from);
+    check(&run->call, run->collective,
+          step->send.first < run->block_count && step->send.count >= 1 &&
+              step->send.count <= run->block_count);
+    struct message *message = malloc(sizeof *message + step->send.count * sizeof(struct cell));
+    assert_non_null(message);
+    *message = (struct message){.from = from, .blocks = step->send, .bytes = step->send_bytes};
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < step->send.count; i++) {
+        uint32_t block = (step->send.first + i) % run->block_count;
+        bytes += block_bytes(run->collective, &run->call, block);
+        message->cells[i] = run->ranks[from].held[block];
+    }
+    check(&run->call, run->collective, bytes == step->send_bytes);
+    run->bytes_out += bytes;
+    struct rank *to = &run->ranks[step->to];
+    *to->inbox_end = message;
+    to->inbox_end = &message->next;
+    queue(run, step->to);
+}
+
+/* The first message from whom the step receives, if it has come. */
+static struct message *take(struct rank *rank, uint32_t from) {
+    struct message **link = &rank->inbox;
+    while (*link != NULL && from != GW_ANYBODY && (*link)->from != from) {
+        link = &(*link)->next;
+    }
+    struct message *message = *link;
+    if (message != NULL) {
+        *link = message->next;
+        if (*link == NULL) {
+            rank->inbox_end = link;
+        }
+    }
+    return message;
+}
+
+/* Blocks without bytes are nobody's concern: it is not said whether they are combined. */
+static void apply(struct run *run, struct rank *rank, const struct gw_step *step,
+                  const struct message *message) {
+    check(&run->call, run->collective, message->bytes == step->receive_bytes);
+    check(&run->call, run->collective, message->blocks.count == step->receive.count);
+    check(&run->call, run->collective,
+          step->from == GW_ANYBODY || message->blocks.first == step->receive.first);
+    check(&run->call, run->collective,
+          step->combined_bytes == 0 || step->combined_bytes == step->receive_bytes);
+    for (uint32_t i = 0; i < message->blocks.count; i++) {
+        uint32_t block = (message->blocks.first + i) % run->block_count;
+        struct cell *held = &rank->held[block];
+        if (step->combined_bytes > 0) {
+            held->count += message->cells[i].count;
+            held->sum += message->cells[i].sum;
+        } else if (block_bytes(run->collective, &run->call, block) > 0) {
+            /* nothing travels in vain */
+            check(&run->call, run->collective,
+                  message->cells[i].count > held->count || run->call.workers == 1);
+            *held = message->cells[i];
+        }
+    }
+    run->bytes_in += message->bytes;
+}
+
+static void advance(struct run *run, uint32_t number) {
+    struct rank *rank = &run->ranks[number];
+    if (rank->index == rank->steps) {
+        return;
+    }
+    struct gw_step step = step_of(run->collective, &run->call, number, rank->index);
+    if (step.to != GW_NOBODY && !rank->sent) {
+        send(run, number, &step);
+        rank->sent = true;
+    }
+    if (step.from != GW_NOBODY) {
+        struct message *message = take(rank, step.from);
+        if (message == NULL) {
+            return;
+        }
+        apply(run, rank, &step, message);
+        free(message);
+    } else {
+        check(&run->call, run->collective, step.receive_bytes == 0 && step.to != GW_NOBODY);
+    }
+    rank->index++;
+    rank->sent = false;
+    queue(run, number);
+}
+
+static void check_end(const struct run *run) {
+    const struct meaning *meaning = meaning_of(run->collective);
+    check(&run->call, run->collective, run->bytes_in == run->bytes_out);
+    for (uint32_t r = 0; r < run->rank_count; r++) {
+        check(&run->call, run->collective, run->ranks[r].index == run->ranks[r].steps);
+        check(&run->call, run->collective, run->ranks[r].inbox == NULL);
+    }
+    for (uint32_t b = 0; b < run->block_count; b++) {
+        struct cell all = {0};
+        for (uint32_t r = 0; r < run->rank_count; r++) {
+            if (meaning->before(run->call.workers, r, b)) {
+                all.count++;
+                all.sum += mark(r, b).sum;
+            }
+        }
+        for (uint32_t r = 0; r < run->rank_count; r++) {
+            const struct cell *held = &run->ranks[r].held[b];
+            check(&run->call, run->collective,
+                  !meaning->after(run->call.workers, r, b) ||
+                      block_bytes(run->collective, &run->call, b) == 0 ||
+                      (held->count == all.count && held->sum == all.sum));
+        }
+    }
+}
+
+static void interpret(const struct gw_collective *collective, struct gw_call call) {
+    struct run run;
+    start(&run, collective, call);
+    while (run.ready_count > 0) {
+        uint32_t chosen = (uint32_t)gw_random_below(run.random, run.ready_count);
+        uint32_t rank = run.ready[chosen];
+        run.ready[chosen] = run.ready[--run.ready_count];
+        run.ranks[rank].queued = false;
+        advance(&run, rank);
+    }
+    check_end(&run);
+    stop(&run);
+}
+
+/* ---- tests ---------------------------------------------------------------------------------- */
+
+/* All but sendrecv, which has no result to speak of. */
+static void interpret_all(uint32_t workers, uint64_t bytes) {
+    for (size_t i = 0; gw_collectives[i] != NULL; i++) {
+        if (meaning_of(gw_collectives[i]) != NULL) {
+            interpret(gw_collectives[i], (struct gw_call){workers, bytes});
+        } else {
+            assert_string_equal(gw_collectives[i]->operation, "sendrecv");
+        }
+    }
+}
+
+static void data_end_where_they_should(void **state) {
+    (void)state;
+    for (uint32_t workers = 1; workers <= 64; workers++) {
+        interpret_all(workers, 4ULL * workers * 64 + 4);
+    }
+}
+
+static void also_with_many_workers(void **state) {
+    (void)state;
+    static const uint32_t many[] = {100, 127, 128, 129, 255, 1000};
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+        interpret_all(many[i], 1 << 20);
+    }
+}
+
+/* Shares that differ, that are not whole elements, and that are empty. */
+static void also_with_any_number_of_bytes(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    for (uint32_t i = 0; i < 200; i++) {
+        uint32_t workers = 1 + (uint32_t)gw_random_below(random, 48);
+        interpret_all(workers, gw_random_below(random, 1ULL << gw_random_below(random, 12)));
+    }
+    gw_random_close(random);
+}
+
+static void even_ranks_send_to_odd_ones(void **state) {
+    (void)state;
+    const struct gw_collective *pairs = find("sendrecv", NULL);
+    for (uint32_t workers = 1; workers <= 9; workers++) {
+        const struct gw_call call = {workers, 100};
+        for (uint32_t r = 0; r < workers; r++) {
+            bool alone = r % 2 == 0 && r + 1 == workers;
+            assert_int_equal(pairs->steps(&call, r), alone ? 0 : 1);
+            if (!alone) {
+                struct gw_step step = step_of(pairs, &call, r, 0);
+                assert_int_equal(step.to, r % 2 == 0 ? r + 1 : GW_NOBODY);
+                assert_int_equal(step.from, r % 2 == 1 ? r - 1 : GW_NOBODY);
+                assert_int_equal(step.send_bytes, r % 2 == 0 ? 100 : 0);
+                assert_int_equal(step.receive_bytes, r % 2 == 1 ? 100 : 0);
+            }
+        }
+    }
+}
+
+static void stars_serve_ranks_in_order(void **state) {
+    (void)state;
+    const struct gw_call call = {7, 100};
+    for (uint32_t i = 0; i < 7; i++) {
+        assert_int_equal(step_of(find("pull", NULL), &call, 7, i).to, i);
+        assert_int_equal(step_of(find("ps", NULL), &call, 7, 7 + i).to, i);
+        assert_int_equal(step_of(find("ps", NULL), &call, 7, i).from, GW_ANYBODY);
+        assert_int_equal(step_of(find("push", NULL), &call, 7, i).from, GW_ANYBODY);
+    }
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(step_of(find("scatter", "linear"), &call, 0, i).to, i + 1);
+        assert_int_equal(step_of(find("gather", "linear"), &call, 0, i).from, GW_ANYBODY);
+    }
+}
+
+static void one_worker_has_nothing_to_do(void **state) {
+    (void)state;
+    for (size_t i = 0; gw_collectives[i] != NULL; i++) {
+        const struct gw_call call = {1, 1000};
+        bool served = gw_collectives[i]->ranks(1) == 2;
+        check(&call, gw_collectives[i], (gw_collectives[i]->steps(&call, 0) > 0) == served);
+        check(&call, gw_collectives[i], (gw_collectives[i]->cost(&call, 1, 1) > 0) == served);
+    }
+}
+
+/* 10 elements of 4 bytes for 4 workers: 3, 3, 2, 2. 10 bytes are not whole elements. */
+static void blocks_lie_one_after_another(void **state) {
+    (void)state;
+    const uint64_t words[] = {0, 12, 24, 32, 40};
+    const uint64_t bytes[] = {0, 3, 6, 8, 10};
+    const struct gw_collective *ring = find("allreduce", "ring");
+    const struct gw_collective *gather = find("allgather", "ring");
+    for (uint32_t b = 0; b <= 4; b++) {
+        assert_int_equal(gw_collective_offset(ring, &(struct gw_call){4, 40}, b), words[b]);
+        assert_int_equal(gw_collective_offset(ring, &(struct gw_call){4, 10}, b), bytes[b]);
+        assert_int_equal(gw_collective_offset(gather, &(struct gw_call){4, 40}, b), 40 * b);
+    }
+}
+
+static void finds_algorithms_and_says_what_there_is(void **state) {
+    (void)state;
+    struct gw_error error = {0};
+    const struct gw_collective *found = NULL;
+    assert_string_equal(find("allreduce", NULL)->name, "ring");
+    assert_string_equal(find("allgather", "bruck")->name, "bruck");
+    assert_int_equal(gw_collective_find("allgather", "tree", &found, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message,
+                        "allgather: expected one of ring, recursive-doubling, bruck; got \"tree\"");
+    assert_int_equal(gw_collective_find("alltoall", NULL, &found, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message,
+                        "collective: expected one of allgather, allreduce, broadcast, reduce, "
+                        "gather, scatter, ps, push, pull, gtopk, sketch, sendrecv; got "
+                        "\"alltoall\"");
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(data_end_where_they_should),
+        cmocka_unit_test(also_with_many_workers),
+        cmocka_unit_test(also_with_any_number_of_bytes),
+        cmocka_unit_test(even_ranks_send_to_odd_ones),
+        cmocka_unit_test(stars_serve_ranks_in_order),
+        cmocka_unit_test(one_worker_has_nothing_to_do),
+        cmocka_unit_test(blocks_lie_one_after_another),
+        cmocka_unit_test(finds_algorithms_and_says_what_there_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

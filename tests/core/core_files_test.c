@@ -1,0 +1,258 @@
+/* Files that are whole or as they were: what is replaced, what is written through, what is left. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "core/core.h"
+#include "tests/core/core_support.h"
+#include "tests/support.h"
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static void files_are_written_and_replaced(void **state) {
+    const char *path = path_in(*state, "plan.json");
+    assert_false(gw_file_exists(path));
+    const char *texts[] = {"first\n", "", "the second is longer\nand has two lines"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(gw_file_write(path, texts[i], strlen(texts[i]), &error), GW_OK);
+        assert_holds(path, texts[i], strlen(texts[i]));
+        assert_true(gw_file_exists(path));
+        assert_int_equal(count_entries(*state), 1);
+    }
+}
+
+/* Around the sizes at which the reader's buffer grows. */
+static void files_of_any_size_are_read(void **state) {
+    const size_t sizes[] = {1, 65534, 65535, 65536, 131071, 1 << 20};
+    const char *path = path_in(*state, "large");
+    char *text = malloc((1 << 20) + 1);
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (size_t c = 0; c < sizes[i]; c++) {
+            text[c] = (char)('a' + c % 23);
+        }
+        text[sizes[i]] = '\0';
+        assert_int_equal(gw_file_write(path, text, sizes[i], &error), GW_OK);
+        assert_holds(path, text, sizes[i]);
+    }
+    free(text);
+}
+
+static void a_missing_folder_is_named(void **state) {
+    const char *path = path_in(*state, "missing/plan.json");
+    assert_message(gw_file_write(path, "x", 1, &error), GW_FAILED,
+                   "%s: cannot be written: No such file or directory", path);
+    assert_int_equal(count_entries(*state), 0);
+}
+
+static void a_folder_is_not_overwritten(void **state) {
+    const char *path = path_in(*state, "folder");
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_message(gw_file_write(path, "x", 1, &error), GW_FAILED,
+                   "%s: cannot be written: Is a directory", path);
+    assert_int_equal(count_entries(*state), 1);
+    char *temporary = NULL;
+    assert_int_equal(gw_file_temporary(path, &temporary, &error), GW_OK);
+    assert_message(gw_file_replace(temporary, path, &error), GW_FAILED,
+                   "%s: cannot be written: Is a directory", path);
+    assert_int_equal(count_entries(*state), 1);
+    free(temporary);
+}
+
+/* A limit on file sizes stands for the full disk. */
+static void a_failed_write_leaves_the_old_file(void **state) {
+    const char *path = path_in(*state, "plan.json");
+    const size_t length = 100000;
+    char *text = calloc(length, 1);
+    assert_non_null(text);
+    assert_int_equal(gw_file_write(path, "old", 3, &error), GW_OK);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit limit = {.rlim_cur = 5000, .rlim_max = before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    enum gw_status status = gw_file_write(path, text, length, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    free(text);
+    assert_message(status, GW_FAILED, "%s: cannot be written: File too large", path);
+    assert_holds(path, "old", 3);
+    assert_int_equal(count_entries(*state), 1);
+}
+
+static bool is_a_link(const char *path) {
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    return S_ISLNK(status.st_mode);
+}
+
+static ino_t inode_of(const char *path) {
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    return status.st_ino;
+}
+
+/* Whoever has the old file open still sees all of it. */
+static void what_a_link_points_to_is_replaced(void **state) {
+    const char *target = path_in(*state, "target");
+    const char *link = path_in(*state, "link");
+    const char *longer = path_in(*state, "longer");
+    assert_int_equal(gw_file_write(target, "old", 3, &error), GW_OK);
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(symlink(link, longer), 0);
+    int reader = open(target, O_RDONLY);
+    char seen[4] = "";
+    ino_t before = inode_of(target);
+    assert_int_equal(gw_file_check_target(longer, &error), GW_OK);
+    assert_int_equal(gw_file_write(longer, "newer", 5, &error), GW_OK);
+    assert_holds(target, "newer", 5);
+    assert_true(inode_of(target) != before);
+    assert_int_equal(read(reader, seen, sizeof seen), 3);
+    assert_string_equal(seen, "old");
+    (void)close(reader);
+    assert_true(is_a_link(link) && is_a_link(longer) && !is_a_link(target));
+    assert_int_equal(count_entries(*state), 3);
+}
+
+static void what_a_link_points_to_is_made(void **state) {
+    const char *folder = path_in(*state, "folder");
+    const char *link = path_in(*state, "link");
+    const char *target = path_in(*state, "folder/target");
+    assert_int_equal(mkdir(folder, 0777), 0);
+    assert_int_equal(symlink("folder/target", link), 0);
+    assert_int_equal(gw_file_write(link, "new", 3, &error), GW_OK);
+    assert_holds(target, "new", 3);
+    assert_true(is_a_link(link));
+    assert_int_equal(count_entries(folder), 1);
+    assert_int_equal(count_entries(*state), 2);
+    assert_int_equal(unlink(target), 0);
+}
+
+static void links_that_lead_nowhere_are_refused(void **state) {
+    const char *circle = path_in(*state, "circle");
+    const char *missing = path_in(*state, "missing");
+    assert_int_equal(symlink("circle", circle), 0);
+    assert_int_equal(symlink("folder/file", missing), 0);
+    const char *cause[] = {"Too many levels of symbolic links", "No such file or directory"};
+    for (int i = 0; i < 2; i++) {
+        const char *path = i == 0 ? circle : missing;
+        assert_message(gw_file_check_target(path, &error), GW_FAILED, "%s: cannot be written: %s",
+                       path, cause[i]);
+        assert_message(gw_file_write(path, "x", 1, &error), GW_FAILED, "%s: cannot be written: %s",
+                       path, cause[i]);
+    }
+    assert_int_equal(count_entries(*state), 2);
+}
+
+static void pipes_are_written_through(void **state) {
+    const char *pipe = path_in(*state, "pipe");
+    const char *link = path_in(*state, "link");
+    assert_int_equal(mkfifo(pipe, 0666), 0);
+    assert_int_equal(symlink("pipe", link), 0);
+    int reader = open(pipe, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    char seen[4] = "";
+    assert_int_equal(gw_file_check_target(link, &error), GW_OK);
+    assert_int_equal(gw_file_write(link, "all", 3, &error), GW_OK);
+    assert_int_equal(read(reader, seen, sizeof seen), 3);
+    assert_string_equal(seen, "all");
+    (void)close(reader);
+    char *temporary = NULL;
+    assert_int_equal(gw_file_temporary(link, &temporary, &error), GW_OK);
+    assert_string_equal(temporary, link);
+    assert_int_equal(gw_file_replace(temporary, link, &error), GW_OK);
+    gw_file_discard(temporary);
+    gw_file_discard(pipe);
+    free(temporary);
+    assert_true(is_a_link(link));
+    assert_int_equal(count_entries(*state), 2);
+    assert_int_equal(gw_file_write("/dev/null", "x", 1, &error), GW_OK);
+}
+
+static void temporary_names_lie_beside_and_keep_the_ending(void **state) {
+    const char *folder = path_in(*state, "b");
+    const char *link = path_in(*state, "link.png");
+    assert_int_equal(mkdir(folder, 0777), 0);
+    assert_int_equal(symlink("b/real.svg", link), 0);
+    const char *paths[] = {path_in(*state, "b/plot.svg"), link, path_in(*state, "b/plot")};
+    const char *endings[] = {".svg", ".svg", ""};
+    for (size_t i = 0; i < 3; i++) {
+        char expected[512];
+        char *temporary = NULL;
+        (void)snprintf(expected, sizeof expected, "%s/.gradweave-%ld-0%s", folder, (long)getpid(),
+                       endings[i]);
+        assert_int_equal(gw_file_temporary(paths[i], &temporary, &error), GW_OK);
+        assert_string_equal(temporary, expected);
+        assert_int_equal(count_entries(folder), 1);
+        gw_file_discard(temporary);
+        free(temporary);
+    }
+    assert_int_equal(count_entries(folder), 0);
+}
+
+/* What lies in a temporary file's way, such as a link that someone else put there, stays. */
+static void temporary_files_are_new(void **state) {
+    char name[64];
+    const char *bait = path_in(*state, "bait");
+    (void)snprintf(name, sizeof name, ".gradweave-%ld-0.json", (long)getpid());
+    assert_int_equal(gw_file_write(bait, "bait", 4, &error), GW_OK);
+    assert_int_equal(symlink("bait", path_in(*state, name)), 0);
+    assert_int_equal(gw_file_write(path_in(*state, "plan.json"), "x", 1, &error), GW_OK);
+    assert_holds(path_in(*state, "plan.json"), "x", 1);
+    assert_holds(bait, "bait", 4);
+    assert_true(is_a_link(path_in(*state, name)));
+    assert_int_equal(count_entries(*state), 3);
+}
+
+static void the_longest_names_are_written(void **state) {
+    const char *endings[] = {".json",
+                             ".an ending that is longer than the names of temporary files"};
+    for (size_t i = 0; i < 2; i++) {
+        char name[256] = "";
+        memset(name, 'x', 255);
+        memcpy(name + 255 - strlen(endings[i]), endings[i], strlen(endings[i]));
+        const char *path = path_in(*state, name);
+        assert_int_equal(gw_file_write(path, "whole", 5, &error), GW_OK);
+        assert_holds(path, "whole", 5);
+        assert_int_equal(count_entries(*state), i + 1);
+    }
+}
+
+static void unreadable_files_are_bad_input(void **state) {
+    char *text = NULL;
+    size_t length = 0;
+    const char *path = path_in(*state, "missing");
+    assert_message(gw_file_read(path, &text, &length, &error), GW_BAD_INPUT,
+                   "%s: cannot be read: No such file or directory", path);
+    assert_message(gw_file_read(*state, &text, &length, &error), GW_BAD_INPUT,
+                   "%s: cannot be read: Is a directory", (char *)*state);
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(files_are_written_and_replaced),
+        IN_A_FOLDER(files_of_any_size_are_read),
+        IN_A_FOLDER(a_missing_folder_is_named),
+        IN_A_FOLDER(a_folder_is_not_overwritten),
+        IN_A_FOLDER(a_failed_write_leaves_the_old_file),
+        IN_A_FOLDER(what_a_link_points_to_is_replaced),
+        IN_A_FOLDER(what_a_link_points_to_is_made),
+        IN_A_FOLDER(links_that_lead_nowhere_are_refused),
+        IN_A_FOLDER(pipes_are_written_through),
+        IN_A_FOLDER(temporary_files_are_new),
+        IN_A_FOLDER(the_longest_names_are_written),
+        IN_A_FOLDER(temporary_names_lie_beside_and_keep_the_ending),
+        IN_A_FOLDER(unreadable_files_are_bad_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,234 @@
+/* JSON that comes back as it was, and messages that say where. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "core/core.h"
+#include "tests/core/core_support.h"
+#include "tests/support.h"
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static double print_and_parse(double value) {
+    cJSON *document = cJSON_CreateArray();
+    assert_int_equal(gw_json_append(document, cJSON_CreateNumber(value), &error), GW_OK);
+    char *text = NULL;
+    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    assert_int_equal(text[strlen(text) - 1], '\n');
+    cJSON_Delete(document);
+    assert_int_equal(gw_json_parse(text, strlen(text), "text", &document, &error), GW_OK);
+    double result = cJSON_GetArrayItem(document, 0)->valuedouble;
+    cJSON_Delete(document);
+    free(text);
+    return result;
+}
+
+static void numbers_come_back_bit_for_bit(void **state) {
+    (void)state;
+    const double values[] = {0.1,
+                             0.1 + 0.2,
+                             1.0 / 3,
+                             2.0 / 3,
+                             1e-9,
+                             2.18896957e-10,
+                             5e-324,
+                             2.2250738585072014e-308,
+                             1.7976931348623157e308,
+                             9007199254740991,
+                             9007199254740992,
+                             4503599627370497,
+                             3000000001,
+                             2147483647,
+                             -2147483648.5,
+                             1e21,
+                             123456789.12345679};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        assert_true(near(print_and_parse(values[i]), values[i], 0));
+    }
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, 1, 1, NULL), GW_OK);
+    for (int trial = 0; trial < 5000; trial++) {
+        uint64_t bits = gw_random_below(random, UINT64_C(1) << 32) << 32 |
+                        gw_random_below(random, UINT64_C(1) << 32);
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        if (isfinite(value)) {
+            assert_true(near(print_and_parse(value), value, 0));
+        }
+        value = gw_random_uniform(random) + 0.001 * gw_random_uniform(random);
+        assert_true(near(print_and_parse(value), value, 0));
+    }
+    gw_random_close(random);
+}
+
+static void printing_changes_nothing(void **state) {
+    const char *text = "{\n\t\"a\":\t[0.30000000000000004, {\n\t\t\t\"b\":\tnull\n\t\t}],\n"
+                       "\t\"c\":\t\"\xc3\xa4\\n\",\n\t\"d\":\t1e-07\n}\n";
+    cJSON *document = NULL;
+    assert_int_equal(gw_json_parse(text, strlen(text), "text", &document, &error), GW_OK);
+    const char *path = path_in(*state, "document.json");
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(gw_json_write(document, path, &error), GW_OK);
+        assert_holds(path, text, strlen(text));
+    }
+    assert_true(cJSON_IsNumber(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "a"), 0)));
+    cJSON_Delete(document);
+}
+
+static void broken_json_is_located(void **state) {
+    (void)state;
+    const struct {
+        const char *text;
+        size_t line, column;
+    } table[] = {
+        {"", 1, 1},         {"{\"a\": }", 1, 7}, {"{\n  \"a\": 1,\n  \"b\": tru\n}\n", 3, 8},
+        {"{}\n{}\n", 2, 1}, {"[1, 2", 1, 6},     {"[\n\n  1 2]", 3, 5},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        cJSON *document = NULL;
+        assert_message(gw_json_parse(table[i].text, strlen(table[i].text), "f", &document, &error),
+                       GW_BAD_INPUT, "f: line %zu, column %zu: expected valid JSON", table[i].line,
+                       table[i].column);
+        assert_null(document);
+    }
+    cJSON *document = NULL;
+    assert_message(gw_json_parse("{\0}", 3, "f", &document, &error), GW_BAD_INPUT,
+                   "f: expected JSON text, found a zero byte");
+}
+
+/* Lone, cut and over-long sequences, surrogates and what lies beyond Unicode (RFC 3629). */
+static void text_must_be_utf8(void **state) {
+    (void)state;
+    static const char *const bad[] = {"\"\xff\"",
+                                      "\"\x80\"",
+                                      "\"\xc3\"",
+                                      "\"\xc0\xaf\"",
+                                      "\"\xe0\x80\xaf\"",
+                                      "\"\xed\xa0\x80\"",
+                                      "\"\xf4\x90\x80\x80\"",
+                                      "\"\xf0\x8f\xbf\xbf\""};
+    static const char *const good[] = {"\"\xc3\xa9\"", "\"\xe2\x82\xac\"", "\"\xed\x9f\xbf\"",
+                                       "\"\xf0\x9f\x98\x80\""};
+    cJSON *document = NULL;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_message(gw_json_parse(bad[i], strlen(bad[i]), "f", &document, &error), GW_BAD_INPUT,
+                       "f: byte 1: expected UTF-8, got 0x%02x", (unsigned char)bad[i][1]);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_int_equal(gw_json_parse(good[i], strlen(good[i]), "f", &document, &error), GW_OK);
+        cJSON_Delete(document);
+    }
+}
+
+/* One document, and what is expected of each of its places. */
+static void places_are_named(void **state) {
+    (void)state;
+    const char *text = "{\"schema\": \"s\", \"a\": [1, {\"b\": -2.5}, true, null, [], "
+                       "\"a string of more than forty characters, which is cut\", 1e999, false]}";
+    const char *descriptions[] = {
+        "1",    "an object",      "true",
+        "null", "an empty array", "\"a string of more than forty characters, ...\"",
+        "inf",  "false"};
+    cJSON *document = NULL;
+    struct gw_json root;
+    assert_int_equal(gw_json_parse(text, strlen(text), "f", &document, &error), GW_OK);
+    assert_int_equal(gw_json_root(document, "f", "s", &root, &error), GW_OK);
+    struct gw_json array = gw_json_member(&root, "a");
+    for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
+        struct gw_json item = gw_json_item(&array, cJSON_GetArrayItem(array.node, (int)i), i);
+        assert_message(gw_json_expected(&item, "this", &error), GW_BAD_INPUT,
+                       "f: a[%zu]: expected this, got %s", i, descriptions[i]);
+    }
+    struct gw_json inner = gw_json_item(&array, cJSON_GetArrayItem(array.node, 1), 1);
+    struct gw_json b = gw_json_member(&inner, "b");
+    double number = 0;
+    assert_message(gw_json_not_negative(&b, &number, &error), GW_BAD_INPUT,
+                   "f: a[1].b: expected a finite number >= 0, got -2.5");
+    struct gw_json nowhere = gw_json_member(&b, "c");
+    assert_message(gw_json_positive(&nowhere, &number, &error), GW_BAD_INPUT,
+                   "f: a[1].b.c: expected a finite number > 0, got nothing");
+    assert_message(gw_json_root(document, "f", "t", &root, &error), GW_BAD_INPUT,
+                   "f: schema: expected \"t\", got \"s\"");
+    assert_message(gw_json_root(array.node, "f", "t", &root, &error), GW_BAD_INPUT,
+                   "f: expected an object, got an array");
+    cJSON_Delete(document);
+}
+
+static void integers_are_exact(void **state) {
+    (void)state;
+    const struct {
+        double value;
+        uint64_t minimum;
+        bool good;
+    } table[] = {{0, 0, true},           {0, 1, false},        {1, 1, true},
+                 {-1, 0, false},         {1.5, 1, false},      {0x1p53, 1, true},
+                 {0x1p53 + 2, 1, false}, {INFINITY, 1, false}, {NAN, 0, false}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        cJSON *node = cJSON_CreateNumber(table[i].value);
+        struct gw_json place = {.node = node, .file = "f"};
+        uint64_t out = 99;
+        enum gw_status status = gw_json_integer(&place, table[i].minimum, &out, &error);
+        assert_int_equal(status, table[i].good ? GW_OK : GW_BAD_INPUT);
+        assert_true(out == (table[i].good ? (uint64_t)table[i].value : 99));
+        cJSON_Delete(node);
+    }
+}
+
+static void members_are_set_and_replaced(void **state) {
+    (void)state;
+    char first[] = "x";
+    char second[] = "y";
+    char *texts[] = {first, second};
+    cJSON *document = cJSON_CreateObject();
+    assert_int_equal(gw_json_put_number(document, "n", 1, &error), GW_OK);
+    assert_int_equal(gw_json_put_text(document, "t", "one", &error), GW_OK);
+    assert_int_equal(gw_json_put_number(document, "n", 2, &error), GW_OK);
+    assert_int_equal(gw_json_put_texts(document, "none", NULL, 0, &error), GW_OK);
+    assert_int_equal(gw_json_put_texts(document, "l", texts, 2, &error), GW_OK);
+    char *text = NULL;
+    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    assert_string_equal(text, "{\n\t\"n\":\t2,\n\t\"t\":\t\"one\",\n\t\"l\":\t[\"x\", \"y\"]\n}\n");
+    free(text);
+    cJSON_Delete(document);
+    assert_message(gw_json_put(NULL, "n", NULL, &error), GW_FAILED,
+                   "out of memory while building JSON");
+}
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+static void errors_keep_what_fits(void **state) {
+    (void)state;
+    assert_int_equal(gw_fail(NULL, GW_FAILED, "nobody listens"), GW_FAILED);
+    gw_error_prefix(NULL, "nobody");
+    assert_message(gw_fail(&error, GW_BAD_INPUT, "%d of %s", 3, "it"), GW_BAD_INPUT, "3 of it");
+    gw_error_prefix(&error, "rank 2");
+    assert_string_equal(error.message, "rank 2: 3 of it");
+    char text[1000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    (void)gw_fail(&error, GW_FAILED, "%s", text);
+    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+    gw_error_prefix(&error, "rank 2");
+    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+    assert_memory_equal(error.message, "rank 2: xxx", 11);
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_come_back_bit_for_bit),
+        IN_A_FOLDER(printing_changes_nothing),
+        cmocka_unit_test(broken_json_is_located),
+        cmocka_unit_test(text_must_be_utf8),
+        cmocka_unit_test(places_are_named),
+        cmocka_unit_test(integers_are_exact),
+        cmocka_unit_test(members_are_set_and_replaced),
+        cmocka_unit_test(errors_keep_what_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* Units and arrays against what a person would write and expect. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "core/core.h"
+#include "tests/support.h"
+
+/* ---- units --------------------------------------------------------------------------------- */
+
+static void units_as_a_person_would_write_them(void **state) {
+    (void)state;
+    const struct {
+        const char *(*format)(double, char[GW_UNITS_SIZE]);
+        double value;
+        const char *text;
+    } table[] = {
+        {gw_format_seconds, 0, "0 s"},
+        {gw_format_seconds, 1.5, "1.500 s"},
+        {gw_format_seconds, 9.9996, "10.00 s"},
+        {gw_format_seconds, 12345, "12345 s"},
+        {gw_format_seconds, 0.0123, "12.30 ms"},
+        {gw_format_seconds, 0.99949, "999.5 ms"},
+        {gw_format_seconds, 0.99999, "1.000 s"},
+        {gw_format_seconds, 1e-6, "1.000 us"},
+        {gw_format_seconds, 5e-10, "0.500 ns"},
+        {gw_format_seconds, -0.002, "-2.000 ms"},
+        {gw_format_bytes, 0, "0 B"},
+        {gw_format_bytes, 1023, "1023 B"},
+        {gw_format_bytes, 1024, "1.000 KiB"},
+        {gw_format_bytes, 1048575, "1.000 MiB"},
+        {gw_format_bytes, 102228128, "97.49 MiB"},
+        {gw_format_bytes, 0x1.8p40, "1.500 TiB"},
+        {gw_format_count, 0, "0"},
+        {gw_format_count, 999, "999"},
+        {gw_format_count, 1000, "1,000"},
+        {gw_format_count, 25557032, "25,557,032"},
+        {gw_format_count, -123456, "-123,456"},
+        {gw_format_count, -1234567, "-1,234,567"},
+        {gw_format_count, 1e25, "1e+25"},
+        {gw_format_percent, 0.021, "+2.1%"},
+        {gw_format_percent, -0.5, "-50.0%"},
+        {gw_format_percent, 0, "+0.0%"},
+        {gw_format_duration, 0, "0 s"},
+        {gw_format_duration, 59.4, "59 s"},
+        {gw_format_duration, 59.6, "1 min 0 s"},
+        {gw_format_duration, 200, "3 min 20 s"},
+        {gw_format_duration, 18779, "5 h 12 min"},
+        {gw_format_duration, 198000, "2 d 7 h"},
+        {gw_format_exactly, 0.1, "0.1"},
+        {gw_format_exactly, 1.0 / 3, "0.3333333333333333"},
+        {gw_format_exactly, 0.1 + 0.2, "0.30000000000000004"},
+        {gw_format_exactly, 0x1p53, "9007199254740992"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char out[GW_UNITS_SIZE];
+        assert_ptr_equal(table[i].format(table[i].value, out), out);
+        assert_string_equal(out, table[i].text);
+    }
+}
+
+static void csv_is_quoted_where_it_must_be(void **state) {
+    (void)state;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    static const char *const cells[] = {"plain", "", "a,b", "a\"b", "two\nlines", "\r", "\"\""};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
+        gw_csv_text(stream, cells[i]);
+        (void)fputc('|', stream);
+    }
+    gw_csv_number(stream, 0.1 + 0.2);
+    (void)fclose(stream);
+    assert_string_equal(text, "plain||\"a,b\"|\"a\"\"b\"|\"two\nlines\"|\"\r\"|\"\"\"\"\"\"|"
+                              "0.30000000000000004");
+    free(text);
+}
+
+/* ---- arrays -------------------------------------------------------------------------------- */
+
+static void arrays_grow(void **state) {
+    (void)state;
+    size_t capacity = 0;
+    size_t moves = 0;
+    size_t *items = NULL;
+    for (size_t i = 0; i < 10000; i++) {
+        size_t before = capacity;
+        items = gw_grow(items, i + 1, &capacity, sizeof *items);
+        assert_non_null(items);
+        assert_true(capacity > i);
+        moves += capacity != before;
+        items[i] = i;
+    }
+    assert_true(moves < 15);
+    size_t before = capacity;
+    assert_ptr_equal(gw_grow(items, capacity, &capacity, sizeof *items), items);
+    assert_null(gw_grow(items, SIZE_MAX / 4, &capacity, sizeof *items));
+    assert_int_equal(capacity, before);
+    for (size_t i = 0; i < 10000; i++) {
+        assert_int_equal(items[i], i);
+    }
+    items = gw_grow(items, 5 * before, &capacity, sizeof *items);
+    assert_true(capacity >= 5 * before);
+    free(items);
+}
+
+static long page_faults(void) {
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_minflt;
+}
+
+static void zeros_that_are_in_memory(void **state) {
+    (void)state;
+    const size_t bytes = 16 << 20, page = 4096;
+    unsigned char *zeros = gw_resident_zeros(bytes);
+    assert_non_null(zeros);
+    assert_int_equal((uintptr_t)zeros % 64, 0);
+    size_t set = 0;
+    long before = page_faults();
+    for (size_t i = 0; i < bytes; i++) {
+        set += zeros[i];
+        zeros[i] = 1;
+    }
+    assert_true(page_faults() - before < (long)(bytes / page / 10));
+    assert_int_equal(set, 0);
+    free(zeros);
+    free(gw_resident_zeros(0));
+    assert_null(gw_resident_zeros(SIZE_MAX));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(units_as_a_person_would_write_them),
+        cmocka_unit_test(csv_is_quoted_where_it_must_be),
+        cmocka_unit_test(arrays_grow),
+        cmocka_unit_test(zeros_that_are_in_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* Lists and ranges of numbers: what they mean, and that no text does harm. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "core/core.h"
+#include "tests/support.h"
+
+static const struct gw_values_rule share = {
+    .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"};
+static const struct gw_values_rule number = {
+    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
+static const struct gw_values_rule factor = {
+    .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};
+static const struct gw_values_rule noise = {
+    .maximum = 10, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
+
+/* ---- what they mean ------------------------------------------------------------------------ */
+
+static size_t parse(const char *text, const struct gw_values_rule *rule, double **values) {
+    struct gw_error error = {0};
+    size_t count = 0;
+    if (gw_values_parse(text, rule, values, &count, &error) != GW_OK) {
+        print_error("%s: %s\n", text, error.message);
+        fail();
+    }
+    return count;
+}
+
+/* Checks against `count` values, to `relative`. */
+static void check(const char *text, const struct gw_values_rule *rule, const double *expected,
+                  size_t count, double relative) {
+    double *values = NULL;
+    assert_int_equal(parse(text, rule, &values), count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(near(values[i], expected[i], relative));
+    }
+    free(values);
+}
+
+static void lists_are_sorted_and_free_of_doubles(void **state) {
+    (void)state;
+    const double shares[] = {0.001, 0.01, 1};
+    const double numbers[] = {2, 4, 16, 0x1p53};
+    const double factors[] = {0.5, 1, 2.5, 1e6};
+    check("0.01,1,.001,1e-2", &share, shares, 3, 0);
+    check("16,2,4,9007199254740992,2,4.0", &number, numbers, 4, 0);
+    check("1x,2.5x,0.5x,1e6x", &factor, factors, 4, 0);
+    check("0.01", &share, &shares[1], 1, 0);
+}
+
+static void ranges_follow_their_closed_forms(void **state) {
+    (void)state;
+    double *values = NULL;
+    assert_int_equal(parse("1e-4:1e-1:log20", &share, &values), 20);
+    for (size_t i = 0; i < 20; i++) {
+        assert_true(near(values[i], 1e-4 * pow(1000, (double)i / 19), 1e-14));
+    }
+    assert_true(values[0] == 1e-4 && values[19] == 1e-1);
+    free(values);
+    assert_int_equal(parse("0.13x:7.7x:lin20", &factor, &values), 20);
+    for (size_t i = 0; i < 20; i++) {
+        assert_true(near(values[i], 0.13 + (7.7 - 0.13) * (double)i / 19, 1e-14));
+    }
+    assert_true(values[0] == 0.13 && values[19] == 7.7);
+    free(values);
+    assert_int_equal(parse("1e-300:1:log10000", &share, &values), GW_MOST_VALUES);
+    assert_true(values[0] == 1e-300 && values[GW_MOST_VALUES - 1] == 1);
+    free(values);
+}
+
+static void zero_is_a_value_where_the_rule_says_so(void **state) {
+    (void)state;
+    const double listed[] = {0, 0.05, 10};
+    const double steps[] = {0, 0.5, 1};
+    check("0.05,0,10", &noise, listed, 3, 0);
+    check("0:1:lin3", &noise, steps, 3, 0);
+}
+
+/* What a person would look for in a range is in it, to the last bit. */
+static void decades_are_exact(void **state) {
+    (void)state;
+    const double shares[] = {1e-4, 1e-3, 1e-2, 1e-1};
+    const double factors[] = {0.1, 1, 10};
+    check("1e-4:1e-1:log4", &share, shares, 4, 0);
+    check("0.1x:10x:log3", &factor, factors, 3, 0);
+}
+
+static void integers_are_rounded_each_once(void **state) {
+    (void)state;
+    const double doubling[] = {2, 4, 8, 16, 32};
+    const double few[] = {1, 2, 3};
+    double *values = NULL;
+    check("2:32:log5", &number, doubling, 5, 0);
+    check("1:3:lin9999", &number, few, 3, 0);
+    assert_int_equal(parse("2:32:lin31", &number, &values), 31);
+    for (size_t i = 0; i < 31; i++) {
+        assert_true(values[i] == 2 + (double)i);
+    }
+    free(values);
+}
+
+/* ---- what is refused ----------------------------------------------------------------------- */
+
+static void messages_say_what_would_be_right(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        const struct gw_values_rule *rule;
+        const char *message;
+    } table[] = {
+        {"", &share, "expected numbers above 0 and at most 1, such as 1e-4:1e-1:log20, got \"\""},
+        {"0.1,,0.2", &share, "got \"\""},
+        {"0.1,", &share, "got \"\""},
+        {"0", &share, "got \"0\""},
+        {"-0.1", &share, "got \"-0.1\""},
+        {"1.5", &share, "got \"1.5\""},
+        {"nan", &share, "got \"nan\""},
+        {"inf", &share, "got \"inf\""},
+        {"0x1p-3", &share, "got \"0x1p-3\""},
+        {" 0.1", &share, "got \" 0.1\""},
+        {"0.1x", &share, "got \"0.1x\""},
+        {"1e-400", &share, "got \"1e-400\""},
+        {"2.5", &number, "expected positive integers, such as 2:32:log5, got \"2.5\""},
+        {"9007199254740994", &number, "got \"9007199254740994\""},
+        {"2", &factor, "expected numbers above 0x and at most 1e+06x, such as 0.1x:10x:log20"},
+        {"x", &factor, "got \"x\""},
+        {"0.1x:10:log3", &factor, "got \"10\""},
+        {"0.1:0.2", &share, "expected FROM:TO:logN or FROM:TO:linN with N from 2 to 10000"},
+        {"0.1:0.2:20", &share, "got \"0.1:0.2:20\""},
+        {"0.1:0.2:log1", &share, "expected FROM:TO:logN"},
+        {"0.1:0.2:log10001", &share, "expected FROM:TO:logN"},
+        {"0.1:0.2:log99999999999999999999", &share, "expected FROM:TO:logN"},
+        {"0.1:0.2:log-3", &share, "expected FROM:TO:logN"},
+        {"0.1:0.2:cos20", &share, "expected FROM:TO:logN"},
+        {"0.1:0.2:0.3:log4", &share, "expected FROM:TO:logN"},
+        {"0.1:0.2,0.3", &share, "expected FROM:TO:logN"},
+        {"0:0.2:lin4", &share, "got \"0\""},
+        {"-0", &noise, "expected numbers >= 0 and at most 10, such as 0,0.05,0.1, got \"-0\""},
+        {"0:1:log3", &noise, "expected a logarithmic range to begin above 0, got \"0:1:log3\""},
+        {"0.2:0.1:lin4", &share, "expected a range that ascends, such as 1e-4:1e-1:log20"},
+        {"0.2:0.2:log4", &share, "expected a range that ascends"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct gw_error error = {0};
+        double *values = NULL;
+        size_t count = 0;
+        enum gw_status status =
+            gw_values_parse(table[i].text, table[i].rule, &values, &count, &error);
+        if (status != GW_BAD_INPUT || strstr(error.message, table[i].message) == NULL) {
+            print_error("\"%s\": expected \"%s\", got status %d, \"%s\"\n", table[i].text,
+                        table[i].message, (int)status, error.message);
+            fail();
+        }
+        assert_null(values);
+    }
+}
+
+static void lists_have_a_limit(void **state) {
+    (void)state;
+    static char text[2 * GW_MOST_VALUES + 2];
+    for (size_t i = 0; i < GW_MOST_VALUES; i++) {
+        text[2 * i] = (char)('1' + i % 9);
+        text[2 * i + 1] = ',';
+    }
+    struct gw_error error = {0};
+    double *values = NULL;
+    size_t count = 0;
+    text[2 * GW_MOST_VALUES] = '5';
+    assert_int_equal(gw_values_parse(text, &number, &values, &count, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "expected at most 10000 values, got 10001");
+    text[2 * GW_MOST_VALUES - 1] = '\0';
+    assert_int_equal(gw_values_parse(text, &number, &values, &count, &error), GW_OK);
+    assert_int_equal(count, 9);
+    free(values);
+}
+
+/* ---- any text ------------------------------------------------------------------------------ */
+
+enum { LONGEST = 200 };
+
+static void draw_text(struct gw_random *random, char text[LONGEST + 1]) {
+    static const char likely[] = "0123456789012.eE+-,:xloginf ";
+    size_t length = (size_t)gw_random_below(random, gw_random_below(random, 8) == 0 ? LONGEST : 20);
+    for (size_t i = 0; i < length; i++) {
+        uint64_t any = gw_random_below(random, 32);
+        text[i] = any == 0 ? (char)(1 + gw_random_below(random, 255))
+                           : likely[gw_random_below(random, sizeof likely - 1)];
+    }
+    text[length] = '\0';
+}
+
+/* Changes, drops or doubles a few characters of a text that is right. */
+static void mutate_text(struct gw_random *random, char text[LONGEST + 1]) {
+    static const char *const right[] = {
+        "1e-4:1e-1:log20", "0.1:0.9:lin20",  "0.001,0.01,0.1", "2:32:lin31",
+        "2,4,8,16,32",     "0.1x:10x:log20", "0.5x,1x,2x",     "1:9007199254740992:log10000"};
+    static const char likely[] = "0123456789.e-,:xl";
+    (void)snprintf(text, LONGEST + 1, "%s",
+                   right[gw_random_below(random, sizeof right / sizeof *right)]);
+    for (uint64_t changes = gw_random_below(random, 4); changes > 0; changes--) {
+        size_t length = strlen(text);
+        size_t place = (size_t)gw_random_below(random, length + 1);
+        uint64_t kind = gw_random_below(random, 3);
+        if (kind == 0 && place < length) {
+            text[place] = likely[gw_random_below(random, sizeof likely - 1)];
+        } else if (kind == 1 && place < length) {
+            memmove(text + place, text + place + 1, length - place);
+        } else {
+            memmove(text + place + 1, text + place, length - place + 1);
+            text[place] = likely[gw_random_below(random, sizeof likely - 1)];
+        }
+    }
+}
+
+/* Good values, or a message: nothing between, whatever the text. */
+static bool parses_or_refuses(const char *text, const struct gw_values_rule *rule) {
+    struct gw_error error = {0};
+    double *values = NULL;
+    size_t count = 0;
+    enum gw_status status = gw_values_parse(text, rule, &values, &count, &error);
+    if (status != GW_OK) {
+        return status == GW_BAD_INPUT && strncmp(error.message, "expected ", 9) == 0 &&
+               values == NULL;
+    }
+    bool good = count >= 1 && count <= GW_MOST_VALUES;
+    for (size_t i = 0; good && i < count; i++) {
+        good = (values[i] > 0 || (rule->zero && i == 0 && !signbit(values[i]))) &&
+               values[i] <= rule->maximum && (i == 0 || values[i] > values[i - 1]) &&
+               (!rule->whole || floor(values[i]) == values[i]);
+    }
+    free(values);
+    return good;
+}
+
+static void no_text_does_harm(void **state) {
+    (void)state;
+    const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise};
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
+    for (size_t i = 0; i < 60000; i++) {
+        char text[LONGEST + 1];
+        if (i % 2 == 0) {
+            draw_text(random, text);
+        } else {
+            mutate_text(random, text);
+        }
+        if (!parses_or_refuses(text, rules[i / 2 % 4])) {
+            print_error("case %zu: \"%s\"\n", i, text);
+            fail();
+        }
+    }
+    gw_random_close(random);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_are_sorted_and_free_of_doubles),
+        cmocka_unit_test(ranges_follow_their_closed_forms),
+        cmocka_unit_test(zero_is_a_value_where_the_rule_says_so),
+        cmocka_unit_test(decades_are_exact),
+        cmocka_unit_test(integers_are_rounded_each_once),
+        cmocka_unit_test(messages_say_what_would_be_right),
+        cmocka_unit_test(lists_have_a_limit),
+        cmocka_unit_test(no_text_does_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/*
+ * The event queue against a plain list that is searched for its earliest event. All follows from
+ * one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "engine/engine.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+
+/* ---- the reference ------------------------------------------------------------------------- */
+
+struct list {
+    size_t count, capacity;
+    struct gw_event *events;
+};
+
+static void list_push(struct list *list, struct gw_event event) {
+    list->events = gw_grow(list->events, list->count + 1, &list->capacity, sizeof event);
+    assert_non_null(list->events);
+    list->events[list->count++] = event;
+}
+
+static struct gw_event list_pop(struct list *list) {
+    size_t first = 0;
+    for (size_t i = 1; i < list->count; i++) {
+        const struct gw_event *a = &list->events[i];
+        const struct gw_event *b = &list->events[first];
+        if (a->time < b->time || (a->time == b->time && a->order < b->order)) {
+            first = i;
+        }
+    }
+    struct gw_event event = list->events[first];
+    list->events[first] = list->events[--list->count];
+    return event;
+}
+
+/* ---- cases --------------------------------------------------------------------------------- */
+
+/* How far ahead of the clock a pushed event lies. */
+struct shape {
+    const char *name;
+    uint64_t (*delay)(struct gw_random *random);
+    bool past; /* also before the clock */
+};
+
+static uint64_t few_times(struct gw_random *random) {
+    return 1000 * gw_random_below(random, 3);
+}
+
+static uint64_t even(struct gw_random *random) {
+    return gw_random_below(random, 100000);
+}
+
+/* Over twelve decades, so that buckets are spread again and again. */
+static uint64_t skewed(struct gw_random *random) {
+    return (uint64_t)pow(10, 12 * gw_random_uniform(random));
+}
+
+static uint64_t none(struct gw_random *random) {
+    (void)random;
+    return 0;
+}
+
+static const struct shape shapes[] = {
+    {"few times", few_times, false}, {"even", even, false},
+    {"skewed", skewed, false},       {"at once", none, false},
+    {"even, also past", even, true}, {"skewed, also past", skewed, true}};
+
+static struct gw_event draw(const struct shape *shape, struct gw_random *random, uint64_t now,
+                            uint32_t number) {
+    uint64_t delay = shape->delay(random);
+    bool before = shape->past && gw_random_below(random, 8) == 0;
+    uint64_t time = before ? now - (delay < now ? delay : now) : now + delay;
+    /* Orders that are not those of pushing, but all different. */
+    return (struct gw_event){.time = time, .order = number * 2654435761u, .id = number};
+}
+
+static void check_pop(struct gw_queue *queue, struct list *list, uint64_t *now) {
+    struct gw_event event;
+    bool any = false;
+    assert_int_equal(gw_queue_pop(queue, &event, &any, NULL), GW_OK);
+    assert_true(any == (list->count > 0));
+    if (any) {
+        struct gw_event expected = list_pop(list);
+        assert_true(event.time == expected.time && event.order == expected.order &&
+                    event.id == expected.id);
+        *now = event.time;
+    }
+}
+
+static void check_shape(const struct shape *shape, struct gw_random *random, size_t most) {
+    struct gw_queue *queue = NULL;
+    struct list list = {0};
+    uint64_t now = 0;
+    uint32_t number = 0;
+    assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+    for (int round = 0; round < 40; round++) {
+        size_t pushes = gw_random_below(random, most);
+        for (size_t i = 0; i < pushes; i++) {
+            struct gw_event event = draw(shape, random, now, number++);
+            assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
+            list_push(&list, event);
+        }
+        size_t pops = gw_random_below(random, 2 * most);
+        for (size_t i = 0; i < pops && list.count > 0; i++) {
+            check_pop(queue, &list, &now);
+            if (gw_random_below(random, 3) == 0) {
+                struct gw_event event = draw(shape, random, now, number++);
+                assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
+                list_push(&list, event);
+            }
+        }
+    }
+    while (list.count > 0) {
+        check_pop(queue, &list, &now);
+    }
+    check_pop(queue, &list, &now);
+    gw_queue_close(queue);
+    free(list.events);
+}
+
+static void comes_in_order(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct gw_random *random = NULL;
+        printf("%s\n", shapes[i].name);
+        assert_int_equal(gw_random_open(&random, seed, i, NULL), GW_OK);
+        check_shape(&shapes[i], random, 12);
+        check_shape(&shapes[i], random, 1500);
+        gw_random_close(random);
+    }
+}
+
+/*
+ * Lockstep before something far ahead, as workers in a collective before the end of a long
+ * computation: all that is pushed comes before what was sorted last, and now and then some goes
+ * beyond it.
+ */
+static void waves_before_a_far_event(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    for (int i = 0; i < 60; i++) {
+        struct gw_queue *queue = NULL;
+        struct list list = {0};
+        uint32_t number = 0;
+        uint64_t now = 0;
+        uint64_t steps[] = {1 + gw_random_below(random, 1000), 1 + gw_random_below(random, 1000)};
+        size_t workers = 1 + gw_random_below(random, 300);
+        size_t kinds = 1 + gw_random_below(random, 2);
+        assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+        for (size_t turn = 0; turn < 20 * workers + workers; turn++) {
+            bool first = turn < workers;
+            bool far = first ? turn == 0 : gw_random_below(random, 4 * workers) == 0;
+            uint64_t delay = far ? gw_random_below(random, 1000000) : steps[turn % kinds];
+            if (!first) {
+                check_pop(queue, &list, &now);
+            }
+            struct gw_event event = {.time = now + delay, .order = number, .id = number};
+            number++;
+            assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
+            list_push(&list, event);
+        }
+        while (list.count > 0) {
+            check_pop(queue, &list, &now);
+        }
+        check_pop(queue, &list, &now);
+        gw_queue_close(queue);
+        free(list.events);
+    }
+    gw_random_close(random);
+}
+
+static void the_last_of_times(void **state) {
+    (void)state;
+    struct gw_queue *queue = NULL;
+    struct list list = {0};
+    uint64_t now = 0;
+    assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+    for (uint32_t i = 0; i < 500; i++) {
+        struct gw_event event = {.time = i % 2 == 0 ? UINT64_MAX - i : i, .order = i, .id = i};
+        assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
+        list_push(&list, event);
+    }
+    while (list.count > 0) {
+        check_pop(queue, &list, &now);
+    }
+    gw_queue_close(queue);
+    free(list.events);
+}
+
+/* What is announced ahead is what comes, as long as nothing is pushed. */
+static void looks_ahead(void **state) {
+    (void)state;
+    enum { COUNT = 50 };
+    struct gw_queue *queue = NULL;
+    bool any = false;
+    assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct gw_event event = {.time = 7, .order = COUNT - i, .id = i};
+        assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
+    }
+    struct gw_event event;
+    assert_int_equal(gw_queue_pop(queue, &event, &any, NULL), GW_OK);
+    assert_false(gw_queue_is_warm(queue));
+    for (uint32_t i = 0; i + 4 < COUNT; i++) {
+        uint32_t announced = gw_queue_ahead(queue, 2)->id;
+        assert_int_equal(announced, event.id - 3);
+        assert_int_equal(gw_queue_pop(queue, &event, &any, NULL), GW_OK);
+        assert_true(gw_queue_is_warm(queue));
+    }
+    assert_null(gw_queue_ahead(queue, COUNT));
+    gw_queue_close(queue);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comes_in_order),
+        cmocka_unit_test(waves_before_a_far_event),
+        cmocka_unit_test(the_last_of_times),
+        cmocka_unit_test(looks_ahead),
+    };
+    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+/* Work on a GPU where cuBLAS cannot be loaded: products are refused, waiting is not. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "exec/gpu_work.h"
+#include "tests/device/device_support.h"
+
+static void it_is_said_what_is_missing(void **state) {
+    (void)state;
+    struct gw_error error = {0};
+    assert_int_equal(gw_cublas_need(&error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "cuBLAS"));
+    assert_non_null(strstr(error.message, GW_TEST_WHY));
+    assert_non_null(strstr(gw_cublas_version(), "not on this machine"));
+}
+
+static void products_are_refused(void **state) {
+    (void)state;
+    struct gw_device *device = need_device();
+    struct gw_device_stream *stream = open_stream(device);
+    struct gw_gpu_work work;
+    struct gw_error error = {0};
+    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_GEMM, &error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, GW_TEST_WHY));
+    gw_gpu_work_close(&work);
+    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL), GW_OK);
+    assert_int_equal(gw_gpu_work_do(&work, 1e-4, false, NULL), GW_OK);
+    assert_int_equal(gw_device_stream_finish(stream, NULL), GW_OK);
+    gw_gpu_work_close(&work);
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_said_what_is_missing),
+        cmocka_unit_test(products_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+/*
+ * What each iteration of a rank is held to: aggregates and residuals as the sequential reference
+ * (exec_reference.h) has them, bit for bit, what was selected, the bytes that travelled, and the
+ * order of operations. After cmocka.h.
+ */
+#ifndef GW_TESTS_EXEC_CHECKS_H
+#define GW_TESTS_EXEC_CHECKS_H
+
+#include <stdio.h>
+
+#include "exec/exec.h"
+#include "methods/algorithms.h"
+#include "tests/exec/exec_reference.h"
+
+/* ---- a scenario ---------------------------------------------------------------------------- */
+
+enum { TENSORS = 8 };
+
+/* What is run: a pair of choices, and how. */
+struct scenario {
+    const struct gw_algorithm *algorithm;
+    size_t workers, iterations;
+    double density;
+    struct gw_tensor tensors[TENSORS];
+    struct gw_model model;
+    struct gw_plan plan;
+    struct gw_schedule schedule;
+};
+
+/* ---- a rank -------------------------------------------------------------------------------- */
+
+struct rank {
+    const struct scenario *scenario;
+    struct gw_communicator *communicator;
+    struct gw_executor *executor;
+    struct gw_timeline timeline;
+    float *own;        /* [elements], of one of these: */
+    float *gradients;  /* [ranks * elements], of all ranks; and likewise: */
+    float *before;     /* residuals before the iteration */
+    float *residuals;  /* and after it */
+    float *aggregates; /* [ranks * elements] */
+    size_t elements;
+};
+
+/* Ends the test: a rank that gave up alone would leave the others waiting. */
+static inline void require(const struct rank *rank, bool holds, const char *what) {
+    const struct scenario *scenario = rank->scenario;
+    if (!holds) {
+        (void)fprintf(stderr, "%s by %s, %zu workers, density %g, %zu groups, rank %d: %s\n",
+                      scenario->algorithm->compressor, scenario->algorithm->exchange,
+                      scenario->workers, scenario->density, scenario->schedule.group_count,
+                      rank->communicator->rank, what);
+        rank->communicator->transport->abort(rank->communicator, 1);
+    }
+}
+
+static inline void require_ok(const struct rank *rank, enum gw_status status,
+                              const struct gw_error *error) {
+    require(rank, status == GW_OK, error->message);
+}
+
+/* ---- checks, on rank 0 --------------------------------------------------------------------- */
+
+/* MPI adds up in an order of its own. */
+static inline bool close_enough(const struct rank *rank, size_t element, float got,
+                                float expected) {
+    double magnitude = 0;
+    for (size_t w = 0; w < rank->scenario->workers; w++) {
+        magnitude += fabs((double)rank->before[w * rank->elements + element]) +
+                     fabs((double)rank->gradients[w * rank->elements + element]);
+    }
+    return fabs((double)got - (double)expected) <= 1e-6 * magnitude;
+}
+
+static inline void check_aggregates(const struct rank *rank, const struct reference *reference) {
+    bool exact = strcmp(rank->communicator->transport->name, "local") == 0;
+    for (size_t i = 0; i < rank->scenario->workers * rank->elements; i++) {
+        float expected = reference->aggregate[i % rank->elements];
+        require(
+            rank,
+            rank->aggregates[i] == expected ||
+                (!exact && close_enough(rank, i % rank->elements, rank->aggregates[i], expected)),
+            "the aggregate is not the reference's");
+    }
+}
+
+static inline void check_residuals(const struct rank *rank, const struct reference *reference) {
+    for (size_t i = 0; i < rank->scenario->workers * rank->elements; i++) {
+        require(rank, rank->residuals[i] == reference->residuals[i],
+                "a residual is not the reference's");
+    }
+}
+
+/* What all had, is what all have and what was sent: to the rounding of the sums of floats. */
+static inline void check_conservation(const struct rank *rank) {
+    bool dense = strcmp(rank->scenario->algorithm->compressor, "none") == 0;
+    for (size_t i = 0; i < rank->elements && !dense; i++) {
+        double had = 0;
+        double have = (double)rank->aggregates[i];
+        double magnitude = 0;
+        for (size_t w = 0; w < rank->scenario->workers; w++) {
+            size_t place = w * rank->elements + i;
+            float accumulated = rank->before[place] + rank->gradients[place];
+            had += (double)accumulated;
+            have += (double)rank->residuals[place];
+            magnitude += fabs((double)accumulated);
+        }
+        require(rank, fabs(had - have) <= 3e-7 * magnitude, "something was lost");
+    }
+}
+
+/* ---- counts and bytes, on all ranks -------------------------------------------------------- */
+
+static inline uint64_t most_selected(const struct rank *rank, uint32_t group) {
+    size_t groups;
+    const uint64_t *selected =
+        gw_executor_selected(rank->executor, &groups) + group * rank->scenario->workers;
+    uint64_t most = 0;
+    for (size_t w = 0; w < rank->scenario->workers; w++) {
+        most = selected[w] > most ? selected[w] : most;
+    }
+    return most;
+}
+
+static inline void check_counts(const struct rank *rank, const struct reference *reference) {
+    size_t groups;
+    const uint64_t *selected = gw_executor_selected(rank->executor, &groups);
+    require(rank, groups == rank->scenario->schedule.group_count, "other groups were selected");
+    for (uint32_t g = 0; g < groups; g++) {
+        for (size_t w = 0; w < rank->scenario->workers; w++) {
+            require(rank, selected[g * rank->scenario->workers + w] == reference->selected[g][w],
+                    "the number of selected elements is not the reference's");
+        }
+    }
+}
+
+/* What a worker sends of a leg, counted by hand from what was selected. */
+static inline uint64_t bytes_by_hand(const struct rank *rank, const struct gw_operation *operation,
+                                     size_t worker) {
+    size_t groups;
+    const struct gw_slice *slice = &rank->scenario->schedule.groups[operation->group];
+    uint64_t own = gw_executor_selected(
+        rank->executor, &groups)[operation->group * rank->scenario->workers + worker];
+    uint64_t all = gw_executor_extents(rank->executor)[operation->group].all;
+    switch (operation->payload) {
+    case GW_DENSE:
+        return 4 * slice->elements;
+    case GW_SPARSE:
+        return 8 * slice->kept;
+    case GW_COUNTS:
+        return 4;
+    case GW_PADDED:
+        return 8 * most_selected(rank, operation->group);
+    case GW_INDICES:
+        return 4 * most_selected(rank, operation->group);
+    case GW_VALUES:
+        return 4 * all;
+    case GW_SKETCH:
+        return 4 * slice->sketch_cells;
+    case GW_LAYERS:
+        return 4 * (own + slice->layer_count);
+    case GW_ALL_LAYERS:
+        return 4 * (all + slice->layer_count);
+    }
+    return 0;
+}
+
+/* And what the schedule says of it, once it is told what was selected: the most of any worker. */
+static inline void check_bytes(const struct rank *rank) {
+    struct gw_schedule told = rank->scenario->schedule;
+    size_t count = told.operation_count;
+    struct gw_operation *operations = calloc(count, sizeof *operations);
+    struct gw_slice *groups = calloc(told.group_count, sizeof *groups);
+    memcpy(operations, told.operations, count * sizeof *operations);
+    memcpy(groups, told.groups, told.group_count * sizeof *groups);
+    told.operations = operations;
+    told.groups = groups;
+    gw_schedule_select(&told, gw_executor_extents(rank->executor));
+    for (size_t i = 0; i < count; i++) {
+        uint64_t most = 0;
+        for (size_t w = 0; w < rank->scenario->workers && operations[i].kind == GW_EXCHANGE; w++) {
+            uint64_t bytes = rank->timeline.spans[w * count + i].bytes;
+            require(rank, bytes == bytes_by_hand(rank, &operations[i], w),
+                    "other bytes travelled than were selected");
+            most = bytes > most ? bytes : most;
+        }
+        require(rank, most == operations[i].bytes, "the schedule tells other bytes");
+    }
+    free(operations);
+    free(groups);
+}
+
+/* Nothing began before what it depends on had ended. */
+static inline void check_order(const struct rank *rank) {
+    const struct gw_schedule *schedule = &rank->scenario->schedule;
+    size_t count = schedule->operation_count;
+    struct gw_error error = {0};
+    require_ok(rank, gw_timeline_check(&rank->timeline, &error), &error);
+    for (size_t i = 0; i < rank->scenario->workers * count; i++) {
+        const struct gw_operation *operation = &schedule->operations[i % count];
+        for (size_t d = 0; d < operation->dependency_count; d++) {
+            size_t before = schedule->dependencies[operation->first_dependency + d];
+            require(rank,
+                    rank->timeline.spans[i - i % count + before].end_s <=
+                        rank->timeline.spans[i].start_s,
+                    "an operation began before what it depends on had ended");
+        }
+    }
+}
+
+/* Extents that exchanges of values and layers have. */
+static inline void check_extents(const struct rank *rank, const struct reference *reference) {
+    const char *exchange = reference->exchange;
+    for (uint32_t g = 0; g < rank->scenario->schedule.group_count; g++) {
+        if (strcmp(exchange, "union") == 0 || strcmp(exchange, "layer-server") == 0) {
+            require(rank, gw_executor_extents(rank->executor)[g].all == reference->all[g],
+                    "the number of elements that travelled together is not the reference's");
+        }
+    }
+}
+
+#endif

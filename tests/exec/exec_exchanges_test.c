@@ -1,0 +1,71 @@
+/*
+ * Every compressor by every exchange that can carry it, executed by 1 to 5 workers and compared
+ * with the sequential reference (exec_reference.h): aggregates and residuals bit for bit, what was
+ * selected, and the bytes that travelled. Ranks are threads or, inside an MPI job, its processes.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/exec/exec_pairs.h"
+
+static void run_any_workers(const struct gw_algorithm *algorithm) {
+    static const double densities[] = {0.01, 1e-9, 1}; /* k is one; k is all */
+    for (size_t d = 0; d < sizeof densities / sizeof *densities; d++) {
+        for (size_t workers = job == NULL ? 1 : MOST_WORKERS; workers <= MOST_WORKERS; workers++) {
+            run_scenario(algorithm, workers, densities[d], 6);
+        }
+    }
+}
+
+static void every_pair_computes_the_reference(void **state) {
+    (void)state;
+    for_each_pair(run_any_workers);
+    assert_true(nothing_selected > 0 || (job != NULL && job->rank > 0));
+    assert_true(everything_selected > 0 || (job != NULL && job->rank > 0));
+}
+
+static void every_preset_computes_the_reference(void **state) {
+    (void)state;
+    for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
+        run_scenario(gw_algorithms[i], 4, 0.02, 5);
+    }
+}
+
+static void run_long(const struct gw_algorithm *algorithm) {
+    run_scenario(algorithm, 3, 0.01, algorithm->overlap ? 200 : 0);
+}
+
+static void two_hundred_iterations_compute_the_reference(void **state) {
+    (void)state;
+    for_each_pair(run_long);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pair_computes_the_reference),
+        cmocka_unit_test(every_preset_computes_the_reference),
+        cmocka_unit_test(two_hundred_iterations_compute_the_reference),
+    };
+    const struct CMUnitTest job_tests[] = {
+        cmocka_unit_test(every_pair_computes_the_reference),
+        cmocka_unit_test(every_preset_computes_the_reference),
+    };
+    if (!gw_mpi_is_inside_job()) {
+        return cmocka_run_group_tests(tests, NULL, NULL);
+    }
+    struct gw_communicator communicator;
+    struct gw_error error = {0};
+    if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
+        (void)fprintf(stderr, "%s\n", error.message);
+        return 1;
+    }
+    job = &communicator;
+    int failed = cmocka_run_group_tests(job_tests, NULL, NULL);
+    communicator.transport->close(&communicator);
+    return failed;
+}

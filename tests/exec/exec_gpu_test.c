@@ -1,0 +1,272 @@
+/*
+ * The executor on a GPU: every compressor that there is for GPUs, by every exchange that can carry
+ * it, against the sequential reference, bit for bit; and how events are mapped to the host's time.
+ * Ranks are threads that share the GPU or, over NCCL, have one each.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "exec/gpu_clock.h"
+#include "kernels/gpu.h"
+#include "tests/device/device_support.h"
+#include "tests/exec/exec_pairs.h"
+
+/* ---- pairs --------------------------------------------------------------------------------- */
+
+static size_t run_on_gpu, left_out;
+
+/* Three workers with one group each, two with several, and one that keeps everything. */
+static void run_pair(const struct gw_algorithm *algorithm) {
+    if (gw_algorithm_is_sparse(algorithm) &&
+        gw_gpu_compressor_find(algorithm->compressor) == NULL) {
+        left_out++;
+        return;
+    }
+    run_on_gpu++;
+    run_scenario(algorithm, algorithm->overlap ? 2 : 3, 0.01, 2);
+    if (!algorithm->overlap) {
+        run_scenario(algorithm, 1, 1, 1);
+    }
+}
+
+static void every_pair_computes_the_reference(void **state) {
+    (void)state;
+    executor_options.device = need_device();
+    executor_options.transport = GW_GPU_MPI;
+    for_each_pair(run_pair);
+    print_message("%zu pairs on the GPU, %zu left out\n", run_on_gpu, left_out);
+    assert_true(run_on_gpu > 0 && left_out == 0);
+    gw_device_close(executor_options.device);
+    executor_options.device = NULL;
+}
+
+/* ---- pairs over NCCL ----------------------------------------------------------------------- */
+
+enum { NCCL_RANKS = 3 };
+
+static void need_gpu_for_each_rank(void) {
+    struct gw_gpu gpus[NCCL_RANKS];
+    struct gw_error error = {0};
+    gw_device_close(need_device());
+    size_t count = gw_cuda_devices(gpus, NCCL_RANKS);
+    if (count < NCCL_RANKS) {
+        print_message("skipped: expected a GPU for each of %d ranks, got %zu\n", NCCL_RANKS, count);
+        skip();
+    }
+    if (gw_nccl_need(&error) != GW_OK) {
+        print_message("skipped: %s\n", error.message);
+        skip();
+    }
+}
+
+/* Two workers with several groups, or where a server has a GPU too; else three. */
+static void run_pair_over_nccl(const struct gw_algorithm *algorithm) {
+    const struct gw_exchange_kind *exchange = NULL;
+    assert_int_equal(gw_exchange_find(algorithm->exchange, &exchange, NULL), GW_OK);
+    bool fewer = exchange->server || algorithm->overlap;
+    run_scenario(algorithm, fewer ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, 2);
+}
+
+static void every_pair_computes_the_reference_over_nccl(void **state) {
+    (void)state;
+    need_gpu_for_each_rank();
+    executor_options.transport = GW_GPU_NCCL;
+    for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
+        assert_int_equal(gw_device_open(&rank_devices[rank], rank, NULL), GW_OK);
+    }
+    for_each_pair(run_pair_over_nccl);
+    for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
+        gw_device_close(rank_devices[rank]);
+        rank_devices[rank] = NULL;
+    }
+}
+
+/* ---- settling ------------------------------------------------------------------------------ */
+
+enum { SETTLED = 12 };
+
+/* What a rank's residual is after some iterations of compression alone, and how much it selected.
+ */
+struct settled_rank {
+    struct thread thread;
+    struct gw_executor_options options;
+    struct gw_settled settled;
+    float *residual; /* [elements] */
+    size_t elements;
+};
+
+static void *settle_rank(void *argument) {
+    static const struct gw_settling settling = {.iterations = SETTLED};
+    struct settled_rank *rank = argument;
+    struct gw_executor *executor = NULL;
+    struct gw_error error = {0};
+    enum gw_status status = gw_executor_open(&executor, &rank->thread.scenario->schedule,
+                                             &rank->thread.communicator, &rank->options, &error);
+    if (status == GW_OK) {
+        status = gw_executor_settle(executor, &settling, &rank->settled, &error);
+    }
+    if (status == GW_OK) {
+        rank->elements = gw_executor_elements(executor);
+        rank->residual = calloc(rank->elements, sizeof *rank->residual);
+        status = gw_executor_copy(executor, GW_RESIDUAL, rank->residual, &error);
+    }
+    if (status != GW_OK) {
+        (void)fprintf(stderr, "settling: %s\n", error.message);
+        _exit(1);
+    }
+    gw_executor_close(executor);
+    return NULL;
+}
+
+static void settle_ranks(const struct scenario *scenario, struct gw_device *device,
+                         struct settled_rank *ranks) {
+    struct gw_communicator communicators[2];
+    pthread_t threads[2];
+    assert_int_equal(gw_communicators_open_local(2, communicators, NULL), GW_OK);
+    for (int r = 0; r < 2; r++) {
+        ranks[r] = (struct settled_rank){
+            .thread = {.scenario = scenario, .communicator = communicators[r]},
+            .options = {.seed = SEED, .device = device, .transport = GW_GPU_MPI}};
+        assert_int_equal(pthread_create(&threads[r], NULL, settle_rank, &ranks[r]), 0);
+    }
+    for (int r = 0; r < 2; r++) {
+        pthread_join(threads[r], NULL);
+        communicators[r].transport->close(&communicators[r]);
+    }
+}
+
+static void settling_is_the_hosts(void **state) {
+    (void)state;
+    static const char *const names[] = {"hard-threshold", "sidco", "exdyna"};
+    struct gw_device *device = need_device();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct gw_algorithm *algorithm = NULL;
+        struct settled_rank host[2];
+        struct settled_rank gpu[2];
+        assert_int_equal(gw_algorithm_find(names[i], &algorithm, NULL), GW_OK);
+        struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 0.02};
+        open_scenario(&scenario);
+        settle_ranks(&scenario, NULL, host);
+        settle_ranks(&scenario, device, gpu);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(gpu[r].settled.iterations, SETTLED);
+            assert_true(gpu[r].settled.ratio == host[r].settled.ratio);
+            assert_memory_equal(gpu[r].residual, host[r].residual,
+                                host[r].elements * sizeof(float));
+            free(gpu[r].residual);
+            free(host[r].residual);
+        }
+        close_scenario(&scenario);
+    }
+    gw_device_close(device);
+}
+
+/* ---- times --------------------------------------------------------------------------------- */
+
+enum { EVENTS = 7 };
+
+/* Events are where the host was when it put them on the stream and when they were reached. */
+static void times_of_events_are_the_hosts(void **state) {
+    (void)state;
+    struct gw_device *device = need_device();
+    struct gw_device_stream *stream = open_stream(device);
+    struct gw_device_event *events[EVENTS];
+    struct gw_gpu_clock clock;
+    struct gw_error error = {0};
+    double before_s[EVENTS];
+    double after_s[EVENTS];
+    assert_int_equal(gw_gpu_clock_open(&clock, device, NULL), GW_OK);
+    for (int i = 0; i < EVENTS; i++) {
+        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
+    }
+    /* One that was never recorded was at no time. */
+    double never_s = 0;
+    assert_int_equal(gw_gpu_clock_begin(&clock, stream, NULL), GW_OK);
+    assert_int_equal(gw_gpu_clock_time_s(&clock, events[0], &never_s, &error), GW_FAILED);
+    assert_non_null(strstr(error.message, "cudaEventElapsedTime"));
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(gw_gpu_clock_begin(&clock, stream, NULL), GW_OK);
+        for (int i = 0; i < EVENTS; i++) {
+            gw_clock_sleep_until_s(gw_clock_now_s() + 1e-4 * i * round);
+            before_s[i] = gw_clock_now_s();
+            assert_int_equal(gw_device_event_record(events[i], stream, NULL), GW_OK);
+            assert_int_equal(gw_device_event_finish(events[i], NULL), GW_OK);
+            after_s[i] = gw_clock_now_s();
+        }
+        assert_int_equal(gw_gpu_clock_end(&clock, stream, NULL), GW_OK);
+        double slack_s = fmax(clock.before.width_s, clock.after.width_s) + 1e-6;
+        double last_s = clock.before.at_s;
+        for (int i = 0; i < EVENTS; i++) {
+            double time_s = 0;
+            assert_int_equal(gw_gpu_clock_time_s(&clock, events[i], &time_s, NULL), GW_OK);
+            assert_true(time_s >= last_s);
+            assert_true(time_s >= before_s[i] - slack_s && time_s <= after_s[i] + slack_s);
+            last_s = time_s;
+        }
+    }
+    for (int i = 0; i < EVENTS; i++) {
+        gw_device_event_close(events[i]);
+    }
+    gw_gpu_clock_close(&clock);
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+/* ---- what cannot be ------------------------------------------------------------------------ */
+
+static void *open_where_gpus_are_shared(void *argument) {
+    struct thread *thread = argument;
+    struct gw_executor *executor = NULL;
+    struct gw_error error = {0};
+    enum gw_status status = gw_executor_open(&executor, &thread->scenario->schedule,
+                                             &thread->communicator, &executor_options, &error);
+    if (status != GW_BAD_INPUT || error.message[0] == '\0') {
+        (void)fprintf(stderr, "NCCL with two ranks on a GPU: status %d: %s\n", (int)status,
+                      error.message);
+        _exit(1);
+    }
+    return NULL;
+}
+
+static void nccl_does_not_share_a_gpu(void **state) {
+    (void)state;
+    executor_options.device = need_device();
+    executor_options.transport = GW_GPU_NCCL;
+    const struct gw_algorithm *algorithm = NULL;
+    assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
+    struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 1};
+    struct gw_communicator communicators[2];
+    struct thread ranks[2];
+    pthread_t threads[2];
+    open_scenario(&scenario);
+    assert_int_equal(gw_communicators_open_local(2, communicators, NULL), GW_OK);
+    for (int r = 0; r < 2; r++) {
+        ranks[r] = (struct thread){.scenario = &scenario, .communicator = communicators[r]};
+        assert_int_equal(pthread_create(&threads[r], NULL, open_where_gpus_are_shared, &ranks[r]),
+                         0);
+    }
+    for (int r = 0; r < 2; r++) {
+        pthread_join(threads[r], NULL);
+        communicators[r].transport->close(&communicators[r]);
+    }
+    close_scenario(&scenario);
+    gw_device_close(executor_options.device);
+    executor_options.device = NULL;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pair_computes_the_reference),
+        cmocka_unit_test(every_pair_computes_the_reference_over_nccl),
+        cmocka_unit_test(settling_is_the_hosts),
+        cmocka_unit_test(times_of_events_are_the_hosts),
+        cmocka_unit_test(nccl_does_not_share_a_gpu),
+    };
+    assert_int_equal(setenv("GW_EMULATED_GPUS", "3", 1), 0); /* as many as NCCL_RANKS */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* A small model's pipelines, for the executor's ranks as threads of a test; after cmocka.h. */
+#ifndef GW_TESTS_EXEC_SCENE_H
+#define GW_TESTS_EXEC_SCENE_H
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exec/exec.h"
+#include "methods/algorithms.h"
+
+enum { TENSORS = 7, MOST_WORKERS = 5, MOST_RANKS = MOST_WORKERS + 1 };
+
+/* ---- a small model ------------------------------------------------------------------------- */
+
+static const uint64_t tensor_elements[TENSORS] = {300, 1, 5000, 64, 900, 3, 2500};
+
+struct scene {
+    struct gw_model model;
+    struct gw_tensor tensors[TENSORS];
+    struct gw_plan plan;
+    struct gw_schedule schedule;
+};
+
+static inline void open_scene(struct scene *scene, const struct gw_algorithm *algorithm,
+                              size_t workers) {
+    static char name[] = "tensor";
+    *scene = (struct scene){0};
+    for (size_t i = 0; i < TENSORS; i++) {
+        scene->tensors[i] = (struct gw_tensor){
+            .name = name, .elements = tensor_elements[i], .backward_s = 1e-4 * (double)i};
+    }
+    scene->model = (struct gw_model){.name = name,
+                                     .bytes_per_element = 4,
+                                     .forward_s = 1e-3,
+                                     .update_s = 1e-4,
+                                     .tensor_count = TENSORS,
+                                     .tensors = scene->tensors};
+    double density = gw_algorithm_is_sparse(algorithm) ? 0.01 : 1;
+    assert_int_equal(gw_plan_create(&scene->plan, "small", "by hand", algorithm->compressor,
+                                    density, workers, NULL),
+                     GW_OK);
+    static const struct gw_group one[] = {{TENSORS - 1, 0}};
+    static const struct gw_group three[] = {{6, 5}, {4, 2}, {1, 0}};
+    scene->plan.group_count = algorithm->overlap ? 3 : 1;
+    scene->plan.groups = calloc(3, sizeof *scene->plan.groups);
+    memcpy(scene->plan.groups, algorithm->overlap ? three : one,
+           scene->plan.group_count * sizeof *scene->plan.groups);
+    assert_int_equal(
+        gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &scene->schedule, NULL),
+        GW_OK);
+}
+
+static inline void close_scene(struct scene *scene) {
+    gw_schedule_free(&scene->schedule);
+    gw_plan_free(&scene->plan);
+}
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+struct rank {
+    const struct gw_schedule *schedule;
+    struct gw_communicator communicator;
+    const char *expected;  /* the message with which an iteration must fail */
+    const char *complaint; /* NULL: all was as it should be; cmocka cannot fail in a thread */
+};
+
+/* Ends the test program: a rank that gave up alone would leave the others in a barrier forever. */
+static inline void require(const struct rank *rank, enum gw_status status,
+                           const struct gw_error *error, const char *what) {
+    if (status != GW_OK) {
+        (void)fprintf(stderr, "rank %d of %d: %s: %s\n", rank->communicator.rank,
+                      rank->communicator.size, what, error->message);
+        _exit(1);
+    }
+}
+
+/* The transport between threads, which tests put something in front of. */
+static const struct gw_transport *healthy;
+
+static inline struct gw_transport copy_of_healthy(void) {
+    struct gw_communicator communicator;
+    assert_int_equal(gw_communicators_open_local(1, &communicator, NULL), GW_OK);
+    healthy = communicator.transport;
+    healthy->close(&communicator);
+    return *healthy;
+}
+
+/* A job of the schedule's ranks, each a thread that runs `run` with its struct rank and leaves its
+ * communicator open. With `transport` in place of the one between threads, if not NULL. */
+static inline void run_ranks(const struct gw_schedule *schedule,
+                             const struct gw_transport *transport, void *(*run)(void *)) {
+    int size = (int)schedule->workers + (schedule->server ? 1 : 0);
+    struct gw_communicator communicators[MOST_RANKS];
+    struct rank ranks[MOST_RANKS];
+    pthread_t threads[MOST_RANKS];
+    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
+    for (int r = 0; r < size; r++) {
+        ranks[r] = (struct rank){.schedule = schedule, .communicator = communicators[r]};
+        if (transport != NULL) {
+            ranks[r].communicator.transport = transport;
+        }
+        assert_int_equal(pthread_create(&threads[r], NULL, run, &ranks[r]), 0);
+    }
+    for (int r = 0; r < size; r++) {
+        pthread_join(threads[r], NULL);
+        communicators[r].transport->close(&communicators[r]);
+    }
+    for (int r = 0; r < size; r++) {
+        if (ranks[r].complaint != NULL) {
+            fail_msg("rank %d of %d: %s", r, size, ranks[r].complaint);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * Work that stands for computing on a GPU: it waits as long as told; products of matrices are the
+ * host's, as deep as what is owed asks for.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+#include "exec/gpu_work.h"
+#include "tests/device/device_support.h"
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+/* Seconds on the GPU for `count` pieces of work of `seconds` each, that go on one after another. */
+static double time_work(struct gw_gpu_work *work, struct gw_device_event *const *events,
+                        double seconds, int count) {
+    double passed_s = 0;
+    assert_int_equal(gw_device_event_record(events[0], work->stream, NULL), GW_OK);
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(gw_gpu_work_do(work, seconds, i > 0, NULL), GW_OK);
+    }
+    assert_int_equal(gw_device_event_record(events[1], work->stream, NULL), GW_OK);
+    assert_int_equal(gw_device_event_finish(events[1], NULL), GW_OK);
+    assert_int_equal(gw_device_event_elapsed_s(events[0], events[1], &passed_s, NULL), GW_OK);
+    return passed_s;
+}
+
+/* How much longer it may be, only a quiet machine could tell. */
+static void waiting_lasts_as_long_as_told(void **state) {
+    (void)state;
+    struct gw_device *device = need_device();
+    struct gw_device_stream *stream = open_stream(device);
+    struct gw_device_event *events[2];
+    struct gw_gpu_work work;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
+    }
+    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL), GW_OK);
+    assert_true(time_work(&work, events, 0, 3) >= 0);
+    assert_true(time_work(&work, events, 2e-3, 1) >= 1.99e-3);
+    assert_true(time_work(&work, events, 5e-4, 8) >= 3.99e-3);
+    gw_gpu_work_close(&work);
+    for (int i = 0; i < 2; i++) {
+        gw_device_event_close(events[i]);
+    }
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+/* ---- products ------------------------------------------------------------------------------ */
+
+/* Where it is, so is its version; where not, it is said what is missing. */
+static void it_is_known_whether_cublas_is_here(void **state) {
+    (void)state;
+    struct gw_error error = {0};
+    enum gw_status status = gw_cublas_need(&error);
+    const char *version = gw_cublas_version();
+    bool here = version != NULL && strstr(version, "not on this machine") == NULL;
+    print_message("cuBLAS %s\n", version == NULL ? "not in this build" : version);
+    assert_int_equal(status, here ? GW_OK : GW_BAD_INPUT);
+    assert_true(here || strstr(error.message, "cuBLAS") != NULL);
+    assert_true(!here || strspn(version, "0123456789.") == strlen(version));
+}
+
+/* Skips the test where there is no cuBLAS. */
+static void need_cublas(void) {
+    struct gw_error error = {0};
+    if (gw_cublas_need(&error) != GW_OK) {
+        print_message("skipped: %s\n", error.message);
+        skip();
+    }
+}
+
+static float *copy_matrix(struct gw_device_stream *stream, const float *matrix, size_t elements) {
+    float *copied = malloc(elements * sizeof *copied);
+    assert_non_null(copied);
+    copy_from_device(stream, copied, matrix, elements * sizeof *copied);
+    return copied;
+}
+
+/*
+ * The first that differs of c = a b^T of the first `depth` columns, looking at every `every`th
+ * element, or SIZE_MAX. A product is wrong by 2^-9 at most, of TF32s, which have 11 bits, cut off.
+ */
+static size_t find_difference(const struct gw_products *products, size_t depth, size_t every) {
+    size_t n = products->n;
+    size_t different = SIZE_MAX;
+    float *a = copy_matrix(products->stream, products->a, n * products->depth);
+    float *b = copy_matrix(products->stream, products->b, n * products->depth);
+    float *c = copy_matrix(products->stream, products->c, n * n);
+    for (size_t place = 0; place < n * n && different == SIZE_MAX; place += every) {
+        double sum = 0;
+        double magnitude = 0;
+        for (size_t k = 0; k < depth; k++) {
+            double product = (double)a[k * n + place % n] * (double)b[k * n + place / n];
+            sum += product;
+            magnitude += fabs(product);
+        }
+        bool near_enough = fabs((double)c[place] - sum) <= magnitude / 500;
+        different = near_enough ? SIZE_MAX : place;
+    }
+    free(a);
+    free(b);
+    free(c);
+    return different;
+}
+
+/* Of any depth up to the matrices', and nothing is left of the product before. */
+static void products_are_the_hosts(void **state) {
+    (void)state;
+    static const size_t sizes[] = {16, 150, 80};
+    static const size_t product_depths[] = {96, 16, 1, 48, 96};
+    struct gw_device *device = need_device();
+    need_cublas();
+    struct gw_device_stream *stream = open_stream(device);
+    for (size_t i = 0; i < 3; i++) {
+        struct gw_products products;
+        assert_int_equal(gw_products_open(&products, stream, sizes[i], 96, NULL), GW_OK);
+        for (size_t j = 0; j < 5; j++) {
+            assert_int_equal(gw_products_multiply(&products, product_depths[j], NULL), GW_OK);
+            assert_true(find_difference(&products, product_depths[j], 1) == SIZE_MAX);
+        }
+        assert_true(find_difference(&products, 80, 1) != SIZE_MAX); /* it does tell */
+        gw_products_close(&products);
+    }
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+/* All of both matrices is as draws are: none is zero for long, and the two differ. */
+static void matrices_are_filled(void **state) {
+    (void)state;
+    enum { N = 160, DEEP = 900, PART = 1000 };
+    struct gw_device *device = need_device();
+    need_cublas();
+    struct gw_device_stream *stream = open_stream(device);
+    struct gw_products products;
+    assert_int_equal(gw_products_open(&products, stream, N, DEEP, NULL), GW_OK);
+    float *a = copy_matrix(stream, products.a, (size_t)N * DEEP);
+    float *b = copy_matrix(stream, products.b, (size_t)N * DEEP);
+    for (size_t first = 0; first < (size_t)N * DEEP; first += PART) {
+        double squares[2] = {0, 0};
+        for (size_t i = first; i < first + PART; i++) {
+            squares[0] += (double)a[i] * (double)a[i];
+            squares[1] += (double)b[i] * (double)b[i];
+        }
+        assert_true(squares[0] > 0.7 * PART && squares[0] < 1.3 * PART);
+        assert_true(squares[1] > 0.7 * PART && squares[1] < 1.3 * PART);
+        assert_memory_not_equal(a + first, b + first, PART * sizeof *a);
+    }
+    free(a);
+    free(b);
+    gw_products_close(&products);
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+static void what_fails_in_cublas_is_named(void **state) {
+    (void)state;
+    struct gw_device *device = need_device();
+    need_cublas();
+    struct gw_device_stream *stream = open_stream(device);
+    struct gw_products products;
+    struct gw_error error = {0};
+    assert_int_equal(gw_products_open(&products, stream, 64, 64, NULL), GW_OK);
+    struct gw_products without_handle = products;
+    without_handle.handle = NULL;
+    assert_int_equal(gw_products_multiply(&without_handle, 16, &error), GW_FAILED);
+    assert_true(strncmp(error.message, "cublasGemmEx: ", 14) == 0 && error.message[14] != '\0');
+    gw_products_close(&products);
+    gw_device_stream_close(stream);
+    gw_device_close(device);
+}
+
+/* ---- work by products ---------------------------------------------------------------------- */
+
+/* In a rank's thread: the product of what is owed, whatever other ranks do. */
+static void *work_on_own_stream(void *argument) {
+    struct gw_device *device = argument;
+    struct gw_device_stream *stream = NULL;
+    struct gw_gpu_work work;
+    struct gw_error error = {0};
+    enum gw_status status = gw_device_stream_open(device, false, &stream, &error);
+    status = status == GW_OK ? gw_gpu_work_open(&work, stream, GW_COMPUTE_GEMM, &error) : status;
+    if (status != GW_OK) {
+        (void)fprintf(stderr, "work by products: %s\n", error.message);
+        _exit(1);
+    }
+    const struct gw_depths *depths = &work.depths;
+    double least_s = depths->points[0].time_s;
+    double deepest_s = depths->points[depths->count - 1].time_s;
+    const double asked_s[] = {0.6 * least_s, 0.6 * least_s, 0.4 * deepest_s, 1.7 * deepest_s};
+    double owed_s = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < sizeof asked_s / sizeof *asked_s; i++) {
+        size_t depth = 0;
+        owed_s += asked_s[i];
+        while ((depth = gw_depths_take(depths, &owed_s)) > 0) {
+            last = depth;
+        }
+        status = gw_gpu_work_do(&work, asked_s[i], i > 0, &error);
+        bool same = last == 0 || find_difference(&work.products, last, 997) == SIZE_MAX;
+        if (status != GW_OK || work.owed_s != owed_s || !same || (last == 0) != (i == 0)) {
+            (void)fprintf(stderr, "work by products, piece %zu: of depth %zu: %s\n", i, last,
+                          error.message);
+            _exit(1);
+        }
+    }
+    gw_gpu_work_close(&work);
+    gw_device_stream_close(stream);
+    return NULL;
+}
+
+static void work_is_products_of_what_is_owed(void **state) {
+    (void)state;
+    pthread_t ranks[2];
+    struct gw_device *device = need_device();
+    need_cublas();
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&ranks[i], NULL, work_on_own_stream, device), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(ranks[i], NULL);
+    }
+    gw_device_close(device);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiting_lasts_as_long_as_told),
+        cmocka_unit_test(it_is_known_whether_cublas_is_here),
+        cmocka_unit_test(products_are_the_hosts),
+        cmocka_unit_test(matrices_are_filled),
+        cmocka_unit_test(what_fails_in_cublas_is_named),
+        cmocka_unit_test(work_is_products_of_what_is_owed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

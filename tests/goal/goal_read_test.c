@@ -1,0 +1,450 @@
+/*
+ * GOAL texts: what they mean, what is refused and on which line, and that it does not matter where
+ * the reader's pieces of a file end.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "goal/goal.h"
+#include "tests/support.h"
+
+static struct gw_error error;
+
+/* ---- meaning ------------------------------------------------------------------------------- */
+
+static void print_dependents(FILE *out, const struct gw_goal *goal, uint32_t operation) {
+    const uint32_t *dependents = gw_goal_dependents(goal, &goal->operations[operation]);
+    for (uint32_t i = 0; i < goal->operations[operation].dependent_count; i++) {
+        bool at_start = (dependents[i] & GW_GOAL_AT_START) != 0;
+        (void)fprintf(out, " %u%s", dependents[i] & ~GW_GOAL_AT_START, at_start ? "s" : "");
+    }
+}
+
+/*
+ * "CPUS x NICS: FIRST+COUNT ...", the ranks, then of each operation "; KIND SIZE (PEER, TAG, CPU,
+ * NIC) waits COUNT < DEPENDENT ...", with an s behind those that wait for its start.
+ */
+static char *show(const struct gw_goal *goal) {
+    static const char *const names[] = {"?", "send", "recv", "calc"};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    (void)fprintf(out, "%u x %u:", goal->cpus, goal->nics);
+    for (uint32_t i = 0; i < goal->rank_count; i++) {
+        (void)fprintf(out, " %u+%u", goal->ranks[i].first, goal->ranks[i].count);
+    }
+    for (uint32_t i = 0; i < goal->operation_count; i++) {
+        const struct gw_goal_operation *x = &goal->operations[i];
+        (void)fprintf(out, "; %s %llu (%d, %d, %u, %u) waits %u <", names[x->kind],
+                      (unsigned long long)x->size, (int)x->peer, (int)x->tag, x->cpu, x->nic,
+                      x->waits);
+        print_dependents(out, goal, i);
+    }
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void expect_meaning(const char *text, const char *expected) {
+    struct gw_goal goal;
+    enum gw_status status = gw_goal_parse(text, strlen(text), "f", &goal, &error);
+    if (status != GW_OK) {
+        fail_msg("%s: %s", text, error.message);
+    }
+    char *shown = show(&goal);
+    assert_string_equal(shown, expected);
+    free(shown);
+    gw_goal_free(&goal);
+}
+
+static void every_statement_is_understood(void **state) {
+    (void)state;
+    expect_meaning("num_ranks 2\n"
+                   "rank 0 {\n"
+                   "l1: send 8b to 1 tag 7 cpu 2 nic 3\n"
+                   "l2: calc 100 cpu 4\n"
+                   "l2 requires l1\n"
+                   "recv 9b from 1\n"
+                   "}\n"
+                   "rank 1 {\n"
+                   "l1: recv 8b from -1 tag -1\n"
+                   "l2: send 18446744073709551615b to 0 tag -1\n"
+                   "l2 irequires l1\n"
+                   "}\n",
+                   "5 x 4: 0+3 3+2; send 8 (1, 7, 2, 3) waits 0 < 1; calc 100 (0, 0, 4, 0) waits 1 "
+                   "<; recv 9 (1, 0, 0, 0) waits 0 <; recv 8 (-1, -1, 0, 0) waits 0 < 4s; send "
+                   "18446744073709551615 (0, -1, 0, 0) waits 1 <");
+}
+
+static void dependents_stand_starts_first_each_in_order(void **state) {
+    (void)state;
+    expect_meaning("num_ranks 1 rank 0 {\na: calc 1\nb: calc 2\nc: calc 3\n"
+                   "c requires a\nb irequires a\nb requires a\nc irequires a\na requires c\n"
+                   "a requires a\n}",
+                   "1 x 1: 0+3; calc 1 (0, 0, 0, 0) waits 2 < 1s 2s 2 1 0; calc 2 (0, 0, 0, 0) "
+                   "waits 2 <; calc 3 (0, 0, 0, 0) waits 2 < 0");
+}
+
+static void ranks_may_stand_in_any_order(void **state) {
+    (void)state;
+    expect_meaning("num_ranks 3\nrank 2 {\ncalc 1\n}\nrank 0 {\n}\nrank 1 {\ncalc 2\ncalc 3\n}\n",
+                   "1 x 1: 1+0 1+2 0+1; calc 1 (0, 0, 0, 0) waits 0 <; calc 2 (0, 0, 0, 0) waits 0 "
+                   "<; calc 3 (0, 0, 0, 0) waits 0 <");
+}
+
+static void blanks_and_comments_stand_anywhere(void **state) {
+    (void)state;
+    expect_meaning("/* num_ranks 9 */ num_ranks/**/1//\r\nrank\t0\n\n// {\n{ send 1  b/***/to "
+                   "/*\n\n*/ 0cpu 1nic 2tag 3}// }\n/**/",
+                   "2 x 3: 0+1; send 1 (0, 3, 1, 2) waits 0 <");
+}
+
+static void words_are_as_long_as_they_can_be(void **state) {
+    (void)state;
+    expect_meaning("num_ranks 1\nrank 0 {\nsend1: calc 1\nrank_: send1b to 0\nrequires:recv0b "
+                   "from0\nrequires requires send1\ncalc_1:calc2\n}\n",
+                   "1 x 1: 0+4; calc 1 (0, 0, 0, 0) waits 0 < 2; send 1 (0, 0, 0, 0) waits 0 <; "
+                   "recv 0 (0, 0, 0, 0) waits 1 <; calc 2 (0, 0, 0, 0) waits 0 <");
+}
+
+/* ---- what is refused ----------------------------------------------------------------------- */
+
+#define RANK "num_ranks 2\nrank 0 {\n"
+#define ANOTHER "}\nrank 1 {\n}\n"
+
+static const struct {
+    const char *text, *message;
+} refusals[] = {
+    {"", "f:1: expected num_ranks, got the end of the file"},
+    {" \n// nothing\n", "f:3: expected num_ranks, got the end of the file"},
+    {"rank 0 {\n}\n", "f:1: expected num_ranks, got rank"},
+    {"num_ranks8\n", "f:1: expected num_ranks, got num_ranks8"},
+    {"num_ranks 0\n", "f:1: expected a number of 1 to 4294967295, got 0"},
+    {"num_ranks 4294967296\n", "f:1: expected a number of 1 to 4294967295, got 4294967296"},
+    {"num_ranks\n", "f:1: expected a number of 1 to 4294967295, got the end of the line"},
+    {"num_ranks -1\n", "f:1: expected a number of 1 to 4294967295, got -1"},
+    {"num_ranks 2\n", "f:2: expected rank 0, got the end of the file"},
+    {"num_ranks 4294967295\n", "f:2: expected rank 0, got the end of the file"},
+    {"num_ranks 2\nrank 1 {\n}\n", "f:4: expected rank 0, got the end of the file"},
+    {"num_ranks 3\nrank 2 {\n}\nrank 0 {\n}", "f:5: expected rank 1, got the end of the file"},
+    {"num_ranks 2\nnum_ranks 2\n", "f:2: expected rank or the end of the file, got num_ranks"},
+    {"num_ranks 2\n}\n", "f:2: expected rank or the end of the file, got }"},
+    {"num_ranks 2\ncalc 1\n", "f:2: expected rank or the end of the file, got calc"},
+    {"num_ranks 2\nrank0 {\n", "f:2: expected rank or the end of the file, got rank0"},
+    {"num_ranks 2\nrank 2 {\n", "f:2: expected a rank of 0 to 1, got 2"},
+    {"num_ranks 2\nrank -1 {\n", "f:2: expected a rank of 0 to 1, got -1"},
+    {"num_ranks 2\nrank 0\ncalc 1\n", "f:3: expected {, got calc"},
+    {RANK "calc 1\n}\n\nrank 0 {\n}", "f:6: expected a rank that is not above, got 0 again"},
+    {RANK "calc 1\nrank 1 {\n}\n", "f:4: expected }, got rank"},
+    {RANK "calc 1\nnum_ranks 1\n", "f:4: expected }, got num_ranks"},
+    {RANK "calc 1\n", "f:4: expected an operation, a label or }, got the end of the file"},
+    {RANK "calc 1", "f:3: expected an operation, a label or }, got the end of the file"},
+    {RANK "1: calc 1\n" ANOTHER, "f:3: expected an operation, a label or }, got 1"},
+    {RANK "_a: calc 1\n" ANOTHER, "f:3: expected an operation, a label or }, got _a"},
+    {RANK "{", "f:3: expected an operation, a label or }, got {"},
+    {RANK "a\n", "f:3: expected :, requires or irequires, got the end of the line"},
+    {RANK "a b: calc 1\n", "f:3: expected :, requires or irequires, got b"},
+    {RANK "send8b to 1\n", "f:3: expected :, requires or irequires, got to"},
+    {RANK "a: sned 8b to 1\n", "f:3: expected send, recv or calc, got sned"},
+    {RANK "a: b: calc 1\n", "f:3: expected send, recv or calc, got b"},
+    {RANK "a:\ncalc 1\n", "f:3: expected send, recv or calc, got the end of the line"},
+    {RANK "send b to 1\n", "f:3: expected a number of bytes of 0 to 18446744073709551615, got b"},
+    {RANK "send -1b to 1\n",
+     "f:3: expected a number of bytes of 0 to 18446744073709551615, got -1b"},
+    {RANK "send 18446744073709551616b to 1\n",
+     "f:3: expected a number of bytes of 0 to 18446744073709551615, got 18446744073709551616b"},
+    {RANK "send 100000000000000000000000000000000000000000000000b to 1\n",
+     "f:3: expected a number of bytes of 0 to 18446744073709551615, got "
+     "1000000000000000000000000000000000000000..."},
+    {RANK "send 8 to 1\n", "f:3: expected b, got to"},
+    {RANK "send 8kb to 1\n", "f:3: expected b, got kb"},
+    {RANK "send 8b from 1\n", "f:3: expected to, got from"},
+    {RANK "recv 8b to 1\n", "f:3: expected from, got to"},
+    {RANK "send 8b to 2\n", "f:3: expected a rank of 0 to 1, got 2"},
+    {RANK "send 8b to -1\n", "f:3: expected a rank of 0 to 1, got -1"},
+    {RANK "recv 8b from 2\n", "f:3: expected a rank of 0 to 1 or -1, got 2"},
+    {RANK "recv 8b from -12\n", "f:3: expected a rank of 0 to 1 or -1, got -12"},
+    {RANK "recv 8b from - 1\n", "f:3: expected a rank of 0 to 1 or -1, got -"},
+    {RANK "recv 8b from 4294967295\n", "f:3: expected a rank of 0 to 1 or -1, got 4294967295"},
+    {RANK "send 8b to 1 tag\n",
+     "f:3: expected a tag of 0 to 4294967294 or -1, got the end of the line"},
+    {RANK "send 8b to 1 tag 4294967295\n",
+     "f:3: expected a tag of 0 to 4294967294 or -1, got 4294967295"},
+    {RANK "send 8b to 1 tag -2\n", "f:3: expected a tag of 0 to 4294967294 or -1, got -2"},
+    {RANK "send 8b to 1 cpu 256\n", "f:3: expected a cpu of 0 to 255, got 256"},
+    {RANK "send 8b to 1 nic 256\n", "f:3: expected a nic of 0 to 255, got 256"},
+    {RANK "send 8b to 1 bcd 2\n",
+     "f:3: expected tag or cpu or nic or the end of the line, got bcd"},
+    {RANK "send 8b to 1 tag 1 tag 2\n", "f:3: expected cpu or nic or the end of the line, got tag"},
+    {RANK "send 8b to 1 nic 1 nic 1\n", "f:3: expected tag or cpu or the end of the line, got nic"},
+    {RANK "send 8b to 1 tag 1 calc 2\n",
+     "f:3: expected cpu or nic or the end of the line, got calc"},
+    {RANK "calc 1 cpu 1 cpu 1\n", "f:3: expected the end of the line, got cpu"},
+    {RANK "calc 1 tag 1\n", "f:3: expected cpu or the end of the line, got tag"},
+    {RANK "calc x\n", "f:3: expected a time in nanoseconds of 0 to 18446744073709551615, got x"},
+    {RANK "calc 1.5\n", "f:3: expected cpu or the end of the line, got ."},
+    {RANK "calc 1\n\xff\n", "f:4: expected an operation, a label or }, got the byte 0xff"},
+    {RANK "a: calc 1\nb: calc 1\na: calc 2\n" ANOTHER,
+     "f:5: expected a label that is new in its rank, got a again"},
+    {RANK "a: calc 1\na requires b\n" ANOTHER,
+     "f:4: expected a label of an operation above in this rank, got b"},
+    {RANK "a: calc 1\nb requires a\nb: calc 1\n" ANOTHER,
+     "f:4: expected a label of an operation above in this rank, got b"},
+    {RANK "a: calc 1\n}\nrank 1 {\nb: calc 1\nb irequires a\n}\n",
+     "f:7: expected a label of an operation above in this rank, got a"},
+    {RANK "a: calc 1\na requires\n", "f:4: expected a label, got the end of the line"},
+    {RANK "a: calc 1\na requires 1\n", "f:4: expected a label, got 1"},
+    {RANK "a: calc 1\na requires a a\n", "f:4: expected the end of the line, got a"},
+    {RANK "a: calc 1\na requires a, a\n", "f:4: expected the end of the line, got ,"},
+    {RANK "/* a\n\n */ * /\n", "f:5: expected an operation, a label or }, got *"},
+    {RANK "\n/*\n\n", "f:4: expected */ after /*, got the end of the file"},
+    {RANK "\n/*/\n\n", "f:4: expected */ after /*, got the end of the file"},
+    {RANK "calc 1 / 2\n", "f:3: expected cpu or the end of the line, got /"},
+};
+
+static void expect_refusal(const char *text, size_t length, const char *message) {
+    static const struct gw_goal nothing;
+    struct gw_goal goal;
+    assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_BAD_INPUT);
+    assert_int_equal(error.status, GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+    assert_memory_equal(&goal, &nothing, sizeof goal);
+}
+
+static void what_is_wrong_is_named_with_its_line(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        expect_refusal(refusals[i].text, strlen(refusals[i].text), refusals[i].message);
+    }
+    static const char zero[] = "num_ranks 1\n\0rank 0 {\n}";
+    expect_refusal(zero, sizeof zero - 1,
+                   "f:2: expected rank or the end of the file, got the byte 0x00");
+}
+
+static void labels_have_at_most_255_characters(void **state) {
+    (void)state;
+    char label[257];
+    char text[1024];
+    memset(label, 'x', 256);
+    label[255] = '\0';
+    (void)snprintf(text, sizeof text, "num_ranks 1 rank 0 {\n%s: calc 1\n%s requires %s\n}", label,
+                   label, label);
+    expect_meaning(text, "1 x 1: 0+1; calc 1 (0, 0, 0, 0) waits 1 < 0");
+    label[255] = 'x';
+    label[256] = '\0';
+    (void)snprintf(text, sizeof text, "num_ranks 1 rank 0 {\n%s: calc 1\n}", label);
+    expect_refusal(text, strlen(text),
+                   "f:2: expected a label of at most 255 characters, got "
+                   "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...");
+}
+
+static void files_that_cannot_be_read_are_bad_input(void **state) {
+    struct gw_goal goal;
+    const char *missing = path_in(*state, "missing");
+    char message[600];
+    (void)snprintf(message, sizeof message, "%s: cannot be read: No such file or directory",
+                   missing);
+    assert_int_equal(gw_goal_read(missing, &goal, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+    (void)snprintf(message, sizeof message, "%s: cannot be read: Is a directory",
+                   (const char *)*state);
+    assert_int_equal(gw_goal_read(*state, &goal, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+}
+
+/* Of each pair, both have the same 32-bit FNV-1a hash. */
+static void labels_with_the_same_hash_are_told_apart(void **state) {
+    (void)state;
+    expect_meaning("num_ranks 1\nrank 0 {\ndeclinate: calc 1\nmacallums: calc 2\ncostarring: calc "
+                   "3\nliquid: calc 4\nliquid requires declinate\ncostarring requires macallums\n}",
+                   "1 x 1: 0+4; calc 1 (0, 0, 0, 0) waits 0 < 3; calc 2 (0, 0, 0, 0) waits 0 < 2; "
+                   "calc 3 (0, 0, 0, 0) waits 1 <; calc 4 (0, 0, 0, 0) waits 1 <");
+}
+
+/* In every rank, each operation but the first waits for the one with half its number. */
+static char *make_ranks(int ranks, const int counts[2], size_t *length) {
+    char *text = NULL;
+    FILE *out = open_memstream(&text, length);
+    assert_non_null(out);
+    (void)fprintf(out, "num_ranks %d\n", ranks);
+    for (int rank = 0; rank < ranks; rank++) {
+        int count = counts[rank % 500 == 0 ? 0 : 1];
+        (void)fprintf(out, "rank %d {\nl0: calc 0\n", rank);
+        for (int i = 1; i < count; i++) {
+            (void)fprintf(out, "l%d: calc %d\n", i, i);
+        }
+        for (int i = 1; i < count; i++) {
+            (void)fprintf(out, "l%d requires l%d\n", i, i / 2);
+        }
+        (void)fputs("}\n", out);
+    }
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+/* Ranks with many labels and with few take turns. */
+static void ranks_keep_their_labels_apart(void **state) {
+    (void)state;
+    static const int counts[] = {3000, 3};
+    size_t length = 0;
+    char *text = make_ranks(2000, counts, &length);
+    struct gw_goal goal;
+    uint32_t dependents = 0;
+    assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_OK);
+    for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
+        uint32_t first = goal.ranks[rank].first;
+        for (uint32_t i = 0; i < goal.ranks[rank].count; i++) {
+            const struct gw_goal_operation *operation = &goal.operations[first + i];
+            assert_int_equal(operation->waits, i > 0);
+            dependents += operation->dependent_count;
+            for (uint32_t j = 0; j < operation->dependent_count; j++) {
+                assert_int_equal((gw_goal_dependents(&goal, operation)[j] - first) / 2, i);
+            }
+        }
+    }
+    assert_int_equal(dependents, goal.operation_count - goal.rank_count);
+    gw_goal_free(&goal);
+    free(text);
+}
+
+/* ---- places -------------------------------------------------------------------------------- */
+
+static void put_file(const char *path, const char *text) {
+    assert_int_equal(gw_file_write(path, text, strlen(text), &error), GW_OK);
+}
+
+static void places_name_the_line_and_the_operation(void **state) {
+    const char *path = path_in(*state, "f.goal");
+    char place[GW_GOAL_PLACE_SIZE];
+    char text[1200];
+    char longest[256];
+    memset(longest, 'y', 255);
+    longest[255] = '\0';
+    (void)snprintf(text, sizeof text,
+                   "num_ranks 2\nrank 1 {\nl1: send 8b to 0 tag 5\n/*\n*/ l2: calc 1000 cpu 3\n"
+                   "l2 requires l1\n}\nrank 0 {\nrecv 8b from -1 tag -1 nic 2 cpu 1\n"
+                   "%s: recv 18446744073709551615b from 1 tag 4294967294 nic 255 cpu 255\n}\n",
+                   longest);
+    put_file(path, text);
+    static const char *const expected[] = {
+        "line 3: l1: send 8b to 0 tag 5",
+        "line 5: l2: calc 1000 cpu 3",
+        "line 9: recv 8b from -1 tag -1 cpu 1 nic 2",
+        ("line 10: yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...: recv 18446744073709551615b from 1 "
+         "tag 4294967294 cpu 255 nic 255"),
+    };
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(gw_goal_place(path, i, place, &error), GW_OK);
+        assert_string_equal(place, expected[i]);
+    }
+    assert_int_equal(gw_goal_place(path, 4, place, &error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "f.goal:12: expected more than 4 operations, got the end "
+                                          "of the file"));
+    assert_int_equal(gw_goal_place(path_in(*state, "g"), 0, place, &error), GW_BAD_INPUT);
+}
+
+/* ---- pieces of a file ---------------------------------------------------------------------- */
+
+/* As the reader has it; a change there makes this test pointless, not wrong. */
+enum { piece = 256 * 1024, around = 1200 };
+
+/* What begins `before` bytes before a piece's end, behind a filling. */
+static size_t fill(char *text, size_t filling, char with, size_t before, const char *body) {
+    size_t length = filling - before;
+    memset(text, with, length);
+    memcpy(text, "//", with == ' ' ? 0 : 2);
+    text[length - 1] = '\n';
+    (void)strcpy(text + length, body);
+    return length + strlen(body);
+}
+
+static void expect_everywhere(char with, size_t pieces) {
+    static char text[2 * piece + 4 * around];
+    static char body[around];
+    char label[256];
+    memset(label, 'z', 255);
+    label[255] = '\0';
+    (void)snprintf(
+        body, sizeof body,
+        "num_ranks 2 rank 0 {\nl1: send 8b /* x\n */ to 1 tag 4294967294 cpu 1\n"
+        "%s: recv 18446744073709551615b from 1 // c\n%s requires l1\n%s irequires %s\n}\n"
+        "rank 1 {\ncalc 12345\n}\n",
+        label, label, label, label);
+    for (size_t before = 0; before < around; before++) {
+        size_t length = fill(text, pieces * piece, with, before, body);
+        struct gw_goal goal;
+        assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_OK);
+        char *shown = show(&goal);
+        assert_string_equal(shown,
+                            "2 x 1: 0+2 2+1; send 8 (1, -2, 1, 0) waits 0 < 1; recv "
+                            "18446744073709551615 (1, 0, 0, 0) waits 2 < 1s; calc 12345 (0, 0, 0, "
+                            "0) waits 0 <");
+        free(shown);
+        gw_goal_free(&goal);
+        length = fill(text, pieces * piece, with, before, "\n\nnum_ranks 1\nrank 0 {\n!");
+        expect_refusal(text, length, "f:6: expected an operation, a label or }, got !");
+    }
+}
+
+static void pieces_may_end_anywhere(void **state) {
+    (void)state;
+    expect_everywhere('x', 1);
+    expect_everywhere(' ', 1);
+    expect_everywhere(' ', 2);
+}
+
+/* A file is read as the same text in memory is, whatever its length. */
+static void files_read_as_texts_do(void **state) {
+    static char text[2 * piece + 4 * around];
+    const char *path = path_in(*state, "f.goal");
+    for (size_t length = piece - 40; length < piece + 40; length += 3) {
+        const char *body = "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n";
+        size_t used = fill(text, length, 'x', strlen(body), body);
+        struct gw_goal goal;
+        assert_int_equal(used, length);
+        put_file(path, text);
+        assert_int_equal(gw_goal_read(path, &goal, &error), GW_OK);
+        char *shown = show(&goal);
+        assert_string_equal(shown, "1 x 1: 0+1; calc 1 (0, 0, 0, 0) waits 1 < 0");
+        free(shown);
+        gw_goal_free(&goal);
+    }
+}
+
+static void zeros_without_end_are_no_number(void **state) {
+    (void)state;
+    static char text[2 * piece];
+    int start = snprintf(text, sizeof text, "num_ranks 1\nrank 0 {\ncalc ");
+    memset(text + start, '0', sizeof text - (size_t)start);
+    struct gw_goal goal;
+    assert_int_equal(gw_goal_parse(text, sizeof text, "f", &goal, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "f:3: expected cpu or the end of the line, got "
+                                       "0000000000000000000000000000000000000000...");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_statement_is_understood),
+        cmocka_unit_test(dependents_stand_starts_first_each_in_order),
+        cmocka_unit_test(ranks_may_stand_in_any_order),
+        cmocka_unit_test(blanks_and_comments_stand_anywhere),
+        cmocka_unit_test(words_are_as_long_as_they_can_be),
+        cmocka_unit_test(what_is_wrong_is_named_with_its_line),
+        cmocka_unit_test(labels_have_at_most_255_characters),
+        cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_bad_input, make_folder,
+                                        remove_folder),
+        cmocka_unit_test(labels_with_the_same_hash_are_told_apart),
+        cmocka_unit_test(ranks_keep_their_labels_apart),
+        cmocka_unit_test_setup_teardown(places_name_the_line_and_the_operation, make_folder,
+                                        remove_folder),
+        cmocka_unit_test(pieces_may_end_anywhere),
+        cmocka_unit_test_setup_teardown(files_read_as_texts_do, make_folder, remove_folder),
+        cmocka_unit_test(zeros_without_end_are_no_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

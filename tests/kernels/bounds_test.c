@@ -1,0 +1,162 @@
+/* What top-k leaves of bell-shaped vectors, and the bound that is proven for it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "kernels/bounds.h" /* private */
+#include "tests/kernels/kernels_support.h"
+
+static uint64_t seed;
+
+enum { N = 100000, KS = 11 };
+
+static const size_t ks[KS] = {1,     10,    100,   1000,  5000, 10000,
+                              20000, 50000, 80000, 99999, N}; /* any order does */
+
+static void fill(float *u, enum gw_shape shape, double freedom, uint64_t stream) {
+    const size_t n = N;
+    const struct gw_gradients_spec spec = {.shape = shape,
+                                           .scale = 1e-3,
+                                           .freedom = freedom,
+                                           .drift = 1,
+                                           .sizes = &n,
+                                           .tensor_count = 1,
+                                           .seed = seed + stream};
+    struct gw_gradients *gradients = NULL;
+    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
+    gw_gradients_fill(gradients, 0, u);
+    gw_gradients_close(gradients);
+}
+
+/* Squares 16, 9, 4, 1: of 30, 14 are left after one, 5 after two, 1 after three. */
+static void bounds_by_hand(void **state) {
+    (void)state;
+    const float u[] = {-3, 1, 4, -2};
+    const size_t some[] = {4, 1, 3, 2};
+    const double left[] = {0, 14.0 / 30, 1.0 / 30, 5.0 / 30};
+    const double random[] = {0, 0.75, 0.25, 0.5};
+    struct gw_bounds bounds[4];
+    assert_int_equal(gw_bounds(u, 4, some, 4, bounds, NULL), GW_OK);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(near(bounds[i].topk, left[i], 1e-15));
+        assert_true(near(bounds[i].random, random[i], 1e-15));
+        assert_true(near(bounds[i].proven, random[i] * random[i], 1e-15));
+    }
+}
+
+/* Theorem 1, for each bell shape; top-k's error falls with k, and is far below the bound. */
+static void topk_stays_below_its_bound(void **state) {
+    (void)state;
+    const struct {
+        enum gw_shape shape;
+        double freedom;
+    } shapes[] = {{GW_SHAPE_NORMAL, 0},  {GW_SHAPE_LAPLACE, 0}, {GW_SHAPE_STUDENT, 2},
+                  {GW_SHAPE_STUDENT, 5}, {GW_SHAPE_SPARSE, 0},  {GW_SHAPE_SORTED, 0}};
+    float *u = allocate(N, sizeof *u);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        fill(u, shapes[s].shape, shapes[s].freedom, s);
+        struct gw_bounds bounds[KS];
+        assert_int_equal(gw_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
+        for (size_t i = 0; i < KS; i++) {
+            assert_true(bounds[i].topk <= bounds[i].proven && bounds[i].topk >= 0);
+            assert_true(bounds[i].proven <= bounds[i].random);
+            assert_true(i == 0 || bounds[i].topk <= bounds[i - 1].topk);
+        }
+    }
+    free(u);
+}
+
+/*
+ * The share of a normal vector's square below |x| = z is erf(z / sqrt 2) - 2 z phi(z), and z is
+ * 1.6448536 for k / d = 0.1. Of an even slope (1 - k / d)^3 is left.
+ */
+static void errors_are_those_of_the_distributions(void **state) {
+    (void)state;
+    float *u = allocate(N, sizeof *u);
+    struct gw_bounds bounds;
+    const double z = 1.6448536269514722;
+    const double phi = exp(-z * z / 2) / sqrt(2 * acos(-1.0));
+    fill(u, GW_SHAPE_NORMAL, 0, 0);
+    assert_int_equal(gw_bounds(u, N, &ks[5], 1, &bounds, NULL), GW_OK);
+    assert_true(near(bounds.topk, 0.9 - 2 * z * phi, 0.02)); /* 0.561 */
+    fill(u, GW_SHAPE_SORTED, 0, 0);
+    assert_int_equal(gw_bounds(u, N, &ks[7], 1, &bounds, NULL), GW_OK);
+    assert_true(near(bounds.topk, 0.125, 1e-4));
+    free(u);
+}
+
+/* The mean error of k at random, which the bound `random` expects. */
+static void random_selections_leave_what_is_expected(void **state) {
+    (void)state;
+    enum { D = 2000, K = 500, ROUNDS = 300 };
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    double u[D];
+    double total = 0;
+    for (size_t i = 0; i < D; i++) {
+        u[i] = gw_random_normal(random, 1);
+        total += u[i] * u[i];
+    }
+    struct gw_running running = {0};
+    for (size_t round = 0; round < ROUNDS; round++) {
+        double left = total;
+        for (size_t i = 0; i < K; i++) { /* Fisher and Yates's shuffle, as far as it is needed */
+            size_t other = i + (size_t)gw_random_below(random, D - i);
+            double value = u[other];
+            u[other] = u[i];
+            u[i] = value;
+            left -= value * value;
+        }
+        gw_running_add(&running, left / total);
+    }
+    double tolerance = 6 * gw_running_sd(&running) / sqrt(ROUNDS);
+    assert_true(fabs(running.mean - (1 - (double)K / D)) < tolerance);
+    gw_random_close(random);
+}
+
+/* All equal: 1 - k / d is left, more than (1 - k / d)^2. The theorem does not speak of it. */
+static void a_constant_is_above_the_bound(void **state) {
+    (void)state;
+    float *u = allocate(N, sizeof *u);
+    fill(u, GW_SHAPE_CONSTANT, 0, 0);
+    struct gw_bounds bounds[KS];
+    assert_int_equal(gw_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
+    for (size_t i = 0; i + 1 < KS; i++) {
+        assert_true(near(bounds[i].topk, bounds[i].random, 1e-9));
+        assert_true(bounds[i].topk > bounds[i].proven);
+    }
+    free(u);
+}
+
+static void zeros_and_numbers_that_are_not_finite(void **state) {
+    (void)state;
+    float u[] = {0, 0, 0};
+    const size_t k = 1;
+    struct gw_bounds bounds;
+    assert_int_equal(gw_bounds(u, 3, &k, 1, &bounds, NULL), GW_OK);
+    assert_true(near(bounds.topk, 0, 0));
+    const float bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        struct gw_error error = {0};
+        u[1] = bad[i];
+        assert_int_equal(gw_bounds(u, 3, &k, 1, &bounds, &error), GW_BAD_INPUT);
+        assert_non_null(strstr(error.message, "element 1 of 3"));
+    }
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_by_hand),
+        cmocka_unit_test(topk_stays_below_its_bound),
+        cmocka_unit_test(errors_are_those_of_the_distributions),
+        cmocka_unit_test(random_selections_leave_what_is_expected),
+        cmocka_unit_test(a_constant_is_above_the_bound),
+        cmocka_unit_test(zeros_and_numbers_that_are_not_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

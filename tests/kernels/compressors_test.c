@@ -1,0 +1,282 @@
+/*
+ * What published compressors promise: how many elements they select and how much of the energy, and
+ * which. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <gsl/gsl_cdf.h>
+
+#include "tests/kernels/kernels_support.h"
+
+static uint64_t seed;
+
+enum { N = 200000, K = N / 1000, LAYERS = 400 };
+
+static void draw(enum gw_shape shape, float *u) {
+    draw_gradient(shape, 1e-3, 2, seed, N, u);
+}
+
+static double energy(const struct gw_selection *selection) {
+    double sum = 0;
+    for (size_t i = 0; i < selection->count; i++) {
+        sum += (double)selection->entries[i].value * (double)selection->entries[i].value;
+    }
+    return sum;
+}
+
+static void run(const char *name, struct gw_task *task, struct gw_selection *out) {
+    struct gw_workspace workspace = {0};
+    const struct gw_compressor *compressor = gw_compressor_find(name);
+    task->workspace = &workspace;
+    task->state = NULL;
+    if (compressor->open != NULL) {
+        assert_int_equal(compressor->open(task, &task->state, NULL), GW_OK);
+    }
+    /* what adapts, adapts: SIDCo every five iterations */
+    for (task->iteration = 0; task->iteration < 40; task->iteration++) {
+        assert_int_equal(compressor->select(task, out, NULL), GW_OK);
+    }
+    if (compressor->close != NULL) {
+        compressor->close(task->state);
+    }
+    gw_workspace_free(&workspace);
+}
+
+/* ---- quality ------------------------------------------------------------------------------- */
+
+/*
+ * Counts over k and energies over that of top-k. On normal gradients Gaussian_k's quantile is right
+ * and its first threshold stays; SIDCo aims at 0.8 to 1.2.
+ */
+static const struct promise {
+    const char *compressor;
+    enum gw_shape shape;
+    double least_count, most_count, least_energy;
+} promises[] = {
+    {"topk", GW_SHAPE_NORMAL, 1, 1, 1},
+    {"topk", GW_SHAPE_STUDENT, 1, 1, 1},
+    {"randk", GW_SHAPE_NORMAL, 1, 1, 0.01},
+    {"gaussiank", GW_SHAPE_NORMAL, 2.0 / 3, 4.0 / 3, 0.7},
+    {"gaussiank", GW_SHAPE_LAPLACE, 2.0 / 3, 4.0 / 3, 0.7},
+    {"hard-threshold", GW_SHAPE_LAPLACE, 1, 1, 1},
+    {"sidco", GW_SHAPE_LAPLACE, 0.7, 1.3, 0.75},
+    {"sidco", GW_SHAPE_NORMAL, 0.6, 1.5, 0.7},
+    {"count-sketch", GW_SHAPE_STUDENT, 1, 1, 0.3},
+};
+
+static void compressors_keep_their_promises(void **state) {
+    (void)state;
+    float *u = allocate(N, sizeof *u);
+    struct gw_selection topk = {0};
+    struct gw_selection selection = {0};
+    for (size_t i = 0; i < sizeof promises / sizeof *promises; i++) {
+        const struct promise *promise = &promises[i];
+        struct gw_task task = {.u = u, .n = N, .k = K, .seed = seed};
+        draw(promise->shape, u);
+        run("topk", &task, &topk);
+        task.threshold = INFINITY;
+        for (size_t e = 0; e < topk.count; e++) {
+            task.threshold = fmin(task.threshold, fabs((double)topk.entries[e].value));
+        }
+        run(promise->compressor, &task, &selection);
+        double count = (double)selection.count / K;
+        double share = energy(&selection) / energy(&topk);
+        if (count < promise->least_count || count > promise->most_count ||
+            share < promise->least_energy) {
+            fail_msg("%s, %s: count %g, energy %g", promise->compressor,
+                     gw_shape_names[promise->shape], count, share);
+        }
+    }
+    gw_selection_free(&topk);
+    gw_selection_free(&selection);
+    free(u);
+}
+
+/*
+ * RedSync: one of the thresholds mean + (max - mean) step / 8, which selects k to 2k, or less than
+ * k where the step below selects more than 2k, or more than 2k where the step above selects less
+ * than k.
+ */
+static void check_bisection(const float *u, size_t k, size_t selected) {
+    enum { STEPS = 8 };
+    double sum = 0;
+    double largest = 0;
+    size_t counts[STEPS + 1] = {0};
+    for (size_t i = 0; i < N; i++) {
+        sum += fabs((double)u[i]);
+        largest = fmax(largest, fabs((double)u[i]));
+    }
+    for (size_t step = 0; step <= STEPS; step++) {
+        double threshold = sum / N + (largest - sum / N) * (double)step / STEPS;
+        for (size_t i = 0; i < N; i++) {
+            counts[step] += fabs((double)u[i]) >= threshold;
+        }
+    }
+    bool explained = false;
+    for (size_t step = 1; step < STEPS; step++) {
+        explained =
+            explained || (selected == counts[step] && ((selected >= k && selected <= 2 * k) ||
+                                                       (selected < k && counts[step - 1] > 2 * k) ||
+                                                       (selected > 2 * k && counts[step + 1] < k)));
+    }
+    assert_true(explained);
+}
+
+static void redsync_stops_where_bisection_ends(void **state) {
+    (void)state;
+    static const enum gw_shape shapes[] = {GW_SHAPE_NORMAL, GW_SHAPE_LAPLACE, GW_SHAPE_STUDENT};
+    static const size_t ks[] = {N / 10000, N / 1000, N / 100, N / 20};
+    float *u = allocate(N, sizeof *u);
+    struct gw_selection selection = {0};
+    for (size_t i = 0; i < 12; i++) {
+        struct gw_task task = {.u = u, .n = N, .k = ks[i / 3], .seed = seed};
+        draw(shapes[i % 3], u);
+        run("redsync", &task, &selection);
+        check_bisection(u, task.k, selection.count);
+    }
+    gw_selection_free(&selection);
+    free(u);
+}
+
+/* DGC's threshold is the 100th of a sample of 2,000: it errs by a tenth; 4k/3 are too much. */
+static void dgc_selects_about_as_many_as_its_sample_says(void **state) {
+    (void)state;
+    float *u = allocate(N, sizeof *u);
+    struct gw_selection selection = {0};
+    struct gw_task task = {.u = u, .n = N, .k = N / 20, .seed = seed};
+    for (int student = 0; student < 2; student++) {
+        draw(student ? GW_SHAPE_STUDENT : GW_SHAPE_NORMAL, u);
+        run("dgc", &task, &selection);
+        assert_true(selection.count > N / 40 && selection.count <= N / 15);
+    }
+    gw_selection_free(&selection);
+    free(u);
+}
+
+/* ---- random-k ------------------------------------------------------------------------------ */
+
+static void random_k_is_common_to_workers(void **state) {
+    (void)state;
+    float *u = allocate(N, sizeof *u);
+    float *other = allocate(N, sizeof *other);
+    struct gw_selection first = {0};
+    struct gw_selection selection = {0};
+    draw(GW_SHAPE_NORMAL, u);
+    draw(GW_SHAPE_LAPLACE, other);
+    const struct gw_compressor *randk = gw_compressor_find("randk");
+    assert_true(randk->common && randk->exact);
+    for (size_t worker = 0; worker < 4; worker++) {
+        struct gw_workspace workspace = {0};
+        struct gw_task task = {.u = worker % 2 ? other : u,
+                               .n = N,
+                               .k = K,
+                               .worker = worker,
+                               .workers = 4,
+                               .seed = seed,
+                               .iteration = 17,
+                               .workspace = &workspace};
+        assert_int_equal(randk->select(&task, worker == 0 ? &first : &selection, NULL), GW_OK);
+        for (size_t i = 0; i < K && worker > 0; i++) {
+            assert_int_equal(selection.entries[i].index, first.entries[i].index);
+        }
+        task.iteration++;
+        assert_int_equal(randk->select(&task, &selection, NULL), GW_OK);
+        size_t same = 0;
+        for (size_t i = 0, j = 0; i < K && j < K;) {
+            uint32_t a = first.entries[i].index;
+            uint32_t b = selection.entries[j].index;
+            same += a == b;
+            i += a <= b;
+            j += b <= a;
+        }
+        assert_true(same < 10); /* 0.2 expected */
+        gw_workspace_free(&workspace);
+    }
+    gw_selection_free(&first);
+    gw_selection_free(&selection);
+    free(u);
+    free(other);
+}
+
+/*
+ * Each element is as likely as any other, and each pair of neighbours too: chi-squared over many
+ * iterations, with a chance of 1e-6 to fail.
+ */
+static void random_k_is_fair(void **state) {
+    (void)state;
+    enum { SMALL = 101, FEW = 7, ITERATIONS = 40000 };
+    float u[SMALL] = {0};
+    size_t hits[SMALL] = {0};
+    size_t neighbours = 0;
+    struct gw_workspace workspace = {0};
+    struct gw_selection selection = {0};
+    struct gw_task task = {.u = u, .n = SMALL, .k = FEW, .seed = seed, .workspace = &workspace};
+    const struct gw_compressor *randk = gw_compressor_find("randk");
+    for (; task.iteration < ITERATIONS; task.iteration++) {
+        assert_int_equal(randk->select(&task, &selection, NULL), GW_OK);
+        for (size_t i = 0; i < FEW; i++) {
+            hits[selection.entries[i].index]++;
+            neighbours += i > 0 && selection.entries[i].index == selection.entries[i - 1].index + 1;
+        }
+    }
+    double expected = (double)ITERATIONS * FEW / SMALL;
+    double chi_squared = 0;
+    for (size_t i = 0; i < SMALL; i++) {
+        double off = (double)hits[i] - expected;
+        chi_squared += off * off / expected;
+    }
+    assert_true(chi_squared < gsl_cdf_chisq_Qinv(1e-6, SMALL - 1));
+    double pairs = (SMALL - 1) * (double)FEW / SMALL * (FEW - 1) / (SMALL - 1) * ITERATIONS;
+    assert_true(fabs((double)neighbours - pairs) < 6 * sqrt(pairs));
+    gw_selection_free(&selection);
+    gw_workspace_free(&workspace);
+}
+
+/* ---- layer dropping ------------------------------------------------------------------------ */
+
+/* Whole layers, those of the largest means, about as much as is asked for and none lost. */
+static void layers_travel_whole(void **state) {
+    (void)state;
+    float *u = allocate(N, sizeof *u);
+    size_t layers[LAYERS];
+    struct gw_selection selection = {0};
+    draw(GW_SHAPE_NORMAL, u);
+    for (size_t layer = 0; layer < LAYERS; layer++) {
+        layers[layer] = N / LAYERS;
+        for (size_t i = 0; i < N / LAYERS; i++) {
+            u[layer * (N / LAYERS) + i] *= 1 + (float)(layer * 7 % LAYERS);
+        }
+    }
+    struct gw_task task = {
+        .u = u, .n = N, .k = N / 10, .layers = layers, .layer_count = LAYERS, .seed = seed};
+    run("layer-drop", &task, &selection);
+    assert_true(selection.count >= N / 10); /* at least 1 - R */
+    assert_true(selection.count <= N / 10 + N / LAYERS);
+    assert_int_equal(selection.count % (N / LAYERS), 0);
+    for (size_t i = 0; i < selection.count; i++) {
+        size_t layer = selection.entries[i].index / (N / LAYERS);
+        /* means of 500 elements err by 3.4%, the threshold's scale is 360: four times that */
+        assert_true(layer * 7 % LAYERS >= LAYERS - LAYERS / 10 - 50);
+    }
+    gw_selection_free(&selection);
+    free(u);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compressors_keep_their_promises),
+        cmocka_unit_test(redsync_stops_where_bisection_ends),
+        cmocka_unit_test(dgc_selects_about_as_many_as_its_sample_says),
+        cmocka_unit_test(random_k_is_common_to_workers),
+        cmocka_unit_test(random_k_is_fair),
+        cmocka_unit_test(layers_travel_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+/*
+ * Emulated training: counts against direct runs of the same training, counts scaled up against what
+ * must stay, and the shapes that the ExDyna paper reports.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "kernels/gradients/emulation.h"
+#include "kernels/gradients/shrink.h"
+#include "kernels/kernels.h"
+#include "kernels/training.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+
+/* ---- a model in groups --------------------------------------------------------------------- */
+
+enum { MOST_TENSORS = 24 };
+
+struct scene {
+    struct gw_model model;
+    struct gw_tensor tensors[MOST_TENSORS];
+    struct gw_plan plan;
+    struct gw_group groups[MOST_TENSORS];
+    struct gw_schedule schedule;
+};
+
+/* `group_count` groups of about as many tensors each. */
+static void scene_open(struct scene *scene, const char *compressor, double density, size_t workers,
+                       size_t tensors, uint64_t elements, size_t group_count) {
+    *scene = (struct scene){
+        .model = {.name = (char *)"m", .bytes_per_element = 4, .tensor_count = tensors}};
+    scene->model.tensors = scene->tensors;
+    for (size_t t = 0; t < tensors; t++) {
+        scene->tensors[t] =
+            (struct gw_tensor){.name = (char *)"t", .elements = 1 + elements * (t % 3 + 1) / 2};
+    }
+    scene->plan = (struct gw_plan){.compressor = (char *)compressor,
+                                   .density = density,
+                                   .workers = workers,
+                                   .group_count = group_count,
+                                   .groups = scene->groups};
+    for (size_t g = 0; g < group_count; g++) {
+        size_t first = tensors - 1 - g * tensors / group_count;
+        size_t next = tensors - (g + 1) * tensors / group_count;
+        scene->groups[g] = (struct gw_group){.first = first, .last = next};
+    }
+    assert_int_equal(gw_schedule_create(&scene->schedule, &scene->model, &scene->plan, NULL),
+                     GW_OK);
+}
+
+static struct gw_counts emulate(const struct scene *scene, struct gw_gradient_emulation asked) {
+    struct gw_counts counts;
+    struct gw_error error = {0};
+    asked.model = "m";
+    asked.algorithm = "a";
+    asked.compressor = scene->plan.compressor;
+    asked.density = scene->plan.density;
+    asked.decay = asked.decay == 0 ? SIZE_MAX : asked.decay;
+    if (gw_emulate_gradients(&scene->schedule, &asked, &counts, &error) != GW_OK) {
+        fail_msg("%s", error.message);
+    }
+    return counts;
+}
+
+/* ---- scaling ------------------------------------------------------------------------------- */
+
+static void shrunk_groups_keep_their_share(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 0, NULL), GW_OK);
+    for (int round = 0; round < 2000; round++) {
+        size_t layers[MOST_TENSORS];
+        struct gw_slice slice = {.layer_count = 1 + gw_random_below(random, MOST_TENSORS)};
+        for (size_t i = 0; i < slice.layer_count; i++) {
+            layers[i] = 1 + gw_random_below(random, 1u << gw_random_below(random, 22));
+            slice.elements += layers[i];
+        }
+        slice.kept = gw_elements_kept(slice.elements, 0.5 * gw_random_uniform(random));
+        double reduction = 1 + 1000 * gw_random_uniform(random);
+        struct gw_shrunk shrunk;
+        assert_int_equal(gw_shrink(&slice, layers, reduction, 16, &shrunk, NULL), GW_OK);
+        size_t sum = 0;
+        for (size_t i = 0; i < slice.layer_count; i++) {
+            assert_true(shrunk.layers[i] >= 1);
+            sum += shrunk.layers[i];
+        }
+        assert_int_equal(sum, shrunk.elements);
+        assert_true(shrunk.elements <= slice.elements && shrunk.kept <= shrunk.elements);
+        double share = (double)slice.kept / (double)slice.elements;
+        double off = (double)shrunk.kept - share * (double)shrunk.elements;
+        assert_true(fabs(off) < 1);
+        assert_int_equal(gw_grown_count(&slice, &shrunk, 0), 0);
+        assert_int_equal(gw_grown_count(&slice, &shrunk, shrunk.kept), slice.kept);
+        assert_int_equal(gw_grown_count(&slice, &shrunk, shrunk.elements), slice.elements);
+        uint64_t before = 0;
+        for (size_t i = 0; i <= 100; i++) {
+            uint64_t grown = gw_grown_count(&slice, &shrunk, shrunk.elements * i / 100);
+            assert_true(grown >= before && grown <= slice.elements);
+            before = grown;
+        }
+        gw_shrunk_free(&shrunk);
+    }
+    gw_random_close(random);
+}
+
+/* ---- against direct runs ------------------------------------------------------------------- */
+
+/* An emulation at full size of gradients that are written here: seed, scales and threshold. */
+static void check_direct(const char *compressor, size_t workers, size_t threads) {
+    enum { WARMUP = 3, ITERATIONS = 12, DECAY = 7, POOL = 1 << 20 };
+    struct scene scene;
+    scene_open(&scene, compressor, 0.01, workers, 5, 3000, 2);
+    struct gw_counts counts =
+        emulate(&scene, (struct gw_gradient_emulation){.warmup = WARMUP,
+                                                       .iterations = ITERATIONS,
+                                                       .decay = DECAY,
+                                                       .elements = 1 << 30,
+                                                       .seed = seed,
+                                                       .threads = threads});
+    size_t pool_size = POOL;
+    float *pool = calloc(POOL, sizeof *pool);
+    struct gw_gradients *of_pool = NULL;
+    const struct gw_gradients_spec pool_spec = {.shape = GW_SHAPE_NORMAL,
+                                                .scale = 1,
+                                                .drift = 1,
+                                                .sizes = &pool_size,
+                                                .tensor_count = 1,
+                                                .seed = seed};
+    assert_int_equal(gw_gradients_open(&of_pool, &pool_spec, NULL), GW_OK);
+    gw_gradients_fill(of_pool, 0, pool);
+    gw_gradients_close(of_pool);
+    for (size_t g = 0; g < 2; g++) {
+        const struct gw_slice *slice = &scene.schedule.groups[g];
+        struct gw_training_spec spec = {
+            .compressor = gw_compressor_find(compressor),
+            .gradients = {.shape = GW_SHAPE_NORMAL,
+                          .scale = 1,
+                          .seed = gw_random_mix(seed + g),
+                          .spread = 0.5,
+                          .drift = 1,
+                          .sizes = scene.schedule.layers + slice->first_layer,
+                          .tensor_count = slice->layer_count,
+                          .pool = pool,
+                          .pool_size = POOL},
+            .kept = slice->kept,
+            .workers = workers,
+            .batch_spread = 0.1};
+        struct gw_gradients *scales = NULL;
+        double squares = 0;
+        assert_int_equal(gw_gradients_open(&scales, &spec.gradients, NULL), GW_OK);
+        for (size_t t = 0; t < slice->layer_count; t++) {
+            squares += (double)spec.gradients.sizes[t] * pow(gw_gradients_scale(scales, t, 0), 2);
+        }
+        gw_gradients_close(scales);
+        spec.gradients.scale = 1 / sqrt(squares);
+        if (spec.compressor->open == NULL) {
+            assert_int_equal(gw_training_first_threshold(&spec, &spec.threshold, NULL), GW_OK);
+        }
+        struct gw_training training;
+        assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+        for (size_t t = 0; t < WARMUP + ITERATIONS; t++) {
+            double factor = t >= WARMUP + DECAY ? 0.1 : 1;
+            assert_int_equal(gw_training_step(&training, factor, NULL), GW_OK);
+            if (t < WARMUP) {
+                continue;
+            }
+            const uint64_t *selected = gw_counts_at(&counts, t - WARMUP, g);
+            for (size_t w = 0; w < workers; w++) {
+                assert_int_equal(selected[w], training.counts[w]);
+            }
+            assert_int_equal(counts.distinct[(t - WARMUP) * 2 + g],
+                             gw_training_selected(&training));
+        }
+        gw_training_close(&training);
+    }
+    free(pool);
+    gw_counts_free(&counts);
+    gw_schedule_free(&scene.schedule);
+}
+
+static void counts_are_those_of_a_training(void **state) {
+    (void)state;
+    static const char *const compressors[] = {"hard-threshold", "exdyna",     "gaussiank",
+                                              "sidco",          "layer-drop", "topk"};
+    for (size_t i = 0; i < sizeof compressors / sizeof *compressors; i++) {
+        check_direct(compressors[i], 1 + i % 4, 1 + i % 2);
+    }
+}
+
+/* The threshold of the k largest |gradient| selects just these k of the first gradient. */
+static void the_first_threshold_selects_as_many_as_asked(void **state) {
+    (void)state;
+    const size_t sizes[] = {4000, 7000, 500};
+    struct gw_training_spec spec = {.compressor = gw_compressor_find("hard-threshold"),
+                                    .gradients = {.shape = GW_SHAPE_NORMAL,
+                                                  .scale = 0.01,
+                                                  .spread = 1,
+                                                  .drift = 1,
+                                                  .sizes = sizes,
+                                                  .tensor_count = 3,
+                                                  .seed = seed},
+                                    .kept = 115,
+                                    .workers = 2};
+    struct gw_training training;
+    assert_int_equal(gw_training_first_threshold(&spec, &spec.threshold, NULL), GW_OK);
+    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+    assert_int_equal(gw_training_step(&training, 1, NULL), GW_OK);
+    assert_int_equal(training.counts[0], 115);
+    gw_training_close(&training);
+}
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+struct means {
+    double density, padding;
+};
+
+static struct means mean_of(const char *compressor, size_t workers, size_t decay) {
+    struct scene scene;
+    scene_open(&scene, compressor, 0.001, workers, 20, 1000000, 1);
+    struct gw_counts counts = emulate(&scene, (struct gw_gradient_emulation){.warmup = 500,
+                                                                             .iterations = 100,
+                                                                             .decay = decay,
+                                                                             .elements = 1 << 17,
+                                                                             .seed = seed,
+                                                                             .threads = 2});
+    struct means means = {0};
+    for (size_t i = 0; i < 100; i++) {
+        means.density += gw_counts_density(&counts, i) / 100;
+        means.padding += gw_counts_padding(&counts, i) / 100;
+    }
+    gw_counts_free(&counts);
+    gw_schedule_free(&scene.schedule);
+    return means;
+}
+
+/* ExDyna paper, Figs. 1 and 6: a fixed threshold is exceeded by far, and more of it by more. */
+static void a_fixed_threshold_builds_up(void **state) {
+    (void)state;
+    struct means before = {0};
+    for (size_t workers = 1; workers <= 8; workers *= 2) {
+        struct means means = mean_of("hard-threshold", workers, 0);
+        assert_true(means.density > 0.01);
+        assert_true(workers == 1 || means.density > 1.4 * before.density);
+        assert_true(workers == 1 ? near(means.padding, 1, 1e-9)
+                                 : means.padding > before.padding + 0.02);
+        before = means;
+    }
+}
+
+/* Within the band of 10% in which Algorithm 5 moves slowly, with any number of workers. */
+static void exdyna_keeps_its_density(void **state) {
+    (void)state;
+    for (size_t workers = 1; workers <= 8; workers *= 2) {
+        struct means means = mean_of("exdyna", workers, 0);
+        assert_true(means.density > 0.9e-3 && means.density < 1.1e-3);
+    }
+}
+
+/* Top-k of workers that draw independently: up to P times as many, and never fewer. */
+static void topk_builds_up(void **state) {
+    (void)state;
+    struct means means = mean_of("topk", 4, 0);
+    assert_true(means.density > 3e-3 && means.density <= 4e-3);
+    assert_true(near(means.padding, 1, 1e-9));
+}
+
+/* Its Fig. 6: with gradients a tenth as large, a fixed threshold selects far fewer. */
+static void a_decay_makes_density_drop(void **state) {
+    (void)state;
+    double full = mean_of("hard-threshold", 2, 0).density;
+    assert_true(mean_of("hard-threshold", 2, 1).density < full / 4);
+}
+
+/* Its Fig. 9: partitions that move are padded less. */
+static void moving_partitions_are_padded_less(void **state) {
+    (void)state;
+    assert_true(mean_of("exdyna", 4, 0).padding < mean_of("exdyna-static", 4, 0).padding);
+}
+
+/* ---- as a simulation takes them ------------------------------------------------------------ */
+
+static void selections_follow_from_counts(void **state) {
+    (void)state;
+    static const struct {
+        const char *compressor;
+        bool has_distinct;
+        uint64_t all;
+    } cases[] = {{"exdyna", false, 12},
+                 {"exdyna", true, 11},
+                 {"hard-threshold", false, 7},
+                 {"hard-threshold", true, 11},
+                 {"layer-drop", true, 11}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_counts counts;
+        struct gw_selected *selected = NULL;
+        const struct gw_counts_about about = {.model = "m",
+                                              .algorithm = "a",
+                                              .compressor = cases[i].compressor,
+                                              .source = "s",
+                                              .density = 0.1,
+                                              .workers = 2,
+                                              .group_count = 2,
+                                              .iteration_count = 1};
+        assert_int_equal(gw_counts_create(&counts, &about, cases[i].has_distinct, NULL), GW_OK);
+        counts.groups[0].elements = counts.groups[1].elements = 20;
+        counts.selected[2] = 5;
+        counts.selected[3] = 7;
+        if (cases[i].has_distinct) {
+            counts.distinct[1] = 11;
+        }
+        assert_int_equal(gw_counts_selected(&counts, &selected, NULL), GW_OK);
+        assert_int_equal(selected[0].most, 0);
+        assert_int_equal(selected[1].most, 7);
+        assert_int_equal(selected[1].all, cases[i].all);
+        free(selected);
+        gw_counts_free(&counts);
+    }
+}
+
+static void an_unknown_compressor_is_refused(void **state) {
+    (void)state;
+    struct scene scene;
+    struct gw_counts counts;
+    scene_open(&scene, "none", 1, 2, 3, 100, 1);
+    const struct gw_gradient_emulation asked = {
+        .model = "m", .algorithm = "a", .compressor = "none", .density = 1, .iterations = 1};
+    assert_int_equal(gw_emulate_gradients(&scene.schedule, &asked, &counts, NULL), GW_BAD_INPUT);
+    gw_schedule_free(&scene.schedule);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shrunk_groups_keep_their_share),
+        cmocka_unit_test(counts_are_those_of_a_training),
+        cmocka_unit_test(the_first_threshold_selects_as_many_as_asked),
+        cmocka_unit_test(a_fixed_threshold_builds_up),
+        cmocka_unit_test(exdyna_keeps_its_density),
+        cmocka_unit_test(topk_builds_up),
+        cmocka_unit_test(a_decay_makes_density_drop),
+        cmocka_unit_test(moving_partitions_are_padded_less),
+        cmocka_unit_test(selections_follow_from_counts),
+        cmocka_unit_test(an_unknown_compressor_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

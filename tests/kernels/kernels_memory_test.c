@@ -1,0 +1,180 @@
+/*
+ * The memory of what was not sent, against arithmetic that the test does itself, and the gradients
+ * that kernels work on. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/kernels/kernels_support.h"
+
+static uint64_t seed;
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* What travels is taken out, what stays is untouched: both bit for bit what was accumulated. */
+static void check_conserved(const float *accumulated, const float *residual, size_t n,
+                            const struct gw_entry *entries, size_t k) {
+    size_t sent = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (sent < k && entries[sent].index == i) {
+            assert_true(bits_of(entries[sent].value) == bits_of(accumulated[i]));
+            assert_true(bits_of(residual[i]) == 0);
+            sent++;
+        } else {
+            assert_true(bits_of(residual[i]) == bits_of(accumulated[i]));
+        }
+    }
+    assert_int_equal(sent, k); /* all found: the indices are distinct, ascending and in range */
+}
+
+static void nothing_is_lost(void **state) {
+    (void)state;
+    enum { N = 20011, K = 200, ITERATIONS = 100 };
+    struct gw_workspace workspace = {0};
+    struct gw_selection selection = {0};
+    float *gradient = allocate(N, sizeof *gradient);
+    float *accumulated = allocate(N, sizeof *accumulated);
+    for (size_t c = 0; gw_compressors[c] != NULL; c++) {
+        const struct gw_compressor *compressor = gw_compressors[c];
+        float *residual = allocate(N, sizeof *residual);
+        struct gw_task task = {.u = residual,
+                               .gradient = gradient,
+                               .n = N,
+                               .k = K,
+                               .seed = seed,
+                               .threshold = 0.05,
+                               .workspace = &workspace};
+        if (compressor->open != NULL) {
+            assert_int_equal(compressor->open(&task, &task.state, NULL), GW_OK);
+        }
+        for (; task.iteration < ITERATIONS; task.iteration++) {
+            assert_int_equal(gw_gradient_fill(gradient, N, 0.01, seed, 100 + task.iteration, NULL),
+                             GW_OK);
+            for (size_t i = 0; i < N; i++) {
+                accumulated[i] = residual[i] + gradient[i];
+            }
+            assert_int_equal(gw_compress(compressor, &task, &selection, NULL), GW_OK);
+            check_conserved(accumulated, residual, N, selection.entries, selection.count);
+            if (compressor->observe != NULL) {
+                compressor->observe(task.state, &selection.count);
+            }
+        }
+        if (compressor->close != NULL) {
+            compressor->close(task.state);
+        }
+        free(residual);
+    }
+    free(gradient);
+    free(accumulated);
+    gw_selection_free(&selection);
+    gw_workspace_free(&workspace);
+}
+
+static void scatter_add_adds_in_order(void **state) {
+    (void)state;
+    float dense[] = {0, 10, 20, 30};
+    const struct gw_entry entries[] = {
+        {.value = 1, .index = 3},  {.value = 0x1p60f, .index = 0}, {.value = -0x1p60f, .index = 0},
+        {.value = 5, .index = 0}, /* 0, were it added before the one above */
+        {.value = -2, .index = 1},
+    };
+    gw_scatter_add(entries, 5, dense);
+    const float expected[] = {5, 8, 20, 31};
+    assert_memory_equal(dense, expected, sizeof expected);
+    gw_scatter_add(entries, 0, dense);
+    assert_memory_equal(dense, expected, sizeof expected);
+}
+
+static void scatter_add_undoes_a_compression(void **state) {
+    (void)state;
+    enum { N = 1000, K = 100 };
+    float gradient[N];
+    float residual[N] = {0};
+    struct gw_workspace workspace = {0};
+    struct gw_selection selection = {0};
+    struct gw_task task = {
+        .u = residual, .gradient = gradient, .n = N, .k = K, .workspace = &workspace};
+    assert_int_equal(gw_gradient_fill(gradient, N, 1, seed, 7, NULL), GW_OK);
+    assert_int_equal(gw_compress(&gw_compressor_topk, &task, &selection, NULL), GW_OK);
+    assert_memory_not_equal(residual, gradient, sizeof gradient);
+    gw_scatter_add(selection.entries, selection.count, residual);
+    assert_memory_equal(residual, gradient, sizeof gradient);
+    gw_selection_free(&selection);
+    gw_workspace_free(&workspace);
+}
+
+static void nan_in_the_sum_is_bad_input(void **state) {
+    (void)state;
+    float residual[] = {1, 2, INFINITY, 4};
+    const float gradient[] = {1, 1, -INFINITY, 1};
+    struct gw_workspace workspace = {0};
+    struct gw_selection selection = {0};
+    struct gw_error error = {0};
+    struct gw_task task = {
+        .u = residual, .gradient = gradient, .n = 4, .k = 2, .workspace = &workspace};
+    assert_int_equal(gw_compress(&gw_compressor_topk, &task, &selection, &error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "element 2 of 4"));
+    gw_selection_free(&selection);
+    gw_workspace_free(&workspace);
+}
+
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+static void gradients_are_normal(void **state) {
+    (void)state;
+    enum { N = 1000000 };
+    const double sigma = 0.25;
+    float *values = allocate(N, sizeof *values);
+    assert_int_equal(gw_gradient_fill(values, N, sigma, seed, 8, NULL), GW_OK);
+    struct gw_running running = {0};
+    size_t within = 0;
+    for (size_t i = 0; i < N; i++) {
+        gw_running_add(&running, values[i]);
+        within += fabs((double)values[i]) < sigma;
+    }
+    /* six standard deviations of each estimate */
+    assert_true(fabs(running.mean) < 6 * sigma / sqrt(N));
+    assert_true(fabs(gw_running_sd(&running) - sigma) < 6 * sigma / sqrt(2.0 * N));
+    double share = erf(sqrt(0.5)); /* of a normal distribution within one sigma */
+    assert_true(fabs((double)within / N - share) < 6 * sqrt(share * (1 - share) / N));
+    free(values);
+}
+
+static size_t count_equal(const float *a, const float *b, size_t n) {
+    size_t equal = 0;
+    for (size_t i = 0; i < n; i++) {
+        equal += bits_of(a[i]) == bits_of(b[i]);
+    }
+    return equal;
+}
+
+static void gradients_follow_from_seed_and_stream(void **state) {
+    (void)state;
+    enum { N = 10000 };
+    float a[N], b[N];
+    assert_int_equal(gw_gradient_fill(a, N, 1, seed, 9, NULL), GW_OK);
+    assert_int_equal(gw_gradient_fill(b, N, 1, seed, 9, NULL), GW_OK);
+    assert_int_equal(count_equal(a, b, N), N);
+    assert_int_equal(gw_gradient_fill(b, N, 1, seed, 10, NULL), GW_OK);
+    assert_true(count_equal(a, b, N) < N / 100);
+    assert_int_equal(gw_gradient_fill(b, N, 1, seed + 1, 9, NULL), GW_OK);
+    assert_true(count_equal(a, b, N) < N / 100);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nan_in_the_sum_is_bad_input),
+        cmocka_unit_test(nothing_is_lost),
+        cmocka_unit_test(scatter_add_adds_in_order),
+        cmocka_unit_test(scatter_add_undoes_a_compression),
+        cmocka_unit_test(gradients_are_normal),
+        cmocka_unit_test(gradients_follow_from_seed_and_stream),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/*
+ * Passes over memory: each instruction set that this processor has gives, to the last bit, what
+ * portable C gives. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "core/parallel.h"
+#include "kernels/scan.h"
+#include "tests/kernels/kernels_support.h"
+
+enum { MOST = 5000, MAGNITUDES = 29 };
+
+static uint64_t seed;
+static const struct gw_scan *const fast_scans[] = {&gw_scan_avx2, &gw_scan_avx512};
+
+/* ---- one random case for all passes -------------------------------------------------------- */
+
+struct scan_case {
+    size_t n;
+    const float *gradient; /* or NULL */
+    int32_t magnitude;     /* of one of the elements: about as many are larger as are smaller */
+    float u[MOST], added[MOST];
+};
+
+static void draw(struct scan_case *drawn, struct gw_random *random) {
+    drawn->n = (size_t)gw_random_below(random, gw_random_below(random, 2) ? 100 : MOST);
+    drawn->gradient = gw_random_below(random, 2) ? drawn->added : NULL;
+    double scale = gw_random_below(random, 4) ? 1 : 1e-42; /* denormals */
+    for (size_t i = 0; i < MOST; i++) {
+        drawn->u[i] = (float)gw_random_normal(random, scale);
+        drawn->added[i] = (float)gw_random_normal(random, scale);
+        if (gw_random_below(random, 500) == 0) {
+            drawn->u[i] = gw_random_below(random, 2) ? INFINITY : NAN;
+        }
+    }
+    drawn->magnitude = gw_magnitude(drawn->u[gw_random_below(random, MOST)]);
+}
+
+/* ---- what each pass gives ------------------------------------------------------------------ */
+
+struct outcome {
+    float u[MOST];
+    struct gw_moments moments;
+    struct gw_tail tail;
+    int32_t largest;
+    size_t counts[MAGNITUDES];
+    size_t collected;
+    bool has_nan;
+    struct gw_entry entries[MOST + GW_SCAN_SLACK];
+};
+
+static void run(const struct gw_scan *scan, const struct scan_case *drawn, struct outcome *out) {
+    int32_t magnitudes[MAGNITUDES] = {0, drawn->magnitude, GW_INFINITE};
+    for (size_t j = 3; j < MAGNITUDES; j++) {
+        magnitudes[j] = gw_magnitude(drawn->added[j]);
+    }
+    static float scratch[MOST];
+    memset(out, 0, sizeof *out);
+    memcpy(out->u, drawn->u, sizeof out->u);
+    scan->moments(out->u, drawn->gradient, drawn->n, &out->moments);
+    memcpy(scratch, drawn->u, sizeof scratch);
+    out->largest = scan->add(scratch, drawn->added, drawn->n);
+    memcpy(scratch, drawn->u, sizeof scratch);
+    scan->tail(scratch, drawn->gradient, drawn->n, drawn->magnitude, &out->tail);
+    assert_memory_equal(scratch, out->u, sizeof scratch); /* the same sums as with moments */
+    scan->count(drawn->u, drawn->n, magnitudes, MAGNITUDES, out->counts);
+    memcpy(scratch, drawn->u, sizeof scratch);
+    double sum = 0;
+    for (size_t i = 0; i < drawn->n; i++) {
+        sum += fabs((double)drawn->u[i]);
+    }
+    double read = (double)scan->read(drawn->u, drawn->n);
+    assert_true(isnan(sum)   ? isnan(read)
+                : isinf(sum) ? isinf(read)
+                             : fabs(read - sum) <= 1e-4 * sum + 1e-44);
+    int32_t largest = 0;
+    out->collected = scan->collect(scratch, drawn->gradient, drawn->n, 7, drawn->magnitude,
+                                   out->entries, &largest);
+    out->has_nan = largest > GW_INFINITE;
+    assert_memory_equal(scratch, out->u, sizeof scratch);
+    memset(out->entries + out->collected, 0,
+           (MOST + GW_SCAN_SLACK - out->collected) * sizeof *out->entries);
+}
+
+/* NaNs are all alike: their bits are not defined. */
+static bool same_doubles(const double *a, const double *b, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!(isnan(a[i]) ? isnan(b[i]) : memcmp(&a[i], &b[i], sizeof *a) == 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_same(const char *name, const struct outcome *fast, const struct outcome *plain) {
+    bool moments = same_doubles(fast->moments.sum, plain->moments.sum, GW_SCAN_LANES) &&
+                   same_doubles(fast->moments.squares, plain->moments.squares, GW_SCAN_LANES) &&
+                   fast->moments.largest == plain->moments.largest;
+    bool tail = fast->tail.count == plain->tail.count &&
+                fast->tail.largest == plain->tail.largest &&
+                same_doubles(fast->tail.magnitudes, plain->tail.magnitudes, GW_SCAN_LANES);
+    bool counts = memcmp(fast->counts, plain->counts, sizeof fast->counts) == 0;
+    bool collected = fast->collected == plain->collected && fast->has_nan == plain->has_nan &&
+                     memcmp(fast->entries, plain->entries, sizeof fast->entries) == 0;
+    bool sums = memcmp(fast->u, plain->u, sizeof fast->u) == 0 && fast->largest == plain->largest;
+    if (!moments || !tail || !counts || !collected || !sums) {
+        fail_msg("%s differs from portable C in%s%s%s%s%s", name, moments ? "" : " moments",
+                 tail ? "" : " tail", counts ? "" : " count", collected ? "" : " collect",
+                 sums ? "" : " add");
+    }
+}
+
+static void instruction_sets_agree(void **state) {
+    (void)state;
+    static struct scan_case drawn;
+    static struct outcome plain, fast;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    for (size_t at = 0; at < 1000; at++) {
+        draw(&drawn, random);
+        run(&gw_scan_portable, &drawn, &plain);
+        for (size_t s = 0; s < sizeof fast_scans / sizeof *fast_scans; s++) {
+            if (fast_scans[s]->is_supported()) {
+                run(fast_scans[s], &drawn, &fast);
+                check_same(fast_scans[s]->name, &fast, &plain);
+            }
+        }
+    }
+    gw_random_close(random);
+}
+
+/* Against definitions, on numbers whose sums are exact in any order. */
+static void portable_passes_are_right(void **state) {
+    (void)state;
+    float u[40];
+    const float gradient[40] = {[3] = 1};
+    for (size_t i = 0; i < 40; i++) {
+        u[i] = (i % 2 ? -1.0f : 1.0f) * (float)i;
+    }
+    struct gw_moments moments = {.largest = 0};
+    gw_scan_portable.moments(u, gradient, 40, &moments);
+    double sum = 0;
+    double squares = 0;
+    for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
+        sum += moments.sum[lane];
+        squares += moments.squares[lane];
+    }
+    assert_true(u[3] == -2);
+    assert_true(sum == -20 + 1);
+    assert_true(squares == 39 * 40 * 79 / 6 - 9 + 4);
+    assert_int_equal(moments.largest, gw_magnitude(39));
+    struct gw_tail tail = {0};
+    gw_scan_portable.tail(u, NULL, 40, gw_magnitude(38), &tail);
+    assert_int_equal(tail.count, 2);
+    assert_int_equal(tail.largest, gw_magnitude(39));
+    assert_true(tail.magnitudes[38 % GW_SCAN_LANES] == 38);
+    struct gw_entry entries[40 + GW_SCAN_SLACK];
+    int32_t largest = 0;
+    assert_int_equal(
+        gw_scan_portable.collect(u, NULL, 40, 100, gw_magnitude(38), entries, &largest), 2);
+    assert_int_equal(largest, gw_magnitude(39));
+    assert_int_equal(entries[0].index, 138);
+    assert_true(entries[1].value == -39);
+    assert_true(gw_scan_portable.read(u, 40) == 779);
+    size_t counts[1] = {5};
+    gw_scan_portable.count(u, 40, (const int32_t[]){gw_magnitude(2)}, 1, counts);
+    assert_int_equal(counts[0], 5 + 38); /* all but 0 and 1 */
+}
+
+static void the_fastest_that_is_supported_is_used(void **state) {
+    (void)state;
+    const struct gw_scan *used = gw_scan();
+    assert_true(used->is_supported());
+    assert_string_equal(gw_instruction_set(), used->name);
+    assert_true(used == &gw_scan_avx512 || !gw_scan_avx512.is_supported());
+}
+
+static void an_instruction_set_can_be_forced(void **state) {
+    (void)state;
+    const char *best = gw_instruction_set();
+    assert_true(gw_force_instruction_set("portable"));
+    assert_string_equal(gw_instruction_set(), "portable");
+    assert_false(gw_force_instruction_set("abacus"));
+    assert_string_equal(gw_instruction_set(), "portable");
+    assert_true(gw_force_instruction_set(best));
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static void count_call(size_t part, void *context) {
+    ((int *)context)[part]++;
+}
+
+static void every_part_is_done_once(void **state) {
+    (void)state;
+    for (size_t threads = 0; threads < 5; threads++) {
+        for (size_t parts = 0; parts < 20; parts++) {
+            int calls[20] = {0};
+            gw_parallel(parts, threads, count_call, calls);
+            for (size_t part = 0; part < 20; part++) {
+                assert_int_equal(calls[part], part < parts);
+            }
+        }
+    }
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(portable_passes_are_right),
+        cmocka_unit_test(instruction_sets_agree),
+        cmocka_unit_test(the_fastest_that_is_supported_is_used),
+        cmocka_unit_test(an_instruction_set_can_be_forced),
+        cmocka_unit_test(every_part_is_done_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

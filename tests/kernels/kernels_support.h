@@ -1,0 +1,39 @@
+/* What the tests of kernels share; after cmocka.h and the headers that it wants. */
+#ifndef GW_TESTS_KERNELS_SUPPORT_H
+#define GW_TESTS_KERNELS_SUPPORT_H
+
+#include "kernels/collect.h" /* private: what a pass says of itself */
+#include "kernels/kernels.h"
+#include "kernels/sample.h" /* private: where samples look, to deceive them */
+#include "kernels/topk.h"
+#include "tests/support.h"
+
+static inline void *allocate(size_t count, size_t size) {
+    void *memory = calloc(count, size);
+    assert_non_null(memory);
+    return memory;
+}
+
+static inline uint32_t bits_of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* The first gradient of a series of one tensor. */
+static inline void draw_gradient(enum gw_shape shape, double scale, double freedom, uint64_t from,
+                                 size_t n, float *out) {
+    const struct gw_gradients_spec spec = {.shape = shape,
+                                           .scale = scale,
+                                           .freedom = freedom,
+                                           .drift = 1,
+                                           .sizes = &n,
+                                           .tensor_count = 1,
+                                           .seed = from};
+    struct gw_gradients *gradients = NULL;
+    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
+    gw_gradients_fill(gradients, 0, out);
+    gw_gradients_close(gradients);
+}
+
+#endif

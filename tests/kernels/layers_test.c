@@ -1,0 +1,248 @@
+/*
+ * Layer dropping by hand, against every possible choice, and by what must always hold. Random cases
+ * follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "kernels/layers.h"
+#include "tests/kernels/kernels_support.h"
+
+enum { LAYERS_LIMIT = 12 };
+
+static uint64_t seed;
+
+static struct gw_random *open_random(uint64_t stream) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    return random;
+}
+
+struct layers {
+    size_t count;
+    size_t sizes[LAYERS_LIMIT];
+    double means[LAYERS_LIMIT];
+};
+
+/* With few different means, so that there are ties; every third time many. */
+static struct layers random_layers(struct gw_random *random, size_t at) {
+    struct layers layers = {.count = 1 + (size_t)gw_random_below(random, LAYERS_LIMIT)};
+    for (size_t i = 0; i < layers.count; i++) {
+        layers.sizes[i] = 1 + (size_t)gw_random_below(random, at % 2 ? 10 : 1000);
+        layers.means[i] = at % 3 ? (double)gw_random_below(random, 6) : gw_random_uniform(random);
+    }
+    return layers;
+}
+
+static double threshold_of(const struct layers *layers, double ratio) {
+    double threshold = -2;
+    assert_int_equal(
+        gw_layers_threshold(layers->means, layers->sizes, layers->count, ratio, &threshold, NULL),
+        GW_OK);
+    return threshold;
+}
+
+/* Elements of the layers that reach the threshold. */
+static size_t kept(const struct layers *layers, double threshold) {
+    size_t elements = 0;
+    for (size_t i = 0; i < layers->count; i++) {
+        elements += layers->means[i] >= threshold ? layers->sizes[i] : 0;
+    }
+    return elements;
+}
+
+static size_t total(const struct layers *layers) {
+    return kept(layers, -1);
+}
+
+/* ---- by hand ------------------------------------------------------------------------------- */
+
+static void an_example_by_hand(void **state) {
+    (void)state;
+    const float u[] = {-1, 3, 0.5f, -0.5f, 0.5f, -0.5f, 4, 0, -2, 0};
+    const size_t sizes[] = {2, 4, 1, 3};
+    const double expected[] = {2, 0.5, 4, 2.0 / 3};
+    double means[4];
+    assert_int_equal(gw_layers_means(u, sizes, 4, means, NULL), GW_OK);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(near(means[i], expected[i], 1e-15));
+    }
+    static const struct {
+        double ratio, threshold;
+        size_t elements;
+        bool sent[4];
+    } cases[] = {
+        {0, 0.5, 10, {true, true, true, true}},        {0.39, 0.5, 10, {true, true, true, true}},
+        {0.4, 2.0 / 3, 7, {true, false, true, true}}, /* 4 of 10 are just allowed */
+        {0.69, 2.0 / 3, 7, {true, false, true, true}}, {0.7, 2, 5, {true, false, true, false}},
+        {0.9, 4, 4, {false, false, true, false}},      {1, 4, 4, {false, false, true, false}},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double threshold;
+        bool sent[4];
+        assert_int_equal(gw_layers_threshold(means, sizes, 4, cases[c].ratio, &threshold, NULL),
+                         GW_OK);
+        assert_true(near(threshold, cases[c].threshold, 1e-15));
+        assert_int_equal(gw_layers_choose(means, sizes, 4, threshold, sent), cases[c].elements);
+        assert_memory_equal(sent, cases[c].sent, sizeof sent);
+    }
+}
+
+static void a_threshold_of_old_may_drop_everything(void **state) {
+    (void)state;
+    const double means[] = {1, 2, 3};
+    const size_t sizes[] = {10, 20, 30};
+    bool sent[3];
+    assert_int_equal(gw_layers_choose(means, sizes, 3, 3.5, sent), 3);
+    assert_false(sent[0] || sent[1] || sent[2]);
+}
+
+static void layers_alike_are_sent_together(void **state) {
+    (void)state;
+    static const double values[] = {0, 1, (double)INFINITY};
+    static const double ratios[] = {0, 0.3, 0.99, 1};
+    for (size_t v = 0; v < 3; v++) {
+        for (size_t count = 1; count <= 5; count++) {
+            struct layers layers = {.count = count};
+            for (size_t i = 0; i < count; i++) {
+                layers.sizes[i] = i + 1;
+                layers.means[i] = values[v];
+            }
+            for (size_t r = 0; r < 4; r++) {
+                double threshold = threshold_of(&layers, ratios[r]);
+                assert_true(threshold == values[v]);
+                assert_int_equal(kept(&layers, threshold), total(&layers));
+            }
+        }
+    }
+}
+
+/* ---- means --------------------------------------------------------------------------------- */
+
+static void means_are_those_of_a_plain_sum(void **state) {
+    (void)state;
+    enum { N = 4000 };
+    struct gw_random *random = open_random(1);
+    float u[N];
+    for (size_t i = 0; i < N; i++) {
+        u[i] = (float)gw_random_normal(random, 1);
+    }
+    for (size_t at = 0; at < 300; at++) {
+        size_t sizes[2] = {1 + (size_t)gw_random_below(random, at % 2 ? 40 : N / 2),
+                           1 + (size_t)gw_random_below(random, at % 2 ? 40 : N / 2)};
+        double means[2];
+        double sums[2] = {0};
+        assert_int_equal(gw_layers_means(u, sizes, 2, means, NULL), GW_OK);
+        for (size_t i = 0; i < sizes[0] + sizes[1]; i++) {
+            sums[i >= sizes[0]] += (double)fabsf(u[i]);
+        }
+        assert_true(near(means[0], sums[0] / (double)sizes[0], 1e-13));
+        assert_true(near(means[1], sums[1] / (double)sizes[1], 1e-13));
+    }
+    gw_random_close(random);
+}
+
+static void infinities_count_and_nan_is_bad_input(void **state) {
+    (void)state;
+    float u[40] = {0};
+    const size_t sizes[] = {3, 37};
+    double means[2];
+    u[10] = INFINITY;
+    u[20] = -INFINITY;
+    u[1] = ldexpf(3, -149);
+    assert_int_equal(gw_layers_means(u, sizes, 2, means, NULL), GW_OK);
+    assert_true(means[0] == ldexp(1, -149) && means[1] == (double)INFINITY);
+    for (size_t bad = 0; bad < 40; bad++) {
+        struct gw_error error = {0};
+        float before = u[bad];
+        char place[64];
+        snprintf(place, sizeof place, "element %zu of layer %d:", bad < 3 ? bad : bad - 3,
+                 bad >= 3);
+        u[bad] = bad % 2 ? NAN : -NAN;
+        assert_int_equal(gw_layers_means(u, sizes, 2, means, &error), GW_BAD_INPUT);
+        assert_non_null(strstr(error.message, place));
+        u[bad] = before;
+    }
+}
+
+static void ratios_outside_0_to_1_are_refused(void **state) {
+    (void)state;
+    static const double bad[] = {-0.1, 1.1, (double)NAN, (double)INFINITY};
+    const double means[] = {1};
+    const size_t sizes[] = {1};
+    for (size_t i = 0; i < 4; i++) {
+        double threshold;
+        assert_int_equal(gw_layers_threshold(means, sizes, 1, bad[i], &threshold, NULL),
+                         GW_BAD_INPUT);
+    }
+}
+
+/* ---- what must hold ------------------------------------------------------------------------ */
+
+/* Of the thresholds that make a difference, the means, the highest that drops no more than R. */
+static void the_threshold_is_the_best_of_all(void **state) {
+    (void)state;
+    struct gw_random *random = open_random(2);
+    for (size_t at = 0; at < 3000; at++) {
+        struct layers layers = random_layers(random, at);
+        double ratio = at % 5 ? gw_random_uniform(random) : (double)(at % 10) / 5;
+        double limit = ratio * (double)total(&layers);
+        double best = -1;
+        for (size_t i = 0; i < layers.count; i++) {
+            size_t dropped = total(&layers) - kept(&layers, layers.means[i]);
+            if ((double)dropped <= limit && layers.means[i] > best) {
+                best = layers.means[i];
+            }
+        }
+        assert_true(threshold_of(&layers, ratio) == best);
+    }
+    gw_random_close(random);
+}
+
+static void more_ratio_keeps_less_but_never_less_than_promised(void **state) {
+    (void)state;
+    enum { STEPS = 20 };
+    struct gw_random *random = open_random(3);
+    for (size_t at = 0; at < 500; at++) {
+        struct layers layers = random_layers(random, at);
+        size_t last = total(&layers);
+        assert_int_equal(kept(&layers, threshold_of(&layers, 0)), last);
+        for (size_t step = 0; step <= STEPS; step++) {
+            double ratio = (double)step / STEPS;
+            double threshold = threshold_of(&layers, ratio);
+            size_t now = kept(&layers, threshold);
+            bool sent[LAYERS_LIMIT];
+            size_t cost =
+                gw_layers_choose(layers.means, layers.sizes, layers.count, threshold, sent);
+            size_t dropped = 0;
+            for (size_t i = 0; i < layers.count; i++) {
+                dropped += !sent[i];
+            }
+            assert_true(now <= last && now >= 1 && dropped < layers.count);
+            assert_true((double)(total(&layers) - now) <= ratio * (double)total(&layers));
+            assert_int_equal(cost, now + dropped);
+            last = now;
+        }
+    }
+    gw_random_close(random);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_example_by_hand),
+        cmocka_unit_test(a_threshold_of_old_may_drop_everything),
+        cmocka_unit_test(layers_alike_are_sent_together),
+        cmocka_unit_test(means_are_those_of_a_plain_sum),
+        cmocka_unit_test(infinities_count_and_nan_is_bad_input),
+        cmocka_unit_test(ratios_outside_0_to_1_are_refused),
+        cmocka_unit_test(the_threshold_is_the_best_of_all),
+        cmocka_unit_test(more_ratio_keeps_less_but_never_less_than_promised),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+/*
+ * Count sketches on a GPU against those of the host: tables, estimates and choices, bit for bit.
+ * Random cases follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "kernels/gpu.h"
+#include "tests/device/device_support.h"
+
+static uint64_t seed;
+
+struct scene {
+    struct gw_device *device;
+    struct gw_device_stream *stream;
+    struct gw_gpu_workspace *gpu_workspace;
+    struct gw_workspace workspace;
+    struct gw_random *random;
+};
+
+static struct scene open_scene(uint64_t stream) {
+    struct scene scene = {.device = need_device()};
+    scene.stream = open_stream(scene.device);
+    assert_int_equal(gw_gpu_workspace_open(scene.device, &scene.gpu_workspace, NULL), GW_OK);
+    assert_int_equal(gw_random_open(&scene.random, seed, stream, NULL), GW_OK);
+    return scene;
+}
+
+static void close_scene(struct scene *scene) {
+    gw_random_close(scene->random);
+    gw_workspace_free(&scene->workspace);
+    gw_gpu_workspace_close(scene->gpu_workspace);
+    gw_device_stream_close(scene->stream);
+    gw_device_close(scene->device);
+}
+
+static size_t between(const struct scene *scene, size_t low, size_t high) {
+    return low + (size_t)gw_random_below(scene->random, high - low + 1);
+}
+
+/* ---- inputs -------------------------------------------------------------------------------- */
+
+enum input { NORMAL, ZERO, CONSTANT, DENORMAL, INFINITE, HUGE_SUMS, PEAKS, INPUTS };
+
+static float draw(const struct scene *scene, enum input input) {
+    float normal = (float)gw_random_normal(scene->random, 0.01);
+    switch (input) {
+    case ZERO:
+        return normal > 0 ? 0.0f : -0.0f;
+    case CONSTANT:
+        return 1;
+    case DENORMAL:
+        return ldexpf((float)between(scene, 0, 254) - 127, -149);
+    case INFINITE:
+        return between(scene, 0, 50) ? normal : copysignf(INFINITY, normal);
+    case HUGE_SUMS:
+        return (float)gw_random_normal(scene->random, 1e38);
+    case PEAKS:
+        return between(scene, 0, 300) ? normal : 50 + normal;
+    default:
+        return normal;
+    }
+}
+
+static float *draw_values(const struct scene *scene, enum input input, size_t n) {
+    float *values = calloc(n + 1, sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < n; i++) {
+        values[i] = draw(scene, input);
+    }
+    return values;
+}
+
+static size_t draw_size(const struct scene *scene, size_t at) {
+    static const size_t sizes[] = {1, 2, 15, 16, 17, 127, 128, 129, 1009, 4099};
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    return at < SIZES ? sizes[at] : between(scene, 1, 12000);
+}
+
+/* ---- a sketch here and there --------------------------------------------------------------- */
+
+struct pair {
+    struct gw_sketch host;
+    struct gw_gpu_sketch gpu;
+};
+
+static struct pair open_pair(const struct scene *scene, size_t rows, size_t columns,
+                             uint64_t hashes) {
+    struct pair pair;
+    assert_int_equal(gw_sketch_open(&pair.host, rows, columns, hashes, NULL), GW_OK);
+    assert_int_equal(gw_gpu_sketch_open(&pair.gpu, scene->device, rows, columns, hashes, NULL),
+                     GW_OK);
+    return pair;
+}
+
+static void close_pair(struct pair *pair) {
+    gw_sketch_free(&pair->host);
+    gw_gpu_sketch_free(&pair->gpu);
+}
+
+/* u, with a gradient added on the GPU or none, goes into both; u must be what it is here. */
+static void encode(const struct scene *scene, struct pair *pair, float *u, const float *gradient,
+                   size_t n) {
+    float *u_there = copy_to_device(scene->stream, u, (n + 1) * sizeof *u);
+    float *gradient_there =
+        gradient == NULL ? NULL
+                         : copy_to_device(scene->stream, gradient, (n + 1) * sizeof *gradient);
+    for (size_t i = 0; i < n && gradient != NULL; i++) {
+        u[i] += gradient[i];
+    }
+    assert_int_equal(gw_sketch_encode(&pair->host, u, 0, n, NULL), GW_OK);
+    assert_int_equal(gw_gpu_sketch_encode(&pair->gpu, u_there, gradient_there, n, scene->stream,
+                                          scene->gpu_workspace, NULL),
+                     GW_OK);
+    float *back = calloc(n + 1, sizeof *back);
+    copy_from_device(scene->stream, back, u_there, (n + 1) * sizeof *back);
+    assert_memory_equal(back, u, (n + 1) * sizeof *back);
+    free(back);
+    gw_device_free(scene->device, u_there);
+    gw_device_free(scene->device, gradient_there);
+}
+
+static void check_tables(const struct scene *scene, const struct pair *pair) {
+    size_t cells = pair->host.rows * pair->host.columns;
+    float *table = calloc(cells, sizeof *table);
+    copy_from_device(scene->stream, table, pair->gpu.table, cells * sizeof *table);
+    for (size_t i = 0; i < cells; i++) {
+        if (memcmp(&table[i], &pair->host.table[i], sizeof *table) != 0) {
+            fail_msg("%zu x %zu: cell %zu: %g, expected %g", pair->host.rows, pair->host.columns, i,
+                     (double)table[i], (double)pair->host.table[i]);
+        }
+    }
+    free(table);
+}
+
+static void check_estimates(const struct scene *scene, const struct pair *pair, size_t n) {
+    float *expected = calloc(n + 1, sizeof *expected);
+    float *actual = calloc(n + 1, sizeof *actual);
+    gw_sketch_estimate(&pair->host, 0, n, expected);
+    float *there = copy_to_device(scene->stream, actual, (n + 1) * sizeof *actual);
+    assert_int_equal(gw_gpu_sketch_estimate(&pair->gpu, n, there, scene->stream, NULL), GW_OK);
+    copy_from_device(scene->stream, actual, there, (n + 1) * sizeof *actual);
+    assert_memory_equal(actual, expected, (n + 1) * sizeof *actual);
+    gw_device_free(scene->device, there);
+    free(expected);
+    free(actual);
+}
+
+/* How many were heavy. */
+static size_t check_choice(struct scene *scene, const struct pair *pair, size_t n, size_t k,
+                           uint64_t iteration) {
+    uint32_t *expected = calloc(k, sizeof *expected);
+    uint32_t *actual = calloc(k, sizeof *actual);
+    size_t heavy[2] = {n + 1, n + 2};
+    uint32_t *there = copy_to_device(scene->stream, actual, k * sizeof *actual);
+    assert_int_equal(gw_sketch_heavymix(&pair->host, n, k, iteration, &scene->workspace, expected,
+                                        &heavy[0], NULL),
+                     GW_OK);
+    assert_int_equal(gw_gpu_sketch_heavymix(&pair->gpu, n, k, iteration, scene->stream,
+                                            scene->gpu_workspace, there, &heavy[1], NULL),
+                     GW_OK);
+    copy_from_device(scene->stream, actual, there, k * sizeof *actual);
+    assert_int_equal(heavy[1], heavy[0]);
+    assert_memory_equal(actual, expected, k * sizeof *actual);
+    gw_device_free(scene->device, there);
+    free(expected);
+    free(actual);
+    return heavy[0];
+}
+
+/* ---- tests --------------------------------------------------------------------------------- */
+
+static void tables_and_estimates_are_the_same(void **state) {
+    (void)state;
+    struct scene scene = open_scene(1);
+    for (size_t at = 0; at < 24; at++) {
+        size_t n = draw_size(&scene, at);
+        size_t rows = at % 2 == 0 ? GW_SKETCH_ROWS : 2 * between(&scene, 0, 7) + 1;
+        struct pair pair = open_pair(&scene, rows, (size_t)16 << between(&scene, 0, 6), seed + at);
+        for (size_t times = 0; times < 2; times++) { /* more into the same, of the same n or not */
+            float *u = draw_values(&scene, at % INPUTS, n);
+            float *gradient = at % 3 == 0 ? draw_values(&scene, NORMAL, n) : NULL;
+            encode(&scene, &pair, u, gradient, n);
+            check_tables(&scene, &pair);
+            n = at % 4 == 0 ? between(&scene, 1, 3000) : n;
+            free(u);
+            free(gradient);
+        }
+        check_estimates(&scene, &pair, between(&scene, 1, 2 * n));
+        assert_int_equal(gw_gpu_sketch_clear(&pair.gpu, scene.stream, NULL), GW_OK);
+        gw_sketch_clear(&pair.host);
+        check_tables(&scene, &pair);
+        close_pair(&pair);
+    }
+    close_scene(&scene);
+}
+
+/* More than one chunk of those that a GPU takes one after the other, in one line and in many. */
+static void large_vectors_keep_the_order_of_sums(void **state) {
+    (void)state;
+    struct scene scene = open_scene(2);
+    size_t n = ((size_t)1 << 22) + between(&scene, 1, 1000);
+    float *u = draw_values(&scene, NORMAL, n);
+    float *gradient = draw_values(&scene, NORMAL, n);
+    for (size_t columns = 16; columns <= 1024; columns <<= 6) {
+        struct pair pair = open_pair(&scene, 1, columns, seed);
+        encode(&scene, &pair, u, gradient, n);
+        check_tables(&scene, &pair);
+        close_pair(&pair);
+    }
+    free(u);
+    free(gradient);
+    close_scene(&scene);
+}
+
+static void nothing_changes_nothing(void **state) {
+    (void)state;
+    struct scene scene = open_scene(3);
+    struct pair pair = open_pair(&scene, 3, 32, seed);
+    float nothing = 0;
+    encode(&scene, &pair, &nothing, NULL, 0);
+    check_tables(&scene, &pair);
+    close_pair(&pair);
+    close_scene(&scene);
+}
+
+static void sketches_are_added(void **state) {
+    (void)state;
+    struct scene scene = open_scene(4);
+    for (size_t at = 0; at < INPUTS; at++) {
+        size_t n = draw_size(&scene, 20);
+        struct pair a = open_pair(&scene, 5, 64, seed);
+        struct pair b = open_pair(&scene, 5, 64, seed);
+        struct pair other = open_pair(&scene, 5, 64, seed + 1);
+        float *u = draw_values(&scene, (enum input)at, n);
+        float *v = draw_values(&scene, (enum input)at, n);
+        encode(&scene, &a, u, NULL, n);
+        encode(&scene, &b, v, NULL, n);
+        assert_int_equal(gw_sketch_merge(&a.host, &b.host, NULL), GW_OK);
+        assert_int_equal(gw_gpu_sketch_merge(&a.gpu, &b.gpu, scene.stream, NULL), GW_OK);
+        check_tables(&scene, &a);
+        check_choice(&scene, &a, n, 1 + n / 10, at);
+        assert_int_equal(gw_gpu_sketch_merge(&a.gpu, &other.gpu, scene.stream, NULL), GW_BAD_INPUT);
+        free(u);
+        free(v);
+        close_pair(&a);
+        close_pair(&b);
+        close_pair(&other);
+    }
+    close_scene(&scene);
+}
+
+static void the_same_coordinates_are_chosen(void **state) {
+    (void)state;
+    struct scene scene = open_scene(5);
+    bool fewer = false;
+    bool as_many = false;
+    for (size_t at = 0; at < 28; at++) {
+        size_t n = draw_size(&scene, at);
+        size_t k = at % 3 == 0 ? between(&scene, 1, n) : 1 + n / between(&scene, 2, 100);
+        size_t columns = at % 2 == 0 ? gw_sketch_columns(n, k) : (size_t)16 << at % 5;
+        struct pair pair = open_pair(&scene, GW_SKETCH_ROWS, columns, seed + at);
+        float *u = draw_values(&scene, at % INPUTS, n);
+        encode(&scene, &pair, u, NULL, n);
+        size_t heavy = check_choice(&scene, &pair, n, k, at);
+        fewer = fewer || heavy < k;
+        as_many = as_many || heavy == k;
+        free(u);
+        close_pair(&pair);
+    }
+    assert_true(fewer && as_many);
+    close_scene(&scene);
+}
+
+/* In a sketch that is much too small, nearly all coordinates seem to be heavy. */
+static void far_too_many_heavy_hitters_are_no_problem(void **state) {
+    (void)state;
+    struct scene scene = open_scene(6);
+    size_t n = 30000;
+    struct pair pair = open_pair(&scene, 1, 16, seed);
+    float *u = draw_values(&scene, NORMAL, n);
+    encode(&scene, &pair, u, NULL, n);
+    assert_int_equal(check_choice(&scene, &pair, n, 40, 0), 40);
+    free(u);
+    close_pair(&pair);
+    close_scene(&scene);
+}
+
+static void nan_is_bad_input(void **state) {
+    (void)state;
+    struct scene scene = open_scene(7);
+    for (size_t at = 0; at < 10; at++) {
+        size_t n = between(&scene, 1, 3000);
+        struct pair pair = open_pair(&scene, 3, 64, seed);
+        float *u = draw_values(&scene, INFINITE, n);
+        size_t bad = between(&scene, 0, n - 1);
+        u[bad] = at % 2 ? NAN : -NAN;
+        u[between(&scene, bad, n - 1)] = NAN;
+        float *there = copy_to_device(scene.stream, u, n * sizeof *u);
+        char place[64];
+        struct gw_error error = {0};
+        (void)snprintf(place, sizeof place, "element %zu:", bad);
+        assert_int_equal(gw_gpu_sketch_encode(&pair.gpu, there, NULL, n, scene.stream,
+                                              scene.gpu_workspace, &error),
+                         GW_BAD_INPUT);
+        assert_non_null(strstr(error.message, place));
+        gw_device_free(scene.device, there);
+        free(u);
+        close_pair(&pair);
+    }
+    close_scene(&scene);
+}
+
+static void bad_shapes_are_refused(void **state) {
+    (void)state;
+    struct scene scene = open_scene(8);
+    static const size_t shapes[][2] = {{0, 16}, {2, 16}, {17, 16}, {5, 8}, {5, 48}, {5, 0}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct gw_gpu_sketch sketch;
+        assert_int_equal(
+            gw_gpu_sketch_open(&sketch, scene.device, shapes[i][0], shapes[i][1], 0, NULL),
+            GW_BAD_INPUT);
+        gw_gpu_sketch_free(&sketch);
+    }
+    close_scene(&scene);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_and_estimates_are_the_same),
+        cmocka_unit_test(large_vectors_keep_the_order_of_sums),
+        cmocka_unit_test(nothing_changes_nothing),
+        cmocka_unit_test(sketches_are_added),
+        cmocka_unit_test(the_same_coordinates_are_chosen),
+        cmocka_unit_test(far_too_many_heavy_hitters_are_no_problem),
+        cmocka_unit_test(nan_is_bad_input),
+        cmocka_unit_test(bad_shapes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+/* A training of several workers: batches, threads, and what its workers selected together. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "kernels/training.h"
+#include "tests/kernels/kernels_support.h"
+
+static uint64_t seed;
+
+static struct gw_training_spec spec_of(const char *compressor, enum gw_shape shape,
+                                       const size_t *sizes, size_t tensor_count, size_t workers) {
+    return (struct gw_training_spec){.compressor = gw_compressor_find(compressor),
+                                     .gradients = {.shape = shape,
+                                                   .scale = 1,
+                                                   .spread = 0.5,
+                                                   .drift = 1,
+                                                   .sizes = sizes,
+                                                   .tensor_count = tensor_count,
+                                                   .seed = seed},
+                                     .kept = 50,
+                                     .workers = workers,
+                                     .threshold = 3};
+}
+
+/* Of constant gradients, what a step adds is the batch's factor: of mean 1, and 10% about it. */
+static void batches_differ(void **state) {
+    (void)state;
+    enum { WORKERS = 4, STEPS = 2000 };
+    const size_t size = 3;
+    struct gw_training training;
+    struct gw_training_spec spec = spec_of("hard-threshold", GW_SHAPE_CONSTANT, &size, 1, WORKERS);
+    struct gw_running factors = {0};
+    spec.kept = 1;
+    spec.gradients.spread = 0;
+    spec.threshold = 0; /* all is sent */
+    spec.batch_spread = 0.1;
+    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+    for (size_t t = 0; t < STEPS; t++) {
+        assert_int_equal(gw_training_step(&training, 2, NULL), GW_OK);
+        for (size_t w = 0; w < WORKERS; w++) {
+            const struct gw_selection *sent = &training.each[w].selection;
+            assert_int_equal(sent->count, 3);
+            assert_true(sent->entries[0].value == sent->entries[2].value);
+            gw_running_add(&factors, (double)sent->entries[0].value / 2);
+        }
+    }
+    gw_training_close(&training);
+    assert_true(fabs(factors.mean - 1) < 0.01);
+    assert_true(near(gw_running_sd(&factors), 0.1, 0.1));
+}
+
+static void threads_change_nothing(void **state) {
+    (void)state;
+    enum { WORKERS = 5, STEPS = 30 };
+    const size_t sizes[] = {3000, 2000, 400};
+    static const char *const compressors[] = {"exdyna", "exdyna-static", "hard-threshold", "sidco"};
+    for (size_t c = 0; c < sizeof compressors / sizeof *compressors; c++) {
+        struct gw_training one, four;
+        struct gw_training_spec spec = spec_of(compressors[c], GW_SHAPE_NORMAL, sizes, 3, WORKERS);
+        spec.batch_spread = 0.2;
+        assert_int_equal(gw_training_open(&one, &spec, NULL), GW_OK);
+        spec.threads = 4;
+        assert_int_equal(gw_training_open(&four, &spec, NULL), GW_OK);
+        for (size_t t = 0; t < STEPS; t++) {
+            assert_int_equal(gw_training_step(&one, 1, NULL), GW_OK);
+            assert_int_equal(gw_training_step(&four, 1, NULL), GW_OK);
+            assert_memory_equal(one.counts, four.counts, WORKERS * sizeof *one.counts);
+            for (size_t w = 0; w < WORKERS; w++) {
+                assert_memory_equal(one.each[w].task.u, four.each[w].task.u,
+                                    one.elements * sizeof(float));
+            }
+        }
+        gw_training_close(&one);
+        gw_training_close(&four);
+    }
+}
+
+/* Against a list of flags; and a second time, as the first leaves nothing behind. */
+static void elements_of_several_workers_count_once(void **state) {
+    (void)state;
+    enum { N = 5000, WORKERS = 3 };
+    const size_t size = N;
+    struct gw_training training;
+    struct gw_training_spec spec = spec_of("hard-threshold", GW_SHAPE_NORMAL, &size, 1, WORKERS);
+    spec.threshold = 1.5;
+    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+    for (size_t t = 0; t < 10; t++) {
+        bool any[N] = {false};
+        size_t distinct = 0;
+        assert_int_equal(gw_training_step(&training, 1, NULL), GW_OK);
+        for (size_t w = 0; w < WORKERS; w++) {
+            const struct gw_selection *selection = &training.each[w].selection;
+            assert_int_equal(training.counts[w], selection->count);
+            for (size_t i = 0; i < selection->count; i++) {
+                distinct += !any[selection->entries[i].index];
+                any[selection->entries[i].index] = true;
+            }
+        }
+        assert_int_equal(gw_training_selected(&training), distinct);
+        assert_int_equal(gw_training_selected(&training), distinct);
+    }
+    gw_training_close(&training);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_differ),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(elements_of_several_workers_count_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,31 @@
+# The example and the README: cmake -DPROGRAM=<the built example> -DSOURCE=<repository> -P example.cmake
+# The README shows docs/examples/plan.c as it is, and what it prints; docs/adding-an-algorithm.md shows a file that
+# there is.
+
+cmake_minimum_required(VERSION 3.25)
+
+execute_process(COMMAND ${PROGRAM} OUTPUT_VARIABLE output ERROR_VARIABLE complaint RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM}: expected exit status 0, got ${status}: ${complaint}")
+endif()
+
+# expect(WHAT TEXT): the README has the text as an indented block.
+file(READ ${SOURCE}/README.md readme)
+function(expect what text)
+  string(REGEX REPLACE "\n([^\n])" "\n    \\1" block "    ${text}")
+  string(FIND "${readme}" "\n${block}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "README.md: expected ${what}:\n${block}")
+  endif()
+endfunction()
+
+file(READ ${SOURCE}/docs/examples/plan.c example)
+expect("the program docs/examples/plan.c" "${example}")
+expect("what docs/examples/plan.c prints" "${output}")
+
+file(READ ${SOURCE}/docs/adding-an-algorithm.md adding)
+file(READ ${SOURCE}/methods/exchange_leader.c exchange)
+string(FIND "${adding}" "```c\n${exchange}```" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "docs/adding-an-algorithm.md: expected methods/exchange_leader.c as it is:\n${exchange}")
+endif()

@@ -1,0 +1,405 @@
+/*
+ * What exchanges of several legs cost, and plans for them: against formulas, against all groupings
+ * of small models, and against the simulator. The seed is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/algorithms.h"
+#include "methods/exchange_cost.h"
+#include "planner/planner.h"
+#include "sim/sim.h"
+#include "tests/methods/exchange_definition.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+static struct gw_error error;
+
+enum { MOST_TENSORS = 9, MOST_POINTS = 8 };
+
+static const char *const measured[] = {"allgather", "allreduce", "gather",
+                                       "scatter",   "broadcast", "sendrecv"};
+
+/* Every pair that there is, of compressors that cost the same or not. */
+static const struct {
+    const char *compressor, *exchange;
+} pairs[] = {{"none", "allreduce"},
+             {"none", "server"},
+             {"topk", "allgather"},
+             {"topk", "allgather-padded"},
+             {"topk", "gtopk"},
+             {"topk", "leader"},
+             {"randk", "common-values"},
+             {"gaussiank", "allgather-padded"},
+             {"dgc", "allgather-padded"},
+             {"hard-threshold", "allgather-padded"},
+             {"count-sketch", "sketch-tree"},
+             {"count-sketch", "sketch-server"},
+             {"layer-drop", "layer-server"},
+             {"exdyna", "union"},
+             {"exdyna", "allgather-padded"}};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+
+/* ---- random cases -------------------------------------------------------------------------- */
+
+struct scene {
+    struct gw_model model;
+    struct gw_tensor tensors[MOST_TENSORS];
+    struct gw_cluster cluster;
+    struct gw_exchange_question question;
+    struct gw_exchange_cost cost;
+    struct gw_planning_legs legs;
+    struct gw_planning planning;
+};
+
+static double power_between(struct gw_random *random, double low, double high) {
+    return low * pow(high / low, gw_random_uniform(random));
+}
+
+/* Points rise, or do as they like; straight ones rise. */
+static struct gw_curve random_curve(struct gw_random *random, bool straight, double largest) {
+    struct gw_curve curve = {.fixed_s = power_between(random, 1e-4, 1e-1),
+                             .per_unit_s = power_between(random, 1e-2, 1) / largest};
+    if (straight) {
+        return curve;
+    }
+    bool rising = gw_random_below(random, 2) == 0;
+    size_t count = 2 + (size_t)gw_random_below(random, MOST_POINTS - 1);
+    struct gw_curve_point *points = calloc(count, sizeof *points);
+    double size = power_between(random, 1, largest);
+    double time_s = curve.fixed_s;
+    for (size_t i = 0; i < count; i++) {
+        points[i] = (struct gw_curve_point){size, rising ? time_s
+                                                         : time_s * power_between(random, 0.1, 10)};
+        double next = size * (1.01 + gw_random_uniform(random));
+        time_s += (next - size) * curve.per_unit_s * power_between(random, 0.1, 10);
+        size = next;
+    }
+    return (struct gw_curve){.point_count = count, .points = points};
+}
+
+static void open_model(struct scene *scene, struct gw_random *random) {
+    size_t count = 1 + (size_t)gw_random_below(random, MOST_TENSORS);
+    double largest = power_between(random, 4, 1e6);
+    for (size_t i = 0; i < count; i++) {
+        scene->tensors[i] =
+            (struct gw_tensor){.name = "tensor",
+                               .elements = (uint64_t)power_between(random, 1, largest),
+                               .backward_s = power_between(random, 1e-4, 1)};
+    }
+    scene->model = (struct gw_model){.name = "random",
+                                     .bytes_per_element = 4,
+                                     .forward_s = gw_random_uniform(random),
+                                     .update_s = gw_random_below(random, 2) == 0 ? 0 : 0.25,
+                                     .tensor_count = count,
+                                     .tensors = scene->tensors};
+}
+
+static double call_cost(const void *cost, uint64_t elements, size_t tensors) {
+    return gw_exchange_cost_s(cost, elements, tensors);
+}
+
+/* Plans as the program makes them. */
+static void open_planning(struct scene *scene) {
+    const struct gw_exchange_kind *exchange = scene->question.exchange;
+    const char *compressor = scene->question.compressor;
+    assert_int_equal(gw_exchange_cost_open(&scene->cost, &scene->question, &scene->cluster, &error),
+                     GW_OK);
+    scene->planning = (struct gw_planning){.model = &scene->model,
+                                           .workers = scene->question.workers,
+                                           .compressor = compressor,
+                                           .density = scene->question.density,
+                                           .exchange = &scene->cost.curve};
+    scene->legs = (struct gw_planning_legs){
+        .exchange_s = call_cost,
+        .context = &scene->cost,
+        .startup_s = scene->cost.startup_s,
+        .update_s = has_server_update(exchange->name) ? 0 : scene->model.update_s};
+    scene->planning.legs = scene->cost.simple ? NULL : &scene->legs;
+    if (strcmp(compressor, "none") != 0) {
+        assert_int_equal(
+            gw_cluster_compressor(&scene->cluster, compressor, &scene->planning.compress, &error),
+            GW_OK);
+    }
+}
+
+static void open_scene(struct scene *scene, struct gw_random *random, size_t pair) {
+    static const size_t counts[] = {2, 3, 4, 5, 8};
+    size_t workers = counts[gw_random_below(random, 5)];
+    *scene = (struct scene){.question = {.model = &scene->model, .workers = workers}};
+    open_model(scene, random);
+    scene->question.compressor = pairs[pair].compressor;
+    scene->question.density = power_between(random, 1e-4, 1);
+    assert_int_equal(gw_exchange_find(pairs[pair].exchange, &scene->question.exchange, &error),
+                     GW_OK);
+    assert_int_equal(gw_cluster_create(&scene->cluster, "random", workers, 1, &error), GW_OK);
+    double all = (double)gw_model_elements(&scene->model);
+    bool sparse = strcmp(pairs[pair].compressor, "none") != 0;
+    double largest =
+        8 * fmax((double)scene->model.tensor_count, sparse ? all * scene->question.density : all);
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        size_t ranks = i == 5 ? 2 : i == 2 || i == 3 ? workers + 1 : workers;
+        struct gw_curve curve =
+            random_curve(random, i >= 4 || gw_random_below(random, 2) == 0, largest);
+        assert_int_equal(
+            gw_cluster_add_collective(&scene->cluster, measured[i], ranks, curve, NULL, &error),
+            GW_OK);
+    }
+    if (sparse) {
+        struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
+        assert_int_equal(
+            gw_cluster_add_compressor(&scene->cluster, pairs[pair].compressor, curve, NULL, &error),
+            GW_OK);
+    }
+    open_planning(scene);
+}
+
+static void close_scene(struct scene *scene) {
+    gw_exchange_cost_close(&scene->cost);
+    gw_cluster_free(&scene->cluster);
+}
+
+static void for_all_pairs(uint64_t stream, int repeats, void (*check)(struct scene *scene)) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    for (size_t pair = 0; pair < PAIRS; pair++) {
+        for (int repeat = 0; repeat < repeats; repeat++) {
+            struct scene scene;
+            open_scene(&scene, random, pair);
+            check(&scene);
+            close_scene(&scene);
+        }
+    }
+    gw_random_close(random);
+}
+
+/* ---- costs --------------------------------------------------------------------------------- */
+
+static double definition(const struct scene *scene, double elements, double layers) {
+    double whole = (double)gw_model_elements(&scene->model);
+    double kept = fmax(1, floor(scene->question.density * elements));
+    const char *exchange = scene->question.exchange->name;
+    if (strcmp(exchange, "allgather-padded") == 0 &&
+        strcmp(scene->question.compressor, "exdyna") == 0) {
+        kept = ceil(kept / (double)scene->question.workers);
+    }
+    return exchange_by_definition(&scene->cluster, scene->question.workers, exchange, elements,
+                                  kept, layers, scene->model.update_s * elements / whole);
+}
+
+/* Of every group that neighbours can make: just as much as the formula says, no less than bounded.
+ */
+static void check_costs(struct scene *scene) {
+    double last = 0;
+    for (size_t first = 0; first < scene->model.tensor_count; first++) {
+        uint64_t elements = 0;
+        last = 0;
+        for (size_t end = first; end < scene->model.tensor_count; end++) {
+            size_t tensors = end - first + 1;
+            elements += scene->tensors[end].elements;
+            double cost_s = gw_planning_exchange_s(&scene->planning, elements, tensors);
+            double least_s = gw_curve_time(&scene->cost.curve,
+                                           (double)gw_planning_bytes(&scene->planning, elements));
+            assert_true(near(cost_s, definition(scene, (double)elements, (double)tensors), 1e-9));
+            assert_true(cost_s >= least_s * (1 - 1e-12));
+            assert_true(scene->cost.simple || least_s >= last);
+            last = least_s;
+        }
+    }
+}
+
+static void costs_are_their_legs(void **state) {
+    (void)state;
+    for_all_pairs(1, 1000, check_costs);
+}
+
+/* A bound of nothing would pass above: on lines, without updates, it is near what it bounds. */
+static void bounds_are_of_use(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    for (size_t pair = 0; pair < PAIRS; pair++) {
+        struct scene scene;
+        open_scene(&scene, random, pair);
+        gw_exchange_cost_close(&scene.cost);
+        scene.model.update_s = 0;
+        for (size_t i = 0; i < scene.cluster.collective_count; i++) {
+            gw_curve_free(&scene.cluster.collectives[i].curve);
+            scene.cluster.collectives[i].curve =
+                (struct gw_curve){.fixed_s = 1e-3, .per_unit_s = 1e-8};
+        }
+        open_planning(&scene);
+        uint64_t all = gw_model_elements(&scene.model);
+        double cost_s = gw_planning_exchange_s(&scene.planning, all, scene.model.tensor_count);
+        double bytes = (double)gw_planning_bytes(&scene.planning, all);
+        double share = strstr(pairs[pair].exchange, "sketch") != NULL ? 0.02 : 0.3;
+        assert_true(gw_curve_time(&scene.cost.curve, bytes) > share * cost_s);
+        close_scene(&scene);
+    }
+    gw_random_close(random);
+}
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+static double compress_s(const struct scene *scene, double elements) {
+    return scene->planning.compress == NULL ? 0 : value_of(scene->planning.compress, elements);
+}
+
+/* An iteration whose groups end with the tensors at the ones of `number`, by the contract. */
+static double iteration_of(const struct scene *scene, size_t number) {
+    double compute = scene->model.forward_s;
+    double communication = 0;
+    double elements = 0;
+    double layers = 0;
+    for (size_t l = scene->model.tensor_count; l-- > 0;) {
+        compute += scene->tensors[l].backward_s;
+        elements += (double)scene->tensors[l].elements;
+        layers++;
+        if (l > 0 && (number >> l & 1) == 0) {
+            continue;
+        }
+        compute += compress_s(scene, elements);
+        communication = fmax(compute, communication) + definition(scene, elements, layers);
+        elements = 0;
+        layers = 0;
+    }
+    return communication +
+           (has_server_update(scene->question.exchange->name) ? 0 : scene->model.update_s);
+}
+
+/* Whether the open group, ready at `ready` before compression, takes in the next tensor: OMGS's Q3
+ * and Q5, or MG-WFBP's rule. `clock`: the exchange before it ends. */
+static bool joins(const struct scene *scene, bool omgs, double ready, double clock, double elements,
+                  double layers, size_t next) {
+    double alpha = startup_by_definition(&scene->cluster, scene->question.workers,
+                                         scene->question.exchange->name);
+    double n = (double)scene->tensors[next].elements;
+    double backward = scene->tensors[next].backward_s;
+    double compressed = ready + compress_s(scene, elements);
+    double start = fmax(compressed, clock);
+    double end = start + definition(scene, elements, layers);
+    if (omgs) {
+        double both = ready + backward + compress_s(scene, elements + n);
+        return compressed + backward + compress_s(scene, n) < end && start + alpha > both;
+    }
+    return compressed + backward < end && compressed + backward - start < alpha;
+}
+
+/* A greedy policy's groups, as the ones of a number. */
+static size_t greedy(const struct scene *scene, bool omgs) {
+    size_t number = 0;
+    double ready = scene->model.forward_s;
+    double clock = 0;
+    double elements = 0;
+    double layers = 0;
+    for (size_t l = scene->model.tensor_count; l-- > 0;) {
+        ready += scene->tensors[l].backward_s;
+        elements += (double)scene->tensors[l].elements;
+        layers++;
+        if (l == 0 || !joins(scene, omgs, ready, clock, elements, layers, l - 1)) {
+            number |= (size_t)1 << l;
+            ready += compress_s(scene, elements);
+            clock = fmax(ready, clock) + definition(scene, elements, layers);
+            elements = 0;
+            layers = 0;
+        }
+    }
+    return number;
+}
+
+static size_t number_of(const struct gw_plan *plan) {
+    size_t number = 0;
+    for (size_t g = 0; g < plan->group_count; g++) {
+        number |= (size_t)1 << plan->groups[g].last;
+    }
+    return number;
+}
+
+/* The optimum is the least of all groupings; no policy is below it; each is what it says. */
+static void check_plans(struct scene *scene) {
+    double least_s = INFINITY;
+    struct gw_optimum optimum;
+    for (size_t number = 0; number < (size_t)1 << scene->model.tensor_count; number += 2) {
+        least_s = fmin(least_s, iteration_of(scene, number));
+    }
+    assert_int_equal(gw_planner_optimum(&scene->planning, &optimum, &error), GW_OK);
+    assert_true(near(optimum.iteration_s, least_s, 1e-9));
+    assert_true(near(optimum.lower_bound_s, least_s, 1e-9));
+    for (size_t i = 0; gw_policies[i] != NULL; i++) {
+        char text[64];
+        struct gw_plan plan;
+        (void)snprintf(text, sizeof text, gw_policies[i]->argument == NULL ? "%s" : "%s:1000",
+                       gw_policies[i]->name);
+        assert_int_equal(gw_planner_plan_beside(&scene->planning, text, &optimum, &plan, &error),
+                         GW_OK);
+        assert_true(near(plan.iteration_s, iteration_of(scene, number_of(&plan)), 1e-9));
+        if (strcmp(text, "omgs") == 0 || strcmp(text, "mg-wfbp") == 0) {
+            assert_int_equal(number_of(&plan), greedy(scene, strcmp(text, "omgs") == 0));
+        }
+        assert_true(plan.iteration_s >= least_s * (1 - 1e-9));
+        gw_plan_free(&plan);
+    }
+    gw_optimum_free(&optimum);
+}
+
+static void the_optimum_is_the_least_of_all(void **state) {
+    (void)state;
+    for_all_pairs(3, 150, check_plans);
+}
+
+/* ---- the simulator ------------------------------------------------------------------------- */
+
+static void check_simulation(struct scene *scene) {
+    static const char *const policies[] = {"optimal", "per-tensor", "single", "omgs", "mg-wfbp"};
+    const struct gw_algorithm preset = {
+        .name = "any", .policy = "single", .compressor = "none", .exchange = "allreduce"};
+    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+        const struct gw_choice_changes changes = {.policy = policies[i],
+                                                  .compressor = scene->question.compressor,
+                                                  .exchange = scene->question.exchange->name};
+        struct gw_algorithm algorithm;
+        struct gw_plan plan;
+        struct gw_schedule schedule;
+        struct gw_simulator *simulator = NULL;
+        struct gw_measure measure;
+        struct gw_simulation simulation = {.workers = scene->question.workers};
+        assert_int_equal(gw_algorithm_change(&preset, &changes, &algorithm, &error), GW_OK);
+        assert_int_equal(gw_planner_plan_beside(&scene->planning, policies[i], NULL, &plan, &error),
+                         GW_OK);
+        assert_int_equal(gw_algorithm_schedule(&algorithm, &scene->model, &plan, &schedule, &error),
+                         GW_OK);
+        assert_int_equal(
+            gw_simulator_open(&simulator, &schedule, &scene->cluster, &simulation, NULL, &error),
+            GW_OK);
+        assert_int_equal(gw_simulator_run(simulator, 1, NULL, &measure, &error), GW_OK);
+        assert_true(near(measure.iteration_s, plan.iteration_s, 1e-9));
+        gw_simulator_close(simulator);
+        gw_schedule_free(&schedule);
+        gw_plan_free(&plan);
+    }
+}
+
+static void plans_take_what_they_say(void **state) {
+    (void)state;
+    for_all_pairs(4, 150, check_simulation);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(costs_are_their_legs),
+        cmocka_unit_test(bounds_are_of_use),
+        cmocka_unit_test(the_optimum_is_the_least_of_all),
+        cmocka_unit_test(plans_take_what_they_say),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

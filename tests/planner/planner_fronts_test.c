@@ -1,0 +1,351 @@
+/*
+ * Fronts and hulls against what they must contain, pair by pair: what is squeezed promises no less
+ * than before, what is thinned no more, what is merged just what it was made of, and a hull no less
+ * than the pairs that its lines were drawn for. The seed is printed; GRADWEAVE_SEED repeats a run.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "planner/front.h"
+#include "planner/hull.h"
+#include "tests/support.h"
+
+enum { trials = 3000, most_pairs = 200, most_lines = 14 };
+
+static uint64_t seed;
+static const double slack =
+    1e-14; /* of corners between whole steps, as a share; passes allow more */
+
+static struct gw_random *open_stream(uint64_t stream) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    return random;
+}
+
+/* Whole numbers that fall along a bent line, with more or less noise; few of them or many. */
+static size_t make_pairs(struct gw_random *random, struct gw_front_pair *pairs) {
+    size_t count = 1 + gw_random_below(random, most_pairs);
+    uint64_t noise = UINT64_C(1) << gw_random_below(random, 30);
+    double scale = pow(2, 10 + 30 * gw_random_uniform(random));
+    for (size_t i = 0; i < count; i++) {
+        double share = gw_random_uniform(random);
+        pairs[i].first = floor(scale * share) + (double)gw_random_below(random, noise);
+        pairs[i].second = floor(scale / (0.1 + share)) + (double)gw_random_below(random, noise);
+    }
+    return count;
+}
+
+static void make_front(struct gw_random *random, struct gw_front_pair *pairs, size_t *count,
+                       struct gw_front *front) {
+    struct gw_front scratch = {0};
+    *front = (struct gw_front){0};
+    *count = make_pairs(random, pairs);
+    for (size_t i = 0; i < *count; i++) {
+        assert_int_equal(gw_front_merge(front, &pairs[i], 1, &scratch, NULL), GW_OK);
+    }
+    free(scratch.pairs);
+}
+
+struct lines {
+    size_t count;
+    double weights[most_lines]; /* ascending from 0 to 1 */
+    double exact[most_lines];   /* the least weighted sums of a front's pairs */
+    double values[most_lines];  /* the same, or less */
+};
+
+static double weighted(struct gw_front_pair pair, double weight) {
+    return (double)((long double)weight * pair.first + (1 - (long double)weight) * pair.second);
+}
+
+/* Lines for a front: with weights far apart or near each other, that touch it or do not. */
+static void draw_lines(struct gw_random *random, const struct gw_front *front,
+                       struct lines *lines) {
+    bool touch = gw_random_below(random, 2) == 0;
+    double least = pow(10, -9 * gw_random_uniform(random));
+    lines->count = 2;
+    lines->weights[0] = 0;
+    for (size_t tries = gw_random_below(random, most_lines - 1); tries > 0; tries--) {
+        double last = lines->weights[lines->count - 2];
+        double weight = last + (1 - last) * pow(least, gw_random_uniform(random));
+        if (weight - last > 1e-9 && 1 - weight > 1e-9) {
+            lines->weights[lines->count++ - 1] = weight;
+        }
+    }
+    lines->weights[lines->count - 1] = 1;
+    for (size_t i = 0; i < lines->count; i++) {
+        lines->exact[i] = INFINITY;
+        for (size_t j = 0; j < front->count; j++) {
+            lines->exact[i] = fmin(lines->exact[i], weighted(front->pairs[j], lines->weights[i]));
+        }
+        bool touches = touch || gw_random_below(random, 2) == 0;
+        lines->values[i] = lines->exact[i] * (touches ? 1 : gw_random_uniform(random));
+    }
+}
+
+static void make_hull(const struct lines *lines, struct gw_front *hull) {
+    *hull = (struct gw_front){0};
+    assert_int_equal(gw_hull_from_lines(hull, lines->weights, lines->values, lines->count, NULL),
+                     GW_OK);
+    assert_in_range(hull->count, 1, lines->count - 1);
+    for (size_t i = 1; i < hull->count; i++) {
+        assert_true(hull->pairs[i - 1].first <= hull->pairs[i].first);
+        assert_true(hull->pairs[i - 1].second >= hull->pairs[i].second);
+    }
+}
+
+static bool matches(const struct gw_front *front, struct gw_front_pair pair) {
+    for (size_t i = 0; i < front->count; i++) {
+        if (front->pairs[i].first <= pair.first && front->pairs[i].second <= pair.second) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_order(const struct gw_front *front) {
+    for (size_t i = 1; i < front->count; i++) {
+        assert_true(front->pairs[i - 1].first < front->pairs[i].first);
+        assert_true(front->pairs[i - 1].second > front->pairs[i].second);
+    }
+}
+
+static void a_front_is_what_nothing_dominates(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(1);
+    for (int trial = 0; trial < trials; trial++) {
+        struct gw_front_pair pairs[most_pairs];
+        struct gw_front front;
+        size_t count = 0;
+        make_front(random, pairs, &count, &front);
+        check_order(&front);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(matches(&front, pairs[i]));
+        }
+        for (size_t i = 0; i < front.count; i++) {
+            bool is_one_of_them = false;
+            for (size_t j = 0; j < count; j++) {
+                is_one_of_them = is_one_of_them || (pairs[j].first == front.pairs[i].first &&
+                                                    pairs[j].second == front.pairs[i].second);
+            }
+            assert_true(is_one_of_them);
+        }
+        free(front.pairs);
+    }
+    gw_random_close(random);
+}
+
+static void fronts_merge_as_their_pairs_do(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(2);
+    for (int trial = 0; trial < trials; trial++) {
+        struct gw_front_pair pairs[2][most_pairs];
+        struct gw_front fronts[2];
+        struct gw_front scratch = {0};
+        size_t counts[2];
+        make_front(random, pairs[0], &counts[0], &fronts[0]);
+        make_front(random, pairs[1], &counts[1], &fronts[1]);
+        struct gw_front one_by_one = {0};
+        for (int f = 0; f < 2; f++) {
+            for (size_t i = 0; i < counts[f]; i++) {
+                assert_int_equal(gw_front_merge(&one_by_one, &pairs[f][i], 1, &scratch, NULL),
+                                 GW_OK);
+            }
+        }
+        assert_int_equal(
+            gw_front_merge(&fronts[0], fronts[1].pairs, fronts[1].count, &scratch, NULL), GW_OK);
+        assert_int_equal(fronts[0].count, one_by_one.count);
+        assert_memory_equal(fronts[0].pairs, one_by_one.pairs,
+                            one_by_one.count * sizeof *one_by_one.pairs);
+        free(fronts[0].pairs);
+        free(fronts[1].pairs);
+        free(one_by_one.pairs);
+        free(scratch.pairs);
+    }
+    gw_random_close(random);
+}
+
+static void what_is_squeezed_promises_no_less(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(3);
+    double guess = 1;
+    for (int trial = 0; trial < trials; trial++) {
+        struct gw_front_pair pairs[most_pairs];
+        struct gw_front front;
+        size_t count = 0;
+        make_front(random, pairs, &count, &front);
+        size_t most = 1 + gw_random_below(random, 32);
+        gw_front_squeeze(&front, most, &guess);
+        check_order(&front);
+        assert_true(front.count <= most);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(matches(&front, pairs[i]));
+        }
+        free(front.pairs);
+    }
+    gw_random_close(random);
+}
+
+static void what_is_thinned_was_there(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(4);
+    double guess = 1;
+    for (int trial = 0; trial < trials; trial++) {
+        struct gw_front_pair pairs[most_pairs];
+        double promised[most_pairs];
+        struct gw_front front;
+        size_t count = 0;
+        make_front(random, pairs, &count, &front);
+        size_t best = 0;
+        for (size_t i = 0; i < front.count; i++) {
+            promised[i] = gw_random_uniform(random);
+            best = promised[i] < promised[best] ? i : best;
+        }
+        struct gw_front_pair kept = front.pairs[best];
+        size_t most = 1 + gw_random_below(random, 32);
+        gw_front_thin(&front, most, &guess, promised);
+        check_order(&front);
+        assert_true(front.count <= most);
+        bool is_there = false;
+        for (size_t i = 0; i < front.count; i++) {
+            is_there = is_there ||
+                       (front.pairs[i].first == kept.first && front.pairs[i].second == kept.second);
+            bool was_there = false;
+            for (size_t j = 0; j < count; j++) {
+                was_there = was_there || (front.pairs[i].first == pairs[j].first &&
+                                          front.pairs[i].second == pairs[j].second);
+            }
+            assert_true(was_there);
+        }
+        assert_true(is_there);
+        free(front.pairs);
+    }
+    gw_random_close(random);
+}
+
+/* The least weighted sum over the hull, which is that of a corner. */
+static double least_sum(const struct gw_front *hull, double weight) {
+    double least = INFINITY;
+    for (size_t i = 0; i < hull->count; i++) {
+        least = fmin(least, weighted(hull->pairs[i], weight));
+    }
+    return least;
+}
+
+/* What the lines say is what a hull says again, or more where they lie apart, never too much. */
+static void a_hull_says_what_its_lines_say(void **state) {
+    (void)state;
+    static const double loss =
+        1e-6; /* of corners rounded outwards, where lines are near each other */
+    struct gw_random *random = open_stream(5);
+    for (int trial = 0; trial < trials; trial++) {
+        struct gw_front_pair pairs[most_pairs];
+        struct gw_front front;
+        struct gw_front hull;
+        struct lines lines;
+        size_t count = 0;
+        make_front(random, pairs, &count, &front);
+        draw_lines(random, &front, &lines);
+        make_hull(&lines, &hull);
+        double largest = front.pairs[0].second + front.pairs[front.count - 1].first;
+        for (size_t i = 0; i < lines.count; i++) {
+            double again = least_sum(&hull, lines.weights[i]);
+            if (again < lines.values[i] - loss * largest ||
+                again > lines.exact[i] + slack * largest) {
+                fail_msg("trial %d: a line of weight %.17g is %.17g, from %.17g of at most %.17g",
+                         trial, lines.weights[i], again, lines.values[i], lines.exact[i]);
+            }
+        }
+        free(front.pairs);
+        free(hull.pairs);
+    }
+    gw_random_close(random);
+}
+
+static void a_hull_of_nothing_has_no_corner(void **state) {
+    (void)state;
+    struct gw_front hull = {0};
+    static const double values[] = {INFINITY, INFINITY, INFINITY};
+    assert_int_equal(gw_hull_from_lines(&hull, (const double[]){0, 0.5, 1}, values, 3, NULL),
+                     GW_OK);
+    assert_int_equal(hull.count, 0);
+    assert_true(gw_hull_complete(&hull, 0, 0) == INFINITY);
+}
+
+/* What survives together with some pair of the other front, and what completes to the least. */
+static void partners_are_found(void **state) {
+    (void)state;
+    struct gw_random *random = open_stream(6);
+    for (int trial = 0; trial < trials; trial++) {
+        struct gw_front_pair pairs[2][most_pairs];
+        struct gw_front fronts[2];
+        size_t counts[2];
+        for (int f = 0; f < 2; f++) {
+            make_front(random, pairs[f], &counts[f], &fronts[f]);
+        }
+        struct lines lines;
+        struct gw_front hull;
+        draw_lines(random, &fronts[1], &lines);
+        make_hull(&lines, &hull);
+        const struct gw_front *a = &fronts[0];
+        double least = INFINITY;
+        for (size_t i = 0; i < a->count; i++) {
+            struct gw_front_pair x = a->pairs[i];
+            double best = INFINITY;
+            for (size_t j = 0; j < fronts[1].count; j++) {
+                best = fmin(best, fmax(fronts[1].pairs[j].first + x.first,
+                                       fronts[1].pairs[j].second + x.second));
+            }
+            assert_true(gw_front_complete(&fronts[1], x.first, x.second) == best);
+            assert_true(gw_hull_complete(&hull, x.first, x.second) <= best * (1 + slack));
+            least = fmin(least, best);
+        }
+        double limit = least * (0.9 + 0.4 * gw_random_uniform(random));
+        struct gw_front_pair by_front[most_pairs];
+        struct gw_front_pair by_hull[most_pairs];
+        memcpy(by_front, a->pairs, a->count * sizeof *by_front);
+        memcpy(by_hull, a->pairs, a->count * sizeof *by_hull);
+        size_t kept = gw_front_keep(&fronts[1], limit, by_front, a->count);
+        size_t kept_by_hull = gw_hull_keep(&hull, limit * (1 + slack), by_hull, a->count);
+        size_t expected = 0;
+        for (size_t i = 0; i < a->count; i++) {
+            struct gw_front_pair x = a->pairs[i];
+            if (gw_front_complete(&fronts[1], x.first, x.second) < limit) {
+                assert_memory_equal(&by_front[expected], &x, sizeof x);
+                expected++;
+            }
+        }
+        assert_int_equal(kept, expected);
+        for (size_t i = 0, j = 0; i < kept; i++, j++) {
+            while (j < kept_by_hull && memcmp(&by_hull[j], &by_front[i], sizeof *by_hull) != 0) {
+                j++;
+            }
+            assert_true(j < kept_by_hull);
+        }
+        for (int f = 0; f < 2; f++) {
+            free(fronts[f].pairs);
+        }
+        free(hull.pairs);
+    }
+    gw_random_close(random);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_front_is_what_nothing_dominates),
+        cmocka_unit_test(fronts_merge_as_their_pairs_do),
+        cmocka_unit_test(what_is_squeezed_promises_no_less),
+        cmocka_unit_test(what_is_thinned_was_there),
+        cmocka_unit_test(a_hull_says_what_its_lines_say),
+        cmocka_unit_test(a_hull_of_nothing_has_no_corner),
+        cmocka_unit_test(partners_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

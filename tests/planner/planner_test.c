@@ -1,0 +1,332 @@
+/*
+ * The arithmetic against the contract's text, the lower bound against all plans, and what a user
+ * may write as a policy. GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <float.h>
+
+#include "tests/support.h"
+
+#include "tests/planner/planner_cases.h"
+
+static uint64_t seed;
+static struct gw_error error;
+
+static struct gw_random *open_random(uint64_t stream) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, &error), GW_OK);
+    return random;
+}
+
+/* ---- the arithmetic ------------------------------------------------------------------------ */
+
+/*
+ * What a time between or beyond points may be off by: those of steep curves are 1e15 apart, and
+ * what a line between two of them is near the lower end has lost as many digits. Points are 10%
+ * apart at least and sizes up to some ten times beyond, so that slopes weigh up to a hundredfold.
+ */
+static double rounding_of(const struct gw_curve *curve) {
+    double most_s = 0;
+    for (size_t i = 0; i < curve->point_count; i++) {
+        most_s = fmax(most_s, curve->points[i].time_s);
+    }
+    return 100 * DBL_EPSILON * most_s;
+}
+
+static void the_arithmetic_is_the_contracts(void **state) {
+    (void)state;
+    struct gw_random *random = open_random(1);
+    for (int trial = 0; trial < 10000; trial++) {
+        struct planning_case x;
+        bool ends[usual_tensors];
+        struct gw_group groups[usual_tensors];
+        make_case(random, 1 + gw_random_below(random, usual_tensors), &x);
+        uint64_t chance = 1 + gw_random_below(random, 10);
+        for (size_t l = 0; l < usual_tensors; l++) {
+            ends[l] = gw_random_below(random, chance) == 0;
+        }
+        size_t count = groups_of(ends, x.model.tensor_count, groups);
+        double predicted = gw_planning_iteration_s(&x.planning, groups, count);
+        double expected = (double)iteration_by_definition(&x.planning, ends);
+        double lost = (double)count * (rounding_of(&x.compress) + rounding_of(&x.exchange));
+        assert_true(fabs(predicted - expected) <= lost || near(predicted, expected, 1e-11));
+    }
+    gw_random_close(random);
+}
+
+/* Numbers small enough to follow: tensors of 3, 2 and 1 elements, the last ready first. */
+static void the_arithmetic_by_hand(void **state) {
+    (void)state;
+    struct gw_tensor tensors[] = {{"a", 3, 1}, {"b", 2, 0.5}, {"c", 1, 0.25}};
+    struct gw_model model = {.name = "m",
+                             .bytes_per_element = 4,
+                             .forward_s = 2,
+                             .update_s = 0.125,
+                             .tensor_count = 3,
+                             .tensors = tensors};
+    struct gw_curve compress = {.fixed_s = 0.5, .per_unit_s = 0.25};
+    struct gw_curve exchange = {.fixed_s = 1, .per_unit_s = 0.125};
+    struct gw_planning dense = {
+        .model = &model, .compressor = "none", .exchange = &exchange, .density = 0.5};
+    struct gw_planning sparse = dense;
+    sparse.compressor = "topk";
+    sparse.compress = &compress;
+    const struct gw_group pairs[] = {{2, 1}, {0, 0}};
+    const struct gw_group alone[] = {{2, 2}, {1, 1}, {0, 0}};
+    const struct gw_group all[] = {{2, 0}};
+    assert_int_equal(gw_planning_bytes(&dense, 3), 12);
+    assert_int_equal(gw_planning_bytes(&sparse, 3), 8);
+    assert_int_equal(gw_planning_bytes(&sparse, 6), 24);
+    assert_true(near(gw_planning_compress_s(&dense, 6), 0, 0));
+    /* dense: C = 2.75, T = 2.75 + 2.5; C = 3.75, T = 5.25 + 2.5 */
+    assert_true(near(gw_planning_iteration_s(&dense, pairs, 2), 7.75 + 0.125, 0));
+    assert_true(near(gw_planning_iteration_s(&dense, all, 1), 3.75 + 4 + 0.125, 0));
+    /* sparse: C = 2.25 + 0.75, T = 5; C = 3.5 + 1, T = 7; C = 5.5 + 1.25, T = 9 */
+    assert_true(near(gw_planning_iteration_s(&sparse, alone, 3), 9 + 0.125, 0));
+    /* sparse: C = 3.75 + 2, T = 5.75 + 1 + 3 */
+    assert_true(near(gw_planning_iteration_s(&sparse, all, 1), 9.75 + 0.125, 0));
+}
+
+/* ---- the lower bound ----------------------------------------------------------------------- */
+
+static double best_of_all_plans(const struct planning_case *x) {
+    double best = INFINITY;
+    size_t tensor_count = x->model.tensor_count;
+    for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
+        struct gw_group groups[most_tensors];
+        size_t count = groups_of_number(plan, tensor_count, groups);
+        best = fmin(best, gw_planning_iteration_s(&x->planning, groups, count));
+    }
+    return best;
+}
+
+static void the_bound_of_every_plan_is_the_optimum(void **state) {
+    (void)state;
+    enum { trials = 3000 };
+    struct gw_random *random = open_random(2);
+    for (int trial = 0; trial < trials; trial++) {
+        struct planning_case x;
+        struct gw_plan alone;
+        struct gw_plan beside;
+        struct gw_optimum optimum;
+        make_case(random, 1 + gw_random_below(random, trial % 20 == 0 ? 12 : 8), &x);
+        double best_s = best_of_all_plans(&x);
+        assert_int_equal(gw_planner_optimum(&x.planning, &optimum, &error), GW_OK);
+        assert_true(optimum.lower_bound_s == optimum.iteration_s);
+        assert_int_equal(gw_planner_plan(&x.planning, "per-tensor", &alone, &error), GW_OK);
+        assert_int_equal(
+            gw_planner_plan_beside(&x.planning, "per-tensor", &optimum, &beside, &error), GW_OK);
+        if (!near(alone.lower_bound_s, best_s, 1e-12)) {
+            fail_msg("trial %d: bound %.17g, optimum %.17g", trial, alone.lower_bound_s, best_s);
+        }
+        assert_true(alone.lower_bound_s <= alone.iteration_s);
+        assert_true(alone.lower_bound_s == beside.lower_bound_s);
+        gw_plan_free(&beside);
+        assert_int_equal(gw_planner_plan_beside(&x.planning, "per-tensor", NULL, &beside, &error),
+                         GW_OK);
+        assert_true(beside.lower_bound_s == 0 && beside.iteration_s == alone.iteration_s);
+        gw_plan_free(&beside);
+        gw_plan_free(&alone);
+        gw_optimum_free(&optimum);
+    }
+    gw_random_close(random);
+}
+
+/* ---- policies as a user writes them -------------------------------------------------------- */
+
+static void good_policies_are_parsed(void **state) {
+    (void)state;
+    const struct {
+        const char *text, *name;
+        uint64_t argument;
+    } table[] = {{"per-tensor", "per-tensor", 0},
+                 {"single", "single", 0},
+                 {"threshold:8192", "threshold", 8192},
+                 {"threshold:1", "threshold", 1},
+                 {"bucket:00010", "bucket", 10},
+                 {"bucket:9007199254740992", "bucket", UINT64_C(1) << 53},
+                 {"ddp", "ddp", 0},
+                 {"mg-wfbp", "mg-wfbp", 0},
+                 {"omgs", "omgs", 0}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct gw_policy *policy = NULL;
+        uint64_t argument = 0;
+        assert_int_equal(gw_policy_parse(table[i].text, &policy, &argument, &error), GW_OK);
+        assert_string_equal(policy->name, table[i].name);
+        assert_true(argument == table[i].argument);
+    }
+}
+
+static void policies_describe_themselves(void **state) {
+    (void)state;
+    for (size_t i = 0; gw_policies[i] != NULL; i++) {
+        const struct gw_policy *policy = gw_policies[i];
+        const struct gw_policy *parsed = NULL;
+        uint64_t argument = 0;
+        char text[64];
+        assert_true(strlen(policy->title) > 0 && strlen(policy->paper) > 0);
+        (void)snprintf(text, sizeof text, policy->argument == NULL ? "%s" : "%s:%llu", policy->name,
+                       (unsigned long long)policy->default_argument);
+        assert_int_equal(gw_policy_parse(text, &parsed, &argument, &error), GW_OK);
+        assert_ptr_equal(parsed, policy);
+        assert_true(argument == policy->default_argument);
+    }
+}
+
+static void bad_policies_are_refused(void **state) {
+    (void)state;
+    const char *elements = "threshold:N with N a positive number of elements";
+    const char *bytes = "bucket:N with N a positive number of bytes";
+    const char *table[][2] = {{"threshold", elements},
+                              {"threshold:", elements},
+                              {"threshold:0", elements},
+                              {"threshold:-1", elements},
+                              {"threshold:+1", elements},
+                              {"threshold: 1", elements},
+                              {"threshold:1k", elements},
+                              {"threshold:1.5", elements},
+                              {"threshold:8192:2", elements},
+                              {"threshold:9007199254740993", elements},
+                              {"bucket:18446744073709551617", bytes},
+                              {"bucket", bytes},
+                              {"omgs:3", "omgs without a number"},
+                              {"ddp:", "ddp without a number"},
+                              {"", NULL},
+                              {":", NULL},
+                              {"omg", NULL},
+                              {"omgss", NULL},
+                              {"OMGS", NULL},
+                              {" omgs", NULL},
+                              {"thres:1", NULL}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct gw_policy *policy = NULL;
+        uint64_t argument = 0;
+        char message[sizeof error.message];
+        char names[256] = "one of ";
+        for (size_t p = 0; gw_policies[p] != NULL; p++) {
+            (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s%s%s",
+                           p == 0 ? "" : ", ", gw_policies[p]->name,
+                           gw_policies[p]->argument == NULL ? "" : ":",
+                           gw_policies[p]->argument == NULL ? "" : gw_policies[p]->argument);
+        }
+        (void)snprintf(message, sizeof message, "policy: expected %s; got \"%s\"",
+                       table[i][1] == NULL ? names : table[i][1], table[i][0]);
+        assert_int_equal(gw_policy_parse(table[i][0], &policy, &argument, &error), GW_BAD_INPUT);
+        assert_string_equal(error.message, message);
+    }
+}
+
+/* ---- edges --------------------------------------------------------------------------------- */
+
+static const char *const texts[] = {"per-tensor",  "single",
+                                    "threshold:1", "threshold:8192",
+                                    "bucket:64",   "bucket:9007199254740992",
+                                    "ddp",         "mg-wfbp",
+                                    "omgs"};
+enum { text_count = sizeof texts / sizeof *texts };
+
+static void plan(const struct planning_case *x, const char *text, struct gw_plan *out) {
+    assert_int_equal(gw_planner_plan(&x->planning, text, out, &error), GW_OK);
+}
+
+static void one_tensor_is_one_group(void **state) {
+    (void)state;
+    struct gw_random *random = open_random(3);
+    for (int trial = 0; trial < 200; trial++) {
+        struct planning_case x;
+        make_case(random, 1, &x);
+        for (size_t i = 0; i < text_count; i++) {
+            struct gw_plan made;
+            plan(&x, texts[i], &made);
+            assert_int_equal(made.group_count, 1);
+            assert_true(made.groups[0].first == 0 && made.groups[0].last == 0);
+            assert_true(near(made.lower_bound_s, made.iteration_s, 1e-13));
+            gw_plan_free(&made);
+        }
+    }
+    gw_random_close(random);
+}
+
+static void without_costs_every_plan_is_all_compute(void **state) {
+    (void)state;
+    struct gw_random *random = open_random(4);
+    for (int trial = 0; trial < 200; trial++) {
+        struct planning_case x;
+        make_case(random, 1 + gw_random_below(random, 20), &x);
+        x.compress = x.exchange = (struct gw_curve){0};
+        if (trial % 4 == 0) { /* and without times */
+            x.model.forward_s = x.model.update_s = 0;
+            for (size_t l = 0; l < x.model.tensor_count; l++) {
+                x.tensors[l].backward_s = 0;
+            }
+        }
+        double compute = x.model.forward_s + gw_model_backward_s(&x.model) + x.model.update_s;
+        for (size_t i = 0; i < text_count; i++) {
+            struct gw_plan made;
+            plan(&x, texts[i], &made);
+            assert_true(near(made.iteration_s, compute, 1e-14));
+            assert_true(near(made.lower_bound_s, compute, 1e-13));
+            assert_true(made.lower_bound_s <= made.iteration_s);
+            gw_plan_free(&made);
+        }
+    }
+    gw_random_close(random);
+}
+
+/* Sums and products far beyond 32 bits, exact in a double. */
+static void huge_tensors_do_not_overflow(void **state) {
+    (void)state;
+    struct planning_case x = {
+        .tensors = {{"a", UINT64_C(1) << 50, 0}, {"b", UINT64_C(1) << 50, 1}}};
+    x.model = (struct gw_model){
+        .name = "huge", .bytes_per_element = 4, .tensor_count = 2, .tensors = x.tensors};
+    x.compress = (struct gw_curve){.per_unit_s = 0x1p-50};
+    x.exchange = (struct gw_curve){.fixed_s = 1, .per_unit_s = 0x1p-50};
+    x.planning = (struct gw_planning){.model = &x.model,
+                                      .workers = 2,
+                                      .compressor = "none",
+                                      .density = 1,
+                                      .exchange = &x.exchange};
+    for (int sparse = 0; sparse < 2; sparse++) {
+        const double expected[2][2] = {{1 + 5 + 5, 1 + 9}, {2 + 9 + 9, 3 + 17}};
+        const char *policies[] = {"per-tensor", "single"};
+        x.planning.compress = sparse ? &x.compress : NULL;
+        for (size_t i = 0; i < 2; i++) {
+            struct gw_plan made;
+            plan(&x, policies[i], &made);
+            assert_true(near(made.iteration_s, expected[sparse][i], 0));
+            assert_true(made.lower_bound_s <= expected[sparse][1]);
+            gw_plan_free(&made);
+        }
+    }
+    struct gw_plan made;
+    plan(&x, "threshold:1125899906842624", &made);
+    assert_int_equal(made.group_count, 2);
+    gw_plan_free(&made);
+    plan(&x, "threshold:1125899906842625", &made);
+    assert_int_equal(made.group_count, 1);
+    gw_plan_free(&made);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_arithmetic_is_the_contracts),
+        cmocka_unit_test(the_arithmetic_by_hand),
+        cmocka_unit_test(the_bound_of_every_plan_is_the_optimum),
+        cmocka_unit_test(good_policies_are_parsed),
+        cmocka_unit_test(policies_describe_themselves),
+        cmocka_unit_test(bad_policies_are_refused),
+        cmocka_unit_test(one_tensor_is_one_group),
+        cmocka_unit_test(without_costs_every_plan_is_all_compute),
+        cmocka_unit_test(huge_tensors_do_not_overflow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

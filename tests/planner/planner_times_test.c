@@ -1,0 +1,233 @@
+/*
+ * When each group of a plan is ready and exchanged, against sums by definition and against the
+ * simulator's timeline. GRADWEAVE_SEED repeats a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "methods/algorithms.h"
+#include "sim/sim.h"
+#include "tests/planner/planner_cases.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+static struct gw_error error;
+
+/* ---- random plans -------------------------------------------------------------------------- */
+
+struct grouped_case {
+    struct planning_case x;
+    size_t group_count;
+    struct gw_group groups[usual_tensors];
+    struct gw_group_times times[usual_tensors];
+};
+
+static void make_grouped_case(struct gw_random *random, struct grouped_case *out) {
+    bool ends[usual_tensors];
+    make_case(random, 1 + gw_random_below(random, usual_tensors), &out->x);
+    uint64_t chance = 1 + gw_random_below(random, 10);
+    for (size_t l = 0; l < usual_tensors; l++) {
+        ends[l] = gw_random_below(random, chance) == 0;
+        out->x.tensors[l].name = out->x.model.name;
+    }
+    out->group_count = groups_of(ends, out->x.model.tensor_count, out->groups);
+    for (size_t g = 0; g < out->group_count; g++) {
+        out->times[g] = gw_planning_group_times(&out->x.planning, &out->groups[g],
+                                                g == 0 ? NULL : &out->times[g - 1]);
+    }
+}
+
+static void for_random_cases(uint64_t stream, int count,
+                             void (*check)(const struct grouped_case *)) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, &error), GW_OK);
+    for (int i = 0; i < count; i++) {
+        struct grouped_case x;
+        make_grouped_case(random, &x);
+        check(&x);
+    }
+    gw_random_close(random);
+}
+
+/* ---- by definition ------------------------------------------------------------------------- */
+
+static double compress_s(const struct grouped_case *x, size_t g) {
+    return gw_planning_compress_s(&x->x.planning, gw_group_elements(&x->groups[g], &x->x.model));
+}
+
+static double exchange_s(const struct grouped_case *x, size_t g) {
+    return gw_planning_exchange_s(&x->x.planning, gw_group_elements(&x->groups[g], &x->x.model), 1);
+}
+
+/* All compute before group g is compressed. */
+static double ready_s(const struct grouped_case *x, size_t g) {
+    double sum = x->x.model.forward_s;
+    for (size_t l = x->groups[g].last; l < x->x.model.tensor_count; l++) {
+        sum += x->x.tensors[l].backward_s;
+    }
+    for (size_t before = 0; before < g; before++) {
+        sum += compress_s(x, before);
+    }
+    return sum;
+}
+
+/* The exchange of g ends after some group j is compressed and all from j to g are exchanged. */
+static double exchange_end_s(const struct grouped_case *x, size_t g) {
+    double latest = 0;
+    for (size_t j = 0; j <= g; j++) {
+        double sum = ready_s(x, j) + compress_s(x, j);
+        for (size_t k = j; k <= g; k++) {
+            sum += exchange_s(x, k);
+        }
+        latest = fmax(latest, sum);
+    }
+    return latest;
+}
+
+static double exchange_start_s(const struct grouped_case *x, size_t g) {
+    double compressed_s = ready_s(x, g) + compress_s(x, g);
+    return g == 0 ? compressed_s : fmax(compressed_s, exchange_end_s(x, g - 1));
+}
+
+static void check_definition(const struct grouped_case *x) {
+    for (size_t g = 0; g < x->group_count; g++) {
+        const struct gw_group_times *times = &x->times[g];
+        double before = g == 0 ? x->x.model.forward_s : ready_s(x, g - 1) + compress_s(x, g - 1);
+        assert_true(near(times->backward_start_s, before, 1e-11));
+        assert_true(near(times->ready_s, ready_s(x, g), 1e-11));
+        assert_true(near(times->compressed_s, ready_s(x, g) + compress_s(x, g), 1e-11));
+        assert_true(near(times->exchange_end_s, exchange_end_s(x, g), 1e-11));
+        assert_true(near(times->exchange_start_s, exchange_start_s(x, g), 1e-11));
+    }
+}
+
+static void times_are_sums_of_what_comes_before(void **state) {
+    (void)state;
+    for_random_cases(1, 5000, check_definition);
+}
+
+/* ---- conservation -------------------------------------------------------------------------- */
+
+/* Each stream is busy or waits, and what both do adds up to the iteration. */
+static void check_conservation(const struct grouped_case *x) {
+    const struct gw_group_times *last = &x->times[x->group_count - 1];
+    double compute = x->x.model.forward_s + gw_model_backward_s(&x->x.model);
+    double network = 0;
+    double network_free_s = 0;
+    for (size_t g = 0; g < x->group_count; g++) {
+        const struct gw_group_times *times = &x->times[g];
+        double gradients_wait = times->exchange_start_s - times->compressed_s;
+        double network_waits = times->exchange_start_s - network_free_s;
+        assert_true(gradients_wait >= 0 && network_waits >= 0);
+        assert_true(gradients_wait == 0 || network_waits == 0);
+        compute += times->compressed_s - times->ready_s;
+        network += network_waits + (times->exchange_end_s - times->exchange_start_s);
+        network_free_s = times->exchange_end_s;
+    }
+    assert_true(near(last->compressed_s, compute, 1e-11));
+    assert_true(near(last->exchange_end_s, network, 1e-11));
+    assert_true(gw_planning_iteration_s(&x->x.planning, x->groups, x->group_count) ==
+                last->exchange_end_s + x->x.model.update_s);
+}
+
+static void nothing_is_lost_between_groups(void **state) {
+    (void)state;
+    for_random_cases(2, 5000, check_conservation);
+}
+
+/* ---- the simulator ------------------------------------------------------------------------- */
+
+/* The curves of the case as a cluster has them. */
+static void make_cluster(const struct grouped_case *x, const struct gw_algorithm *algorithm,
+                         struct gw_cluster *out) {
+    struct gw_curve exchange;
+    struct gw_curve compress;
+    assert_int_equal(gw_cluster_create(out, "random", 16, 1, &error), GW_OK);
+    assert_int_equal(gw_curve_copy(&x->x.exchange, &exchange, &error), GW_OK);
+    assert_int_equal(
+        gw_cluster_add_collective(out, algorithm->exchange, 16, exchange, NULL, &error), GW_OK);
+    assert_int_equal(gw_curve_copy(&x->x.compress, &compress, &error), GW_OK);
+    assert_int_equal(gw_cluster_add_compressor(out, algorithm->compressor, compress, NULL, &error),
+                     GW_OK);
+}
+
+static void simulate(const struct gw_schedule *schedule, const struct gw_cluster *cluster,
+                     struct gw_timeline *timeline) {
+    struct gw_simulator *simulator = NULL;
+    struct gw_simulation simulation = {.workers = 16};
+    struct gw_measure measure;
+    assert_int_equal(gw_simulator_open(&simulator, schedule, cluster, &simulation, NULL, &error),
+                     GW_OK);
+    assert_int_equal(gw_simulator_timeline(simulator, timeline, &error), GW_OK);
+    assert_int_equal(gw_simulator_run(simulator, 1, timeline, &measure, &error), GW_OK);
+    gw_simulator_close(simulator);
+}
+
+static void check_timeline(const struct grouped_case *x, const struct gw_timeline *timeline) {
+    size_t exchanges = 0;
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        const struct gw_span *span = &timeline->spans[i];
+        if (span->group == GW_NO_GROUP) {
+            continue;
+        }
+        const struct gw_group_times *times = &x->times[span->group];
+        if (span->activity == GW_BACKWARD) {
+            assert_true(span->start_s >= times->backward_start_s * (1 - 1e-9));
+            assert_true(span->end_s <= times->ready_s * (1 + 1e-9));
+        } else if (span->activity == GW_COMPRESS) {
+            assert_true(near(span->start_s, times->ready_s, 1e-9));
+            assert_true(near(span->end_s, times->compressed_s, 1e-9));
+        } else if (span->activity == GW_EXCHANGE) {
+            assert_true(near(span->start_s, times->exchange_start_s, 1e-9));
+            assert_true(near(span->end_s, times->exchange_end_s, 1e-9));
+            exchanges++;
+        }
+    }
+    assert_int_equal(exchanges, x->group_count);
+}
+
+static void check_simulation(const struct grouped_case *x) {
+    const struct gw_algorithm *algorithm = NULL;
+    struct gw_cluster cluster;
+    struct gw_schedule schedule;
+    struct gw_timeline timeline;
+    bool sparse = x->x.planning.compress != NULL;
+    assert_int_equal(gw_algorithm_find(sparse ? "omgs" : "mg-wfbp", &algorithm, &error), GW_OK);
+    struct gw_group groups[usual_tensors];
+    memcpy(groups, x->groups, sizeof groups);
+    struct gw_plan plan = {.model = x->x.model.name,
+                           .policy = x->x.model.name,
+                           .compressor = (char *)x->x.planning.compressor,
+                           .density = sparse ? x->x.planning.density : 1,
+                           .workers = 16,
+                           .group_count = x->group_count,
+                           .groups = groups};
+    make_cluster(x, algorithm, &cluster);
+    assert_int_equal(gw_algorithm_schedule(algorithm, &x->x.model, &plan, &schedule, &error),
+                     GW_OK);
+    simulate(&schedule, &cluster, &timeline);
+    check_timeline(x, &timeline);
+    gw_timeline_free(&timeline);
+    gw_schedule_free(&schedule);
+    gw_cluster_free(&cluster);
+}
+
+static void the_simulator_comes_to_the_same_times(void **state) {
+    (void)state;
+    for_random_cases(3, 5000, check_simulation);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_are_sums_of_what_comes_before),
+        cmocka_unit_test(nothing_is_lost_between_groups),
+        cmocka_unit_test(the_simulator_comes_to_the_same_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,358 @@
+/*
+ * Pictures, with a gnuplot that the tests write: what stays as it was when it fails, and where its
+ * words go.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <sys/stat.h>
+
+#include "plots/plots.h"
+#include "tests/support.h"
+
+static struct gw_error error;
+
+static const struct gw_bar bars[] = {
+    {.label = "dense", .breakdown = {1, 2, 0, 4, 0.5}},
+    {.label = "dense", .measured = true, .breakdown = {1, 2, 0, 5, 0.5}},
+    {.label = "omgs", .breakdown = {1, 2, 0.25, 0, -1e-18}},
+    {.label = "omgs", .measured = true, .breakdown = {1, 2, 0.25, 1, 0}},
+};
+enum { BARS = sizeof bars / sizeof *bars };
+
+static const char table[] =
+    "#position,label,kind,forward_s,backward_s,compress_s,exposed_comm_s,other_s\n"
+    "-0.20,dense,p,1,2,0,4,0.5\n"
+    "0.20,dense,m,1,2,0,5,0.5\n"
+    "0.80,omgs,p,1,2,0.25,0,0\n"
+    "1.20,omgs,m,1,2,0.25,1,0\n";
+
+/* Draws a picture that is its data, twice, as the real one reads them more than once. */
+static const char drawing[] = "#!/bin/sh\n"
+                              "echo words\n"
+                              "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
+                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "cat \"$data\" \"$data\" > \"$output\"\n";
+
+/* Draws a picture that is what it was called with, without folders, and its data. */
+static const char showing[] = "#!/bin/sh\n"
+                              "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
+                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "expr \"$2\" : \".*\\(heading=.*\\)\" > \"$output\"\n"
+                              "basename \"$3\" >> \"$output\"\n"
+                              "cat \"$data\" >> \"$output\"\n";
+
+static const char failing[] = "#!/bin/sh\n"
+                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "echo half > \"$output\"\n"
+                              "exit 1\n";
+
+static void install_gnuplot(const char *folder, const char *script) {
+    char search[600];
+    const char *program = path_in(folder, "gnuplot");
+    assert_int_equal(gw_file_write(program, script, strlen(script), &error), GW_OK);
+    assert_int_equal(chmod(program, 0755), 0);
+    (void)snprintf(search, sizeof search, "%s:/usr/bin:/bin", folder);
+    assert_int_equal(setenv("PATH", search, 1), 0);
+}
+
+static void assert_holds(const char *path, const char *expected) {
+    char *text = NULL;
+    size_t length = 0;
+    assert_int_equal(gw_file_read(path, &text, &length, &error), GW_OK);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void put(const char *path, const char *text) {
+    assert_int_equal(gw_file_write(path, text, strlen(text), &error), GW_OK);
+}
+
+/* Draws with stdout going to the file "stdout" of the folder. */
+static enum gw_status draw(const char *folder, const char *picture, const char *data) {
+    (void)fflush(stdout);
+    int before = dup(STDOUT_FILENO);
+    int captured = open(path_in(folder, "stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    assert_true(before >= 0 && captured >= 0);
+    assert_true(dup2(captured, STDOUT_FILENO) >= 0);
+    enum gw_status status = gw_plot_breakdown(bars, BARS, "it's a title", picture, data, &error);
+    assert_true(dup2(before, STDOUT_FILENO) >= 0);
+    (void)close(captured);
+    (void)close(before);
+    return status;
+}
+
+static void a_picture_and_its_data_are_written(void **state) {
+    const char *folder = *state;
+    char twice[2 * sizeof table];
+    (void)snprintf(twice, sizeof twice, "%s%s", table, table);
+    install_gnuplot(folder, drawing);
+    assert_int_equal(draw(folder, path_in(folder, "p.svg"), path_in(folder, "p.csv")), GW_OK);
+    assert_holds(path_in(folder, "p.svg"), twice);
+    assert_holds(path_in(folder, "p.csv"), table);
+    assert_holds(path_in(folder, "stdout"), "");
+    assert_int_equal(count_entries(folder), 4);
+}
+
+/* Two groups, the second on a timeline that shows another worker too, and the update. */
+static void streams_become_a_table(void **state) {
+    const char *folder = *state;
+    static const char expected[] = "heading='it''s a title'; end_s=6.500000000e+00; "
+                                   "computed_s=3.000000000e+00; bound_s=4.500000000e+00\n"
+                                   "streams.gp\n"
+                                   "#stream,activity,group,start_s,end_s,ready_s\n"
+                                   "compute,forward,-1,0,1,0\n"
+                                   "compute,backward,0,1,2,2.5\n"
+                                   "compute,compress,0,2,2.5,2.5\n"
+                                   "communication,exchange,0,2.5,5,2.5\n"
+                                   "compute,backward,1,2.5,3,3\n"
+                                   "communication,exchange,1,5,6,3\n"
+                                   "compute,update,-1,6,6.5,6\n";
+    struct gw_span spans[] = {
+        {0, GW_STREAM_COMPUTE, GW_FORWARD, GW_NO_GROUP, "", 0, 0, 0, 1},
+        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 0, "", 0, 0, 1, 2},
+        {1, GW_STREAM_COMPUTE, GW_BACKWARD, 0, "", 0, 0, 1, 9},
+        {0, GW_STREAM_COMPUTE, GW_COMPRESS, 0, "", 0, 0, 2, 2.5},
+        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 0, "", 0, 0, 2.5, 5},
+        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 1, "", 0, 0, 2.5, 3},
+        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 1, "", 0, 0, 5, 6},
+        {0, GW_STREAM_COMPUTE, GW_UPDATE, GW_NO_GROUP, "", 0, 0, 6, 6.5},
+    };
+    struct gw_iteration iteration = {0, 6.5};
+    struct gw_timeline timeline = {.span_count = sizeof spans / sizeof *spans,
+                                   .spans = spans,
+                                   .iteration_count = 1,
+                                   .iterations = &iteration};
+    install_gnuplot(folder, showing);
+    assert_int_equal(
+        gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), &error), GW_OK);
+    assert_holds(path_in(folder, "p.svg"), expected);
+    assert_int_equal(count_entries(folder), 2);
+}
+
+static void a_link_to_a_picture_stays_a_link(void **state) {
+    const char *folder = *state;
+    struct stat status;
+    install_gnuplot(folder, drawing);
+    put(path_in(folder, "target.png"), "old");
+    assert_int_equal(symlink("target.png", path_in(folder, "link.png")), 0);
+    assert_int_equal(draw(folder, path_in(folder, "link.png"), NULL), GW_OK);
+    assert_int_equal(lstat(path_in(folder, "link.png"), &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(stat(path_in(folder, "target.png"), &status), 0);
+    assert_int_equal(status.st_size, 2 * (sizeof table - 1));
+    assert_int_equal(count_entries(folder), 4);
+}
+
+static void a_failed_picture_changes_nothing(void **state) {
+    const char *folder = *state;
+    install_gnuplot(folder, failing);
+    put(path_in(folder, "p.pdf"), "old picture");
+    put(path_in(folder, "p.csv"), "old data");
+    assert_int_equal(draw(folder, path_in(folder, "p.pdf"), path_in(folder, "p.csv")), GW_FAILED);
+    assert_non_null(strstr(error.message, "gnuplot: failed on "));
+    assert_holds(path_in(folder, "p.pdf"), "old picture");
+    assert_holds(path_in(folder, "p.csv"), "old data");
+    assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
+    assert_int_equal(draw(folder, path_in(folder, "p.pdf"), path_in(folder, "p.csv")), GW_FAILED);
+    assert_string_equal(error.message, "gnuplot: cannot be started: expected it in PATH");
+    assert_holds(path_in(folder, "p.csv"), "old data");
+    assert_int_equal(count_entries(folder), 4);
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+static void check_lines(const char *folder, const double *values, const double *sparse,
+                        const double *dense, const char *expected) {
+    const struct gw_line lines[] = {
+        {.label = "omgs (topk)", .colour = 1, .heights = sparse},
+        {.label = "omgs (dense), it's \"slow\"", .colour = 1, .dashed = true, .heights = dense}};
+    const struct gw_line_chart chart = {.title = "it's a title",
+                                        .axis = "density",
+                                        .height_axis = "height",
+                                        .unit = 0.5,
+                                        .value_count = 3,
+                                        .values = values,
+                                        .line_count = 2,
+                                        .lines = lines};
+    assert_int_equal(
+        gw_plot_lines(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error), GW_OK);
+    assert_holds(path_in(folder, "p.svg"), expected);
+    const char *rows = strstr(expected, "lines.gp\n") + strlen("lines.gp\n");
+    assert_holds(path_in(folder, "p.csv"), rows);
+}
+
+static void axes_are_logarithmic_where_that_is_better(void **state) {
+    const char *folder = *state;
+    install_gnuplot(folder, showing);
+    check_lines(folder, (const double[]){0.001, 0.01, 0.1}, (const double[]){0.25, 0.5, 2.5},
+                (const double[]){0.5, 0.5, 0.5},
+                "heading='it''s a title'; tics='\"0.001\" 0.001, \"0.01\" 0.01, \"0.1\" 0.1'; "
+                "axis='density'; heights='height'; unit=0.5; lines=2; logx=1; logy=1; array "
+                "labels[2] = ['omgs (topk)', 'omgs "
+                "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
+                "lines.gp\n"
+                "0.001,0.25,0.5\n0.01,0.5,0.5\n0.1,2.5,0.5\n");
+    check_lines(folder, (const double[]){1, 2, 3}, (const double[]){0, 0.5, 2.5},
+                (const double[]){0.5, 0.5, 0.5},
+                "heading='it''s a title'; tics='\"1\" 1, \"2\" 2, \"3\" 3'; "
+                "axis='density'; heights='height'; unit=0.5; lines=2; logx=0; logy=0; array "
+                "labels[2] = ['omgs (topk)', 'omgs "
+                "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
+                "lines.gp\n"
+                "1,0,0.5\n2,0.5,0.5\n3,2.5,0.5\n");
+}
+
+/* ---- crossovers ---------------------------------------------------------------------------- */
+
+/*
+ * Of three pipelines one is never predicted, and one not at the first value; at the second it takes
+ * more than is shown.
+ */
+static void crossovers_become_lines_and_marks(void **state) {
+    const char *folder = *state;
+    static const char settings[] =
+        "heading='it''s a title'; tics=''; axis='its cluster''s'; unit=1e+09; logx=1; logy=1; "
+        "bottom=4.82198; top=1312.5; lines=2; array labels[2] = ['dense', 'topk']; columns='2 0 '; "
+        "broad='1 1 '; marks=2; "
+        "places='1 2.5 '; holders='0 2 '; texts='topk dense '\n"
+        "crossovers.gp\n";
+    static const char rows[] = "#bit,fastest,topk,ps,dense\n"
+                               "1e+09,topk,0.25,NaN,NaN\n"
+                               "2e+09,topk,0.25,NaN,2.5\n"
+                               "1e+10,dense,0.03125,NaN,0.25\n";
+    char expected[sizeof settings + sizeof rows];
+    const struct gw_crossover crossover = {.at = 2.5e9, .before = 0, .after = 2};
+    const struct gw_crossover_chart chart = {
+        .title = "it's a title",
+        .axis = "its cluster's",
+        .unit = 1e9,
+        .value_name = "bit",
+        .value_count = 3,
+        .values = (const double[]){1e9, 2e9, 1e10},
+        .name_count = 3,
+        .names = (const char *const[]){"topk", "ps", "dense"},
+        .times_s = (const double[]){0.25, NAN, NAN, 0.25, NAN, 2.5, 0.03125, NAN, 0.25},
+        .fastest = (const size_t[]){0, 0, 2},
+        .crossover_count = 1,
+        .crossovers = &crossover};
+    install_gnuplot(folder, showing);
+    assert_int_equal(
+        gw_plot_crossovers(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error),
+        GW_OK);
+    (void)snprintf(expected, sizeof expected, "%s%s", settings, rows);
+    assert_holds(path_in(folder, "p.csv"), rows);
+    assert_holds(path_in(folder, "p.svg"), expected);
+    assert_int_equal(gw_plot_crossovers(&chart, NULL, path_in(folder, "alone.csv"), &error), GW_OK);
+    assert_holds(path_in(folder, "alone.csv"), rows);
+    assert_int_equal(count_entries(folder), 4);
+}
+
+/* ---- calibrations -------------------------------------------------------------------------- */
+
+/* Two numbers of workers, one of them without points, and points that cannot be drawn. */
+static const char calibrated[] =
+    "{\"schema\":\"gradweave/cluster@1\",\"name\":\"it's\",\"workers\":4,\"collectives\":{"
+    "\"allgather\":[{\"workers\":4,\"alpha_s\":1e-4,\"beta_s_per_byte\":2e-9,"
+    "\"fit\":{\"chosen\":\"straight\",\"held_out_error\":0.0125},\"raw\":["
+    "{\"bytes\":1024,\"median_s\":1e-4,\"p5_s\":9e-5,\"p95_s\":3e-4},{\"bytes\":65536,"
+    "\"median_s\":2e-4},{\"bytes\":0,\"median_s\":1},{\"bytes\":4096,\"median_s\":-1},"
+    "{\"bytes\":\"x\"},7,null]},{\"workers\":2,\"alpha_s\":1e-5,\"beta_s_per_byte\":1e-9}]},"
+    "\"compressors\":{\"topk\":{\"fixed_s\":0,\"raw\":3,\"fit\":[]}}}";
+
+static const char calibrated_settings[] =
+    "heading='it''s'; columns=1; array sections[2] = [1, 1]; array ranges[8] = [1.024000e+03, "
+    "1.677722e+07, 1.102400e-05, 1.678722e-02, 1.000000e+00, 2.000000e+00, "
+    "1.000000e+00, 2.000000e+00]; array "
+    "names[2] = ['allgather', 'topk']; array choices[2] = ['straight, 1.2%', '']; workers='2 4'\n"
+    "calibration.gp\n";
+
+static void read_cluster(const char *text, struct gw_cluster *out) {
+    assert_int_equal(gw_cluster_parse(text, strlen(text), "c.json", out, &error), GW_OK);
+}
+
+/* Each curve's samples lie on it, from its first to its last point; points are as they were. */
+static void calibrations_become_curves_and_points(void **state) {
+    const char *folder = *state;
+    struct gw_cluster cluster;
+    char *text = NULL;
+    size_t length = 0;
+    size_t samples[2] = {0};
+    size_t points = 0;
+    read_cluster(calibrated, &cluster);
+    install_gnuplot(folder, showing);
+    assert_int_equal(
+        gw_plot_calibration(&cluster, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error),
+        GW_OK);
+    assert_int_equal(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error), GW_OK);
+    assert_memory_equal(text, calibrated_settings, sizeof calibrated_settings - 1);
+    free(text);
+    assert_int_equal(gw_file_read(path_in(folder, "p.csv"), &text, &length, &error), GW_OK);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        size_t workers = 0;
+        double size = 0;
+        double time_s = 0;
+        char rest[64];
+        if (sscanf(line, "0,%*d,allgather,%zu,curve,%lf,%lf", &workers, &size, &time_s) == 3) {
+            double expected_s = workers == 4 ? 1e-4 + 2e-9 * size : 1e-5 + 1e-9 * size;
+            assert_true(near(time_s, expected_s, 1e-6));
+            assert_true(size >= 1024 && size <= (workers == 4 ? 65536 : 16777216));
+            samples[workers == 4]++;
+        } else if (sscanf(line, "0,1,allgather,4,point,%63s", rest) == 1) {
+            assert_string_equal(rest, points == 0 ? "1024,0.0001,9e-05,0.0003"
+                                                  : "65536,0.0002,0.0002,0.0002");
+            points++;
+        } else {
+            assert_string_equal(line, "#panel,colour,name,workers,what,size,time_s,p5_s,p95_s");
+        }
+    }
+    assert_true(samples[0] > 50 && samples[1] > 50);
+    assert_int_equal(points, 2);
+    free(text);
+    gw_cluster_free(&cluster);
+}
+
+static void a_cluster_without_curves_is_refused(void **state) {
+    const char *folder = *state;
+    struct gw_cluster cluster;
+    read_cluster("{\"schema\":\"gradweave/cluster@1\",\"name\":\"c\",\"workers\":4,"
+                 "\"collectives\":{},\"compressors\":{}}",
+                 &cluster);
+    install_gnuplot(folder, showing);
+    assert_int_equal(gw_plot_calibration(&cluster, path_in(folder, "p.svg"), NULL, &error),
+                     GW_BAD_INPUT);
+    assert_string_equal(error.message, "c.json: expected a collective or a compressor, got none");
+    assert_int_equal(count_entries(folder), 1);
+    gw_cluster_free(&cluster);
+}
+
+static void only_pictures_are_drawn(void **state) {
+    (void)state;
+    const char *names[] = {"p.jpg", "png", "p.svg.gz"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(gw_plot_check(names[i], &error), GW_BAD_INPUT);
+    }
+    assert_int_equal(gw_plot_check("a/p.png", &error), GW_OK);
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(a_picture_and_its_data_are_written),
+        IN_A_FOLDER(streams_become_a_table),
+        IN_A_FOLDER(a_link_to_a_picture_stays_a_link),
+        IN_A_FOLDER(a_failed_picture_changes_nothing),
+        IN_A_FOLDER(axes_are_logarithmic_where_that_is_better),
+        IN_A_FOLDER(crossovers_become_lines_and_marks),
+        IN_A_FOLDER(calibrations_become_curves_and_points),
+        IN_A_FOLDER(a_cluster_without_curves_is_refused),
+        cmocka_unit_test(only_pictures_are_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,390 @@
+/*
+ * Operations that slow each other, against a simulation that is written here: all that runs is
+ * moved on from one change to the next, each at its pace. Random schedules; GRADWEAVE_SEED repeats
+ * a run.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "methods/schedule.h"
+#include "sim/sim.h"
+#include "tests/support.h"
+
+enum { MOST_OPERATIONS = 60, MOST_WORKERS = 6, CASES = 3000 };
+
+static uint64_t seed;
+static struct gw_error error;
+
+/* ---- random schedules ---------------------------------------------------------------------- */
+
+struct scene {
+    struct gw_schedule schedule;
+    struct gw_cluster cluster;
+    size_t workers;
+    double slowdown[MOST_WORKERS];
+    bool timed; /* what is timed slows and is slowed, too */
+};
+
+/* What the scene's curves say: 1 us an element, 1 ns a byte. */
+static const double element_s = 1e-6;
+static const double byte_s = 1e-9;
+
+static void add_operation(struct scene *scene, struct gw_random *random) {
+    size_t count = scene->schedule.operation_count;
+    struct gw_operation operation = {.label = "", .stream = GW_STREAM_COMPUTE};
+    size_t after[3];
+    size_t dependency_count = count == 0 ? 0 : (size_t)gw_random_below(random, 4);
+    bool nothing = gw_random_below(random, 8) == 0;
+    uint64_t size = nothing ? 0 : 1 + gw_random_below(random, 1000000);
+    switch (gw_random_below(random, 3)) {
+    case 0:
+        operation.kind = gw_random_below(random, 2) == 0 ? GW_FORWARD : GW_BACKWARD;
+        operation.duration_s = 1e-9 * (double)size;
+        break;
+    case 1:
+        operation.kind = GW_COMPRESS;
+        operation.method = gw_random_below(random, 2) == 0 ? "topk" : "scan";
+        operation.elements = size / 1000;
+        break;
+    default:
+        operation.kind = GW_EXCHANGE;
+        operation.stream = GW_STREAM_COMMUNICATION;
+        operation.method = gw_random_below(random, 2) == 0 ? "allgather" : "allreduce";
+        operation.bytes = size;
+    }
+    for (size_t d = 0; d < dependency_count; d++) {
+        after[d] = (size_t)gw_random_below(random, count);
+    }
+    assert_int_equal(
+        gw_schedule_add(&scene->schedule, operation, after, dependency_count, NULL, &error), GW_OK);
+}
+
+static struct gw_overlap_factor drawn(struct gw_random *random, double most) {
+    double factor = exp(log(most) * gw_random_uniform(random));
+    return (struct gw_overlap_factor){.factor = factor, .low = factor, .high = factor};
+}
+
+/* Factors up to `most`, of one size for each pair: which is then of all sizes. */
+static void set_factors(struct scene *scene, struct gw_random *random, double most) {
+    static const char *const collectives[] = {"allgather", "allreduce"};
+    static const char *const computes[] = {"topk", "scan", GW_OVERLAP_TIMED};
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    overlap->workers = scene->workers;
+    for (size_t c = 0; c < 2; c++) {
+        for (size_t m = 0; m < (scene->timed ? 3 : 2); m++) {
+            struct gw_overlap_point point = {
+                .bytes = 1, .compute = drawn(random, most), .communication = drawn(random, most)};
+            assert_int_equal(gw_overlap_add(overlap, collectives[c], computes[m], point, &error),
+                             GW_OK);
+        }
+    }
+    gw_cluster_set_overlap(&scene->cluster, overlap);
+}
+
+static void open_scene(struct scene *scene, struct gw_random *random, double most) {
+    *scene = (struct scene){.workers = 2 + (size_t)gw_random_below(random, MOST_WORKERS - 1),
+                            .timed = gw_random_below(random, 2) == 0};
+    size_t count = 1 + (size_t)gw_random_below(random, MOST_OPERATIONS);
+    for (size_t i = 0; i < count; i++) {
+        add_operation(scene, random);
+    }
+    for (size_t w = 0; w < scene->workers; w++) {
+        scene->slowdown[w] = gw_random_below(random, 2) == 0 ? 1 : 0.5 + gw_random_uniform(random);
+    }
+    assert_int_equal(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, &error),
+                     GW_OK);
+    const struct gw_curve per_byte = {.per_unit_s = byte_s};
+    const struct gw_curve per_element = {.per_unit_s = element_s};
+    for (size_t c = 0; c < 2; c++) {
+        assert_int_equal(gw_cluster_add_collective(&scene->cluster,
+                                                   c == 0 ? "allgather" : "allreduce",
+                                                   scene->workers, per_byte, NULL, &error),
+                         GW_OK);
+        assert_int_equal(gw_cluster_add_compressor(&scene->cluster, c == 0 ? "topk" : "scan",
+                                                   per_element, NULL, &error),
+                         GW_OK);
+    }
+    set_factors(scene, random, most);
+}
+
+static void close_scene(struct scene *scene) {
+    gw_schedule_free(&scene->schedule);
+    gw_cluster_free(&scene->cluster);
+}
+
+/* ---- the same once more -------------------------------------------------------------------- */
+
+struct running {
+    const struct gw_operation *operation; /* NULL: nothing */
+    double left_s, factor;
+};
+
+struct reference {
+    const struct scene *scene;
+    bool done[MOST_WORKERS][MOST_OPERATIONS];
+    struct running compute[MOST_WORKERS], exchange;
+};
+
+static bool is_ready(const struct reference *reference, size_t worker, size_t index) {
+    const struct gw_schedule *schedule = &reference->scene->schedule;
+    const struct gw_operation *operation = &schedule->operations[index];
+    bool ready = !reference->done[worker][index];
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        ready = ready &&
+                reference->done[worker][schedule->dependencies[operation->first_dependency + d]];
+    }
+    for (size_t i = 0; i < index; i++) {
+        bool same = schedule->operations[i].stream == operation->stream;
+        ready = ready && (!same || reference->done[worker][i]);
+    }
+    return ready;
+}
+
+static bool all_ready(const struct reference *reference, size_t index) {
+    for (size_t w = 0; w < reference->scene->workers; w++) {
+        if (!is_ready(reference, w, index)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Begins whatever can begin; true if anything did. */
+static bool begin_some(struct reference *reference) {
+    const struct scene *scene = reference->scene;
+    bool began = false;
+    for (size_t i = 0; i < scene->schedule.operation_count; i++) {
+        const struct gw_operation *operation = &scene->schedule.operations[i];
+        if (operation->kind == GW_EXCHANGE && reference->exchange.operation == NULL &&
+            all_ready(reference, i)) {
+            reference->exchange = (struct running){operation, byte_s * (double)operation->bytes, 1};
+            began = true;
+        }
+        for (size_t w = 0; w < scene->workers && operation->kind != GW_EXCHANGE; w++) {
+            if (reference->compute[w].operation == NULL && is_ready(reference, w, i)) {
+                double seconds = operation->kind == GW_COMPRESS
+                                     ? element_s * (double)operation->elements
+                                     : operation->duration_s;
+                reference->compute[w] =
+                    (struct running){operation, scene->slowdown[w] * seconds, 1};
+                began = true;
+            }
+        }
+    }
+    return began;
+}
+
+static void set_paces(struct reference *reference) {
+    const struct gw_overlap *overlap = reference->scene->cluster.overlap;
+    double slowest = 0;
+    for (size_t w = 0; w < reference->scene->workers; w++) {
+        struct running *compute = &reference->compute[w];
+        const struct gw_overlap_pair *pair = NULL;
+        if (compute->operation != NULL && reference->exchange.operation != NULL) {
+            bool timed = compute->operation->kind != GW_COMPRESS;
+            pair = gw_overlap_find(overlap, reference->exchange.operation->method,
+                                   timed ? GW_OVERLAP_TIMED : compute->operation->method);
+        }
+        compute->factor = pair == NULL ? 1 : pair->points[0].compute.factor;
+        slowest = fmax(slowest, pair == NULL ? 1 : pair->points[0].communication.factor);
+    }
+    reference->exchange.factor = slowest;
+}
+
+static double time_left(const struct running *running) {
+    return running->operation == NULL ? INFINITY : running->left_s * running->factor;
+}
+
+/* Moves it on; true if it is done, which rounding must not hide. */
+static bool move_on(struct running *running, double seconds) {
+    if (running->operation == NULL) {
+        return false;
+    }
+    running->left_s -= seconds / running->factor;
+    return running->left_s <= 1e-15;
+}
+
+static void end(struct reference *reference, struct running *running, size_t worker) {
+    size_t index = (size_t)(running->operation - reference->scene->schedule.operations);
+    reference->done[worker][index] = true;
+}
+
+/* What takes no time is done before paces are set. */
+static double run_reference(const struct scene *scene) {
+    struct reference reference = {.scene = scene};
+    double now_s = 0;
+    for (;;) {
+        (void)begin_some(&reference);
+        set_paces(&reference);
+        double step_s = time_left(&reference.exchange);
+        for (size_t w = 0; w < scene->workers; w++) {
+            step_s = fmin(step_s, time_left(&reference.compute[w]));
+        }
+        if (isinf(step_s)) {
+            return now_s;
+        }
+        now_s += step_s;
+        for (size_t w = 0; w < scene->workers; w++) {
+            if (move_on(&reference.compute[w], step_s)) {
+                end(&reference, &reference.compute[w], w);
+                reference.compute[w].operation = NULL;
+            }
+        }
+        if (move_on(&reference.exchange, step_s)) {
+            for (size_t w = 0; w < scene->workers; w++) {
+                end(&reference, &reference.exchange, w);
+            }
+            reference.exchange.operation = NULL;
+        }
+    }
+}
+
+/* ---- running ------------------------------------------------------------------------------- */
+
+static struct gw_measure simulate(const struct scene *scene,
+                                  const struct gw_simulation *simulation) {
+    struct gw_simulator *simulator = NULL;
+    struct gw_timeline timeline;
+    struct gw_measure measures[2];
+    struct gw_measure of_timeline;
+    assert_int_equal(
+        gw_simulator_open(&simulator, &scene->schedule, &scene->cluster, simulation, NULL, &error),
+        GW_OK);
+    assert_int_equal(gw_simulator_timeline(simulator, &timeline, &error), GW_OK);
+    assert_int_equal(gw_simulator_run(simulator, 1, &timeline, &measures[0], &error), GW_OK);
+    assert_int_equal(gw_timeline_check(&timeline, &error), GW_OK);
+    assert_int_equal(gw_timeline_measure(&timeline, &of_timeline, &error), GW_OK);
+    assert_true(of_timeline.iteration_s == measures[0].iteration_s);
+    double slack = 1e-9 * of_timeline.iteration_s;
+    assert_true(fabs(of_timeline.breakdown.compress_s - measures[0].breakdown.compress_s) <= slack);
+    assert_true(fabs(of_timeline.breakdown.exposed_comm_s - measures[0].breakdown.exposed_comm_s) <=
+                slack);
+    assert_true(fabs(of_timeline.comm_s - measures[0].comm_s) <= slack);
+    assert_int_equal(gw_simulator_run(simulator, 2, NULL, measures, &error), GW_OK);
+    if (simulation->network_noise.kind == GW_NOISE_NONE &&
+        simulation->compute_noise.kind == GW_NOISE_NONE) {
+        assert_memory_equal(&measures[0], &measures[1], sizeof measures[0]);
+    }
+    gw_timeline_free(&timeline);
+    gw_simulator_close(simulator);
+    return measures[0];
+}
+
+static void for_each_scene(double most, uint64_t stream,
+                           void (*check)(struct scene *scene, struct gw_random *random)) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    for (int i = 0; i < CASES; i++) {
+        struct scene scene;
+        open_scene(&scene, random, most);
+        check(&scene, random);
+        close_scene(&scene);
+    }
+    gw_random_close(random);
+}
+
+static void check_reference(struct scene *scene, struct gw_random *random) {
+    (void)random;
+    struct gw_simulation simulation = {
+        .workers = scene->workers, .slowdown = scene->slowdown, .interference = true};
+    struct gw_measure measure = simulate(scene, &simulation);
+    assert_true(near(measure.iteration_s, run_reference(scene), 1e-9));
+}
+
+static void random_schedules_take_what_the_reference_says(void **state) {
+    (void)state;
+    for_each_scene(8, 1, check_reference);
+}
+
+/* ---- invariants ---------------------------------------------------------------------------- */
+
+static void check_undisturbed(struct scene *scene, struct gw_random *random) {
+    for (size_t p = 0; p < scene->cluster.overlap->pair_count; p++) {
+        struct gw_overlap_point *point = &scene->cluster.overlap->pairs[p].points[0];
+        point->compute.factor = 1 - 0.5 * gw_random_uniform(random);
+    }
+    struct gw_simulation simulation = {.workers = scene->workers, .seed = seed};
+    simulation.slowdown = gw_random_below(random, 2) == 0 ? scene->slowdown : NULL;
+    simulation.every_worker = gw_random_below(random, 2) == 0;
+    if (gw_random_below(random, 2) == 0) {
+        simulation.compute_noise = (struct gw_noise){.kind = GW_NOISE_LOGNORMAL, .sigma = 0.2};
+        simulation.network_noise = (struct gw_noise){.kind = GW_NOISE_NORMAL, .sigma = 0.9};
+    }
+    struct gw_measure by_clocks = simulate(scene, &simulation);
+    simulation.interference = true;
+    struct gw_measure by_paces = simulate(scene, &simulation);
+    assert_memory_equal(&by_paces, &by_clocks, sizeof by_clocks);
+}
+
+static void factors_of_1_or_less_change_no_bit(void **state) {
+    (void)state;
+    for_each_scene(1, 2, check_undisturbed);
+}
+
+static void check_collapse(struct scene *scene, struct gw_random *random) {
+    (void)random;
+    struct gw_simulation simulation = {.workers = scene->workers, .interference = true};
+    for (int uneven = 0; uneven < 2; uneven++) {
+        simulation.slowdown = uneven ? scene->slowdown : NULL;
+        simulation.every_worker = false;
+        struct gw_measure collapsed = simulate(scene, &simulation);
+        simulation.every_worker = true;
+        struct gw_measure each = simulate(scene, &simulation);
+        assert_memory_equal(&each, &collapsed, sizeof each);
+    }
+}
+
+static void equal_workers_share_a_lane_to_the_bit(void **state) {
+    (void)state;
+    for_each_scene(8, 3, check_collapse);
+}
+
+/*
+ * With the same pair of factors whatever runs. With others, what delays a compression can move it
+ * beside an exchange that minds it less, and the whole takes less time.
+ */
+static void check_growth(struct scene *scene, struct gw_random *random) {
+    struct gw_simulation simulation = {
+        .workers = scene->workers, .slowdown = NULL, .interference = true};
+    struct gw_overlap *overlap = scene->cluster.overlap;
+    struct gw_slowing slowing = {1, 1};
+    double before_s = 0;
+    for (int step = 0; step < 6; step++) {
+        for (size_t p = 0; p < overlap->pair_count; p++) {
+            bool timed = strcmp(overlap->pairs[p].compute, GW_OVERLAP_TIMED) == 0;
+            overlap->pairs[p].points[0].compute.factor = timed ? 1 : slowing.compute;
+            overlap->pairs[p].points[0].communication.factor = timed ? 1 : slowing.communication;
+        }
+        double after_s = simulate(scene, &simulation).iteration_s;
+        assert_true(after_s >= before_s * (1 - 1e-12));
+        before_s = after_s;
+        double *grown = gw_random_below(random, 2) == 0 ? &slowing.compute : &slowing.communication;
+        *grown *= 1 + 3 * gw_random_uniform(random);
+    }
+}
+
+static void larger_factors_take_no_less_time(void **state) {
+    (void)state;
+    for_each_scene(8, 4, check_growth);
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_schedules_take_what_the_reference_says),
+        cmocka_unit_test(factors_of_1_or_less_change_no_bit),
+        cmocka_unit_test(equal_workers_share_a_lane_to_the_bit),
+        cmocka_unit_test(larger_factors_take_no_less_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

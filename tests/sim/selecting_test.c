@@ -1,0 +1,176 @@
+/*
+ * Iterations that differ in what was selected: each as if all were like it, to the bit, by curves,
+ * with interference and by messages, with noise and with any number of threads.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "methods/algorithms.h"
+#include "sim/sim.h"
+#include "tests/support.h"
+
+static uint64_t seed;
+static struct gw_cluster cluster; /* for all tests: reading it takes longer than they */
+
+enum { TENSORS = 3, GROUPS = 2, WORKERS = 4, TABLE = 3, ITERATIONS = 8 };
+
+struct scene {
+    struct gw_model model;
+    struct gw_tensor tensors[TENSORS];
+    struct gw_plan plan;
+    struct gw_group groups[GROUPS];
+    struct gw_schedule schedule;
+    struct gw_selected selected[TABLE * GROUPS];
+};
+
+/* What is selected is up to a tenth of all, so that exchanges take longer than what hides them. */
+static void scene_open(struct scene *scene, struct gw_random *random) {
+    static char names[TENSORS][2] = {"a", "b", "c"};
+    *scene = (struct scene){.model = {.name = (char *)"tiny",
+                                      .forward_s = 0.001,
+                                      .bytes_per_element = 4,
+                                      .tensor_count = TENSORS,
+                                      .tensors = scene->tensors}};
+    for (size_t t = 0; t < TENSORS; t++) {
+        scene->tensors[t] = (struct gw_tensor){.name = names[t],
+                                               .elements = 1 + gw_random_below(random, 1 << 22),
+                                               .backward_s = 0.01 * gw_random_uniform(random)};
+    }
+    scene->groups[0] = (struct gw_group){.first = 2, .last = 1};
+    scene->plan = (struct gw_plan){.compressor = (char *)"topk",
+                                   .density = 0.001,
+                                   .workers = WORKERS,
+                                   .group_count = GROUPS,
+                                   .groups = scene->groups};
+    /* Of top-k, as the cluster has overlap factors of several sizes of it. */
+    struct gw_algorithm algorithm = {.name = "any",
+                                     .policy = "per-tensor",
+                                     .compressor = "topk",
+                                     .exchange = "allgather-padded",
+                                     .overlap = true};
+    assert_int_equal(
+        gw_algorithm_schedule(&algorithm, &scene->model, &scene->plan, &scene->schedule, NULL),
+        GW_OK);
+    for (size_t i = 0; i < (size_t)TABLE * GROUPS; i++) {
+        uint64_t most = scene->schedule.groups[i % GROUPS].elements / 10;
+        scene->selected[i].most = gw_random_below(random, most + 1);
+        scene->selected[i].all = scene->selected[i].most;
+    }
+}
+
+static void scene_close(struct scene *scene) {
+    gw_schedule_free(&scene->schedule);
+}
+
+static void simulate(const struct scene *scene, const struct gw_simulation *simulation,
+                     struct gw_timeline *timeline, struct gw_measure *measures) {
+    struct gw_simulator *simulator = NULL;
+    struct gw_error error = {0};
+    if (gw_simulator_open(&simulator, &scene->schedule, &cluster, simulation, NULL, &error) !=
+        GW_OK) {
+        fail_msg("%s", error.message);
+    }
+    if (timeline != NULL) {
+        assert_int_equal(gw_simulator_timeline(simulator, timeline, NULL), GW_OK);
+    }
+    assert_int_equal(gw_simulator_run(simulator, ITERATIONS, timeline, measures, NULL), GW_OK);
+    gw_simulator_close(simulator);
+}
+
+/* The reference has one selection for all iterations, of which it takes those that have it. */
+static void check_equal(struct scene *scene, struct gw_simulation simulation) {
+    struct gw_measure actual[ITERATIONS], expected[ITERATIONS];
+    simulation.selected = scene->selected;
+    simulation.selected_count = TABLE;
+    simulate(scene, &simulation, NULL, actual);
+    simulation.selected = NULL;
+    simulation.threads = 1;
+    for (size_t row = 0; row < TABLE; row++) {
+        gw_schedule_select(&scene->schedule, scene->selected + row * GROUPS);
+        simulate(scene, &simulation, NULL, expected);
+        for (size_t i = row; i < ITERATIONS; i += TABLE) {
+            assert_memory_equal(&actual[i], &expected[i], sizeof *actual);
+        }
+        assert_true(row + 1 == TABLE || actual[row].iteration_s != actual[row + 1].iteration_s);
+    }
+}
+
+static void iterations_are_as_if_all_were_alike(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, 0, NULL), GW_OK);
+    for (unsigned i = 0; i < 48; i++) {
+        struct scene scene;
+        scene_open(&scene, random);
+        bool messages = i % 3 == 1;
+        struct gw_noise noise = {.kind = i % 2 == 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
+                                 .sigma = 0.1};
+        struct gw_simulation simulation = {.workers = WORKERS,
+                                           .compute_noise = noise,
+                                           .network_noise = noise,
+                                           .level = messages ? GW_LEVEL_MESSAGES : GW_LEVEL_CURVES,
+                                           .interference = i % 3 == 2,
+                                           .seed = seed + i,
+                                           .every_worker = i % 4 < 2,
+                                           .threads = 1 + i % 3};
+        check_equal(&scene, simulation);
+        scene_close(&scene);
+    }
+    gw_random_close(random);
+}
+
+/* In each iteration the second leg of a group has 8 bytes for each that the fullest worker sends.
+ */
+static void timelines_have_the_bytes_of_their_iteration(void **state) {
+    (void)state;
+    struct gw_random *random = NULL;
+    struct scene scene;
+    struct gw_timeline timeline;
+    struct gw_measure measures[ITERATIONS];
+    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    scene_open(&scene, random);
+    const struct gw_simulation simulation = {
+        .workers = WORKERS, .selected = scene.selected, .selected_count = TABLE};
+    simulate(&scene, &simulation, &timeline, measures);
+    size_t seen[GROUPS] = {0};
+    for (size_t i = 0; i < timeline.span_count; i++) {
+        const struct gw_span *span = &timeline.spans[i];
+        if (span->activity == GW_EXCHANGE && span->lane == 0) {
+            size_t leg = seen[span->group] % 2;
+            size_t row = seen[span->group]++ / 2 % TABLE;
+            uint64_t entries = scene.selected[row * GROUPS + span->group].most;
+            assert_int_equal(span->bytes, leg == 0 ? 4 : 8 * entries);
+        }
+    }
+    assert_int_equal(seen[0], 2 * ITERATIONS);
+    gw_timeline_free(&timeline);
+    scene_close(&scene);
+    gw_random_close(random);
+}
+
+static int read_cluster(void **state) {
+    (void)state;
+    return (int)gw_cluster_read(GW_TEST_DATA "/clusters/box-4x1gbit.json", &cluster, NULL);
+}
+
+static int free_cluster(void **state) {
+    (void)state;
+    gw_cluster_free(&cluster);
+    return 0;
+}
+
+int main(void) {
+    seed = choose_seed();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(iterations_are_as_if_all_were_alike),
+        cmocka_unit_test(timelines_have_the_bytes_of_their_iteration),
+    };
+    return cmocka_run_group_tests(tests, read_cluster, free_cluster);
+}

@@ -1,0 +1,251 @@
+/* What a cluster says that exchanges and compressions cost, worked out by hand. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/traces/traces_support.h"
+
+static void elements_kept_and_bytes_exchanged(void **state) {
+    (void)state;
+    const struct {
+        uint64_t n;
+        double density;
+        uint64_t kept;
+    } table[] = {{1, 0.001, 1},
+                 {999, 0.001, 1},
+                 {2000, 0.001, 2},
+                 {2999, 0.001, 2},
+                 {25557032, 0.001, 25557},
+                 {10, 1, 10},
+                 {7, 0.5, 3},
+                 {1, 1e-300, 1},
+                 {UINT64_C(1) << 53, 1, UINT64_C(1) << 53},
+                 {UINT64_C(1) << 53, 0.25, UINT64_C(1) << 51}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_true(gw_elements_kept(table[i].n, table[i].density) == table[i].kept);
+        assert_true(gw_exchange_bytes(true, 4, table[i].n, table[i].density) == 8 * table[i].kept);
+        assert_true(gw_exchange_bytes(false, 2, table[i].n, table[i].density) == 2 * table[i].n);
+    }
+}
+
+static const char measured_text[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 8, 'collectives': {"
+    "'allgather': [{'workers': 4, 'alpha_s': 3, 'beta_s_per_byte': 0.5}],"
+    "'allreduce': [{'workers': 4, 'alpha_s': 3, 'beta_s_per_byte': 0.75}],"
+    "'reduce': [{'workers': 16, 'points': [[10, 31], [20, 32]]}],"
+    "'gather': [{'workers': 3, 'alpha_s': 4, 'beta_s_per_byte': 0.2}],"
+    "'alltoall': [{'workers': 3, 'alpha_s': 4, 'beta_s_per_byte': 0.2}],"
+    "'broadcast': [{'workers': 1, 'alpha_s': 1, 'beta_s_per_byte': 1}]}, "
+    "'compressors': {'topk': {'fixed_s': 1}}}";
+
+/* Startup and value at 100 bytes, worked out by hand from the usual algorithms' laws. */
+static void collectives_are_derived(void **state) {
+    (void)state;
+    const struct {
+        const char *name;
+        size_t workers;
+        double startup_s, time_s;
+        size_t from;
+        const char *algorithm;
+    } table[] = {{"allgather", 4, 3, 53, 0, ""},
+                 {"allgather", 7, 6, 106, 4, "ring algorithm"},
+                 {"allgather", 2, 1, 1 + 50. / 3, 4, "ring algorithm"},
+                 {"allreduce", 4, 3, 78, 0, ""},
+                 {"allreduce", 2, 1, 51, 4, "ring algorithm"},
+                 {"allreduce", 7, 6, 6 + 75 * (6. / 7) / 0.75, 4, "ring algorithm"},
+                 {"allreduce", 16, 15, 15 + 75 * (15. / 16) / 0.75, 4, "ring algorithm"},
+                 {"reduce", 16, 30, 40, 0, ""},
+                 {"reduce", 8, 22.5, 30, 16, "binomial tree"},
+                 {"reduce", 64, 45, 60, 16, "binomial tree"},
+                 {"gather", 4, 6, 36, 3, "linear algorithm"},
+                 {"alltoall", 4, 6, 36, 3, "ring algorithm"}};
+    struct gw_cluster cluster;
+    parse_cluster(measured_text, &cluster);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char derivation[GW_DERIVATION_SIZE];
+        char expected[GW_DERIVATION_SIZE] = "";
+        struct gw_curve curve;
+        assert_int_equal(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
+                                               derivation, &error),
+                         GW_OK);
+        assert_true(near(gw_curve_startup(&curve), table[i].startup_s, 1e-14));
+        assert_true(near(gw_curve_time(&curve, 100), table[i].time_s, 1e-14));
+        if (table[i].from != 0) {
+            (void)snprintf(expected, sizeof expected,
+                           "%s: %zu workers not measured; derived from %zu by the %s's growth "
+                           "law; how far off is not known",
+                           table[i].name, table[i].workers, table[i].from, table[i].algorithm);
+        }
+        assert_string_equal(derivation, expected);
+        gw_curve_free(&curve);
+    }
+    gw_cluster_free(&cluster);
+}
+
+/* A message between two does not know of others; the curves of two, and of any one other number. */
+static void a_message_takes_as_long_among_any_number(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 8, 'collectives': {'sendrecv': "
+        "[{'workers': 2, 'alpha_s': 3, 'beta_s_per_byte': 0.5}]}, 'compressors': {}}",
+        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 8, 'collectives': {'sendrecv': "
+        "[{'workers': 4, 'alpha_s': 3, 'beta_s_per_byte': 0.5}]}, 'compressors': {}}"};
+    for (size_t t = 0; t < 2; t++) {
+        struct gw_cluster cluster;
+        parse_cluster(texts[t], &cluster);
+        for (size_t workers = 2; workers <= 64; workers *= 2) {
+            char derivation[GW_DERIVATION_SIZE];
+            struct gw_curve curve;
+            double uncertainty = 1;
+            assert_int_equal(
+                gw_cluster_collective(&cluster, "sendrecv", workers, &curve, derivation, &error),
+                GW_OK);
+            assert_true(near(gw_curve_startup(&curve), 3, 0));
+            assert_true(near(gw_curve_time(&curve, 100), 53, 0));
+            gw_curve_free(&curve);
+            assert_int_equal(
+                gw_cluster_uncertainty(&cluster, "sendrecv", workers, &uncertainty, &error), GW_OK);
+            if (t == 0) {
+                assert_string_equal(derivation, "");
+                assert_true(near(uncertainty, 0, 0));
+            }
+        }
+        gw_cluster_free(&cluster);
+    }
+}
+
+static void curves_are_found_by_name_and_workers(void **state) {
+    (void)state;
+    struct gw_cluster cluster;
+    parse_cluster(measured_text, &cluster);
+    const struct gw_collective_cost *reduce = gw_cluster_find_collective(&cluster, "reduce", 16);
+    assert_non_null(reduce);
+    assert_string_equal(reduce->name, "reduce");
+    assert_int_equal(reduce->workers, 16);
+    assert_ptr_equal(gw_cluster_find_collective(&cluster, "reduce", 0), reduce);
+    assert_null(gw_cluster_find_collective(&cluster, "reduce", 4));
+    assert_null(gw_cluster_find_collective(&cluster, "topk", 0));
+    const struct gw_compressor_cost *topk = gw_cluster_find_compressor(&cluster, "topk");
+    assert_ptr_equal(topk, &cluster.compressors[0]);
+    assert_null(gw_cluster_find_compressor(&cluster, "reduce"));
+    gw_cluster_free(&cluster);
+}
+
+/* Sums by hand; of one's own curve no sum is made. */
+static void collectives_are_composed(void **state) {
+    (void)state;
+    static const char text[] =
+        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 5, 'collectives': {"
+        "'sendrecv': [{'workers': 2, 'alpha_s': 0.25, 'beta_s_per_byte': 0.5}],"
+        "'broadcast': [{'workers': 5, 'points': [[4, 2], [8, 3]]}, {'workers': 2, 'points': [[4, "
+        "1], [8, 2]]}],"
+        "'gather': [{'workers': 6, 'alpha_s': 3, 'beta_s_per_byte': 1}],"
+        "'sketch': [{'workers': 5, 'alpha_s': 7, 'beta_s_per_byte': 0}]},"
+        "'compressors': {}}";
+    static const struct {
+        const char *name;
+        size_t workers;
+        double bytes, time_s;
+        const char *derivation;
+    } table[] = {
+        {"gtopk", 5, 6, 3 * (0.25 + 3) + 2.5,
+         "gtopk: not measured; made up of 3 sendrecv + broadcast"},
+        {"gtopk", 2, 4, 0.25 + 2 + 1, "gtopk: not measured; made up of sendrecv + broadcast"},
+        {"gtopk", 1, 4, 0, "gtopk: one worker exchanges nothing"},
+        {"push", 5, 2, 5,
+         "push: not measured; made up of gather among 6 ranks, the server one of them"},
+        {"sketch", 5, 1e9, 7, ""},
+    };
+    struct gw_cluster cluster;
+    char derivation[GW_DERIVATION_SIZE];
+    struct gw_curve curve;
+    double uncertainty = -1;
+    parse_cluster(text, &cluster);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_int_equal(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
+                                               derivation, &error),
+                         GW_OK);
+        assert_true(near(gw_curve_time(&curve, table[i].bytes), table[i].time_s, 1e-15));
+        assert_string_equal(derivation, table[i].derivation);
+        assert_int_equal(
+            gw_cluster_uncertainty(&cluster, table[i].name, table[i].workers, &uncertainty, &error),
+            GW_OK);
+        assert_true(uncertainty == 0);
+        gw_curve_free(&curve);
+    }
+    /* Among 3, of a broadcast that is derived, and so uncertain. */
+    double of_broadcast = 0;
+    assert_int_equal(gw_cluster_collective(&cluster, "gtopk", 3, &curve, derivation, &error),
+                     GW_OK);
+    assert_non_null(strstr(derivation, "; broadcast: 3 workers not measured; from 2, 5 by growth"));
+    gw_curve_free(&curve);
+    assert_int_equal(gw_cluster_uncertainty(&cluster, "broadcast", 3, &of_broadcast, &error),
+                     GW_OK);
+    assert_int_equal(gw_cluster_uncertainty(&cluster, "gtopk", 3, &uncertainty, &error), GW_OK);
+    assert_true(uncertainty > 0 && uncertainty == of_broadcast);
+    assert_int_equal(gw_cluster_uncertainty(&cluster, "push", 3, &uncertainty, &error), GW_OK);
+    assert_true(isnan(uncertainty));
+    assert_int_equal(gw_cluster_collective(&cluster, "pull", 5, &curve, derivation, &error),
+                     GW_BAD_INPUT);
+    assert_string_equal(error.message,
+                        "pull: f: collectives.scatter: expected a measured curve, got nothing "
+                        "(gradweave calibrate --only scatter --add measures it)");
+    gw_cluster_free(&cluster);
+}
+
+static void one_worker_exchanges_nothing(void **state) {
+    (void)state;
+    struct gw_cluster cluster;
+    parse_cluster(measured_text, &cluster);
+    const char *names[] = {"allgather", "allreduce"};
+    for (size_t i = 0; i < 2; i++) {
+        char derivation[GW_DERIVATION_SIZE];
+        struct gw_curve curve;
+        assert_int_equal(gw_cluster_collective(&cluster, names[i], 1, &curve, derivation, &error),
+                         GW_OK);
+        assert_true(near(gw_curve_startup(&curve), 0, 0));
+        assert_true(near(gw_curve_time(&curve, 1e9), 0, 0));
+        gw_curve_free(&curve);
+    }
+    gw_cluster_free(&cluster);
+}
+
+static void missing_costs_are_named(void **state) {
+    (void)state;
+    struct gw_cluster cluster;
+    struct gw_curve curve;
+    const struct gw_curve *compressor = NULL;
+    char derivation[GW_DERIVATION_SIZE];
+    parse_cluster(measured_text, &cluster);
+    assert_int_equal(gw_cluster_collective(&cluster, "sendrecv", 4, &curve, derivation, &error),
+                     GW_BAD_INPUT);
+    assert_string_equal(error.message,
+                        "f: collectives.sendrecv: expected a measured curve, got "
+                        "nothing (gradweave calibrate --only sendrecv --add measures "
+                        "it)");
+    assert_int_equal(gw_cluster_collective(&cluster, "broadcast", 4, &curve, derivation, &error),
+                     GW_BAD_INPUT);
+    assert_int_equal(gw_cluster_compressor(&cluster, "topk", &compressor, &error), GW_OK);
+    assert_true(near(gw_curve_time(compressor, 5), 1, 0));
+    assert_int_equal(gw_cluster_compressor(&cluster, "top", &compressor, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "f: compressors.top: expected a measured curve, got nothing "
+                                       "(gradweave calibrate --only top --add measures it)");
+    gw_cluster_free(&cluster);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(elements_kept_and_bytes_exchanged),
+        cmocka_unit_test(collectives_are_derived),
+        cmocka_unit_test(a_message_takes_as_long_among_any_number),
+        cmocka_unit_test(curves_are_found_by_name_and_workers),
+        cmocka_unit_test(collectives_are_composed),
+        cmocka_unit_test(one_worker_exchanges_nothing),
+        cmocka_unit_test(missing_costs_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

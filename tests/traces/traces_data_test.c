@@ -1,0 +1,120 @@
+/* The data that ships says what the papers say, and is found by its name. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/support.h"
+#include "traces/traces.h"
+
+static struct gw_error error;
+
+static void shipped_models_have_the_published_sizes(void **state) {
+    (void)state;
+    const struct {
+        const char *name;
+        size_t tensors;
+        uint64_t elements;
+    } table[] = {{"resnet50", 161, 25557032},
+                 {"vgg16-cifar10", 54, 14728266},
+                 {"inception-v4", 449, 42679816},
+                 {"lstm-ptb", 11, 66034000}};
+    for (size_t i = 0; i < 4; i++) {
+        char *path = NULL;
+        struct gw_model model;
+        assert_int_equal(gw_data_resolve(GW_DATA_MODELS, table[i].name, &path, &error), GW_OK);
+        assert_int_equal(gw_model_read(path, &model, &error), GW_OK);
+        assert_int_equal(model.tensor_count, table[i].tensors);
+        assert_int_equal(gw_model_elements(&model), table[i].elements);
+        if (i == 0) {
+            assert_true(near(model.forward_s + gw_model_backward_s(&model), 0.18, 1e-5));
+            assert_true(near(gw_model_backward_s(&model), 2 * model.forward_s, 1e-5));
+        }
+        gw_model_free(&model);
+        free(path);
+    }
+}
+
+static void everything_that_ships_is_good(void **state) {
+    (void)state;
+    const char *needed[2] = {"resnet50", "p102-1gbe-16"};
+    for (int kind = 0; kind < 2; kind++) {
+        enum gw_data_kind data = kind == 0 ? GW_DATA_MODELS : GW_DATA_CLUSTERS;
+        char **names = NULL;
+        size_t count = 0;
+        bool found = false;
+        assert_int_equal(gw_data_list(data, &names, &count, &error), GW_OK);
+        for (size_t i = 0; i < count; i++) {
+            char *path = NULL;
+            struct gw_model model = {0};
+            struct gw_cluster cluster = {0};
+            assert_int_equal(gw_data_resolve(data, names[i], &path, &error), GW_OK);
+            assert_int_equal(kind == 0 ? gw_model_read(path, &model, &error)
+                                       : gw_cluster_read(path, &cluster, &error),
+                             GW_OK);
+            assert_string_equal(kind == 0 ? model.name : cluster.name, names[i]);
+            assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
+            found = found || strcmp(names[i], needed[kind]) == 0;
+            gw_model_free(&model);
+            gw_cluster_free(&cluster);
+            free(path);
+        }
+        assert_true(found);
+        for (size_t i = 0; i < count; i++) {
+            free(names[i]);
+        }
+        free(names);
+    }
+}
+
+static void shipped_clusters_exchange_resnet50_in_the_published_time(void **state) {
+    (void)state;
+    const char *names[] = {"p102-1gbe-16", "p102-1gbe-16-table6"};
+    for (size_t i = 0; i < 2; i++) {
+        char *path = NULL;
+        struct gw_cluster cluster;
+        struct gw_curve curve;
+        char derivation[GW_DERIVATION_SIZE];
+        assert_int_equal(gw_data_resolve(GW_DATA_CLUSTERS, names[i], &path, &error), GW_OK);
+        assert_int_equal(gw_cluster_read(path, &cluster, &error), GW_OK);
+        assert_int_equal(
+            gw_cluster_collective(&cluster, "allreduce", 16, &curve, derivation, &error), GW_OK);
+        assert_true(near(gw_curve_time(&curve, 102228128), 1.92, 1e-6));
+        assert_string_equal(derivation, "");
+        gw_curve_free(&curve);
+        gw_cluster_free(&cluster);
+        free(path);
+    }
+}
+
+static void names_and_paths_are_resolved(void **state) {
+    const char *named[] = {"./resnet50", "resnet50.json", path_in(*state, "x.json")};
+    char *path = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(gw_data_resolve(GW_DATA_MODELS, named[i], &path, &error), GW_OK);
+        assert_string_equal(path, named[i]);
+        free(path);
+    }
+    assert_int_equal(gw_data_resolve(GW_DATA_MODELS, "resnet50", &path, &error), GW_OK);
+    assert_string_equal(path, GW_TEST_DATA "/models/resnet50.json");
+    free(path);
+    assert_int_equal(gw_data_resolve(GW_DATA_CLUSTERS, "resnet50", &path, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "resnet50: expected a file, or a cluster that ships "
+                                       "(gradweave list clusters), found neither");
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shipped_models_have_the_published_sizes),
+        cmocka_unit_test(everything_that_ships_is_good),
+        cmocka_unit_test(shipped_clusters_exchange_resnet50_in_the_published_time),
+        IN_A_FOLDER(names_and_paths_are_resolved),
+    };
+    (void)setenv("GRADWEAVE_DATA", GW_TEST_DATA, 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

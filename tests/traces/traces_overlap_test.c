@@ -1,0 +1,98 @@
+/* A cluster's overlap factors: what is read is what is written back, and what lies between. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/traces/bad_documents.h"
+#include "tests/traces/traces_support.h"
+
+#define BY_HAND                                                                                    \
+    "{'workers': 2, 'factors': {'allgather': {'topk': [{'bytes': 1, 'compute': {'factor': 1.25}, " \
+    "'communication': {'factor': 0.5}}]}}}"
+
+#define MEASURED                                                                                   \
+    "{'workers': 4, 'elements': 10, 'waiting': {'any': [1]}, 'factors': {"                         \
+    "'allreduce': {}, 'allgather': {"                                                              \
+    "'topk': [{'bytes': 1024, 'seen': 'here', "                                                    \
+    "'compute': {'factor': 2, 'low': 1.5, 'high': 3, 'rounds': 5}, "                               \
+    "'communication': {'factor': 100, 'low': 90, 'high': 100}}, "                                  \
+    "{'bytes': 4096, 'compute': {'factor': 8}, 'communication': {'factor': 100}}], "               \
+    "'timed': [{'bytes': 7, 'compute': {'factor': 1}, 'communication': {'factor': 1.0625}}]}}}"
+
+static void factors_come_back(void **state) {
+    static const char *const texts[] = {OVERLAP(BY_HAND), OVERLAP(MEASURED)};
+    for (size_t i = 0; i < 2; i++) {
+        struct gw_cluster cluster;
+        const char *path = path_in(*state, "cluster.json");
+        parse_cluster(texts[i], &cluster);
+        assert_non_null(cluster.overlap);
+        assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+        assert_same_document(path, texts[i]);
+        gw_cluster_free(&cluster);
+    }
+}
+
+static void factors_are_read(void **state) {
+    (void)state;
+    struct gw_cluster cluster;
+    parse_cluster(OVERLAP(MEASURED), &cluster);
+    const struct gw_overlap *overlap = cluster.overlap;
+    assert_int_equal(overlap->workers, 4);
+    assert_int_equal(overlap->pair_count, 2);
+    assert_null(gw_overlap_find(overlap, "allreduce", "topk"));
+    assert_non_null(gw_overlap_find(overlap, "allgather", GW_OVERLAP_TIMED));
+    const struct gw_overlap_pair *pair = gw_overlap_find(overlap, "allgather", "topk");
+    assert_int_equal(pair->point_count, 2);
+    const struct gw_overlap_factor *compute = &pair->points[0].compute;
+    assert_true(compute->factor == 2 && compute->low == 1.5 && compute->high == 3);
+    compute = &pair->points[1].compute;
+    assert_true(compute->factor == 8 && compute->low == 8 && compute->high == 8);
+    gw_cluster_free(&cluster);
+}
+
+/* Halfway between 1 and 4 KiB by their logarithms are 2 KiB, and 4 between 2 and 8. */
+static void factors_lie_between_those_of_measured_sizes(void **state) {
+    (void)state;
+    static const struct {
+        double bytes, compute;
+    } table[] = {{1, 2},    {1024, 2}, {2048, 4},
+                 {4096, 8}, {1e12, 8}, {1448.154687870049, 2.8284271}};
+    struct gw_cluster cluster;
+    parse_cluster(OVERLAP(MEASURED), &cluster);
+    const struct gw_overlap_pair *pair = gw_overlap_find(cluster.overlap, "allgather", "topk");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct gw_slowing slowing = gw_overlap_at(pair, table[i].bytes);
+        assert_true(near(slowing.compute, table[i].compute, 1e-7));
+        assert_true(slowing.communication == 100);
+    }
+    gw_cluster_free(&cluster);
+}
+
+static void what_was_measured_is_written(void **state) {
+    struct gw_cluster cluster;
+    const char *path = path_in(*state, "cluster.json");
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    overlap->workers = 2;
+    struct gw_overlap_point point = {1, {1.25, 1.25, 1.25}, {0.5, 0.5, 0.5}};
+    assert_int_equal(gw_overlap_add(overlap, "allgather", "topk", point, &error), GW_OK);
+    assert_int_equal(gw_cluster_create(&cluster, "c", 1, 1, &error), GW_OK);
+    gw_cluster_set_overlap(&cluster, overlap);
+    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_same_document(path, OVERLAP(BY_HAND));
+    gw_cluster_free(&cluster);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(factors_come_back, make_folder, remove_folder),
+        cmocka_unit_test(factors_are_read),
+        cmocka_unit_test(factors_lie_between_those_of_measured_sizes),
+        cmocka_unit_test_setup_teardown(what_was_measured_is_written, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,273 @@
+/* Documents: what is read is what is written back; bad input is refused in words that help. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/traces/bad_documents.h"
+#include "tests/traces/traces_support.h"
+
+static void parse_model(const char *text, struct gw_model *out) {
+    const char *document = quoted(text);
+    assert_int_equal(gw_model_parse(document, strlen(document), "f", out, &error), GW_OK);
+}
+
+static void parse_plan(const char *text, struct gw_plan *out) {
+    const char *document = quoted(text);
+    assert_int_equal(gw_plan_parse(document, strlen(document), "f", out, &error), GW_OK);
+}
+
+static void assert_same_curve(const struct gw_curve *a, const struct gw_curve *b) {
+    assert_true(a->fixed_s == b->fixed_s && a->per_unit_s == b->per_unit_s &&
+                a->per_nlog2n_s == b->per_nlog2n_s);
+    assert_int_equal(a->point_count, b->point_count);
+    for (size_t i = 0; i < a->point_count; i++) {
+        assert_true(a->points[i].size == b->points[i].size &&
+                    a->points[i].time_s == b->points[i].time_s);
+    }
+}
+
+/* ---- round trips --------------------------------------------------------------------------- */
+
+static const char model_text[] =
+    "{'schema': 'gradweave/model@1', 'name': 'tiny', 'batch_size': 16, 'bytes_per_element': 2, "
+    "'forward_s': 0.30000000000000004, 'update_s': 1e-05, 'mood': ['good', null, {'really': true}],"
+    "'source': {'kind': 'measured', 'note': 'n', 'device': 'd'}, 'tensors': ["
+    "{'name': 'conv1', 'elements': 9007199254739001, 'backward_s': 0.1, 'layer': 'conv', 'x': 1},"
+    "{'name': 'fc', 'elements': 1000, 'backward_s': 0, 'shape': [10, 100]}]}";
+
+static void a_model_comes_back(void **state) {
+    struct gw_model model;
+    struct gw_model again;
+    const char *path = path_in(*state, "model.json");
+    parse_model(model_text, &model);
+    assert_int_equal(gw_model_write(&model, path, &error), GW_OK);
+    assert_same_document(path, model_text);
+    assert_int_equal(gw_model_read(path, &again, &error), GW_OK);
+    assert_string_equal(again.name, "tiny");
+    assert_true(again.batch_size == 16 && again.bytes_per_element == 2);
+    assert_true(again.forward_s == 0.1 + 0.2 && again.update_s == 1e-5);
+    assert_int_equal(again.tensor_count, 2);
+    assert_string_equal(again.tensors[0].name, "conv1");
+    assert_true(again.tensors[0].elements == 9007199254739001 &&
+                again.tensors[0].backward_s == 0.1);
+    assert_true(again.tensors[1].elements == 1000 && again.tensors[1].backward_s == 0);
+    assert_true(gw_model_elements(&again) == 9007199254740001);
+    assert_true(near(gw_model_backward_s(&again), 0.1, 0));
+    gw_model_free(&model);
+    gw_model_free(&again);
+}
+
+static void a_model_says_little(void **state) {
+    struct gw_model model;
+    const char *path = path_in(*state, "model.json");
+    parse_model(MODEL_OF("'name': 'm', 'forward_s': 0, 'tensors': "
+                         "[{'name': '', 'elements': 1, 'backward_s': 0}]"),
+                &model);
+    assert_true(model.batch_size == 0 && model.bytes_per_element == 4 && model.update_s == 0);
+    gw_model_free(&model);
+    struct gw_tensor tensor = {.name = "t", .elements = 5, .backward_s = 0.25};
+    struct gw_model made = {
+        .name = "made", .bytes_per_element = 4, .tensor_count = 1, .tensors = &tensor};
+    assert_int_equal(gw_model_write(&made, path, &error), GW_OK);
+    assert_same_document(path, MODEL_OF("'name': 'made', 'bytes_per_element': 4, 'forward_s': 0, "
+                                        "'update_s': 0, 'tensors': "
+                                        "[{'name': 't', 'elements': 5, 'backward_s': 0.25}]"));
+}
+
+static const char cluster_text[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 16, 'workers_per_node': 4, "
+    "'rack': {'row': 3}, 'collectives': {"
+    "'allgather': [{'workers': 16, 'alpha_s': 0.0034, 'beta_s_per_byte': 2.72e-7, 'note': 'x'},"
+    "{'workers': 4, 'points': [[1024, 0.0011], [1048576, 0.30000000000000004], [2e6, 0]]}],"
+    "'broadcast': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]}, 'compressors': {"
+    "'topk': {'fixed_s': 0, 'per_nlog2n_s': 2.18896957e-10, 'source': {'kind': 'published'}},"
+    "'gaussiank': {'fixed_s': 2e-5, 'per_element_s': 1.1e-11},"
+    "'randk': {'points': [[1, 0.5], [2, 0.25]], 'provenance': 7}}}";
+
+static void a_cluster_comes_back(void **state) {
+    struct gw_cluster cluster;
+    struct gw_cluster again;
+    const char *path = path_in(*state, "cluster.json");
+    parse_cluster(cluster_text, &cluster);
+    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_same_document(path, cluster_text);
+    assert_int_equal(gw_cluster_read(path, &again, &error), GW_OK);
+    assert_string_equal(again.name, "c");
+    assert_string_equal(again.path, path);
+    assert_true(again.workers == 16 && again.workers_per_node == 4);
+    assert_int_equal(again.collective_count, 3);
+    assert_int_equal(again.compressor_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(again.collectives[i].name, cluster.collectives[i].name);
+        assert_int_equal(again.collectives[i].workers, cluster.collectives[i].workers);
+        assert_same_curve(&again.collectives[i].curve, &cluster.collectives[i].curve);
+        assert_string_equal(again.compressors[i].name, cluster.compressors[i].name);
+        assert_same_curve(&again.compressors[i].curve, &cluster.compressors[i].curve);
+    }
+    assert_true(again.collectives[0].curve.fixed_s == 0.0034);
+    assert_true(again.collectives[1].curve.points[1].time_s == 0.1 + 0.2);
+    assert_true(again.compressors[1].curve.per_unit_s == 1.1e-11);
+    gw_cluster_free(&cluster);
+    gw_cluster_free(&again);
+}
+
+static void a_cluster_is_built(void **state) {
+    struct gw_cluster cluster;
+    const char *path = path_in(*state, "cluster.json");
+    struct gw_curve_point *points = calloc(2, sizeof *points);
+    assert_non_null(points);
+    points[0] = (struct gw_curve_point){1, 2};
+    points[1] = (struct gw_curve_point){3, 4};
+    cJSON *details = cJSON_CreateObject();
+    assert_int_equal(gw_json_put_text(details, "note", "n", &error), GW_OK);
+    assert_int_equal(gw_json_put_number(details, "fixed_s", 99, &error), GW_OK);
+    assert_int_equal(gw_cluster_create(&cluster, "b", 2, 1, &error), GW_OK);
+    struct gw_curve measured = {.point_count = 2, .points = points};
+    struct gw_curve fitted = {.fixed_s = 1, .per_unit_s = 2};
+    cJSON *straight = cJSON_CreateObject();
+    assert_int_equal(gw_json_put_number(straight, "alpha_s", 99, &error), GW_OK);
+    assert_int_equal(
+        gw_cluster_add_collective(&cluster, "allreduce", 2, measured, straight, &error), GW_OK);
+    assert_int_equal(gw_cluster_add_collective(&cluster, "allgather", 2, fitted, NULL, &error),
+                     GW_OK);
+    assert_int_equal(gw_cluster_add_compressor(&cluster, "topk", fitted, details, &error), GW_OK);
+    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_same_document(
+        path, "{'schema': 'gradweave/cluster@1', 'name': 'b', 'workers': 2, 'workers_per_node': 1, "
+              "'collectives': {'allreduce': [{'workers': 2, 'points': [[1, 2], [3, 4]]}], "
+              "'allgather': [{'workers': 2, 'alpha_s': 1, 'beta_s_per_byte': 2}]}, "
+              "'compressors': {'topk': {'note': 'n', 'fixed_s': 1, 'per_element_s': 2}}}");
+    gw_cluster_free(&cluster);
+}
+
+static const char plan_text[] =
+    "{'schema': 'gradweave/plan@1', 'model': 'tiny', 'policy': 'omgs', 'compressor': 'topk', "
+    "'density': 0.001, 'workers': 16, 'groups': [[4, 3], [2], [1, 0]], "
+    "'iteration_s': 0.30000000000000004, 'lower_bound_s': 0.0213, 'notes': ['derived'], 'by': "
+    "'me'}";
+
+static void a_plan_comes_back(void **state) {
+    struct gw_plan plan;
+    struct gw_plan again;
+    const char *path = path_in(*state, "plan.json");
+    parse_plan(plan_text, &plan);
+    assert_int_equal(gw_plan_write(&plan, path, &error), GW_OK);
+    assert_same_document(path, plan_text);
+    assert_int_equal(gw_plan_read(path, &again, &error), GW_OK);
+    assert_string_equal(again.model, "tiny");
+    assert_string_equal(again.policy, "omgs");
+    assert_string_equal(again.compressor, "topk");
+    assert_true(again.density == 0.001 && again.workers == 16);
+    assert_true(again.iteration_s == 0.1 + 0.2 && again.lower_bound_s == 0.0213);
+    const struct gw_group groups[] = {{4, 3}, {2, 2}, {1, 0}};
+    assert_int_equal(again.group_count, 3);
+    assert_memory_equal(again.groups, groups, sizeof groups);
+    assert_int_equal(again.note_count, 1);
+    assert_string_equal(again.notes[0], "derived");
+    gw_plan_free(&plan);
+    gw_plan_free(&again);
+}
+
+/* The first of two notes counts; the second must not take its place when they are written back. */
+static void a_plan_that_repeats_a_key_comes_back(void **state) {
+    struct gw_plan plan;
+    const char *path = path_in(*state, "plan.json");
+    parse_plan(PLAN_WITH("0.1", "4", "[[0]]", TIMES ", 'notes': [], 'notes': ['derived']"), &plan);
+    assert_int_equal(plan.note_count, 0);
+    assert_int_equal(gw_plan_write(&plan, path, &error), GW_OK);
+    assert_same_document(path, PLAN_WITH("0.1", "4", "[[0]]", TIMES));
+    gw_plan_free(&plan);
+}
+
+static void a_plan_belongs_to_its_model(void **state) {
+    (void)state;
+    struct gw_plan plan;
+    struct gw_tensor tensors[6] = {{.elements = 1}, {.elements = 20}, {.elements = 300}};
+    struct gw_model model = {.name = "tiny", .tensor_count = 5, .tensors = tensors};
+    parse_plan(plan_text, &plan);
+    assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_OK);
+    for (size_t count = 4; count <= 6; count += 2) {
+        char message[128];
+        (void)snprintf(
+            message, sizeof message,
+            "p.json: groups[0]: expected to begin with tensor %zu, the last of model tiny, "
+            "got 4",
+            count - 1);
+        model.tensor_count = count;
+        assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_BAD_INPUT);
+        assert_string_equal(error.message, message);
+    }
+    model.tensor_count = 5;
+    model.name = "other";
+    assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "p.json: model: expected \"other\", got \"tiny\"");
+    assert_int_equal(gw_group_elements(&plan.groups[2], &model), 21);
+    assert_int_equal(gw_group_elements(&plan.groups[1], &model), 300);
+    gw_plan_free(&plan);
+}
+
+static void unreadable_documents_are_bad_input(void **state) {
+    const char *path = path_in(*state, "missing.json");
+    char message[600];
+    (void)snprintf(message, sizeof message, "%s: cannot be read: No such file or directory", path);
+    struct gw_model model;
+    struct gw_cluster cluster;
+    struct gw_plan plan;
+    assert_int_equal(gw_model_read(path, &model, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+    assert_int_equal(gw_cluster_read(path, &cluster, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+    assert_int_equal(gw_plan_read(path, &plan, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, message);
+}
+
+static enum gw_status parse_any(enum document_kind kind, const char *text) {
+    struct gw_model model;
+    struct gw_cluster cluster;
+    struct gw_plan plan;
+    size_t length = strlen(text);
+    error = (struct gw_error){0};
+    switch (kind) {
+    case MODEL:
+        return gw_model_parse(text, length, "f", &model, &error);
+    case CLUSTER:
+        return gw_cluster_parse(text, length, "f", &cluster, &error);
+    default:
+        return gw_plan_parse(text, length, "f", &plan, &error);
+    }
+}
+
+static void bad_documents_are_refused(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_documents / sizeof *bad_documents; i++) {
+        const struct bad_document *bad = &bad_documents[i];
+        char message[sizeof error.message];
+        (void)snprintf(message, sizeof message, "f: %s", quoted(bad->message));
+        enum gw_status status = parse_any(bad->kind, quoted(bad->text));
+        if (status != GW_BAD_INPUT || strcmp(error.message, message) != 0) {
+            fail_msg("%s: status %d, got \"%s\", expected \"%s\"", bad->text, (int)status,
+                     error.message, message);
+        }
+    }
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(a_model_comes_back),
+        IN_A_FOLDER(a_model_says_little),
+        IN_A_FOLDER(a_cluster_comes_back),
+        IN_A_FOLDER(a_cluster_is_built),
+        IN_A_FOLDER(a_plan_comes_back),
+        IN_A_FOLDER(a_plan_that_repeats_a_key_comes_back),
+        cmocka_unit_test(a_plan_belongs_to_its_model),
+        IN_A_FOLDER(unreadable_documents_are_bad_input),
+        cmocka_unit_test(bad_documents_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,398 @@
+/*
+ * Timelines: where the time went, traces that come back, spans
+ * that cannot be, and results over them.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/support.h"
+#include "traces/traces.h"
+
+static struct gw_error error;
+
+static void add(struct gw_timeline *timeline, size_t lane, enum gw_activity activity,
+                double start_s, double end_s) {
+    bool communicates = activity == GW_WAIT || activity == GW_EXCHANGE;
+    struct gw_span span = {.lane = lane,
+                           .stream = communicates ? GW_STREAM_COMMUNICATION : GW_STREAM_COMPUTE,
+                           .activity = activity,
+                           .group = GW_NO_GROUP,
+                           .label = "",
+                           .start_s = start_s,
+                           .end_s = end_s};
+    assert_int_equal(gw_timeline_add(timeline, span, &error), GW_OK);
+}
+
+static double sum_of_parts(const struct gw_breakdown *parts) {
+    return parts->forward_s + parts->backward_s + parts->compress_s + parts->exposed_comm_s +
+           parts->other_s;
+}
+
+/* ---- breakdowns ---------------------------------------------------------------------------- */
+
+/* Worker 0, and three workers from 5 on that behave alike; ten seconds. */
+static void make_timeline(struct gw_timeline *out) {
+    assert_int_equal(gw_timeline_create(out, 2, &error), GW_OK);
+    out->lanes[1] = (struct gw_lane){.worker = 5, .workers = 3};
+    add(out, 1, GW_FORWARD, 0, 1);
+    add(out, 0, GW_FORWARD, 0, 2);
+    add(out, 1, GW_EXCHANGE, 0.5, 2.5); /* hidden: 0 exposed */
+    add(out, 1, GW_BACKWARD, 1, 4);
+    add(out, 0, GW_BACKWARD, 2, 3);
+    add(out, 0, GW_COMPRESS, 3, 3.5);
+    add(out, 0, GW_EXCHANGE, 3.5, 4.5); /* hidden */
+    add(out, 1, GW_EXCHANGE, 4, 8);     /* 4 exposed */
+    add(out, 0, GW_BACKWARD, 3.5, 5);
+    add(out, 0, GW_WAIT, 5, 6);          /* 1 exposed */
+    add(out, 0, GW_EXCHANGE, 6, 8);      /* 2 exposed */
+    add(out, 0, GW_EXCHANGE, 8.5, 9.25); /* 0.5 exposed: the update begins at 9 */
+    add(out, 0, GW_UPDATE, 9, 9.5);
+    add(out, 1, GW_UPDATE, 9, 9.5);
+    assert_int_equal(gw_timeline_add_iteration(out, 0, 10, &error), GW_OK);
+}
+
+static void a_breakdown_by_hand(void **state) {
+    (void)state;
+    struct gw_timeline timeline;
+    struct gw_measure measure;
+    make_timeline(&timeline);
+    assert_int_equal(gw_timeline_check(&timeline, &error), GW_OK);
+    assert_int_equal(gw_timeline_measure(&timeline, &measure, &error), GW_OK);
+    assert_true(near(measure.iteration_s, 10, 0));
+    assert_true(near(measure.breakdown.forward_s, (2 + 3 * 1) / 4.0, 0));
+    assert_true(near(measure.breakdown.backward_s, (2.5 + 3 * 3) / 4, 0));
+    assert_true(near(measure.breakdown.compress_s, 0.5 / 4, 0));
+    assert_true(near(measure.breakdown.exposed_comm_s, (3.5 + 3 * 4) / 4, 0));
+    assert_true(near(measure.breakdown.other_s, (1.5 + 3 * 2) / 4, 0));
+    assert_true(near(measure.comm_s, (3.75 + 3 * 6) / 4, 0));
+    assert_true(near(sum_of_parts(&measure.breakdown), 10, 0));
+    gw_timeline_free(&timeline);
+}
+
+static void no_iteration_cannot_be_measured(void **state) {
+    (void)state;
+    struct gw_timeline timeline;
+    struct gw_measure measure;
+    make_timeline(&timeline);
+    gw_timeline_clear(&timeline);
+    assert_int_equal(gw_timeline_measure(&timeline, &measure, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "timeline: expected an iteration to measure, got none");
+    gw_timeline_free(&timeline);
+}
+
+/* Spans on whole seconds; row[t]: the activity in second t, or -1. */
+enum { seconds = 200 };
+
+static void add_random_row(struct gw_timeline *timeline, size_t lane, const enum gw_activity *kinds,
+                           size_t kind_count, struct gw_random *random, int row[seconds]) {
+    size_t time = gw_random_below(random, 5);
+    for (size_t t = 0; t < seconds; t++) {
+        row[t] = -1;
+    }
+    while (time < seconds) {
+        size_t end = time + 1 + gw_random_below(random, gw_random_below(random, 2) ? 3 : 40);
+        end = end < seconds ? end : seconds;
+        enum gw_activity activity = kinds[gw_random_below(random, kind_count)];
+        add(timeline, lane, activity, (double)time, (double)end);
+        for (size_t t = time; t < end; t++) {
+            row[t] = (int)activity;
+        }
+        time = end + (gw_random_below(random, 2) ? 0 : gw_random_below(random, 20));
+    }
+}
+
+static void breakdowns_of_random_timelines(void **state) {
+    (void)state;
+    static const enum gw_activity computing[] = {GW_FORWARD, GW_BACKWARD, GW_COMPRESS, GW_UPDATE};
+    static const enum gw_activity communicating[] = {GW_WAIT, GW_EXCHANGE};
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, 1, 1, &error), GW_OK);
+    for (int round = 0; round < 300; round++) {
+        struct gw_timeline timeline;
+        assert_int_equal(gw_timeline_create(&timeline, 3, &error), GW_OK);
+        double total[GW_ACTIVITY_COUNT] = {0};
+        double exposed = 0;
+        double workers = 0;
+        for (size_t lane = 0; lane < 3; lane++) {
+            int compute[seconds];
+            int communication[seconds];
+            add_random_row(&timeline, lane, communicating, 2, random, communication);
+            add_random_row(&timeline, lane, computing, 4, random, compute);
+            timeline.lanes[lane].workers = 1 + gw_random_below(random, 5);
+            double weight = (double)timeline.lanes[lane].workers;
+            workers += weight;
+            for (size_t t = 0; t < seconds; t++) {
+                exposed += compute[t] < 0 && communication[t] >= 0 ? weight : 0;
+                if (compute[t] >= 0) {
+                    total[compute[t]] += weight;
+                }
+                total[GW_EXCHANGE] += communication[t] == GW_EXCHANGE ? weight : 0;
+            }
+        }
+        struct gw_measure measure;
+        assert_int_equal(gw_timeline_add_iteration(&timeline, 0, seconds, &error), GW_OK);
+        assert_int_equal(gw_timeline_check(&timeline, &error), GW_OK);
+        assert_int_equal(gw_timeline_measure(&timeline, &measure, &error), GW_OK);
+        assert_true(near(measure.breakdown.forward_s, total[GW_FORWARD] / workers, 1e-12));
+        assert_true(near(measure.breakdown.backward_s, total[GW_BACKWARD] / workers, 1e-12));
+        assert_true(near(measure.breakdown.compress_s, total[GW_COMPRESS] / workers, 1e-12));
+        assert_true(near(measure.breakdown.exposed_comm_s, exposed / workers, 1e-12));
+        assert_true(near(measure.comm_s, total[GW_EXCHANGE] / workers, 1e-12));
+        assert_true(near(sum_of_parts(&measure.breakdown), seconds, 1e-12));
+        gw_timeline_free(&timeline);
+    }
+    gw_random_close(random);
+}
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+static void impossible_spans_are_refused(void **state) {
+    (void)state;
+    const struct {
+        double spans[2][2];
+        bool good;
+    } table[] = {
+        {{{0, 1}, {1, 2}}, true},         {{{0, 1}, {5, 5}}, true},
+        {{{0, 1}, {1 - 1e-10, 2}}, true}, {{{0, 1}, {0.5, 2}}, false},
+        {{{0, 1}, {0.999, 2}}, false},    {{{2, 3}, {0, 1}}, false},
+        {{{0, 1}, {2, 1.5}}, false},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct gw_timeline timeline;
+        assert_int_equal(gw_timeline_create(&timeline, 2, &error), GW_OK);
+        for (size_t s = 0; s < 2; s++) {
+            add(&timeline, 1, GW_BACKWARD, table[i].spans[s][0], table[i].spans[s][1]);
+            add(&timeline, 0, GW_BACKWARD, (double)s, (double)s + 1);
+            add(&timeline, 1, GW_EXCHANGE, (double)s, (double)s + 1);
+        }
+        assert_int_equal(gw_timeline_check(&timeline, &error),
+                         table[i].good ? GW_OK : GW_BAD_INPUT);
+        if (!table[i].good) {
+            assert_string_equal(error.message,
+                                "timeline: span 3 (backward ): expected to start after the one "
+                                "before it on its stream and to end after its start");
+        }
+        gw_timeline_free(&timeline);
+    }
+}
+
+/* ---- traces -------------------------------------------------------------------------------- */
+
+static void assert_same_timeline(const struct gw_timeline *a, const struct gw_timeline *b) {
+    assert_int_equal(a->lane_count, b->lane_count);
+    assert_memory_equal(a->lanes, b->lanes, a->lane_count * sizeof *a->lanes);
+    assert_int_equal(a->iteration_count, b->iteration_count);
+    assert_memory_equal(a->iterations, b->iterations, a->iteration_count * sizeof *a->iterations);
+    assert_int_equal(a->span_count, b->span_count);
+    for (size_t i = 0; i < a->span_count; i++) {
+        const struct gw_span *one = &a->spans[i];
+        const struct gw_span *other = &b->spans[i];
+        assert_true(one->lane == other->lane && one->stream == other->stream &&
+                    one->activity == other->activity && one->group == other->group);
+        assert_true(one->elements == other->elements && one->bytes == other->bytes);
+        assert_string_equal(one->label, other->label);
+        assert_true(near(other->start_s, one->start_s, 1e-15));
+        assert_true(near(other->end_s, one->end_s, 1e-15));
+    }
+}
+
+static void a_timeline_comes_back(void **state) {
+    const char *path = path_in(*state, "trace.json");
+    struct gw_timeline timeline;
+    make_timeline(&timeline);
+    timeline.spans[1].start_s = 1.0 / 3;
+    struct gw_span more[] = {
+        {1, GW_STREAM_COMMUNICATION, GW_WAIT, 0, "all\"gather\"", 7, 80, 10.1, 10.1},
+        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 4294967294, "conv\xc3\xa4", 9007199254740991, 0, 11.3,
+         12.7},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(gw_timeline_add(&timeline, more[i], &error), GW_OK);
+    }
+    assert_int_equal(gw_timeline_add_iteration(&timeline, 10, 12.7, &error), GW_OK);
+    assert_int_equal(gw_timeline_write(&timeline, path, &error), GW_OK);
+    struct gw_timeline again;
+    assert_int_equal(gw_timeline_read(path, &again, &error), GW_OK);
+    assert_same_timeline(&timeline, &again);
+    gw_timeline_free(&timeline);
+    gw_timeline_free(&again);
+}
+
+static void lanes_in_any_order_come_back(void **state) {
+    enum { LANES = 500 };
+    const char *path = path_in(*state, "trace.json");
+    struct gw_timeline timeline;
+    struct gw_timeline again;
+    assert_int_equal(gw_timeline_create(&timeline, LANES, &error), GW_OK);
+    for (size_t lane = 0; lane < LANES; lane++) {
+        timeline.lanes[lane].worker = lane * 7 % LANES * 3; /* 7 is prime to 500: all different */
+        add(&timeline, lane, GW_FORWARD, 0, (double)lane);
+    }
+    assert_int_equal(gw_timeline_write(&timeline, path, &error), GW_OK);
+    assert_int_equal(gw_timeline_read(path, &again, &error), GW_OK);
+    assert_same_timeline(&timeline, &again);
+    gw_timeline_free(&timeline);
+    gw_timeline_free(&again);
+}
+
+/* What a viewer of Chrome traces needs: names of processes and threads, times in microseconds. */
+static void a_trace_is_one_that_viewers_open(void **state) {
+    const char *path = path_in(*state, "trace.json");
+    struct gw_timeline timeline;
+    make_timeline(&timeline);
+    timeline.spans[6].group = 3;
+    timeline.spans[6].label = "allgather";
+    assert_int_equal(gw_timeline_write(&timeline, path, &error), GW_OK);
+    cJSON *document = NULL;
+    assert_int_equal(gw_json_read(path, &document, &error), GW_OK);
+    const cJSON *events = cJSON_GetObjectItem(document, "traceEvents");
+    assert_int_equal(cJSON_GetArraySize(events), 2 * 3 + 14);
+    const char *expected[][2] = {
+        {"3", "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 5, "
+              "\"args\": {\"name\": \"worker 5 and 2 like it\"}}"},
+        {"5", "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 5, \"tid\": 1, "
+              "\"args\": {\"name\": \"communication\"}}"},
+        {"12", "{\"ph\": \"X\", \"name\": \"exchange allgather, group 3\", \"cat\": \"exchange\", "
+               "\"pid\": 0, \"tid\": 1, \"ts\": 3.5e6, \"dur\": 1e6, \"args\": {\"label\": "
+               "\"allgather\", \"group\": 3, \"elements\": 0, \"bytes\": 0}}"},
+    };
+    for (size_t i = 0; i < 3; i++) {
+        cJSON *event = NULL;
+        assert_int_equal(
+            gw_json_parse(expected[i][1], strlen(expected[i][1]), "event", &event, &error), GW_OK);
+        assert_true(cJSON_Compare(cJSON_GetArrayItem(events, atoi(expected[i][0])), event, 1));
+        cJSON_Delete(event);
+    }
+    cJSON_Delete(document);
+    gw_timeline_free(&timeline);
+}
+
+#define TRACE(lanes, event)                                                                        \
+    "{\"otherData\": {\"schema\": \"gradweave/timeline@1\", \"lanes\": " lanes                     \
+    ", \"iterations_s\": [[0, 1]]}, \"traceEvents\": [{\"ph\": \"M\"}, " event "]}"
+#define SPAN(pid, tid, cat, ts, more)                                                              \
+    "{\"ph\": \"X\", \"pid\": " pid ", \"tid\": " tid ", \"cat\": \"" cat "\", \"ts\": " ts        \
+    ", \"dur\": 5, \"args\": {\"label\": \"\", \"elements\": 0, \"bytes\": 0" more "}}"
+
+static void bad_traces_are_refused(void **state) {
+    const char *path = path_in(*state, "trace.json");
+    const char *table[][2] = {
+        {TRACE("[]", "{}"), "otherData.lanes: expected at least one pair, got an empty array"},
+        {TRACE("[[0]]", "{}"), "otherData.lanes[0]: expected a pair of numbers, got an array"},
+        {TRACE("[[0, 0]]", "{}"), "otherData.lanes[0][1]: expected a positive integer, got 0"},
+        {TRACE("[[1e300, 1]]", "{}"),
+         "otherData.lanes[0][0]: expected an integer >= 0, got 1e+300"},
+        {TRACE("[[3, 1], [0, 1], [3, 2]]", "{}"),
+         "otherData.lanes: expected every worker at most once, got an array"},
+        {TRACE("[[0, 1]]", "{}"), "traceEvents[1].ph: expected a string, got nothing"},
+        {TRACE("[[0, 1]]", SPAN("1", "0", "forward", "0", "")),
+         "traceEvents[1].pid: expected one of the workers in otherData.lanes, got 1"},
+        {TRACE("[[0, 1]]", SPAN("0", "2", "forward", "0", "")),
+         "traceEvents[1].tid: expected the number of a stream, got 2"},
+        {TRACE("[[0, 1]]", SPAN("0", "0", "rest", "0", "")),
+         "traceEvents[1].cat: expected the name of an activity, got \"rest\""},
+        {TRACE("[[0, 1]]", SPAN("0", "0", "forward", "-1", "")),
+         "traceEvents[1].ts: expected a finite number >= 0, got -1"},
+        {TRACE("[[0, 1]]", SPAN("0", "0", "forward", "0", ", \"group\": 4294967295")),
+         "traceEvents[1].args.group: expected the number of a group, got 4294967295"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char message[sizeof error.message];
+        struct gw_timeline timeline;
+        assert_int_equal(gw_file_write(path, table[i][0], strlen(table[i][0]), &error), GW_OK);
+        assert_int_equal(gw_timeline_read(path, &timeline, &error), GW_BAD_INPUT);
+        (void)snprintf(message, sizeof message, "%s: %s", path, table[i][1]);
+        assert_string_equal(error.message, message);
+    }
+    const char *overlapping = TRACE(
+        "[[0, 1]]", SPAN("0", "0", "forward", "0", "") ", " SPAN("0", "0", "backward", "2", ""));
+    struct gw_timeline timeline;
+    assert_int_equal(gw_file_write(path, overlapping, strlen(overlapping), &error), GW_OK);
+    assert_int_equal(gw_timeline_read(path, &timeline, &error), GW_BAD_INPUT);
+    assert_memory_equal(error.message, "timeline: span 1 (backward )", 28);
+}
+
+static void timelines_are_appended_and_cleared(void **state) {
+    (void)state;
+    struct gw_timeline one;
+    struct gw_timeline two;
+    make_timeline(&one);
+    make_timeline(&two);
+    gw_timeline_clear(&one);
+    assert_true(one.span_count == 0 && one.iteration_count == 0 && one.lane_count == 2);
+    assert_int_equal(gw_timeline_append(&one, &two, &error), GW_OK);
+    assert_same_timeline(&one, &two);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(gw_timeline_append(&one, &two, &error), GW_OK);
+    }
+    assert_true(one.span_count == 21 * two.span_count && one.iteration_count == 21);
+    gw_timeline_free(&one);
+    gw_timeline_free(&two);
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+static void assert_document(const struct gw_result *result, const char *expected) {
+    cJSON *document = NULL;
+    cJSON *wanted = NULL;
+    assert_int_equal(gw_result_document(result, &document, &error), GW_OK);
+    assert_int_equal(gw_json_parse(expected, strlen(expected), "f", &wanted, &error), GW_OK);
+    assert_true(cJSON_Compare(document, wanted, 1));
+    cJSON_Delete(document);
+    cJSON_Delete(wanted);
+}
+
+static void results_are_means(void **state) {
+    (void)state;
+    const struct gw_measure measures[] = {{10, {1, 2, 0.5, 4, 2.5}, 5},
+                                          {14, {3, 2, 1.5, 6, 1.5}, 9}};
+    struct gw_result result = {
+        .model = "m", .algorithm = "a", .workers = 4, .groups = 2, .density = 0.5};
+    result.bytes_per_worker = 80;
+    gw_result_add(&result, &measures[0]);
+    assert_document(&result,
+                    "{\"schema\": \"gradweave/result@1\", \"model\": \"m\", \"algorithm\": \"a\", "
+                    "\"workers\": 4, \"density\": 0.5, \"iterations\": 1, \"groups\": 2, "
+                    "\"iteration_s\": 10, \"breakdown\": {\"forward_s\": 1, \"backward_s\": 2, "
+                    "\"compress_s\": 0.5, \"exposed_comm_s\": 4, \"other_s\": 2.5}, \"comm_s\": 5, "
+                    "\"bytes_per_worker\": 80}");
+    gw_result_add(&result, &measures[1]);
+    gw_result_note(&result, "n");
+    gw_result_note(&result, "");
+    gw_result_note(&result, "n");
+    assert_document(
+        &result, "{\"schema\": \"gradweave/result@1\", \"model\": \"m\", \"algorithm\": \"a\", "
+                 "\"workers\": 4, \"density\": 0.5, \"iterations\": 2, \"groups\": 2, "
+                 "\"iteration_s\": 12, \"iteration_sd_s\": 2.8284271247461903, \"breakdown\": {"
+                 "\"forward_s\": 2, \"backward_s\": 2, \"compress_s\": 1, \"exposed_comm_s\": 5, "
+                 "\"other_s\": 2}, \"comm_s\": 7, \"bytes_per_worker\": 80, \"notes\": [\"n\"]}");
+    assert_true(near(sum_of_parts(&result.breakdown), result.iteration_s, 1e-15));
+    for (char more[] = "o"; more[0] < 'o' + GW_RESULT_MOST_NOTES; more[0]++) {
+        gw_result_note(&result, more);
+    }
+    assert_int_equal(result.note_count, GW_RESULT_MOST_NOTES);
+    assert_string_equal(result.notes[3], "q");
+}
+
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_breakdown_by_hand),
+        cmocka_unit_test(no_iteration_cannot_be_measured),
+        cmocka_unit_test(breakdowns_of_random_timelines),
+        cmocka_unit_test(impossible_spans_are_refused),
+        IN_A_FOLDER(a_timeline_comes_back),
+        IN_A_FOLDER(lanes_in_any_order_come_back),
+        IN_A_FOLDER(a_trace_is_one_that_viewers_open),
+        IN_A_FOLDER(bad_traces_are_refused),
+        cmocka_unit_test(timelines_are_appended_and_cleared),
+        cmocka_unit_test(results_are_means),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
