@@ -1,4 +1,4 @@
-/* What the verbs share: options, inputs, the way from a question to a prediction, tables. */
+/* What the verbs share: options, and what they ask for. */
 #ifndef GW_CLI_CLI_H
 #define GW_CLI_CLI_H
 
@@ -8,9 +8,10 @@
 #include "core/core.h"
 #include "kernels/kernels.h"
 #include "methods/algorithms.h"
-#include "methods/exchange_cost.h"
 #include "planner/planner.h"
+#include "report/report.h"
 #include "sim/sim.h"
+#include "study/study.h"
 #include "traces/traces.h"
 
 /* ---- verbs --------------------------------------------------------------------------------- */
@@ -121,19 +122,11 @@ enum gw_status gw_shape_parse(const char *name, enum gw_shape *out, struct gw_er
 enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t seed,
                                 uint32_t iteration, float *out, struct gw_error *error);
 
-/* ---- from a question to an answer ---------------------------------------------------------- */
+/* ---- what the options ask for --------------------------------------------------------------- */
 
-/* What a user asks about. */
-struct gw_question {
-    struct gw_model model;
-    struct gw_cluster cluster;
-    size_t workers;
-    double density;
-};
-
+/* The question that the options ask; gw_question_close frees it. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);
-void gw_question_close(struct gw_question *question);
 
 /* The question's cluster made as uneven as the options say; reads samples of noise. */
 enum gw_status gw_uneven_open(const struct gw_uneven_options *options,
@@ -147,110 +140,5 @@ enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_erro
 /* Changes the question's cluster as the options say; refuses what there is not. */
 enum gw_status gw_network_apply(const struct gw_network_options *options,
                                 struct gw_question *question, struct gw_error *error);
-
-/* What plans for a question are made with. Its planning points into it: it stays where it is. */
-struct gw_costs {
-    const struct gw_question *question;
-    struct gw_planning planning;
-    struct gw_planning_legs legs;
-    struct gw_optimum optimum; /* once it is found */
-    struct gw_exchange_cost exchange;
-};
-
-/* The exchange of that name (NULL: the compressor's own), which must carry what that leaves. */
-enum gw_status gw_exchange_choose(const char *compressor, const char *name,
-                                  const struct gw_exchange_kind **out, struct gw_error *error);
-
-/* Borrows from the question; compressor "none": dense; exchange NULL: the compressor's own. */
-enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
-                             const char *exchange, struct gw_costs *out, struct gw_error *error);
-void gw_costs_close(struct gw_costs *costs);
-
-/* Finds the optimum, by which all plans made with the costs from then on are bounded. */
-enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *error);
-
-/* A policy's plan; its notes say what was derived. */
-enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
-                             struct gw_error *error);
-
-/* A policy with its number as `--policy` takes it: "omgs", "threshold:8192". Returns `out`. */
-enum { GW_POLICY_TEXT_SIZE = 64 };
-const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
-                           char out[GW_POLICY_TEXT_SIZE]);
-
-/* An algorithm with its plan and its schedule. */
-struct gw_pipeline {
-    const struct gw_algorithm *algorithm;
-    const struct gw_plan *plan; /* the given one, or its own */
-    struct gw_plan own;
-    struct gw_schedule schedule;
-};
-
-/* With the plan `given`, which lives longer, or (NULL) one by the algorithm's policy. */
-enum gw_status gw_pipeline_open(const struct gw_question *question,
-                                const struct gw_algorithm *algorithm, const struct gw_plan *given,
-                                struct gw_pipeline *out, struct gw_error *error);
-void gw_pipeline_close(struct gw_pipeline *pipeline);
-
-/* Gives a result the algorithm's name, and the choices in which that differs from the preset. */
-void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm);
-
-/* A result for the pipeline, without any iteration yet. */
-struct gw_result gw_pipeline_result(const struct gw_question *question,
-                                    const struct gw_pipeline *pipeline);
-
-/* Simulates `iterations`; `trace` (or NULL) gets their timeline, and is the caller's. */
-enum gw_status gw_pipeline_predict(const struct gw_question *question,
-                                   const struct gw_pipeline *pipeline,
-                                   const struct gw_simulation *simulation, size_t iterations,
-                                   struct gw_timeline *trace, struct gw_result *out,
-                                   struct gw_error *error);
-
-/*
- * The result of an algorithm with its own plan, one iteration, all workers alike, with or without
- * the interference of what runs at once.
- */
-enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
-                          bool interference, struct gw_result *out, struct gw_error *error);
-
-/* The algorithms in `text`, "all" or names with commas between, then NULL; the caller's. */
-enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
-                                   size_t *count, struct gw_error *error);
-
-/* ---- printing ------------------------------------------------------------------------------ */
-
-/* Prints a document on stdout and frees it. */
-enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
-
-/* The same of a document that was filled with that status; otherwise frees it and fails so too. */
-enum gw_status gw_print_filled(cJSON *document, enum gw_status filled, struct gw_error *error);
-
-/*
- * A table with aligned columns, whose cells are added row by row. `alignment`, which lives longer,
- * has a character for each column: 'l' or 'r'.
- */
-struct gw_table;
-struct gw_table *gw_table_open(const char *const *headings, const char *alignment);
-void gw_table_cell(struct gw_table *table, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-void gw_table_print_and_close(struct gw_table *table);
-void gw_table_close(struct gw_table *table);
-
-/* "resnet50, 16 workers, density 0.001, cluster p102-1gbe-16" */
-void gw_print_heading(const struct gw_question *question);
-
-/* " with policy optimal, compressor dgc"; "" where nothing was changed. Returns `out`. */
-enum { GW_CHANGES_SIZE = 128 };
-const char *gw_changes_text(const struct gw_choice_changes *changes, char out[GW_CHANGES_SIZE]);
-const char *gw_result_changes_text(const struct gw_result *result, char out[GW_CHANGES_SIZE]);
-
-void gw_print_notes(const char *const *notes, size_t count);
-void gw_print_result_notes(const struct gw_result *result);
-
-/* Whether they differ in nothing but their numbers. */
-bool gw_notes_are_alike(const char *a, const char *b);
-
-/* Adds a result's notes to those of `all`, each once. */
-void gw_collect_notes(struct gw_result *all, const struct gw_result *result);
 
 #endif

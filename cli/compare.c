@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli/compare.h"
-#include "cli/parameters.h"
 #include "plots/plots.h"
 
 struct options {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "cli/compare.h"
-#include "cli/parameters.h"
 
 /* ---- one point ----------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "cli/compare.h"
-#include "cli/parameters.h"
 
 /* How much of a user's text a message repeats. */
 enum { MOST_SHOWN = 60 };

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/parameters.h"
-
 static const struct gw_values_rule straggler_rule = {
     .maximum = 1e6, .suffix = "", .example = "1,1.5,2"};
 static const struct gw_values_rule noise_rule = {

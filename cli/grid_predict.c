@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "cli/grid.h"
-#include "cli/parameters.h"
 
 /* Factors on the workers' compute times: NULL if all are alike. The caller frees. */
 static enum gw_status make_slowdown(size_t workers, double straggler, double **out,

@@ -171,6 +171,12 @@ const struct argp gw_question_argp = {.options = question_options, .parser = par
 const struct argp_child gw_question_children[] = {
     {&gw_question_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
 
+enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+                                struct gw_error *error) {
+    return gw_question_read(options->model, options->cluster, options->workers, options->density,
+                            out, error);
+}
+
 /* ---- choices of algorithms ----------------------------------------------------------------- */
 
 static const struct argp_option changes_options[] = {

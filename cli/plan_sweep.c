@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/parameters.h"
 #include "kernels/kernels.h"
 
 /* ---- what can be swept --------------------------------------------------------------------- */

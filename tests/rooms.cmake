@@ -4,8 +4,8 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms core device engine traces planner kernels collectives transport methods goal sim exec calibrate plots
-    library cli)
+set(rooms core device engine traces planner kernels collectives transport methods goal sim exec calibrate study
+    report plots library cli)
 
 set(core_may_use)
 set(device_may_use core)
@@ -20,9 +20,12 @@ set(goal_may_use core engine)
 set(sim_may_use core engine traces collectives methods goal)
 set(exec_may_use core device traces methods kernels transport)
 set(calibrate_may_use core device traces kernels transport)
+set(study_may_use core traces methods planner collectives goal kernels sim)
+set(report_may_use core traces study)
 set(plots_may_use core traces)
-set(library_may_use core traces planner kernels)
-set(cli_may_use core device traces planner kernels collectives goal transport methods sim exec calibrate plots)
+set(library_may_use core traces planner kernels study)
+set(cli_may_use core device traces planner kernels collectives goal transport methods sim exec calibrate study
+    report plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h counts.h data.h exchange.h model.h network.h overlap.h plan.h result.h timeline.h)
@@ -30,9 +33,12 @@ set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h farm.h gpu.h)
 set(calibrate_public calibrate.h bench.h)
 set(kernels_public gpu.h kernels.h bounds.h sketch.h training.h gradients/emulation.h)
+set(study_public study.h sweep.h)
+set(report_public report.h sweep.h)
 set(methods_public algorithms.h exchange.h exchange_cost.h schedule.h)
 
-set(without_mpi_and_cuda core engine traces planner collectives methods goal sim plots library)
+set(without_mpi_and_cuda core engine traces planner collectives methods goal sim study report plots
+    library)
 set(without_algorithm_names sim exec)
 
 # Of the line `number` of `file`, which the caller has.

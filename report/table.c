@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "report/report.h"
 
 enum gw_status gw_print_document(cJSON *document, struct gw_error *error) {
     char *text = NULL;

@@ -1,0 +1,108 @@
+/* From a question - a model on a cluster - to its answer: plans, predictions, rankings. */
+#ifndef GW_STUDY_STUDY_H
+#define GW_STUDY_STUDY_H
+
+#include "core/core.h"
+#include "kernels/kernels.h"
+#include "methods/algorithms.h"
+#include "methods/exchange_cost.h"
+#include "planner/planner.h"
+#include "sim/sim.h"
+#include "traces/traces.h"
+
+/* What a user asks about. */
+struct gw_question {
+    struct gw_model model;
+    struct gw_cluster cluster;
+    size_t workers;
+    double density;
+};
+
+/* Reads a model and a cluster, by name or path; workers 0: as many as the cluster has; density 0:
+ * 0.001. */
+enum gw_status gw_question_read(const char *model, const char *cluster, size_t workers,
+                                double density, struct gw_question *out, struct gw_error *error);
+void gw_question_close(struct gw_question *question);
+
+/*
+ * Gives the question a cluster whose collectives move bytes `factor` times as fast; startups stay.
+ * `question` is a copy of another one, which keeps its cluster; gw_question_end_bandwidth frees
+ * what the copy got, and does nothing to a copy whose bandwidth was never changed.
+ */
+enum gw_status gw_question_set_bandwidth(struct gw_question *question, double factor,
+                                         struct gw_error *error);
+void gw_question_end_bandwidth(struct gw_question *question, const struct gw_question *original);
+
+/* What the values of a question's parameters may be, where there are many of one. */
+extern const struct gw_values_rule gw_density_rule, gw_workers_rule, gw_bandwidth_rule;
+
+/* What plans for a question are made with. Its planning points into it: it stays where it is. */
+struct gw_costs {
+    const struct gw_question *question;
+    struct gw_planning planning;
+    struct gw_planning_legs legs;
+    struct gw_optimum optimum; /* once it is found */
+    struct gw_exchange_cost exchange;
+};
+
+/* The exchange of that name (NULL: the compressor's own), which must carry what that leaves. */
+enum gw_status gw_exchange_choose(const char *compressor, const char *name,
+                                  const struct gw_exchange_kind **out, struct gw_error *error);
+
+/* Borrows from the question; compressor "none": dense; exchange NULL: the compressor's own. */
+enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
+                             const char *exchange, struct gw_costs *out, struct gw_error *error);
+void gw_costs_close(struct gw_costs *costs);
+
+/* Finds the optimum, by which all plans made with the costs from then on are bounded. */
+enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *error);
+
+/* A policy's plan; its notes say what was derived. */
+enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
+                             struct gw_error *error);
+
+/* A policy with its number as `--policy` takes it: "omgs", "threshold:8192". Returns `out`. */
+enum { GW_POLICY_TEXT_SIZE = 64 };
+const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
+                           char out[GW_POLICY_TEXT_SIZE]);
+
+/* An algorithm with its plan and its schedule. */
+struct gw_pipeline {
+    const struct gw_algorithm *algorithm;
+    const struct gw_plan *plan; /* the given one, or its own */
+    struct gw_plan own;
+    struct gw_schedule schedule;
+};
+
+/* With the plan `given`, which lives longer, or (NULL) one by the algorithm's policy. */
+enum gw_status gw_pipeline_open(const struct gw_question *question,
+                                const struct gw_algorithm *algorithm, const struct gw_plan *given,
+                                struct gw_pipeline *out, struct gw_error *error);
+void gw_pipeline_close(struct gw_pipeline *pipeline);
+
+/* Gives a result the algorithm's name, and the choices in which that differs from the preset. */
+void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm);
+
+/* A result for the pipeline, without any iteration yet. */
+struct gw_result gw_pipeline_result(const struct gw_question *question,
+                                    const struct gw_pipeline *pipeline);
+
+/* Simulates `iterations`; `trace` (or NULL) gets their timeline, and is the caller's. */
+enum gw_status gw_pipeline_predict(const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline,
+                                   const struct gw_simulation *simulation, size_t iterations,
+                                   struct gw_timeline *trace, struct gw_result *out,
+                                   struct gw_error *error);
+
+/*
+ * The result of an algorithm with its own plan, one iteration, all workers alike, with or without
+ * the interference of what runs at once.
+ */
+enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                          bool interference, struct gw_result *out, struct gw_error *error);
+
+/* The algorithms in `text`, "all" or names with commas between, then NULL; the caller's. */
+enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
+                                   size_t *count, struct gw_error *error);
+
+#endif
