@@ -45,7 +45,7 @@ void gw_gpu_abort(struct gw_communicator *communicator, int status);
  */
 void gw_gpu_rest(double waited_s);
 
-/* Whether this MPI library takes pointers to memory of GPUs (mpi_cuda.c; false without MPI). */
+/* Whether this MPI library takes pointers to memory of GPUs (mpi/cuda.c; false without MPI). */
 bool gw_mpi_takes_gpu_memory(void);
 
 #endif

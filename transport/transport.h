@@ -135,7 +135,7 @@ enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct 
  */
 enum gw_status gw_wake(struct gw_communicator *communicator, int first, struct gw_error *error);
 
-/* ---- MPI (transport/mpi.c, job.c, launch.c; without MPI: GW_BAD_INPUT) ----------------------- */
+/* ---- MPI (transport/mpi/; without MPI: GW_BAD_INPUT) ----------------------------------------- */
 
 /* Joins the MPI job that this process was started in. */
 enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error);

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "tests/support.h"
-#include "transport/job.h"
-#include "transport/launch_report.h"
+#include "transport/mpi/job.h"
+#include "transport/mpi/launch_report.h"
 
 #define LINE "--------------------------------------------------------------------------\n"
 

@@ -3,7 +3,7 @@
 #define GW_TESTS_TRANSPORT_GPU_CHECKS_H
 
 #include "tests/transport/transport_gpu_support.h"
-#include "transport/staged.h"
+#include "transport/staged/staged.h"
 
 extern uint64_t gpu_seed;           /* the same on all ranks */
 extern check *const gpu_promises[]; /* ended by NULL */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/transport/transport_gpu_checks.h"
-#include "transport/staged_pieces.h"
+#include "transport/staged/pieces.h"
 
 #ifdef GW_CUDA_EMULATED
 static const bool emulated = true;

@@ -14,7 +14,7 @@
 #include "tests/transport/transport_gpu_checks.h"
 
 #ifdef GW_CUDA_EMULATED
-#include "transport/nccl.h"
+#include "transport/nccl/nccl.h"
 #endif
 
 static void need_nccl(void) {

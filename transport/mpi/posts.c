@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/mpi_world.h"
+#include "transport/mpi/mpi.h"
 
 /* What is posted has a tag of its own, so that no receive of the data path takes it. */
 enum { POST_TAG = 1 };

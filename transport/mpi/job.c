@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "transport/job.h"
-#include "transport/launch_report.h"
+#include "transport/mpi/job.h"
+#include "transport/mpi/launch_report.h"
 
 /* The first that is set, or `otherwise`. */
 static int number_of(const char *const names[], int otherwise) {

@@ -1,5 +1,5 @@
 /* NCCL is loaded when it is asked for: a machine without it can still plan and simulate. */
-#include "transport/nccl.h"
+#include "transport/nccl/nccl.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

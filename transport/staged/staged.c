@@ -1,4 +1,4 @@
-#include "transport/staged.h"
+#include "transport/staged/staged.h"
 
 #include <stdlib.h>
 

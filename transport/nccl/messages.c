@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/nccl.h"
+#include "transport/nccl/nccl.h"
 
 struct gw_nccl_message {
     bool receives;

@@ -1,4 +1,4 @@
-#include "transport/staged_pieces.h"
+#include "transport/staged/pieces.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Messages between two ranks of an MPI job. */
 #include <string.h>
 
-#include "transport/mpi_world.h"
+#include "transport/mpi/mpi.h"
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request fits its handle");
 

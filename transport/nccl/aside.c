@@ -1,4 +1,4 @@
-#include "transport/nccl_aside.h"
+#include "transport/nccl/aside.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef GW_TRANSPORT_STAGED_PIECES_H
 #define GW_TRANSPORT_STAGED_PIECES_H
 
-#include "transport/staged.h"
+#include "transport/staged/staged.h"
 
 enum { GW_STAGED_PIECES = 2 }; /* of a message on the host at a time */
 

@@ -2,7 +2,7 @@
  * Collectives over NCCL. It counts in size_t: they go in one piece. Those of nothing, for which
  * there may be no memory, only wait for the stream.
  */
-#include "transport/nccl.h"
+#include "transport/nccl/nccl.h"
 
 enum gw_status gw_nccl_allgather(struct gw_communicator *communicator, const void *send,
                                  size_t bytes, void *receive, struct gw_error *error) {

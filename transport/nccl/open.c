@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/nccl.h"
-#include "transport/nccl_aside.h"
+#include "transport/nccl/aside.h"
+#include "transport/nccl/nccl.h"
 
 /* ---- what ranks know of each other --------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * Collectives of pieces that fit a stage: while one piece travels, the next comes from the GPU and
  * the last one goes to it.
  */
-#include "transport/staged.h"
+#include "transport/staged/staged.h"
 
 /* Which part of a collective's memory on the GPU a rank has to send, or is to receive. */
 enum shape { NOTHING, ONE_PART, PART_OF_EACH_RANK };

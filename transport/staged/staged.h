@@ -32,7 +32,7 @@ struct gw_staged {
 
 void gw_staged_forget_messages(struct gw_staged *staged);
 
-/* The transport's functions of these names: collectives (staged_collectives.c). */
+/* The transport's functions of these names: collectives (collectives.c). */
 enum gw_status gw_staged_allgather(struct gw_communicator *communicator, const void *send,
                                    size_t bytes, void *receive, struct gw_error *error);
 enum gw_status gw_staged_allgather_unequal(struct gw_communicator *communicator, const void *send,
@@ -49,7 +49,7 @@ enum gw_status gw_staged_gather(struct gw_communicator *communicator, int root, 
 enum gw_status gw_staged_scatter(struct gw_communicator *communicator, int root, const void *send,
                                  size_t bytes, void *receive, struct gw_error *error);
 
-/* Messages (staged_messages.c). */
+/* Messages (messages.c). */
 enum gw_status gw_staged_start_send(struct gw_communicator *communicator, int to, const void *data,
                                     size_t bytes, struct gw_request *out, struct gw_error *error);
 enum gw_status gw_staged_start_receive(struct gw_communicator *communicator, int from, void *data,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/staged_pieces.h"
+#include "transport/staged/pieces.h"
 
 void gw_staged_forget_messages(struct gw_staged *staged) {
     while (staged->messages != NULL) {

@@ -2,7 +2,7 @@
  * Collectives over NCCL that are made of messages in a group, which travel at the same time: those
  * with a root that gathers or scatters, and allgathers of unequal parts.
  */
-#include "transport/nccl.h"
+#include "transport/nccl/nccl.h"
 
 /* ---- one message of a group ---------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
  * Communicators over NCCL. Whoever waits for the GPU looks for failures, and gives up in the end.
  * NCCL's calls themselves wait for other ranks where these connect for the first time: opening does
- * so on a thread of its own (nccl_open.c), and so does ending; a first collective or message may
+ * so on a thread of its own (open.c), and so does ending; a first collective or message may
  * still, without end, if a rank is lost just then. With NCCL_COMM_BLOCKING=0 in the environment
  * nothing of NCCL's waits, which takes NCCL a thread for each call, and so is not asked for here.
  * Nor is a call ended by ncclCommAbort from beside: NCCL promises that for communicators that do
@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "transport/nccl.h"
-#include "transport/nccl_aside.h"
+#include "transport/nccl/aside.h"
+#include "transport/nccl/nccl.h"
 
 /* ---- failures ------------------------------------------------------------------------------ */
 

@@ -112,7 +112,7 @@ void gw_nccl_free(struct gw_nccl_world *world);
 
 void gw_nccl_forget_messages(struct gw_nccl_world *world);
 
-/* The transport's functions of these names: collectives (nccl_collectives.c, nccl_parts.c). */
+/* The transport's functions of these names: collectives (collectives.c, parts.c). */
 enum gw_status gw_nccl_allgather(struct gw_communicator *communicator, const void *send,
                                  size_t bytes, void *receive, struct gw_error *error);
 enum gw_status gw_nccl_allgather_unequal(struct gw_communicator *communicator, const void *send,
@@ -129,7 +129,7 @@ enum gw_status gw_nccl_gather(struct gw_communicator *communicator, int root, co
 enum gw_status gw_nccl_scatter(struct gw_communicator *communicator, int root, const void *send,
                                size_t bytes, void *receive, struct gw_error *error);
 
-/* Messages (nccl_messages.c). */
+/* Messages (messages.c). */
 enum gw_status gw_nccl_start_send(struct gw_communicator *communicator, int to, const void *data,
                                   size_t bytes, struct gw_request *out, struct gw_error *error);
 enum gw_status gw_nccl_start_receive(struct gw_communicator *communicator, int from, void *data,

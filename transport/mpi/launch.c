@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "transport/launch_report.h"
+#include "transport/mpi/launch_report.h"
 #include "transport/transport.h"
 
 enum { MAXIMUM_OPTIONS = 24 };

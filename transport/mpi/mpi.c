@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "transport/first.h"
-#include "transport/job.h"
-#include "transport/mpi_world.h"
+#include "transport/mpi/job.h"
+#include "transport/mpi/mpi.h"
 
 enum gw_status gw_mpi_check(int result, const char *call, struct gw_error *error) {
     if (result == MPI_SUCCESS) {

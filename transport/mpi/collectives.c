@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "transport/mpi_world.h"
+#include "transport/mpi/mpi.h"
 
 enum gw_status gw_mpi_allgather(struct gw_communicator *communicator, const void *send,
                                 size_t bytes, void *receive, struct gw_error *error) {

@@ -1,4 +1,4 @@
-#include "transport/launch_report.h"
+#include "transport/mpi/launch_report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ enum gw_status gw_mpi_check_count(size_t count, const char *call, struct gw_erro
 /* Waits until all that was posted has left. */
 void gw_mpi_finish_posts(struct gw_mpi_world *world);
 
-/* The transport's functions of these names: collectives (mpi_collectives.c). */
+/* The transport's functions of these names: collectives (collectives.c). */
 enum gw_status gw_mpi_allgather(struct gw_communicator *communicator, const void *send,
                                 size_t bytes, void *receive, struct gw_error *error);
 enum gw_status gw_mpi_allgather_unequal(struct gw_communicator *communicator, const void *send,
@@ -47,7 +47,7 @@ enum gw_status gw_mpi_scatter(struct gw_communicator *communicator, int root, co
                               size_t bytes, void *receive, struct gw_error *error);
 enum gw_status gw_mpi_barrier(struct gw_communicator *communicator, struct gw_error *error);
 
-/* Messages (mpi_messages.c). */
+/* Messages (messages.c). */
 enum gw_status gw_mpi_start_send(struct gw_communicator *communicator, int to, const void *data,
                                  size_t bytes, struct gw_request *out, struct gw_error *error);
 enum gw_status gw_mpi_start_receive(struct gw_communicator *communicator, int from, void *data,
@@ -57,7 +57,7 @@ enum gw_status gw_mpi_wait(struct gw_communicator *communicator, struct gw_reque
 enum gw_status gw_mpi_test(struct gw_communicator *communicator, struct gw_request *request,
                            bool *done, struct gw_error *error);
 
-/* Posts (mpi_posts.c). */
+/* Posts (posts.c). */
 enum gw_status gw_mpi_post(struct gw_communicator *communicator, int to, const void *message,
                            size_t bytes, struct gw_error *error);
 enum gw_status gw_mpi_poll(struct gw_communicator *communicator, void *message, size_t capacity,
