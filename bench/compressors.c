@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calibrate/bench.h"
-#include "kernels/sample.h"
+#include "kernels/cpu/sample.h"
 
 static const char *const usage =
     "usage: compressors [speed | quality | growth] [OPTION...]\n"

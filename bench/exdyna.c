@@ -10,7 +10,7 @@
 
 #include "core/core.h"
 #include "kernels/exdyna_state.h"
-#include "kernels/training.h"
+#include "kernels/gradients/training.h"
 
 enum { STEADY = 2000, DRIFT = 2000, ITERATIONS = STEADY + DRIFT, WINDOW = 100 };
 

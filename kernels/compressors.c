@@ -3,12 +3,12 @@
 #include "kernels/kernels.h"
 
 #define COMPRESSOR(name) extern const struct gw_compressor gw_compressor_##name;
-#include "kernels/list.inc"
+#include "kernels/cpu/list.inc"
 #undef COMPRESSOR
 
 const struct gw_compressor *const gw_compressors[] = {
 #define COMPRESSOR(name) &gw_compressor_##name,
-#include "kernels/list.inc"
+#include "kernels/cpu/list.inc"
 #undef COMPRESSOR
     NULL};
 

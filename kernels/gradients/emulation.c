@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernels/gradients/shrink.h"
+#include "kernels/gradients/training.h"
 #include "kernels/kernels.h"
-#include "kernels/training.h"
 
 static const double tensor_spread = 0.5;
 static const double batch_spread = 0.1;

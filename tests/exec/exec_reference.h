@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "kernels/sketch_loops.h"
+#include "kernels/sketch/loops.h"
 #include "methods/schedule.h"
 
 enum { MOST_WORKERS = 5, MOST_ELEMENTS = 3000, MOST_GROUPS = 8 };

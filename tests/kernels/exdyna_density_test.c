@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "kernels/exdyna_state.h"
-#include "kernels/training.h"
+#include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
 
 static uint64_t seed;

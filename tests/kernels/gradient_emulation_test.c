@@ -14,8 +14,8 @@
 
 #include "kernels/gradients/emulation.h"
 #include "kernels/gradients/shrink.h"
+#include "kernels/gradients/training.h"
 #include "kernels/kernels.h"
-#include "kernels/training.h"
 #include "tests/support.h"
 
 static uint64_t seed;

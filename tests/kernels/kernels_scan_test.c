@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/parallel.h"
-#include "kernels/scan.h"
+#include "kernels/cpu/scan.h"
 #include "tests/kernels/kernels_support.h"
 
 enum { MOST = 5000, MAGNITUDES = 29 };

@@ -2,10 +2,10 @@
 #ifndef GW_TESTS_KERNELS_SUPPORT_H
 #define GW_TESTS_KERNELS_SUPPORT_H
 
-#include "kernels/collect.h" /* private: what a pass says of itself */
+#include "kernels/cpu/collect.h" /* private: what a pass says of itself */
+#include "kernels/cpu/sample.h"  /* private: where samples look, to deceive them */
+#include "kernels/cpu/topk.h"
 #include "kernels/kernels.h"
-#include "kernels/sample.h" /* private: where samples look, to deceive them */
-#include "kernels/topk.h"
 #include "tests/support.h"
 
 static inline void *allocate(size_t count, size_t size) {

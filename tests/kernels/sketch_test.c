@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/sketch_loops.h" /* private: loops of each instruction set */
+#include "kernels/sketch/loops.h" /* private: loops of each instruction set */
 #include "tests/kernels/kernels_support.h"
 
 static uint64_t seed;

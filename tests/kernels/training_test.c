@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/training.h"
+#include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
 
 static uint64_t seed;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/gpu_sums.h" /* private: what layers are judged by */
+#include "kernels/gpu/sums.h" /* private: what layers are judged by */
 #include "kernels/sums.h"
 #include "tests/kernels/selecting_gpu.h"
 

@@ -1,0 +1,48 @@
+/* One pass over u that selects what reaches a threshold; private to kernels/. */
+#ifndef GW_KERNELS_COLLECT_H
+#define GW_KERNELS_COLLECT_H
+
+#include "kernels/kernels.h"
+
+/* Adds the gradient, if there is one, to u[begin..end). GW_BAD_INPUT if that gives a NaN. */
+enum gw_status gw_accumulate(const struct gw_task *task, size_t begin, size_t end,
+                             struct gw_error *error);
+
+/* What of u is looked at, and how. */
+struct gw_collection {
+    size_t begin, end; /* elements of u */
+    bool adding;       /* the task's gradient is added first */
+    int32_t magnitude; /* of elements that are collected, and of larger ones (kernels/cpu/scan.h) */
+    size_t best;       /* no more than that many of the largest are of use; SIZE_MAX: all are */
+    bool guessing; /* if too many are found, a sample of what follows may raise the magnitude; */
+    uint64_t key;  /* that sample's; 0: one that nobody can foresee, so that no input is slow */
+    /* Out: whether some that reached the magnitude were dropped, and whether a guess left out
+     * some that may be among the best. */
+    bool dropped, guessed_wrong;
+};
+
+/*
+ * Collects into `out`, ascending. If many more than `best` were found, only the best of them and of
+ * what follows are kept, at least `best`: of equals those of lower index. GW_BAD_INPUT if a NaN is
+ * met, as it is if there is one in the range.
+ */
+enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *collection,
+                          struct gw_selection *out, struct gw_error *error);
+
+/*
+ * gw_collect of the whole u, guessing, and again with all elements if fewer than `least` were found
+ * or the guess was wrong: `out` then has the task->k largest of what reaches the magnitude, if
+ * `least` or more are to be found, and perhaps more. collection->key and magnitude are given,
+ * dropped comes out.
+ */
+enum gw_status gw_collect_best(const struct gw_task *task, struct gw_collection *collection,
+                               size_t least, struct gw_selection *out, struct gw_error *error);
+
+/* The magnitude of the k-th largest of `count` entries; *ties of just that belong to the k. */
+int32_t gw_kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties);
+
+/* The message for the first NaN of u, which has one; for that at u[index]. */
+enum gw_status gw_fail_first_nan(const struct gw_task *task, struct gw_error *error);
+enum gw_status gw_fail_nan(size_t index, size_t n, struct gw_error *error);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Count sketch with HEAVYMIX (kernels/sketch.h): k elements that a sketch of u points to. What is
+ * selected here is what one worker's own sketch points to; where workers add their sketches first,
+ * the exchange chooses from the sum.
+ */
+#include <stdlib.h>
+
+#include "kernels/count_sketch.h"
+#include "kernels/cpu/collect.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/sketch/loops.h"
+#include "kernels/threshold.h"
+
+extern const struct gw_compressor gw_compressor_count_sketch;
+
+static void close_state(void *opened) {
+    struct gw_count_sketch *state = opened;
+    if (state->indices_on_gpu != NULL) {
+        gw_device_free(state->on_gpu.device, state->indices_on_gpu);
+        gw_gpu_sketch_free(&state->on_gpu);
+    }
+    gw_sketch_free(&state->sketch);
+    free(state->indices);
+    free(state);
+}
+
+static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
+    struct gw_count_sketch *state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        return gw_fail_memory(error, "opening a sketch");
+    }
+    size_t columns = gw_sketch_columns(task->n, task->k);
+    enum gw_status status =
+        gw_sketch_open(&state->sketch, GW_SKETCH_ROWS, columns, task->seed, error);
+    state->indices = malloc(task->k * sizeof *state->indices);
+    if (status == GW_OK && state->indices == NULL) {
+        status = gw_fail_memory(error, "opening a sketch");
+    }
+    if (status != GW_OK) {
+        close_state(state);
+        return status;
+    }
+    *out = state;
+    return GW_OK;
+}
+
+static enum gw_status take(const struct gw_task *task, struct gw_selection *out,
+                           struct gw_error *error) {
+    const struct gw_count_sketch *state = task->state;
+    GW_TRY(gw_selection_reserve(out, task->k, error));
+    for (size_t i = 0; i < task->k; i++) {
+        uint32_t index = state->indices[i];
+        out->entries[i] = (struct gw_entry){.value = task->u[index], .index = index};
+    }
+    out->count = task->k;
+    return GW_OK;
+}
+
+static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
+                                  struct gw_error *error) {
+    struct gw_count_sketch *state = task->state;
+    gw_sketch_clear(&state->sketch);
+    GW_TRY(gw_accumulate(task, 0, task->n, error));
+    GW_TRY(gw_sketch_encode(&state->sketch, task->u, 0, task->n, error));
+    GW_TRY(gw_sketch_heavymix(&state->sketch, task->n, task->k, task->iteration, task->workspace,
+                              state->indices, NULL, error));
+    return take(task, out, error);
+}
+
+static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
+                                       struct gw_error *error) {
+    struct gw_count_sketch *state = task->state;
+    size_t heavy;
+    gw_sketch_clear(&state->sketch);
+    GW_TRY(gw_threshold_accumulate_reference(task, error));
+    GW_TRY(gw_sketch_encode_reference(&state->sketch, task->u, 0, task->n, error));
+    GW_TRY(gw_sketch_heavymix_reference(&state->sketch, task->n, task->k, task->iteration,
+                                        state->indices, &heavy, error));
+    return take(task, out, error);
+}
+
+const struct gw_compressor gw_compressor_count_sketch = {
+    .name = "count-sketch",
+    .title = "count sketch of 5 rows, and HEAVYMIX: heavy hitters and, to make k, others by lot",
+    .paper = "Ivkin et al., Communication-efficient Distributed SGD with Sketching, 2019",
+    .exact = true,
+    .sketched = true,
+    .select = select_fast,
+    .reference = select_reference,
+    .open = open_state,
+    .close = close_state,
+};

@@ -1,0 +1,140 @@
+/*
+ * ExDyna (kernels/exdyna_state.h): each worker selects in a partition of its own, by a threshold
+ * that all share and that follows from how many they selected together in the last iteration.
+ */
+#include "kernels/exdyna.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/collect.h"
+#include "kernels/exdyna_state.h"
+#include "kernels/threshold.h"
+
+extern const struct gw_compressor gw_compressor_exdyna;
+
+struct state {
+    struct gw_exdyna_layout layout;
+    size_t wanted;
+    struct gw_exdyna_threshold threshold;
+    uint64_t next;     /* iteration that the partitions are for */
+    size_t *blocks_of; /* [workers], by partition */
+};
+
+void gw_exdyna_close(void *opened) {
+    struct state *state = opened;
+    free(state->blocks_of);
+    free(state);
+}
+
+enum gw_status gw_exdyna_open(const struct gw_task *task, void **out, struct gw_error *error) {
+    size_t workers = task->workers > 0 ? task->workers : 1;
+    struct state *state = calloc(1, sizeof *state);
+    size_t *blocks_of = calloc(workers, sizeof *blocks_of);
+    if (state == NULL || blocks_of == NULL) {
+        free(state);
+        free(blocks_of);
+        return gw_fail_memory(error, "opening ExDyna");
+    }
+    double first = task->threshold > 0 ? task->threshold : gw_exdyna_first_threshold(task->k);
+    *state = (struct state){.layout = gw_exdyna_layout(task->n, workers),
+                            .wanted = task->k,
+                            .threshold = {.value = first},
+                            .next = task->iteration,
+                            .blocks_of = blocks_of};
+    gw_exdyna_topology(&state->layout, blocks_of);
+    *out = state;
+    return GW_OK;
+}
+
+static size_t sum(const size_t *counts, size_t workers) {
+    size_t selected = 0;
+    for (size_t worker = 0; worker < workers; worker++) {
+        selected += counts[worker];
+    }
+    return selected;
+}
+
+static void move_blocks(struct state *state, const size_t *counts) {
+    gw_exdyna_allocate(&state->layout, state->next++, counts, state->blocks_of);
+}
+
+void gw_exdyna_observe_static(void *opened, const size_t *counts) {
+    struct state *state = opened;
+    state->threshold.value = gw_exdyna_next_threshold(
+        state->threshold.value, sum(counts, state->layout.workers), state->wanted);
+}
+
+void gw_exdyna_observe(void *opened, const size_t *counts) {
+    gw_exdyna_observe_static(opened, counts);
+    move_blocks(opened, counts);
+}
+
+void gw_exdyna_observe_trend(void *opened, const size_t *counts) {
+    struct state *state = opened;
+    gw_exdyna_track(&state->threshold, sum(counts, state->layout.workers), state->wanted);
+    move_blocks(state, counts);
+}
+
+struct gw_exdyna_aim gw_exdyna_aim_of(const struct gw_task *task) {
+    const struct state *state = task->state;
+    size_t partition = gw_exdyna_partition(task->iteration, task->worker, state->layout.workers);
+    struct gw_exdyna_range range = gw_exdyna_range(&state->layout, state->blocks_of, partition);
+    bool any = range.begin < range.end;
+    return (struct gw_exdyna_aim){.begin = range.begin,
+                                  .end = range.end,
+                                  .lone = any ? gw_exdyna_lone_index(range, task->iteration) : 0,
+                                  .threshold = state->threshold.value};
+}
+
+/* A worker that selects nothing sends one element. */
+static enum gw_status send_something(const struct gw_task *task, const struct gw_exdyna_aim *aim,
+                                     struct gw_selection *out, struct gw_error *error) {
+    if (out->count > 0 || aim->begin == aim->end) {
+        return GW_OK;
+    }
+    GW_TRY(gw_selection_reserve(out, 1, error));
+    out->entries[out->count++] =
+        (struct gw_entry){.value = task->u[aim->lone], .index = (uint32_t)aim->lone};
+    return GW_OK;
+}
+
+enum gw_status gw_exdyna_select(const struct gw_task *task, struct gw_selection *out,
+                                struct gw_error *error) {
+    struct gw_exdyna_aim aim = gw_exdyna_aim_of(task);
+    GW_TRY(gw_accumulate(task, 0, aim.begin, error));
+    GW_TRY(gw_threshold_select_range(task, aim.begin, aim.end, aim.threshold, out, error));
+    GW_TRY(gw_accumulate(task, aim.end, task->n, error));
+    return send_something(task, &aim, out, error);
+}
+
+enum gw_status gw_exdyna_select_reference(const struct gw_task *task, struct gw_selection *out,
+                                          struct gw_error *error) {
+    struct gw_exdyna_aim aim = gw_exdyna_aim_of(task);
+    GW_TRY(gw_threshold_accumulate_reference(task, error));
+    GW_TRY(gw_selection_reserve(out, aim.end - aim.begin, error));
+    out->count = 0;
+    for (size_t i = aim.begin; i < aim.end; i++) {
+        if (isnan(task->u[i])) {
+            return gw_fail_nan(i, task->n, error);
+        }
+        if (fabs(task->u[i]) >= aim.threshold) {
+            out->entries[out->count++] =
+                (struct gw_entry){.value = task->u[i], .index = (uint32_t)i};
+        }
+    }
+    return send_something(task, &aim, out, error);
+}
+
+const struct gw_compressor gw_compressor_exdyna = {
+    .name = "exdyna",
+    .title = "ExDyna: what reaches a shared threshold in the worker's own partition",
+    .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost, 2024",
+    .joint = true,
+    .select = gw_exdyna_select,
+    .reference = gw_exdyna_select_reference,
+    .open = gw_exdyna_open,
+    .close = gw_exdyna_close,
+    .observe = gw_exdyna_observe,
+};

@@ -1,0 +1,108 @@
+/*
+ * Layer dropping (kernels/layers.h): the layers whose mean |u| reaches a threshold travel whole,
+ * the others not at all. The threshold lets about k elements through when it is looked for, which
+ * is every hundred iterations.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/collect.h"
+#include "kernels/layer_drop.h"
+#include "kernels/layers.h"
+#include "kernels/threshold.h"
+
+extern const struct gw_compressor gw_compressor_layer_drop;
+
+enum { SEARCH_INTERVAL = 100 }; /* iterations (paper, Section 5) */
+
+static void close_state(void *opened) {
+    struct gw_layer_drop *state = opened;
+    free(state->sizes);
+    free(state->means);
+    free(state->sent);
+    free(state);
+}
+
+static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
+    size_t count = task->layers == NULL ? 1 : task->layer_count;
+    const size_t *sizes = task->layers == NULL ? &task->n : task->layers;
+    struct gw_layer_drop *state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        return gw_fail_memory(error, "opening layer dropping");
+    }
+    state->layer_count = count;
+    state->sizes = malloc(count * sizeof *state->sizes);
+    state->means = malloc(count * sizeof *state->means);
+    state->sent = malloc(count * sizeof *state->sent);
+    if (state->sizes == NULL || state->means == NULL || state->sent == NULL) {
+        close_state(state);
+        return gw_fail_memory(error, "opening layer dropping");
+    }
+    memcpy(state->sizes, sizes, count * sizeof *sizes);
+    *out = state;
+    return GW_OK;
+}
+
+enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error *error) {
+    struct gw_layer_drop *state = task->state;
+    /* upwards, so that n - k elements are not one too many for rounding */
+    double dropped = nextafter((double)(task->n - task->k) / (double)task->n, 1);
+    if (!state->searched || task->iteration % SEARCH_INTERVAL == 0) {
+        GW_TRY(gw_layers_threshold(state->means, state->sizes, state->layer_count, dropped,
+                                   &state->threshold, error));
+        state->searched = true;
+    }
+    (void)gw_layers_choose(state->means, state->sizes, state->layer_count, state->threshold,
+                           state->sent);
+    return GW_OK;
+}
+
+static enum gw_status choose(const struct gw_task *task, struct gw_error *error) {
+    const struct gw_layer_drop *state = task->state;
+    GW_TRY(gw_layers_means(task->u, state->sizes, state->layer_count, state->means, error));
+    return gw_layer_drop_choose(task, error);
+}
+
+static enum gw_status take_layers(const struct gw_task *task, struct gw_selection *out,
+                                  struct gw_error *error) {
+    const struct gw_layer_drop *state = task->state;
+    size_t count = 0;
+    for (size_t i = 0; i < state->layer_count; i++) {
+        count += state->sent[i] ? state->sizes[i] : 0;
+    }
+    GW_TRY(gw_selection_reserve(out, count, error));
+    out->count = 0;
+    for (size_t i = 0, first = 0; i < state->layer_count; first += state->sizes[i++]) {
+        for (size_t e = first; e < first + state->sizes[i] && state->sent[i]; e++) {
+            out->entries[out->count++] =
+                (struct gw_entry){.value = task->u[e], .index = (uint32_t)e};
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
+                                  struct gw_error *error) {
+    GW_TRY(gw_accumulate(task, 0, task->n, error));
+    GW_TRY(choose(task, error));
+    return take_layers(task, out, error);
+}
+
+static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
+                                       struct gw_error *error) {
+    GW_TRY(gw_threshold_accumulate_reference(task, error));
+    GW_TRY(choose(task, error));
+    return take_layers(task, out, error);
+}
+
+const struct gw_compressor gw_compressor_layer_drop = {
+    .name = "layer-drop",
+    .title = "layer dropping: whole layers, whose mean magnitude reaches a threshold",
+    .paper = "Lee et al., Communication Optimization Schemes for Distributed Deep Learning, 2020",
+    .layered = true,
+    .select = select_fast,
+    .reference = select_reference,
+    .open = open_state,
+    .close = close_state,
+};

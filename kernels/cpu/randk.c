@@ -1,0 +1,94 @@
+/*
+ * Random-k: the same k indices on all workers, so that only values need travel. The indices are the
+ * first k places of a pseudo-random permutation of the n; marks in a bitmap put them in order.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/collect.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/permutation.h"
+#include "kernels/threshold.h"
+
+extern const struct gw_compressor gw_compressor_randk;
+
+static struct gw_permutation permutation_of(const struct gw_task *task) {
+    return gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
+}
+
+static void append(const struct gw_task *task, size_t index, struct gw_selection *out) {
+    out->entries[out->count++] =
+        (struct gw_entry){.value = task->u[index], .index = (uint32_t)index};
+}
+
+/* Of what is selected: the rest is not looked at. */
+static enum gw_status check(const struct gw_task *task, const struct gw_selection *out,
+                            struct gw_error *error) {
+    for (size_t i = 0; i < out->count; i++) {
+        if (isnan(out->entries[i].value)) {
+            return gw_fail_nan(out->entries[i].index, task->n, error);
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- fast ---------------------------------------------------------------------------------- */
+
+static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
+                                  struct gw_error *error) {
+    struct gw_permutation permutation = permutation_of(task);
+    size_t words = task->n / 64 + 1;
+    GW_TRY(gw_accumulate(task, 0, task->n, error));
+    GW_TRY(gw_selection_reserve(out, task->k, error));
+    GW_TRY(gw_workspace_reserve(task->workspace, words * sizeof(uint64_t), error));
+    uint64_t *marks = task->workspace->memory;
+    memset(marks, 0, words * sizeof *marks);
+    for (size_t place = 0; place < task->k; place++) {
+        size_t index = (size_t)gw_permutation_at(&permutation, place);
+        marks[index / 64] |= (uint64_t)1 << index % 64;
+    }
+    out->count = 0;
+    for (size_t word = 0; word < words; word++) {
+        for (uint64_t left = marks[word]; left != 0; left &= left - 1) {
+            append(task, word * 64 + (size_t)__builtin_ctzll(left), out);
+        }
+    }
+    return check(task, out, error);
+}
+
+/* ---- reference ----------------------------------------------------------------------------- */
+
+static int ascending(const void *left, const void *right) {
+    size_t a = *(const size_t *)left;
+    size_t b = *(const size_t *)right;
+    return (a > b) - (a < b);
+}
+
+static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
+                                       struct gw_error *error) {
+    struct gw_permutation permutation = permutation_of(task);
+    GW_TRY(gw_threshold_accumulate_reference(task, error));
+    GW_TRY(gw_selection_reserve(out, task->k, error));
+    GW_TRY(gw_workspace_reserve(task->workspace, task->k * sizeof(size_t), error));
+    size_t *indices = task->workspace->memory;
+    for (size_t place = 0; place < task->k; place++) {
+        indices[place] = (size_t)gw_permutation_at(&permutation, place);
+    }
+    qsort(indices, task->k, sizeof *indices, ascending);
+    out->count = 0;
+    for (size_t i = 0; i < task->k; i++) {
+        append(task, indices[i], out);
+    }
+    return check(task, out, error);
+}
+
+const struct gw_compressor gw_compressor_randk = {
+    .name = "randk",
+    .title = "random-k: k elements by lot, the same on all workers",
+    .paper = "Stich et al., Sparsified SGD with Memory, 2018",
+    .exact = true,
+    .common = true,
+    .select = select_fast,
+    .reference = select_reference,
+};

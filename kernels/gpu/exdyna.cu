@@ -1,0 +1,42 @@
+/* ExDyna (exdyna.c) in one pass: of all u if there is a gradient to add, else of the partition. */
+#include "kernels/gpu/collect.cuh"
+
+extern "C" {
+#include "kernels/gpu/exdyna.h"
+extern const struct gw_compressor gw_compressor_exdyna;
+extern const struct gw_gpu_compressor gw_gpu_compressor_exdyna;
+}
+
+/* A worker that selects nothing sends one element. */
+struct send_something {
+    gw_gpu_report report;
+    bool any;
+    uint32_t lone;
+    __device__ void operator()(const gw_gpu_collection &what, gw_gpu_control *control) const {
+        unsigned long long found = control->found;
+        if (found == 0 && any) {
+            what.out.entries[0].value = __ldcg(what.span.u + lone);
+            what.out.entries[0].index = lone;
+            found = 1;
+        }
+        gw_gpu_tell(&report, control, found);
+    }
+};
+
+enum gw_status gw_gpu_exdyna_select(const gw_task *task, gw_device_stream *stream,
+                                    gw_gpu_workspace *workspace, gw_gpu_selection *out,
+                                    gw_error *error) {
+    gw_exdyna_aim aim = gw_exdyna_aim_of(task);
+    bool any = aim.begin < aim.end;
+    bool adding = task->gradient != NULL;
+    gw_gpu_span span =
+        gw_gpu_span_of(task->u, task->gradient, adding ? 0 : aim.begin, adding ? task->n : aim.end);
+    span.begin = (int64_t)aim.begin;
+    span.stop = (int64_t)aim.end;
+    send_something rule = {{out->on_gpu, out->on_host}, any, (uint32_t)aim.lone};
+    return gw_gpu_collect<0>(&span, gw_magnitude_from(aim.threshold), out->entries, out->capacity,
+                             stream, workspace, rule, error);
+}
+
+const struct gw_gpu_compressor gw_gpu_compressor_exdyna = {&gw_compressor_exdyna,
+                                                           gw_gpu_exdyna_select, false};

@@ -1,0 +1,237 @@
+/* Sketches on a GPU: what is on the host of them, and in which order the GPU works. */
+#include <stdlib.h>
+
+#include "kernels/gpu/largest.h"
+#include "kernels/gpu/marks.h"
+#include "kernels/gpu/sums.h"
+#include "kernels/gpu/workspace.h"
+#include "kernels/permutation.h"
+#include "kernels/sketch/gpu.h"
+#include "kernels/sketch/gpu_kernels.h"
+#include "kernels/sketch/loops.h"
+
+/* ---- a sketch's life ----------------------------------------------------------------------- */
+
+static size_t cells(const struct gw_gpu_sketch *sketch) {
+    return sketch->shape.rows * sketch->shape.columns;
+}
+
+enum gw_status gw_gpu_sketch_open(struct gw_gpu_sketch *out, struct gw_device *device, size_t rows,
+                                  size_t columns, uint64_t seed, struct gw_error *error) {
+    void *table = NULL;
+    *out = (struct gw_gpu_sketch){.device = device};
+    GW_TRY(gw_sketch_check(rows, columns, error));
+    out->shape = (struct gw_sketch){.rows = rows, .columns = columns, .seed = seed};
+    GW_TRY(gw_device_allocate(device, cells(out) * sizeof *out->table, &table, error));
+    out->table = table;
+    return GW_OK;
+}
+
+void gw_gpu_sketch_free(struct gw_gpu_sketch *sketch) {
+    gw_gpu_sketch_order_close(sketch->order);
+    if (sketch->device != NULL) {
+        gw_device_free(sketch->device, sketch->table);
+    }
+    *sketch = (struct gw_gpu_sketch){0};
+}
+
+enum gw_status gw_gpu_sketch_clear(struct gw_gpu_sketch *sketch, struct gw_device_stream *stream,
+                                   struct gw_error *error) {
+    return gw_device_clear(stream, sketch->table, cells(sketch) * sizeof *sketch->table, error);
+}
+
+enum gw_status gw_gpu_sketch_merge(struct gw_gpu_sketch *sketch, const struct gw_gpu_sketch *other,
+                                   struct gw_device_stream *stream, struct gw_error *error) {
+    GW_TRY(gw_sketch_check_alike(&sketch->shape, &other->shape, error));
+    return gw_gpu_add(sketch->table, other->table, cells(sketch), stream, error);
+}
+
+/* ---- encoding ------------------------------------------------------------------------------ */
+
+enum gw_status gw_gpu_sketch_prepare(struct gw_gpu_sketch *sketch, size_t n,
+                                     struct gw_device_stream *stream, struct gw_error *error) {
+    if (sketch->order != NULL && sketch->order->n == n) {
+        return GW_OK;
+    }
+    gw_gpu_sketch_order_close(sketch->order);
+    sketch->order = NULL;
+    return gw_gpu_sketch_order_open(&sketch->order, &sketch->shape, n, stream, error);
+}
+
+enum gw_status gw_gpu_sketch_put(struct gw_gpu_sketch *sketch, float *u, const float *gradient,
+                                 size_t n, uint64_t *first_nan, struct gw_device_stream *stream,
+                                 struct gw_error *error) {
+    GW_TRY(gw_gpu_sketch_prepare(sketch, n, stream, error));
+    size_t chunk = sketch->order->chunk * GW_SKETCH_BLOCK;
+    for (size_t first = 0, c = 0; first < n; first += chunk, c++) {
+        size_t count = n - first < chunk ? n - first : chunk;
+        if (gradient != NULL) {
+            GW_TRY(gw_gpu_add(u + first, gradient + first, count, stream, error));
+        }
+        GW_TRY(gw_gpu_sketch_add_chunk(sketch, c, u, first_nan, stream, error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_gpu_sketch_encode(struct gw_gpu_sketch *sketch, float *u, const float *gradient,
+                                    size_t n, struct gw_device_stream *stream,
+                                    struct gw_gpu_workspace *workspace, struct gw_error *error) {
+    GW_TRY(gw_gpu_workspace_reserve(workspace, sizeof(uint64_t), error));
+    GW_TRY(gw_gpu_workspace_reserve_host(workspace, sizeof(uint64_t), error));
+    uint64_t *first_nan = workspace->memory;
+    uint64_t *on_host = workspace->host;
+    *on_host = UINT64_MAX;
+    GW_TRY(gw_device_copy(stream, first_nan, on_host, sizeof *on_host, error));
+    GW_TRY(gw_gpu_sketch_put(sketch, u, gradient, n, first_nan, stream, error));
+    GW_TRY(gw_device_copy(stream, on_host, first_nan, sizeof *on_host, error));
+    GW_TRY(gw_device_stream_finish(stream, error));
+    return *on_host == UINT64_MAX ? GW_OK : gw_sketch_fail_nan((size_t)*on_host, error);
+}
+
+/* ---- HEAVYMIX ------------------------------------------------------------------------------ */
+
+/* Scratch memory for a query that may find up to `capacity` heavy hitters. */
+struct query {
+    size_t capacity, words;
+    uint64_t *count;
+    uint32_t *threshold;
+    uint64_t *table; /* of the rows, as parts of the table */
+    double *squares; /* [rows] */
+    double *partial;
+    uint32_t *marks, *counts;
+    uint32_t *indices;        /* [capacity] */
+    uint32_t *ranks;          /* [k] */
+    struct gw_entry *entries; /* [capacity] */
+    struct gw_entry *kept;    /* [k] */
+};
+
+struct query_on_host {
+    uint64_t *count;
+    uint64_t *table;
+};
+
+/* The next piece of memory, aligned as all need it; NULL as long as there is none. */
+static void *piece(char *memory, size_t *used, size_t bytes) {
+    enum { ALIGNMENT = 256 };
+    size_t at = *used;
+    *used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return memory == NULL ? NULL : memory + at;
+}
+
+static size_t lay_out(struct query *query, char *memory, const struct gw_sketch *shape, size_t n,
+                      size_t k, size_t capacity) {
+    size_t used = 0;
+    size_t segments = shape->rows * gw_gpu_sum_segments(shape->columns);
+    query->capacity = capacity;
+    query->words = gw_gpu_marks_words(n);
+    query->count = piece(memory, &used, sizeof *query->count);
+    query->threshold = piece(memory, &used, sizeof *query->threshold);
+    query->table = piece(memory, &used, gw_gpu_parts_words(shape->rows) * sizeof *query->table);
+    query->squares = piece(memory, &used, shape->rows * sizeof *query->squares);
+    query->partial = piece(memory, &used, segments * sizeof *query->partial);
+    query->marks = piece(memory, &used, query->words * sizeof *query->marks);
+    query->counts = piece(memory, &used, gw_gpu_marks_counts(query->words) * sizeof *query->counts);
+    query->indices = piece(memory, &used, capacity * sizeof *query->indices);
+    query->ranks = piece(memory, &used, k * sizeof *query->ranks);
+    query->entries = piece(memory, &used, capacity * sizeof *query->entries);
+    query->kept = piece(memory, &used, k * sizeof *query->kept);
+    return used;
+}
+
+static size_t lay_out_on_host(struct query_on_host *query, char *memory,
+                              const struct gw_sketch *shape) {
+    size_t used = 0;
+    query->count = piece(memory, &used, sizeof *query->count);
+    query->table = piece(memory, &used, gw_gpu_parts_words(shape->rows) * sizeof *query->table);
+    return used;
+}
+
+static enum gw_status reserve(struct gw_gpu_workspace *workspace, const struct gw_sketch *shape,
+                              size_t n, size_t k, size_t capacity, struct query *query,
+                              struct query_on_host *on_host, struct gw_error *error) {
+    GW_TRY(gw_gpu_workspace_reserve(workspace, lay_out(query, NULL, shape, n, k, capacity), error));
+    GW_TRY(gw_gpu_workspace_reserve_host(workspace, lay_out_on_host(on_host, NULL, shape), error));
+    (void)lay_out(query, workspace->memory, shape, n, k, capacity);
+    (void)lay_out_on_host(on_host, workspace->host, shape);
+    return GW_OK;
+}
+
+static enum gw_status sum_rows(const struct gw_gpu_sketch *sketch, const struct query *query,
+                               const struct query_on_host *on_host, struct gw_device_stream *stream,
+                               struct gw_error *error) {
+    size_t rows = sketch->shape.rows;
+    size_t sizes[GW_SKETCH_ROWS_LIMIT];
+    for (size_t row = 0; row < rows; row++) {
+        sizes[row] = sketch->shape.columns;
+    }
+    struct gw_gpu_parts parts = gw_gpu_parts_of(sizes, rows, on_host->table, query->table);
+    GW_TRY(gw_device_copy(stream, query->table, on_host->table,
+                          gw_gpu_parts_words(rows) * sizeof *query->table, error));
+    return gw_gpu_sum_squares(sketch->table, &parts, query->partial, query->squares, stream, error);
+}
+
+/* Waits. */
+static enum gw_status find_heavy(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
+                                 const struct query *query, const struct query_on_host *on_host,
+                                 struct gw_device_stream *stream, struct gw_error *error) {
+    GW_TRY(sum_rows(sketch, query, on_host, stream, error));
+    GW_TRY(gw_gpu_sketch_threshold(sketch, query->squares, k, query->threshold, stream, error));
+    GW_TRY(gw_gpu_sketch_mark(sketch, n, query->threshold, query->marks, stream, error));
+    GW_TRY(gw_gpu_marks_list(query->marks, query->words, query->counts, query->capacity,
+                             query->indices, query->count, stream, error));
+    GW_TRY(gw_device_copy(stream, on_host->count, query->count, sizeof *on_host->count, error));
+    return gw_device_stream_finish(stream, error);
+}
+
+/* Less than k heavy hitters: others by lot, whose marks take the place of theirs. */
+static enum gw_status fill_up(const struct gw_gpu_sketch *sketch, size_t n, size_t k, size_t heavy,
+                              uint64_t iteration, const struct query *query, uint32_t *indices,
+                              struct gw_device_stream *stream, struct gw_error *error) {
+    struct gw_permutation permutation =
+        gw_permutation_of(n - heavy, gw_mix_pair(sketch->shape.seed, iteration));
+    size_t others = k - heavy;
+    GW_TRY(gw_device_clear(stream, query->marks, query->words * sizeof *query->marks, error));
+    GW_TRY(gw_gpu_marks_draw(&permutation, others, query->marks, stream, error));
+    GW_TRY(gw_gpu_marks_list(query->marks, query->words, query->counts, others, query->ranks,
+                             query->count, stream, error));
+    return gw_gpu_sketch_mix(query->indices, heavy, query->ranks, others, indices, stream, error);
+}
+
+/* More than k: the largest. */
+static enum gw_status keep_largest(const struct gw_gpu_sketch *sketch, size_t k,
+                                   const struct query *query, uint32_t *indices,
+                                   struct gw_device_stream *stream,
+                                   struct gw_gpu_workspace *workspace, struct gw_error *error) {
+    GW_TRY(gw_gpu_sketch_list(sketch, query->indices, query->count, query->capacity, query->entries,
+                              stream, error));
+    GW_TRY(gw_gpu_keep_largest(query->entries, query->count, query->capacity, k, query->kept,
+                               stream, workspace, error));
+    return gw_gpu_list_indices(query->kept, k, indices, stream, error);
+}
+
+/* Estimates err, but not often by so much that room for more than this is needed. */
+static size_t expected(size_t n, size_t k) {
+    size_t heavy = 2 * k + 4096;
+    return heavy < n ? heavy : n;
+}
+
+enum gw_status gw_gpu_sketch_heavymix(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
+                                      uint64_t iteration, struct gw_device_stream *stream,
+                                      struct gw_gpu_workspace *workspace, uint32_t *indices,
+                                      size_t *heavy, struct gw_error *error) {
+    struct query query;
+    struct query_on_host on_host;
+    GW_TRY(reserve(workspace, &sketch->shape, n, k, expected(n, k), &query, &on_host, error));
+    GW_TRY(find_heavy(sketch, n, k, &query, &on_host, stream, error));
+    if (*on_host.count > query.capacity) {
+        GW_TRY(reserve(workspace, &sketch->shape, n, k, (size_t)*on_host.count, &query, &on_host,
+                       error));
+        GW_TRY(find_heavy(sketch, n, k, &query, &on_host, stream, error));
+    }
+    size_t found = (size_t)*on_host.count;
+    if (heavy != NULL) {
+        *heavy = found < k ? found : k;
+    }
+    return found > k ? keep_largest(sketch, k, &query, indices, stream, workspace, error)
+                     : fill_up(sketch, n, k, found, iteration, &query, indices, stream, error);
+}

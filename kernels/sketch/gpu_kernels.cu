@@ -1,0 +1,231 @@
+/*
+ * What is asked of a sketch. Estimates: a thread has 4 neighbours, whose cells are 4 neighbours
+ * too, so that it hashes once for 4.
+ */
+#include "kernels/sketch/gpu_functions.cuh"
+
+extern "C" {
+#include "kernels/gpu/marks.h"
+#include "kernels/sketch/gpu_kernels.h"
+}
+
+enum {
+    THREADS = 256,
+    QUARTER = GW_SKETCH_BLOCK / 4,
+    BLOCKS_EACH = 16, /* of a multiprocessor, where each goes on until all is done */
+};
+
+static const uint32_t INFINITE = 0x7f800000; /* magnitude of infinity; NaNs lie above */
+
+/* ---- estimates ----------------------------------------------------------------------------- */
+
+/* Floats as integers of the same order, NaNs outside; its own inverse. */
+static __device__ int32_t order_of(int32_t bits) {
+    return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+}
+
+/* The median stands in the middle once the least, the second least and so on are at the front. */
+template <int ROWS> static __device__ int32_t median(int32_t *values) {
+    for (int low = 0; low <= ROWS / 2; low++) {
+        for (int high = ROWS - 1; high > low; high--) {
+            int32_t left = values[high - 1];
+            int32_t right = values[high];
+            values[high - 1] = left < right ? left : right;
+            values[high] = left < right ? right : left;
+        }
+    }
+    return values[ROWS / 2];
+}
+
+/* Of coordinates 4 quarter .. 4 quarter + 3. */
+template <int ROWS>
+static __device__ float4 estimate(const float *table, const gw_gpu_sketch_functions &functions,
+                                  uint32_t quarter) {
+    int32_t values[4][ROWS];
+    uint32_t block = quarter / QUARTER;
+    for (int row = 0; row < ROWS; row++) {
+        struct gw_sketch_hash hash = functions.of[row];
+        uint32_t place = gw_sketch_place(hash, functions.column_bits, block);
+        uint32_t signs = gw_sketch_signs(hash, block) >> quarter % QUARTER * 4;
+        size_t first =
+            ((size_t)row << functions.column_bits) + ((place & ~3u) ^ (quarter % QUARTER * 4));
+        uint4 cells = *(const uint4 *)(table + first);
+        uint32_t other[4] = {cells.x, cells.y, cells.z, cells.w};
+        for (uint32_t i = 0; i < 4; i++) {
+            uint32_t once = (place & 1) != 0 ? other[i ^ 1] : other[i];
+            uint32_t twice = (place & 1) != 0 ? other[i ^ 3] : other[i ^ 2];
+            uint32_t bits = (place & 2) != 0 ? twice : once;
+            values[i][row] = order_of((int32_t)(bits ^ (signs >> i & 1) << 31));
+        }
+    }
+    return make_float4(__int_as_float(order_of(median<ROWS>(values[0]))),
+                       __int_as_float(order_of(median<ROWS>(values[1]))),
+                       __int_as_float(order_of(median<ROWS>(values[2]))),
+                       __int_as_float(order_of(median<ROWS>(values[3]))));
+}
+
+/* |estimate| as an integer of the same order; a NaN counts as an infinity. */
+static __device__ uint32_t magnitude(float estimate) {
+    uint32_t bits = __float_as_uint(estimate) & 0x7fffffffu;
+    return bits < INFINITE ? bits : INFINITE;
+}
+
+template <int ROWS>
+static __global__ void estimate_all(const float *table, gw_gpu_sketch_functions functions, size_t n,
+                                    float *estimates) {
+    uint64_t threads = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; 4 * q < n; q += threads) {
+        float4 four = estimate<ROWS>(table, functions, (uint32_t)q);
+        float values[4] = {four.x, four.y, four.z, four.w};
+        for (int i = 0; i < 4; i++) {
+            if (4 * q + i < n) {
+                estimates[4 * q + i] = values[i];
+            }
+        }
+    }
+}
+
+/* 8 threads make a word; a warp that begins one of `words` has all of its threads at it. */
+template <int ROWS>
+static __global__ void mark(const float *table, gw_gpu_sketch_functions functions, size_t n,
+                            size_t words, const uint32_t *threshold, uint32_t *marks) {
+    uint64_t threads = (uint64_t)gridDim.x * THREADS;
+    uint32_t least = *threshold;
+    for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; q < 8 * words; q += threads) {
+        uint32_t hits = 0;
+        if (4 * q < n) {
+            float4 four = estimate<ROWS>(table, functions, (uint32_t)q);
+            hits |= (uint32_t)(magnitude(four.x) >= least);
+            hits |= (uint32_t)(magnitude(four.y) >= least && 4 * q + 1 < n) << 1;
+            hits |= (uint32_t)(magnitude(four.z) >= least && 4 * q + 2 < n) << 2;
+            hits |= (uint32_t)(magnitude(four.w) >= least && 4 * q + 3 < n) << 3;
+            hits <<= 4 * (threadIdx.x % 8);
+        }
+        for (int by = 4; by > 0; by /= 2) {
+            hits |= __shfl_xor_sync(0xffffffffu, hits, by);
+        }
+        if (threadIdx.x % 8 == 0) {
+            marks[q / 8] = hits;
+        }
+    }
+}
+
+template <int ROWS>
+static __global__ void list_heavy(const float *table, gw_gpu_sketch_functions functions,
+                                  const uint32_t *indices, const unsigned long long *count,
+                                  size_t capacity, struct gw_entry *entries) {
+    uint64_t threads = (uint64_t)gridDim.x * THREADS;
+    uint64_t all = *count < capacity ? *count : capacity;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < all; i += threads) {
+        float4 four = estimate<ROWS>(table, functions, indices[i] / 4);
+        float low = indices[i] % 2 == 0 ? four.x : four.y;
+        float high = indices[i] % 2 == 0 ? four.z : four.w;
+        float own = indices[i] % 4 < 2 ? low : high;
+        entries[i].value = __uint_as_float(magnitude(own));
+        entries[i].index = indices[i];
+    }
+}
+
+/* ---- launches, with code for each number of rows ------------------------------------------- */
+
+static_assert(GW_SKETCH_ROWS_LIMIT == 15, "a case for each");
+
+#define FOR_ROWS(kernel, rows, blocks, stream, error, ...)                                         \
+    ((rows) == 1    ? GW_LAUNCH(kernel<1>, blocks, THREADS, stream, error, __VA_ARGS__)            \
+     : (rows) == 3  ? GW_LAUNCH(kernel<3>, blocks, THREADS, stream, error, __VA_ARGS__)            \
+     : (rows) == 5  ? GW_LAUNCH(kernel<5>, blocks, THREADS, stream, error, __VA_ARGS__)            \
+     : (rows) == 7  ? GW_LAUNCH(kernel<7>, blocks, THREADS, stream, error, __VA_ARGS__)            \
+     : (rows) == 9  ? GW_LAUNCH(kernel<9>, blocks, THREADS, stream, error, __VA_ARGS__)            \
+     : (rows) == 11 ? GW_LAUNCH(kernel<11>, blocks, THREADS, stream, error, __VA_ARGS__)           \
+     : (rows) == 13 ? GW_LAUNCH(kernel<13>, blocks, THREADS, stream, error, __VA_ARGS__)           \
+                    : GW_LAUNCH(kernel<15>, blocks, THREADS, stream, error, __VA_ARGS__))
+
+static size_t blocks_for(const struct gw_device_stream *stream, size_t threads) {
+    size_t most = BLOCKS_EACH * gw_device_multiprocessors(gw_device_stream_device(stream));
+    size_t needed = (threads + THREADS - 1) / THREADS;
+    return needed < most ? needed : most;
+}
+
+enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t n,
+                                      float *estimates, struct gw_device_stream *stream,
+                                      struct gw_error *error) {
+    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
+    return FOR_ROWS(estimate_all, functions.rows, blocks_for(stream, (n + 3) / 4), stream, error,
+                    sketch->table, functions, n, estimates);
+}
+
+enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
+                                  const uint32_t *threshold, uint32_t *marks,
+                                  struct gw_device_stream *stream, struct gw_error *error) {
+    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
+    size_t words = gw_gpu_marks_words(n);
+    return FOR_ROWS(mark, functions.rows, blocks_for(stream, 8 * words), stream, error,
+                    sketch->table, functions, n, words, threshold, marks);
+}
+
+enum gw_status gw_gpu_sketch_list(const struct gw_gpu_sketch *sketch, const uint32_t *indices,
+                                  const uint64_t *count, size_t capacity, struct gw_entry *entries,
+                                  struct gw_device_stream *stream, struct gw_error *error) {
+    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
+    return FOR_ROWS(list_heavy, functions.rows, blocks_for(stream, capacity), stream, error,
+                    sketch->table, functions, indices, (const unsigned long long *)count, capacity,
+                    entries);
+}
+
+/* ---- what is heavy ------------------------------------------------------------------------- */
+
+/* The median of the rows' sums; those that overflow or have NaNs in them count as infinite. */
+static __global__ void find_threshold(const double *squares, unsigned rows, size_t k,
+                                      uint32_t *threshold) {
+    double sorted[GW_SKETCH_ROWS_LIMIT];
+    for (unsigned row = 0; row < rows; row++) {
+        double sum = squares[row] < (double)INFINITY ? squares[row] : (double)INFINITY;
+        unsigned place = row;
+        for (; place > 0 && sorted[place - 1] > sum; place--) {
+            sorted[place] = sorted[place - 1];
+        }
+        sorted[place] = sum;
+    }
+    *threshold = magnitude(gw_sketch_heavy_threshold(sorted[rows / 2], k));
+}
+
+enum gw_status gw_gpu_sketch_threshold(const struct gw_gpu_sketch *sketch, const double *squares,
+                                       size_t k, uint32_t *threshold,
+                                       struct gw_device_stream *stream, struct gw_error *error) {
+    return GW_LAUNCH(find_threshold, 1, 1, stream, error, squares, (unsigned)sketch->shape.rows, k,
+                     threshold);
+}
+
+/* ---- heavy hitters and others -------------------------------------------------------------- */
+
+/*
+ * A rank plus the heavy hitters before it is a coordinate; before heavy hitter i there are
+ * heavy[i] - i others, a number that never falls. Each finds by bisection how many of the others'
+ * kind come before it.
+ */
+static __global__ void mix(const uint32_t *heavy, size_t heavy_count, const uint32_t *ranks,
+                           size_t rank_count, uint32_t *indices) {
+    size_t threads = (size_t)gridDim.x * THREADS;
+    size_t all = heavy_count + rank_count;
+    for (size_t t = (size_t)blockIdx.x * THREADS + threadIdx.x; t < all; t += threads) {
+        bool is_heavy = t < heavy_count;
+        size_t own = is_heavy ? t : t - heavy_count;
+        uint32_t rank = is_heavy ? heavy[own] - (uint32_t)own : ranks[own];
+        size_t low = 0;
+        size_t high = is_heavy ? rank_count : heavy_count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            bool before = is_heavy ? ranks[middle] < rank : heavy[middle] - middle <= rank;
+            low = before ? middle + 1 : low;
+            high = before ? high : middle;
+        }
+        indices[own + low] = is_heavy ? heavy[own] : rank + (uint32_t)low;
+    }
+}
+
+enum gw_status gw_gpu_sketch_mix(const uint32_t *heavy, size_t heavy_count, const uint32_t *ranks,
+                                 size_t rank_count, uint32_t *indices,
+                                 struct gw_device_stream *stream, struct gw_error *error) {
+    return GW_LAUNCH(mix, blocks_for(stream, heavy_count + rank_count), THREADS, stream, error,
+                     heavy, heavy_count, ranks, rank_count, indices);
+}
