@@ -2,6 +2,7 @@
 #ifndef GW_CORE_CORE_H
 #define GW_CORE_CORE_H
 
+#include "core/arena.h"
 #include "core/array.h"
 #include "core/clock.h"
 #include "core/csv.h"
@@ -10,6 +11,7 @@
 #include "core/fingerprint.h"
 #include "core/fit_interval.h"
 #include "core/json.h"
+#include "core/json_writer.h"
 #include "core/log.h"
 #include "core/median.h"
 #include "core/noise.h"

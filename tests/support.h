@@ -37,6 +37,16 @@ static inline uint64_t choose_seed(void) {
     return seed;
 }
 
+/*
+ * How many of `full` random cases to try: GRADWEAVE_TRIALS of them, a share that each preset of
+ * CMakePresets.json sets for its time; all of them without it, at least one always.
+ */
+static inline int gw_trials(int full) {
+    const char *share = getenv("GRADWEAVE_TRIALS");
+    int trials = share == NULL ? full : (int)lround(full * strtod(share, NULL));
+    return trials < 1 ? 1 : trials;
+}
+
 /* A folder for one test's files: setup and teardown of the test, which finds its path in *state. */
 static inline int make_folder(void **state) {
     char *folder = strdup("/tmp/gradweave-test-XXXXXX");

@@ -217,6 +217,72 @@ static void errors_keep_what_fits(void **state) {
     assert_memory_equal(error.message, "rank 2: xxx", 11);
 }
 
+static void written_documents_read_as_what_was_written(void **state) {
+    (void)state;
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "x@1");
+    gw_writer_array(&writer, "rows");
+    for (int row = 0; row < 2; row++) {
+        gw_writer_object(&writer, NULL);
+        gw_writer_number(&writer, "row", row);
+        gw_writer_numbers(&writer, "half", (double[]){row / 2.0, 1}, 2);
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
+    gw_writer_flag(&writer, "flag", true);
+    gw_writer_null(&writer, "none");
+    gw_writer_texts(&writer, "texts", (char *[]){"a", "b"}, 2);
+    cJSON *document = NULL;
+    assert_int_equal(gw_writer_finish(&writer, &document, &error), GW_OK);
+    char *text = NULL;
+    assert_int_equal(gw_json_print_compact(document, &text, &error), GW_OK);
+    assert_string_equal(text, "{\"schema\":\"x@1\",\"rows\":[{\"row\":0,\"half\":[0,1]},"
+                              "{\"row\":1,\"half\":[0.5,1]}],\"flag\":true,\"none\":null,"
+                              "\"texts\":[\"a\",\"b\"]}\n");
+    free(text);
+    cJSON_Delete(document);
+}
+
+/* Each mistake is remembered until the end, whatever is written after it. */
+static void writers_remember_their_first_error(void **state) {
+    (void)state;
+    for (int mistake = 0; mistake < 5; mistake++) {
+        struct gw_json_writer writer;
+        gw_writer_begin(&writer);
+        gw_writer_array(&writer, "items");
+        switch (mistake) {
+        case 0:
+            gw_writer_number(&writer, "key in an array", 1);
+            break;
+        case 1:
+            gw_writer_end(&writer);
+            gw_writer_number(&writer, NULL, 1);
+            gw_writer_array(&writer, "more");
+            break;
+        case 2:
+            gw_writer_end(&writer);
+            gw_writer_end(&writer);
+            break;
+        case 3:
+            gw_writer_part(&writer, NULL, NULL);
+            break;
+        default:
+            for (int depth = 0; depth < 2 * GW_WRITER_DEPTH; depth++) {
+                gw_writer_array(&writer, NULL);
+            }
+            for (int depth = 0; depth < 2 * GW_WRITER_DEPTH; depth++) {
+                gw_writer_end(&writer);
+            }
+        }
+        gw_writer_end(&writer);
+        gw_writer_number(&writer, "after", 1);
+        cJSON *document = NULL;
+        assert_int_equal(gw_writer_finish(&writer, &document, &error), GW_FAILED);
+        assert_null(document);
+    }
+}
+
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void) {
@@ -229,6 +295,8 @@ int main(void) {
         cmocka_unit_test(integers_are_exact),
         cmocka_unit_test(members_are_set_and_replaced),
         cmocka_unit_test(errors_keep_what_fits),
+        cmocka_unit_test(written_documents_read_as_what_was_written),
+        cmocka_unit_test(writers_remember_their_first_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

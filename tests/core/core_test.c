@@ -109,6 +109,46 @@ static void arrays_grow(void **state) {
     free(items);
 }
 
+/* Writes its order of release into what it is given: 1 for the first. */
+static int released;
+static void release(void *object) {
+    *(int *)object = ++released;
+}
+
+static void arenas_give_pieces_and_take_all_back(void **state) {
+    (void)state;
+    enum { PIECES = 500 };
+    struct gw_arena arena = {0};
+    unsigned char *pieces[PIECES];
+    for (size_t i = 0; i < PIECES; i++) {
+        size_t bytes = i * i % 7919;
+        pieces[i] = gw_arena_zeros(&arena, bytes, 1);
+        assert_non_null(pieces[i]);
+        assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
+        for (size_t byte = 0; byte < bytes; byte++) {
+            assert_int_equal(pieces[i][byte], 0);
+            pieces[i][byte] = (unsigned char)i;
+        }
+    }
+    for (size_t i = 0; i < PIECES; i++) {
+        for (size_t byte = 0; byte < i * i % 7919; byte++) {
+            assert_int_equal(pieces[i][byte], (unsigned char)i);
+        }
+    }
+    assert_string_equal(gw_arena_text(&arena, "a group"), "a group");
+    assert_string_equal(gw_arena_format(&arena, "%d of %s", 3, "4"), "3 of 4");
+    assert_null(gw_arena_zeros(&arena, SIZE_MAX / 4, 8));
+    int order[3] = {0};
+    for (size_t i = 0; i < 3; i++) {
+        assert_ptr_equal(gw_arena_own(&arena, &order[i], release), &order[i]);
+    }
+    assert_null(gw_arena_own(&arena, NULL, release));
+    gw_arena_free(&arena);
+    assert_true(order[2] == 1 && order[1] == 2 && order[0] == 3);
+    assert_non_null(gw_arena_zeros(&arena, 1, 1));
+    gw_arena_free(&arena);
+}
+
 static long page_faults(void) {
     struct rusage usage;
     assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
@@ -139,6 +179,7 @@ int main(void) {
         cmocka_unit_test(units_as_a_person_would_write_them),
         cmocka_unit_test(csv_is_quoted_where_it_must_be),
         cmocka_unit_test(arrays_grow),
+        cmocka_unit_test(arenas_give_pieces_and_take_all_back),
         cmocka_unit_test(zeros_that_are_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,102 @@
+#include "core/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = _Alignof(max_align_t), FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
+
+struct gw_arena_block {
+    struct gw_arena_block *next;
+    size_t size, used; /* bytes of `memory` */
+    _Alignas(max_align_t) unsigned char memory[];
+};
+
+struct gw_arena_owned {
+    struct gw_arena_owned *next;
+    void *object;
+    void (*release)(void *object);
+};
+
+/* Blocks double in size, so that an arena of n bytes has about log n of them. */
+static struct gw_arena_block *add_block(struct gw_arena *arena, size_t needed) {
+    size_t size = arena->blocks == NULL ? FIRST_BLOCK : arena->blocks->size * 2;
+    if (size > LARGEST_BLOCK) {
+        size = LARGEST_BLOCK;
+    }
+    if (size < needed) {
+        size = needed;
+    }
+    struct gw_arena_block *block = calloc(1, sizeof *block + size);
+    if (block != NULL) {
+        *block = (struct gw_arena_block){.next = arena->blocks, .size = size};
+        arena->blocks = block;
+    }
+    return block;
+}
+
+void *gw_arena_zeros(struct gw_arena *arena, size_t count, size_t size) {
+    if (size != 0 && count > (SIZE_MAX / 2) / size) {
+        return NULL;
+    }
+    size_t bytes = count * size == 0 ? 1 : count * size;
+    bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    struct gw_arena_block *block = arena->blocks;
+    if (block == NULL || block->size - block->used < bytes) {
+        block = add_block(arena, bytes);
+        if (block == NULL) {
+            return NULL;
+        }
+    }
+    void *items = block->memory + block->used;
+    block->used += bytes;
+    return items;
+}
+
+char *gw_arena_text(struct gw_arena *arena, const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = gw_arena_zeros(arena, size, 1);
+    return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+char *gw_arena_format(struct gw_arena *arena, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = length < 0 ? NULL : gw_arena_zeros(arena, (size_t)length + 1, 1);
+    if (text != NULL) {
+        va_start(arguments, format);
+        (void)vsnprintf(text, (size_t)length + 1, format, arguments);
+        va_end(arguments);
+    }
+    return text;
+}
+
+void *gw_arena_own(struct gw_arena *arena, void *object, void (*release)(void *object)) {
+    if (object == NULL) {
+        return NULL;
+    }
+    struct gw_arena_owned *owned = gw_arena_zeros(arena, 1, sizeof *owned);
+    if (owned == NULL) {
+        release(object);
+        return NULL;
+    }
+    *owned = (struct gw_arena_owned){.next = arena->owned, .object = object, .release = release};
+    arena->owned = owned;
+    return object;
+}
+
+void gw_arena_free(struct gw_arena *arena) {
+    for (struct gw_arena_owned *owned = arena->owned; owned != NULL; owned = owned->next) {
+        owned->release(owned->object);
+    }
+    for (struct gw_arena_block *block = arena->blocks; block != NULL;) {
+        struct gw_arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    *arena = (struct gw_arena){0};
+}

@@ -1,0 +1,63 @@
+/*
+ * Writing JSON from top to bottom, with one check at the end: a writer remembers its first error,
+ * and what is written after it is dropped.
+ *
+ *     struct gw_json_writer writer;
+ *     gw_writer_begin(&writer);
+ *     gw_writer_text(&writer, "schema", "gradweave/plan@1");
+ *     gw_writer_array(&writer, "groups");
+ *     for (...) {
+ *         gw_writer_number(&writer, NULL, group);
+ *     }
+ *     gw_writer_end(&writer);
+ *     cJSON *document;
+ *     GW_TRY(gw_writer_finish(&writer, &document, error));
+ */
+#ifndef GW_CORE_JSON_WRITER_H
+#define GW_CORE_JSON_WRITER_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/status.h"
+
+enum { GW_WRITER_DEPTH = 16 };
+
+struct gw_json_writer {
+    cJSON *open[GW_WRITER_DEPTH]; /* the document first, then what is open in it */
+    size_t depth;                 /* of `open` */
+    bool failed;                  /* out of memory, or opened and ended unevenly */
+};
+
+/* Begins a document that is an object; gw_writer_finish must follow. */
+void gw_writer_begin(struct gw_json_writer *writer);
+
+/* Adds a member with that key to the open object, or an item (key NULL) to the open array. */
+void gw_writer_number(struct gw_json_writer *writer, const char *key, double value);
+void gw_writer_text(struct gw_json_writer *writer, const char *key, const char *value);
+void gw_writer_flag(struct gw_json_writer *writer, const char *key, bool value);
+void gw_writer_null(struct gw_json_writer *writer, const char *key);
+void gw_writer_numbers(struct gw_json_writer *writer, const char *key, const double *values,
+                       size_t count);
+void gw_writer_texts(struct gw_json_writer *writer, const char *key, char *const *texts,
+                     size_t count);
+/* A part that was built elsewhere; the writer takes it. NULL counts as out of memory. */
+void gw_writer_part(struct gw_json_writer *writer, const char *key, cJSON *part);
+
+/* Open an object or an array, into which all goes until gw_writer_end closes it. */
+void gw_writer_object(struct gw_json_writer *writer, const char *key);
+void gw_writer_array(struct gw_json_writer *writer, const char *key);
+void gw_writer_end(struct gw_json_writer *writer);
+
+/* The document, which the caller frees with cJSON_Delete, or the first error. */
+enum gw_status gw_writer_finish(struct gw_json_writer *writer, cJSON **document,
+                                struct gw_error *error);
+/* The same as text that ends in a newline, which the caller frees. */
+enum gw_status gw_writer_finish_text(struct gw_json_writer *writer, char **text,
+                                     struct gw_error *error);
+/* The same into a file, as gw_json_write does. */
+enum gw_status gw_writer_finish_file(struct gw_json_writer *writer, const char *path,
+                                     struct gw_error *error);
+
+#endif
