@@ -1,34 +1,25 @@
 #include "calibrate/settle.h"
 
-#include <math.h>
-
-enum {
-    ROUNDS = 2000, /* ExDyna takes 1,400 to change its threshold a thousandfold */
-    IN_A_ROW = 6,  /* more than SIDCo's five iterations between two adaptations */
-};
-static const double close_to_wanted = 0.03;
+enum { ROUNDS = 2000 }; /* ExDyna takes 1,400 to change its threshold a thousandfold */
+static const double close_to_asked = 0.03; /* of the same gradient again and again */
 
 enum gw_status gw_settle(const struct gw_compressor *compressor, struct gw_task *task,
                          const struct gw_selecting *selecting, double longest_s,
                          struct gw_error *error) {
     double end_s = gw_clock_now_s() + longest_s;
-    size_t close = 0;
-    size_t last = 0;
-    size_t same = 0;
-    for (size_t i = 0; i < ROUNDS && close < IN_A_ROW && same < IN_A_ROW; i++) {
+    struct gw_warm_up warm_up = {.tolerance = close_to_asked};
+    bool ends = false;
+    for (size_t i = 0; i < ROUNDS && !ends; i++) {
         size_t count = 0;
         GW_TRY(selecting->select(selecting->context, task, &count, error));
         if (compressor->observe != NULL) {
             compressor->observe(task->state, &count);
         }
         task->iteration++;
-        double ratio = (double)count / (double)task->k;
-        close = fabs(ratio - 1) < close_to_wanted ? close + 1 : 0;
-        same = count == last && compressor->observe == NULL ? same + 1 : 0;
-        last = count;
-        if (gw_clock_now_s() > end_s) {
-            break;
-        }
+        gw_warm_up_add(&warm_up, (double)count, (double)task->k);
+        ends = gw_warm_up_reached(&warm_up) ||
+               (compressor->observe == NULL && gw_warm_up_unchanged(&warm_up)) ||
+               gw_clock_now_s() > end_s;
     }
     return GW_OK;
 }

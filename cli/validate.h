@@ -10,7 +10,7 @@
 
 /* How much is selected, where that depends on gradients. */
 struct gw_validate_counts {
-    struct gw_settling settling;
+    struct gw_warm_up_limits settling;
     const char *source; /* "recorded", "asked", "trained" or a file */
     const char *out;    /* NULL: recorded counts are not kept */
 };
@@ -45,7 +45,7 @@ struct gw_comparison {
     double error; /* (predicted - measured) / measured */
     /* Where counts depend on gradients: */
     bool counts_depend_on_data;
-    struct gw_settled settled;
+    struct gw_warmed_up settled;
     struct gw_counts recorded; /* of the measured iterations */
     uint64_t *extents;         /* [groups], of the last of them */
 };

@@ -31,7 +31,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     struct gw_validate_counts *options = state->input;
     switch (key) {
     case KEY_SETTLE:
-        options->settling = (struct gw_settling){.iterations = parse_settle(argument, state)};
+        options->settling = (struct gw_warm_up_limits){.iterations = parse_settle(argument, state)};
         return 0;
     case KEY_COUNTS:
         options->source = argument;

@@ -69,7 +69,7 @@ static void print_row(struct gw_table *table, const char *algorithm, const char 
 }
 
 /* ", settled in 41 iterations (1.2 s)" */
-static void print_settled(const struct gw_settled *settled) {
+static void print_settled(const struct gw_warmed_up *settled) {
     char text[GW_UNITS_SIZE];
     if (settled->iterations == 0) {
         printf(", not settled before\n");
@@ -152,7 +152,7 @@ static enum gw_status put_side(cJSON *entry, const char *key, const struct gw_re
     return gw_json_put_number(side, "iteration_sd_s", result->iteration_sd_s, error);
 }
 
-static enum gw_status put_settled(const struct gw_settled *settled, cJSON *entry,
+static enum gw_status put_settled(const struct gw_warmed_up *settled, cJSON *entry,
                                   struct gw_error *error) {
     cJSON *settling = cJSON_CreateObject();
     GW_TRY(gw_json_put(entry, "settling", settling, error));

@@ -62,7 +62,7 @@ static enum gw_status execute(struct gw_validation *validation, struct gw_compar
     }
     if (status == GW_OK) {
         status =
-            gw_executor_settle(executor, &options->counts.settling, &comparison->settled, error);
+            gw_executor_warm_up(executor, &options->counts.settling, &comparison->settled, error);
     }
     if (status == GW_OK) {
         status = iterate(validation, comparison, executor, &timeline, &trace, error);

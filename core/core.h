@@ -24,5 +24,6 @@
 #include "core/status.h"
 #include "core/units.h"
 #include "core/values.h"
+#include "core/warm_up.h"
 
 #endif

@@ -71,13 +71,13 @@ enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct g
  * Iterations of compression alone, before the first one that is run: with residual memory, so that
  * thresholds which follow what is selected come to where they stay.
  */
-struct gw_settling {
+struct gw_warm_up_limits {
     size_t iterations; /* at most; 0: none */
     bool ends_early;   /* once as many elements as asked are selected, within 10%, some times in a
                         * row; or ... */
     double longest_s;  /* ... after that time */
 };
-struct gw_settled {
+struct gw_warmed_up {
     size_t iterations;
     double seconds;
     double ratio; /* in the last iteration, selected elements to those asked for */
@@ -89,8 +89,9 @@ struct gw_settled {
  * for others. The network carries counts alone: of elements that workers select together, each
  * clears those that it selected itself. All ranks call it, before the first iteration.
  */
-enum gw_status gw_executor_settle(struct gw_executor *executor, const struct gw_settling *settling,
-                                  struct gw_settled *out, struct gw_error *error);
+enum gw_status gw_executor_warm_up(struct gw_executor *executor,
+                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
+                                   struct gw_error *error);
 
 /*
  * Runs one iteration on all ranks, begun together after a barrier, and appends it to the timeline,

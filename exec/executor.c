@@ -9,8 +9,8 @@
 #include "exec/exchange.h"
 #include "exec/exec.h"
 #include "exec/outcome.h"
-#include "exec/settle.h"
 #include "exec/stream.h"
+#include "exec/warm_up.h"
 
 static const size_t NOTHING = SIZE_MAX;
 
@@ -351,11 +351,12 @@ static enum gw_status record(struct gw_executor *executor, double start_s,
     return gw_timeline_add_iteration(timeline, start_s, start_s + end_s, error);
 }
 
-enum gw_status gw_executor_settle(struct gw_executor *executor, const struct gw_settling *settling,
-                                  struct gw_settled *out, struct gw_error *error) {
+enum gw_status gw_executor_warm_up(struct gw_executor *executor,
+                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
+                                   struct gw_error *error) {
     struct gw_worker *worker = &executor->worker;
     worker->iteration = executor->iterations;
-    GW_TRY(gw_worker_settle(worker, &executor->outcome, settling, out, error));
+    GW_TRY(gw_worker_warm_up(worker, &executor->outcome, limits, out, error));
     executor->iterations = worker->iteration;
     return GW_OK;
 }

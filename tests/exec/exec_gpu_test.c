@@ -95,20 +95,20 @@ enum { SETTLED = 12 };
 struct settled_rank {
     struct thread thread;
     struct gw_executor_options options;
-    struct gw_settled settled;
+    struct gw_warmed_up settled;
     float *residual; /* [elements] */
     size_t elements;
 };
 
 static void *settle_rank(void *argument) {
-    static const struct gw_settling settling = {.iterations = SETTLED};
+    static const struct gw_warm_up_limits settling = {.iterations = SETTLED};
     struct settled_rank *rank = argument;
     struct gw_executor *executor = NULL;
     struct gw_error error = {0};
     enum gw_status status = gw_executor_open(&executor, &rank->thread.scenario->schedule,
                                              &rank->thread.communicator, &rank->options, &error);
     if (status == GW_OK) {
-        status = gw_executor_settle(executor, &settling, &rank->settled, &error);
+        status = gw_executor_warm_up(executor, &settling, &rank->settled, &error);
     }
     if (status == GW_OK) {
         rank->elements = gw_executor_elements(executor);

@@ -52,9 +52,9 @@ static void close_rank(struct gw_executor *executor, struct gw_timeline *timelin
 }
 
 static void settle(struct rank *rank, struct gw_executor *executor,
-                   const struct gw_settling *settling, struct gw_settled *settled) {
+                   const struct gw_warm_up_limits *settling, struct gw_warmed_up *settled) {
     struct gw_error error = {0};
-    require(rank, gw_executor_settle(executor, settling, settled, &error), &error, "settling");
+    require(rank, gw_executor_warm_up(executor, settling, settled, &error), &error, "settling");
 }
 
 static void iterate(struct rank *rank, struct gw_executor *executor, struct gw_timeline *timeline) {
@@ -108,10 +108,10 @@ static void check_residual(struct rank *rank, struct gw_executor *executor, cons
 }
 
 static void *settle_step_by_step(void *argument) {
-    static const struct gw_settling one = {.iterations = 1};
+    static const struct gw_warm_up_limits one = {.iterations = 1};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_settled settled;
+    struct gw_warmed_up settled;
     struct gw_executor *executor = open_rank(rank, &timeline);
     bool works = (size_t)rank->communicator.rank < rank->schedule->workers;
     size_t elements = gw_executor_elements(executor);
@@ -147,10 +147,10 @@ static void residuals_are_kept(void **state) {
 
 /* Whose counts are as asked for anyway, or that compress nothing, have nothing to settle. */
 static void *settle_nothing(void *argument) {
-    static const struct gw_settling many = {.iterations = 50};
+    static const struct gw_warm_up_limits many = {.iterations = 50};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_settled settled;
+    struct gw_warmed_up settled;
     struct gw_executor *executor = open_rank(rank, &timeline);
     settle(rank, executor, &many, &settled);
     expect(rank, settled.iterations == 0, "something was settled");
@@ -171,12 +171,12 @@ static void others_have_nothing_to_settle(void **state) {
 }
 
 static void *settle_until_the_end(void *argument) {
-    static const struct gw_settling in_time = {
+    static const struct gw_warm_up_limits in_time = {
         .iterations = 1000000, .ends_early = true, .longest_s = 0.05};
-    static const struct gw_settling in_number = {.iterations = 7, .longest_s = 0};
+    static const struct gw_warm_up_limits in_number = {.iterations = 7, .longest_s = 0};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_settled settled;
+    struct gw_warmed_up settled;
     struct gw_executor *executor = open_rank(rank, &timeline);
     settle(rank, executor, &in_number, &settled);
     expect(rank, settled.iterations == 7, "another number of iterations");
@@ -209,11 +209,11 @@ static double asked_for(const struct gw_schedule *schedule) {
 
 static void *settle_and_iterate(void *argument) {
     enum { AFTER = 10 };
-    static const struct gw_settling settling = {
+    static const struct gw_warm_up_limits settling = {
         .iterations = 5000, .ends_early = true, .longest_s = 60};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_settled settled;
+    struct gw_warmed_up settled;
     struct gw_executor *executor = open_rank(rank, &timeline);
     double selected = 0;
     settle(rank, executor, &settling, &settled);
@@ -238,10 +238,10 @@ static void a_threshold_that_follows_has_settled(void **state) {
 }
 
 static void *settle_a_given_threshold(void *argument) {
-    static const struct gw_settling settling = {.iterations = 60};
+    static const struct gw_warm_up_limits settling = {.iterations = 60};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_settled settled;
+    struct gw_warmed_up settled;
     struct gw_executor *executor = open_rank(rank, &timeline);
     settle(rank, executor, &settling, &settled);
     expect(rank, settled.ratio > 3, "what builds up does not show");

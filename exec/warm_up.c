@@ -1,16 +1,13 @@
-#include "exec/settle.h"
+#include "exec/warm_up.h"
 
-#include <math.h>
-
-static const double close_to_asked = 0.1;
-enum { IN_A_ROW = 6 }; /* more than SIDCo's five iterations between two adaptations */
+static const double close_to_asked = 0.1; /* gradients differ from iteration to iteration */
 
 /* Selected elements and those asked for, of groups whose counts depend on their gradients. */
 struct tally {
     double selected, asked;
 };
 
-static bool settles(const struct gw_parcel *parcel) {
+static bool warms_up(const struct gw_parcel *parcel) {
     return parcel->compressor != NULL && !parcel->compressor->exact;
 }
 
@@ -20,7 +17,7 @@ static enum gw_status compress(struct gw_worker *worker, struct gw_error *error)
     gw_buffers_next_gradient(&worker->buffers, worker->iteration);
     for (size_t group = 0; group < worker->schedule->group_count; group++) {
         struct gw_parcel *parcel = &worker->parcels[group];
-        if (settles(parcel)) {
+        if (warms_up(parcel)) {
             struct gw_task task = gw_worker_task(worker, parcel);
             GW_TRY(memory->does->select(memory, parcel, &task, true, error));
             GW_TRY(memory->does->found(memory, parcel, error));
@@ -34,7 +31,7 @@ static struct tally count(const struct gw_worker *worker, const struct gw_outcom
     struct tally tally = {0};
     for (size_t group = 0; group < worker->schedule->group_count; group++) {
         const struct gw_parcel *parcel = &worker->parcels[group];
-        double share = !settles(parcel)            ? 0
+        double share = !warms_up(parcel)           ? 0
                        : parcel->compressor->joint ? 1
                                                    : 1 / (double)worker->workers;
         for (size_t i = 0; i < worker->workers; i++) {
@@ -55,32 +52,32 @@ static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
 
 static bool has_any(const struct gw_worker *worker) {
     for (size_t group = 0; group < worker->schedule->group_count; group++) {
-        if (settles(&worker->parcels[group])) {
+        if (warms_up(&worker->parcels[group])) {
             return true;
         }
     }
     return false;
 }
 
-enum gw_status gw_worker_settle(struct gw_worker *worker, struct gw_outcome *outcome,
-                                const struct gw_settling *settling, struct gw_settled *out,
-                                struct gw_error *error) {
+enum gw_status gw_worker_warm_up(struct gw_worker *worker, struct gw_outcome *outcome,
+                                 const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
+                                 struct gw_error *error) {
     double start_s = gw_clock_now_s();
-    size_t close = 0;
-    bool end = !has_any(worker) || settling->iterations == 0;
-    *out = (struct gw_settled){0};
+    struct gw_warm_up warm_up = {.tolerance = close_to_asked};
+    bool end = !has_any(worker) || limits->iterations == 0;
+    *out = (struct gw_warmed_up){0};
     while (!end) {
         GW_TRY(worker->serves ? GW_OK : compress(worker, error));
         GW_TRY(gw_outcome_tell(outcome, worker, error));
         worker->iteration++;
         struct tally tally = count(worker, outcome);
         out->iterations++;
-        out->ratio = tally.selected / tally.asked;
-        close = fabs(out->ratio - 1) <= close_to_asked ? close + 1 : 0;
-        out->reached = close >= IN_A_ROW;
+        gw_warm_up_add(&warm_up, tally.selected, tally.asked);
+        out->ratio = warm_up.ratio;
+        out->reached = gw_warm_up_reached(&warm_up);
         out->seconds = gw_clock_now_s() - start_s;
-        end = out->iterations == settling->iterations ||
-              (settling->ends_early && (out->reached || out->seconds > settling->longest_s));
+        end = out->iterations == limits->iterations ||
+              (limits->ends_early && (out->reached || out->seconds > limits->longest_s));
         GW_TRY(agree_to_end(worker, &end, error));
     }
     return GW_OK;

@@ -1,0 +1,25 @@
+/*
+ * When a compressor whose counts follow its gradients has warmed up: the one rule for calibrating
+ * and for running it.
+ */
+#ifndef GW_CORE_WARM_UP_H
+#define GW_CORE_WARM_UP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the selections so far came to; zero but for the tolerance at first. */
+struct gw_warm_up {
+    double tolerance; /* how far selected elements may be off those asked for, relative */
+    double ratio;     /* selected elements to those asked for, in the last selection */
+    size_t close;     /* selections in a row within the tolerance */
+    size_t unchanged; /* selections in a row with the ratio of the one before them */
+};
+
+void gw_warm_up_add(struct gw_warm_up *warm_up, double selected, double asked);
+
+/* Whether as many as asked were selected, or whether nothing changed, often enough in a row. */
+bool gw_warm_up_reached(const struct gw_warm_up *warm_up);
+bool gw_warm_up_unchanged(const struct gw_warm_up *warm_up);
+
+#endif
