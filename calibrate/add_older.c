@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "calibrate/calibrate.h"
-#include "calibrate/host_list.h"
+#include "calibrate/hosts/host_list.h"
 
 /* ---- the same hosts ------------------------------------------------------------------------ */
 

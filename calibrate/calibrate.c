@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrate/curves.h"
-#include "calibrate/host_list.h"
-#include "calibrate/survey.h"
+#include "calibrate/fit/curves.h"
+#include "calibrate/hosts/host_list.h"
+#include "calibrate/measure/survey.h"
 
 /* ---- settings ------------------------------------------------------------------------------ */
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrate/rounds.h"
-#include "calibrate/survey.h"
+#include "calibrate/measure/rounds.h"
+#include "calibrate/measure/survey.h"
 
 enum { SIZES = 3 }; /* of each curve: small, middling, large */
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "calibrate/calibrate.h"
-#include "calibrate/curves.h"
+#include "calibrate/fit/curves.h"
 #include "kernels/kernels.h"
 #include "tests/support.h"
 

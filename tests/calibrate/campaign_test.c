@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/campaign.h"
+#include "calibrate/measure/campaign.h"
 #include "tests/support.h"
 
 #include "tests/ranks.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/timing.h"
+#include "calibrate/measure/timing.h"
 #include "tests/support.h"
 
 #include "tests/ranks.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/subjects.h"
+#include "calibrate/measure/subjects.h"
 #include "tests/support.h"
 
 #include "tests/ranks.h"

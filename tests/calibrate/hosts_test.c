@@ -12,9 +12,9 @@
 
 #include <pthread.h>
 
-#include "calibrate/hosts.h"
-#include "calibrate/links.h"
-#include "calibrate/subjects.h"
+#include "calibrate/hosts/hosts.h"
+#include "calibrate/hosts/links.h"
+#include "calibrate/measure/subjects.h"
 #include "tests/support.h"
 
 enum { MOST_RANKS = 20 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/journal.h"
+#include "calibrate/measure/journal.h"
 #include "tests/support.h"
 
 enum { SERIES = 2, BLOCKS = 12, REPEATS = 3 };

@@ -12,8 +12,8 @@
 
 #include <pthread.h>
 
-#include "calibrate/loggp.h"
-#include "calibrate/subjects.h"
+#include "calibrate/fit/loggp.h"
+#include "calibrate/measure/subjects.h"
 #include "tests/support.h"
 
 enum { MOST_POINTS = 64, CASES = 300 };

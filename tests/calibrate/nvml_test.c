@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/nvml.h"
+#include "calibrate/hosts/nvml.h"
 
 static struct gw_error error;
 

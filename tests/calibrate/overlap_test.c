@@ -13,8 +13,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "calibrate/overlap_pair.h"
-#include "calibrate/subjects.h"
+#include "calibrate/measure/overlap_pair.h"
+#include "calibrate/measure/subjects.h"
 #include "tests/support.h"
 
 enum { RANKS = 3 };

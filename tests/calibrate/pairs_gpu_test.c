@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "calibrate/loggp.h"
-#include "calibrate/overlap_load.h"
-#include "calibrate/subjects.h"
+#include "calibrate/fit/loggp.h"
+#include "calibrate/measure/overlap_load.h"
+#include "calibrate/measure/subjects.h"
 #include "tests/transport/transport_gpu_support.h"
 
 enum { RANKS = 2 };

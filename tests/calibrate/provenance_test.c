@@ -12,8 +12,8 @@
 
 #include <sys/stat.h>
 
-#include "calibrate/facts.h"
-#include "calibrate/provenance.h"
+#include "calibrate/hosts/facts.h"
+#include "calibrate/hosts/provenance.h"
 #include "tests/support.h"
 
 static uint64_t seed;

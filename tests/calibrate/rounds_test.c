@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "calibrate/rounds.h"
-#include "calibrate/timing.h"
+#include "calibrate/measure/rounds.h"
+#include "calibrate/measure/timing.h"
 #include "tests/support.h"
 
 enum { SERIES = 3 };

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "calibrate/cpus.h"
-#include "calibrate/warnings.h"
+#include "calibrate/hosts/cpus.h"
+#include "calibrate/hosts/warnings.h"
 #include "tests/support.h"
 
 static struct gw_error error;

@@ -1,0 +1,262 @@
+#include "calibrate/fit/candidates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const gw_candidate_names[GW_CANDIDATE_KINDS] = {"straight", "nlog2n", "two-segment",
+                                                            "points"};
+
+/* ---- fitting ------------------------------------------------------------------------------- */
+
+enum {
+    SEGMENT_POINTS = 3,         /* that a segment has at least */
+    HELD_OUT_SEGMENT_POINTS = 2 /* when one of them may be held out */
+};
+
+static double loss_at(const struct gw_curve *curve, const struct gw_curve_point *point) {
+    return fabs(gw_curve_time(curve, point->size) - point->time_s) / point->time_s;
+}
+
+static double loss_over(const struct gw_curve *curve, const struct gw_curve_point *points,
+                        size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += loss_at(curve, &points[i]);
+    }
+    return sum;
+}
+
+/* Every break is tried; relative errors are added as they are, or an outlier would choose it. */
+static enum gw_status find_break(const struct gw_curve_point *points, size_t count, size_t fewest,
+                                 struct gw_candidate *out, struct gw_error *error) {
+    double best = INFINITY;
+    for (size_t first = fewest; first + fewest <= count; first++) {
+        struct gw_fit low;
+        struct gw_fit high;
+        GW_TRY(gw_fit_curve(GW_STRAIGHT, points, first, &low, error));
+        GW_TRY(gw_fit_segment(points + first, count - first, &high, error));
+        double loss = loss_over(&low.curve, points, first) +
+                      loss_over(&high.curve, points + first, count - first);
+        if (loss < best) {
+            best = loss;
+            out->first_count = first;
+            out->fits[0] = low;
+            out->fits[1] = high;
+        }
+    }
+    return GW_OK;
+}
+
+/* As points: the ends of both segments. */
+static enum gw_status fit_two_segments(const struct gw_curve_point *points, size_t count,
+                                       size_t fewest, struct gw_candidate *out,
+                                       struct gw_error *error) {
+    if (count < 2 * fewest) {
+        return GW_OK;
+    }
+    GW_TRY(find_break(points, count, fewest, out, error));
+    size_t corners[4] = {0, out->first_count - 1, out->first_count, count - 1};
+    struct gw_curve_point *ends = calloc(4, sizeof *ends);
+    if (ends == NULL) {
+        return gw_fail_memory(error, "fitting a cost curve");
+    }
+    for (int i = 0; i < 4; i++) {
+        double size = points[corners[i]].size;
+        ends[i] = (struct gw_curve_point){.size = size,
+                                          .time_s = gw_curve_time(&out->fits[i / 2].curve, size)};
+    }
+    out->curve = (struct gw_curve){.point_count = 4, .points = ends};
+    out->fitted = true;
+    return GW_OK;
+}
+
+static enum gw_status fit_shape(enum gw_curve_shape shape, const struct gw_curve_point *points,
+                                size_t count, struct gw_candidate *out, struct gw_error *error) {
+    GW_TRY(gw_fit_curve(shape, points, count, &out->fits[0], error));
+    out->curve = out->fits[0].curve;
+    out->fitted = true;
+    return GW_OK;
+}
+
+static enum gw_status fit_points(const struct gw_curve_point *points, size_t count,
+                                 struct gw_candidate *out, struct gw_error *error) {
+    struct gw_curve seen = {.point_count = count,
+                            .points = (struct gw_curve_point *)(uintptr_t)points};
+    GW_TRY(gw_curve_copy(&seen, &out->curve, error));
+    out->fitted = true;
+    return GW_OK;
+}
+
+/* fewest: points of a segment. */
+static enum gw_status fit(enum gw_candidate_kind kind, const struct gw_curve_point *points,
+                          size_t count, size_t fewest, struct gw_candidate *out,
+                          struct gw_error *error) {
+    *out = (struct gw_candidate){.kind = kind};
+    switch (kind) {
+    case GW_CANDIDATE_STRAIGHT:
+        return fit_shape(GW_STRAIGHT, points, count, out, error);
+    case GW_CANDIDATE_NLOG2N:
+        return fit_shape(GW_NLOG2N, points, count, out, error);
+    case GW_CANDIDATE_TWO_SEGMENT:
+        return fit_two_segments(points, count, fewest, out, error);
+    default:
+        return fit_points(points, count, out, error);
+    }
+}
+
+/* ---- judging ------------------------------------------------------------------------------- */
+
+/* Each size but the ends, which points could only extrapolate, from what the others give. */
+static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_curve_point *points,
+                               size_t count, struct gw_curve_point *others,
+                               struct gw_error *error) {
+    for (size_t held = 1; held + 1 < count; held++) {
+        struct gw_candidate rest;
+        memcpy(others, points, held * sizeof *points);
+        memcpy(others + held, points + held + 1, (count - held - 1) * sizeof *points);
+        GW_TRY(fit(candidate->kind, others, count - 1, HELD_OUT_SEGMENT_POINTS, &rest, error));
+        double loss = loss_at(&rest.curve, &points[held]);
+        gw_curve_free(&rest.curve);
+        candidate->losses[candidate->held_out++] = loss;
+        candidate->held_out_mean += loss / ((double)count - 2);
+        candidate->held_out_max = fmax(candidate->held_out_max, loss);
+    }
+    return GW_OK;
+}
+
+static enum gw_status open_one(enum gw_candidate_kind kind, const struct gw_curve_point *points,
+                               size_t count, struct gw_curve_point *others,
+                               struct gw_candidate *out, struct gw_error *error) {
+    GW_TRY(fit(kind, points, count, SEGMENT_POINTS, out, error));
+    if (!out->fitted) {
+        return GW_OK;
+    }
+    out->losses = calloc(count, sizeof *out->losses);
+    if (out->losses == NULL) {
+        return gw_fail_memory(error, "judging cost curves");
+    }
+    return hold_out(out, points, count, others, error);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------ */
+
+/* One-sided: a straight line is compared with two richer kinds, and shall stand in 95% of cases. */
+static const double level = 0.025;
+
+/*
+ * Of all 2^count ways to give the ranks 1 .. count a sign, the share in which those with a plus add
+ * up to `sum` or more. shares: room for 1 + count (count + 1) / 2.
+ */
+static double tail_of_signed_ranks(size_t count, double sum, double *shares) {
+    size_t reach = 0;
+    shares[0] = 1;
+    for (size_t rank = 1; rank <= count; rank++) {
+        for (size_t s = reach + 1; s <= reach + rank; s++) {
+            shares[s] = 0;
+        }
+        reach += rank;
+        for (size_t s = reach + 1; s-- > 0;) {
+            shares[s] = 0.5 * (shares[s] + (s >= rank ? shares[s - rank] : 0));
+        }
+    }
+    double tail = 0;
+    for (size_t s = reach + 1; s-- > 0 && (double)s >= sum;) {
+        tail += shares[s];
+    }
+    return tail;
+}
+
+/* By how much the richer one's losses are less; what rounding makes of equal ones does not count.
+ */
+static size_t find_gains(const struct gw_candidate *richer, const struct gw_candidate *poorer,
+                         double *gains) {
+    static const double rounding = 1e-9;
+    size_t count = 0;
+    for (size_t i = 0; i < poorer->held_out; i++) {
+        double gain = poorer->losses[i] - richer->losses[i];
+        if (fabs(gain) > rounding) {
+            gains[count++] = gain;
+        }
+    }
+    return count;
+}
+
+/* Sum of the ranks of what is above 0 among all sizes without their signs; equal ones share ranks.
+ */
+static double sum_ranks(const double *gains, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double rank = 0.5;
+        for (size_t j = 0; j < count; j++) {
+            double difference = fabs(gains[i]) - fabs(gains[j]);
+            rank += difference > 0 ? 1 : difference < 0 ? 0 : 0.5;
+        }
+        sum += gains[i] > 0 ? rank : 0;
+    }
+    return sum;
+}
+
+/*
+ * Few sizes, or a few that are far off, give no significance, however much is gained. A straight
+ * line with noise looks so much worse than richer kinds in fewer than 3% of cases
+ * (candidates_test).
+ */
+static const double far_better = 0.6;
+
+/* room: for held_out gains and the shares of their ranks. */
+static bool significantly_better(const struct gw_candidate *richer,
+                                 const struct gw_candidate *poorer, double *room) {
+    size_t count = find_gains(richer, poorer, room);
+    double sum = sum_ranks(room, count);
+    return richer->held_out_mean < far_better * poorer->held_out_mean ||
+           (richer->held_out_mean < poorer->held_out_mean &&
+            tail_of_signed_ranks(count, sum, room + count) <= level);
+}
+
+static enum gw_candidate_kind choose(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
+                                     double *room) {
+    const struct gw_candidate *best = NULL;
+    for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
+        const struct gw_candidate *candidate = &candidates[k];
+        bool as_rich = k <= GW_CANDIDATE_NLOG2N;
+        if (candidate->fitted &&
+            (best == NULL || (as_rich ? candidate->held_out_mean < best->held_out_mean
+                                      : significantly_better(candidate, best, room)))) {
+            best = candidate;
+        }
+    }
+    return best == NULL ? GW_CANDIDATE_POINTS : best->kind;
+}
+
+enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
+                                  const struct gw_curve_point *points, size_t count,
+                                  struct gw_candidate out[GW_CANDIDATE_KINDS],
+                                  enum gw_candidate_kind *chosen, struct gw_error *error) {
+    memset(out, 0, GW_CANDIDATE_KINDS * sizeof *out);
+    struct gw_curve_point *others = calloc(count, sizeof *others);
+    double *room = calloc(1 + 2 * count + count * count / 2, sizeof *room);
+    enum gw_status status =
+        others == NULL || room == NULL ? gw_fail_memory(error, "judging cost curves") : GW_OK;
+    for (size_t k = 0; k < GW_CANDIDATE_KINDS && status == GW_OK; k++) {
+        if (wanted[k]) {
+            status = open_one((enum gw_candidate_kind)k, points, count, others, &out[k], error);
+        }
+    }
+    if (status == GW_OK) {
+        *chosen = choose(out, room);
+    } else {
+        gw_candidates_close(out);
+    }
+    free(others);
+    free(room);
+    return status;
+}
+
+void gw_candidates_close(struct gw_candidate candidates[GW_CANDIDATE_KINDS]) {
+    for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
+        gw_curve_free(&candidates[k].curve);
+        free(candidates[k].losses);
+        candidates[k] = (struct gw_candidate){0};
+    }
+}

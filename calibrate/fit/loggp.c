@@ -1,0 +1,248 @@
+#include "calibrate/fit/loggp.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+
+double gw_loggp_message_s(const struct gw_loggp *loggp, double bytes) {
+    return 2 * loggp->overhead_s + bytes * loggp->overhead_s_per_byte +
+           fmax(loggp->gap_s, bytes * loggp->gap_s_per_byte) + loggp->latency_s;
+}
+
+double gw_loggp_flood_s(const struct gw_loggp *loggp, double bytes) {
+    double busy_s = loggp->overhead_s + bytes * loggp->overhead_s_per_byte;
+    return fmax(busy_s, fmax(loggp->gap_s, bytes * loggp->gap_s_per_byte));
+}
+
+/* ---- the points of a kind ------------------------------------------------------------------ */
+
+/* In ascending sizes. */
+struct series {
+    struct gw_curve_point *points;
+    size_t count;
+};
+
+static int compare_sizes(const void *a, const void *b) {
+    double left = ((const struct gw_curve_point *)a)->size;
+    double right = ((const struct gw_curve_point *)b)->size;
+    return (left > right) - (left < right);
+}
+
+/* Sorts the points into one series for each kind; `room` is for all of them. */
+static enum gw_status sort_points(const struct gw_loggp_point *points, size_t count,
+                                  struct gw_curve_point *room, struct series out[GW_LOGGP_KINDS],
+                                  struct gw_error *error) {
+    static const char *const names[] = {"ping-pong", "flood", "send call", "receive call"};
+    for (int kind = 0; kind < GW_LOGGP_KINDS; kind++) {
+        out[kind] = (struct series){.points = room};
+        for (size_t i = 0; i < count; i++) {
+            const struct gw_loggp_point *point = &points[i];
+            if ((int)point->kind != kind) {
+                continue;
+            }
+            if (!(point->bytes > 0 && point->time_s > 0) || isinf(point->bytes) ||
+                isinf(point->time_s)) {
+                return gw_fail(error, GW_BAD_INPUT,
+                               "LogGP: %s: expected bytes and seconds above 0, got %g and %g",
+                               names[kind], point->bytes, point->time_s);
+            }
+            room[out[kind].count++] = (struct gw_curve_point){point->bytes, point->time_s};
+        }
+        struct series *series = &out[kind];
+        qsort(series->points, series->count, sizeof *series->points, compare_sizes);
+        if (series->count == 0 ||
+            (kind != GW_FLOOD &&
+             series->points[0].size == series->points[series->count - 1].size)) {
+            return gw_fail(error, GW_BAD_INPUT, "LogGP: %s: expected %s, got %zu points",
+                           names[kind], kind == GW_FLOOD ? "one size or more" : "two sizes or more",
+                           series->count);
+        }
+        room += series->count;
+    }
+    return GW_OK;
+}
+
+static double median(double *values, size_t count) {
+    gsl_sort(values, 1, count);
+    return gsl_stats_median_from_sorted_data(values, 1, count);
+}
+
+/* The shortest time of the smaller half of the sizes: where bytes cost nothing yet. */
+static double short_flood(const struct series *series) {
+    double shortest_s = series->points[0].time_s;
+    for (size_t i = 1; i < (series->count + 1) / 2; i++) {
+        shortest_s = fmin(shortest_s, series->points[i].time_s);
+    }
+    return shortest_s;
+}
+
+/* ---- the fit ------------------------------------------------------------------------------- */
+
+struct slope {
+    double s_per_byte, weight;
+};
+
+static int compare_slopes(const void *a, const void *b) {
+    double left = ((const struct slope *)a)->s_per_byte;
+    double right = ((const struct slope *)b)->s_per_byte;
+    return (left > right) - (left < right);
+}
+
+static double weighted_median(struct slope *slopes, size_t count) {
+    double half = 0;
+    size_t i = 0;
+    qsort(slopes, count, sizeof *slopes, compare_slopes);
+    for (size_t k = 0; k < count; k++) {
+        half += slopes[k].weight / 2;
+    }
+    for (double below = slopes[0].weight; below < half && i + 1 < count;) {
+        below += slopes[++i].weight;
+    }
+    return slopes[i].s_per_byte;
+}
+
+/*
+ * The slopes between any two points, the longest messages last. Each weighs what the same relative
+ * error of all times would leave certain of it, where a startup takes as long as `startup` bytes.
+ */
+static double median_slope(const struct gw_curve_point *points, size_t count, double startup,
+                           struct slope *room) {
+    size_t slopes = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = i + 1; k < count; k++) {
+            double bytes = points[k].size - points[i].size;
+            if (bytes > 0) {
+                room[slopes++] = (struct slope){
+                    .s_per_byte = (points[k].time_s - points[i].time_s) / bytes,
+                    .weight = bytes / (points[k].size + points[i].size + 2 * startup)};
+            }
+        }
+    }
+    return slopes == 0 ? points[0].time_s / points[0].size : fmax(0, weighted_median(room, slopes));
+}
+
+/*
+ * What a byte more takes in long messages, those of at least a 64th of the largest: the median of
+ * the slopes between any two of them (Theil and Sen), which a single size cannot bend. Not a
+ * line through all sizes: what libraries and switches buffer makes middling messages fast or slow,
+ * and a byte of a long one must not pay for it.
+ */
+static enum gw_status long_slope(const struct series *series, double *out, struct gw_error *error) {
+    const struct gw_curve_point *points = series->points;
+    size_t first = 0;
+    while (points[first].size < points[series->count - 1].size / 64) {
+        first++;
+    }
+    size_t count = series->count - first;
+    struct slope *room = calloc(count * count, sizeof *room);
+    if (room == NULL) {
+        return gw_fail_memory(error, "fitting LogGP parameters");
+    }
+    *out = median_slope(points + first, count, 0, room);
+    if (*out > 0) {
+        *out = median_slope(points + first, count, points[0].time_s / *out, room);
+    }
+    free(room);
+    return GW_OK;
+}
+
+/* What a byte takes in a flood of long messages, those of at least a 16th of the largest. */
+static double long_flood(const struct series *series) {
+    double least_s = INFINITY;
+    for (size_t i = 0; i < series->count; i++) {
+        const struct gw_curve_point *point = &series->points[i];
+        if (point->size >= series->points[series->count - 1].size / 16) {
+            least_s = fmin(least_s, point->time_s / point->size);
+        }
+    }
+    return least_s;
+}
+
+/* How many ping-pongs are short: their bytes take less than a quarter of the shortest. */
+static size_t count_short(const struct series *series, double byte_s) {
+    size_t count = 1;
+    while (count < series->count &&
+           series->points[count].size * byte_s < series->points[0].time_s / 4) {
+        count++;
+    }
+    return count;
+}
+
+/* The median of short ping-pongs, less what the parameters account for. */
+static double rest_of_short(const struct series *series, size_t count, const struct gw_loggp *loggp,
+                            double *room) {
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_curve_point *point = &series->points[i];
+        room[i] = point->time_s - gw_loggp_message_s(loggp, point->size);
+    }
+    return fmax(0, median(room, count));
+}
+
+/*
+ * Overheads are what the calls take, but no more than a flood's messages do: a receiver that finds
+ * several of them looks for them once. A ping-pong of short messages has two overheads and a gap,
+ * and what is left is latency.
+ *
+ * A byte of a long message takes O + G in a ping-pong and max(O, G) in a flood. O is the
+ * difference, and not what the sender's calls say where that is more: there copying and sending
+ * overlap, which the model does not have, and the link's rate must come out right.
+ */
+static enum gw_status fit(const struct series series[GW_LOGGP_KINDS], double *room,
+                          struct gw_loggp *out, struct gw_error *error) {
+    const struct series *ping_pong = &series[GW_PING_PONG];
+    const struct series *sends = &series[GW_SEND_CALL];
+    const struct series *receives = &series[GW_RECEIVE_CALL];
+    struct gw_fit send;
+    struct gw_fit receive;
+    double byte_s = 0;
+    GW_TRY(gw_fit_curve(GW_STRAIGHT, sends->points, sends->count, &send, error));
+    GW_TRY(gw_fit_curve(GW_STRAIGHT, receives->points, receives->count, &receive, error));
+    GW_TRY(long_slope(ping_pong, &byte_s, error));
+    *out = (struct gw_loggp){0};
+    double hidden_s = fmax(0, byte_s - long_flood(&series[GW_FLOOD]));
+    out->overhead_s_per_byte = fmin(send.curve.per_unit_s, fmin(hidden_s, byte_s / 2));
+    size_t count = count_short(ping_pong, byte_s);
+    double short_s = rest_of_short(ping_pong, count, out, room);
+    double flood_s = short_flood(&series[GW_FLOOD]);
+    double calls_s = (send.curve.fixed_s + receive.curve.fixed_s) / 2;
+    out->overhead_s = fmin(calls_s, fmin(flood_s, short_s / 2));
+    out->gap_s = fmin(flood_s, short_s - 2 * out->overhead_s);
+    out->gap_s_per_byte = byte_s - out->overhead_s_per_byte;
+    out->latency_s = rest_of_short(ping_pong, count, out, room);
+    return GW_OK;
+}
+
+static struct gw_loggp_error judge(const struct series *series, const struct gw_loggp *loggp,
+                                   double (*predict)(const struct gw_loggp *loggp, double bytes),
+                                   double *room) {
+    for (size_t i = 0; i < series->count; i++) {
+        const struct gw_curve_point *point = &series->points[i];
+        room[i] = fabs(predict(loggp, point->size) - point->time_s) / point->time_s;
+    }
+    gsl_sort(room, 1, series->count);
+    return (struct gw_loggp_error){.median =
+                                       gsl_stats_median_from_sorted_data(room, 1, series->count),
+                                   .max = room[series->count - 1]};
+}
+
+enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
+                            struct gw_loggp_fit *out, struct gw_error *error) {
+    struct series series[GW_LOGGP_KINDS];
+    struct gw_curve_point *sorted = calloc(count + 1, sizeof *sorted);
+    double *room = calloc(count + 1, sizeof *room);
+    *out = (struct gw_loggp_fit){0};
+    enum gw_status status = sorted == NULL || room == NULL
+                                ? gw_fail_memory(error, "fitting LogGP parameters")
+                                : sort_points(points, count, sorted, series, error);
+    if (status == GW_OK) {
+        status = fit(series, room, &out->loggp, error);
+    }
+    if (status == GW_OK) {
+        out->ping_pong = judge(&series[GW_PING_PONG], &out->loggp, gw_loggp_message_s, room);
+        out->flood = judge(&series[GW_FLOOD], &out->loggp, gw_loggp_flood_s, room);
+    }
+    free(sorted);
+    free(room);
+    return status;
+}

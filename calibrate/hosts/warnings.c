@@ -1,0 +1,165 @@
+#include "calibrate/hosts/warnings.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double slower_host = 1.1; /* than the median one */
+static const double slower_link = 0.8; /* of the median one's rate */
+static const double hindered = 1.3;    /* by other ranks of the host */
+static const double unsteady = 1.1;    /* third quartile over the first */
+static const double slow_clock_s = 5e-7;
+static const double coarse_clock_s = 1e-6;
+
+enum gw_status gw_put_warning(cJSON *source, struct gw_error *error, const char *format, ...) {
+    char text[400];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(source, "warnings");
+    if (list == NULL) {
+        list = cJSON_CreateArray();
+        GW_TRY(gw_json_put(source, "warnings", list, error));
+    }
+    const cJSON *known = NULL;
+    cJSON_ArrayForEach(known, list) {
+        if (strcmp(known->valuestring, text) == 0) {
+            return GW_OK;
+        }
+    }
+    return gw_json_append(list, cJSON_CreateString(text), error);
+}
+
+/* ---- times ------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Of two in the middle the lower one: the slower of two hosts is slower than the other. */
+static double lower_median(double *values, size_t count) {
+    qsort(values, count, sizeof *values, ascending);
+    return values[(count - 1) / 2];
+}
+
+static double median_of(const struct gw_host_times *times, size_t count, size_t field,
+                        double *values) {
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&values[i], (const char *)&times[i] + field, sizeof *values);
+    }
+    return lower_median(values, count);
+}
+
+static enum gw_status warn_of_slow(const struct gw_host_times *times, const char *host,
+                                   double compute_s, double memory_s, cJSON *source,
+                                   struct gw_error *error) {
+    double compute = times->compute_s / compute_s;
+    double memory = times->memory_s / memory_s;
+    if (compute > slower_host) {
+        GW_TRY(gw_put_warning(source, error,
+                              "%s computes %.2f times slower than the median host, and collectives "
+                              "wait for it: look for other load, heat or a lower clock rate there",
+                              host, compute));
+    }
+    if (memory > slower_host) {
+        GW_TRY(gw_put_warning(source, error,
+                              "%s reads memory %.2f times slower than the median host: look for "
+                              "other load or missing memory modules there",
+                              host, memory));
+    }
+    return GW_OK;
+}
+
+static enum gw_status warn_of_unsteady(const struct gw_host_times *times, const char *host,
+                                       cJSON *source, struct gw_error *error) {
+    char low[GW_UNITS_SIZE];
+    char high[GW_UNITS_SIZE];
+    if (times->compute_high_s > unsteady * times->compute_low_s) {
+        GW_TRY(
+            gw_put_warning(source, error,
+                           "%s needs %s to %s for the same work: its clock rate changes (fix it, "
+                           "without turbo), or something else runs there",
+                           host, gw_format_seconds(times->compute_low_s, low),
+                           gw_format_seconds(times->compute_high_s, high)));
+    }
+    if (times->together_s > hindered * times->compute_s) {
+        GW_TRY(gw_put_warning(source, error,
+                              "%s computes %.2f times slower while all ranks compute: they share "
+                              "cores or a clock rate; give each rank cores of its own",
+                              host, times->together_s / times->compute_s));
+    }
+    return GW_OK;
+}
+
+static enum gw_status warn_of_clock(const struct gw_host_times *times, const char *host,
+                                    cJSON *source, struct gw_error *error) {
+    char text[GW_UNITS_SIZE];
+    if (times->clock_step_s < 0) {
+        return gw_put_warning(source, error,
+                              "%s has a clock that went back: no time measured there can be "
+                              "trusted; see its kernel's log on the clock source",
+                              host);
+    }
+    if (times->clock_step_s > coarse_clock_s) {
+        return gw_put_warning(source, error,
+                              "%s has a clock with steps of %s, too coarse for short messages: "
+                              "boot with clocksource=tsc if it has one",
+                              host, gw_format_seconds(times->clock_step_s, text));
+    }
+    if (times->clock_s > slow_clock_s) {
+        return gw_put_warning(source, error,
+                              "%s needs %s to read its clock, which short times contain: boot with "
+                              "clocksource=tsc if it has one",
+                              host, gw_format_seconds(times->clock_s, text));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_warn_of_times(const struct gw_host_times *times, char (*hosts)[GW_HOST_SIZE],
+                                size_t count, cJSON *source, struct gw_error *error) {
+    double *values = calloc(count + 1, sizeof *values);
+    if (values == NULL) {
+        return gw_fail_memory(error, "comparing hosts");
+    }
+    double compute_s = median_of(times, count, offsetof(struct gw_host_times, compute_s), values);
+    double memory_s = median_of(times, count, offsetof(struct gw_host_times, memory_s), values);
+    free(values);
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(warn_of_slow(&times[i], hosts[i], compute_s, memory_s, source, error));
+        GW_TRY(warn_of_unsteady(&times[i], hosts[i], source, error));
+        GW_TRY(warn_of_clock(&times[i], hosts[i], source, error));
+    }
+    return GW_OK;
+}
+
+/* ---- links ------------------------------------------------------------------------------- */
+
+enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, cJSON *source,
+                                struct gw_error *error) {
+    double *per_byte_s = calloc(count + 1, sizeof *per_byte_s);
+    if (per_byte_s == NULL) {
+        return gw_fail_memory(error, "comparing links");
+    }
+    for (size_t i = 0; i < count; i++) {
+        per_byte_s[i] = 1 / links[i].bytes_per_s;
+    }
+    double usual = count == 0 ? 0 : 1 / lower_median(per_byte_s, count);
+    free(per_byte_s);
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_link_rate *link = &links[i];
+        if (link->bytes_per_s < slower_link * usual) {
+            GW_TRY(
+                gw_put_warning(source, error,
+                               "%s -> %s carries %.4g MB/s, %.2f of the median link's %.4g: check "
+                               "cable, negotiated speed and other traffic there",
+                               link->from, link->to, link->bytes_per_s / 1e6,
+                               link->bytes_per_s / usual, usual / 1e6));
+        }
+    }
+    return GW_OK;
+}

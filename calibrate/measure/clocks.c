@@ -1,0 +1,164 @@
+#include "calibrate/measure/clocks.h"
+
+#include <gsl/gsl_fit.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrate/hosts/facts.h"
+
+static double read_monotonic(void *context) {
+    (void)context;
+    return gw_clock_now_s();
+}
+
+/* What is equal where the monotonic clock is the same one: the boot, and the time namespace. */
+static void identify_clock(char out[128]) {
+    char boot[GW_FACT_SIZE];
+    memset(out, 0, 128);
+    if (gw_fact_boot("", boot)) {
+        (void)snprintf(out, 64, "%.63s", boot);
+        (void)!readlink("/proc/self/ns/time", out + 64, 63);
+    }
+}
+
+enum gw_status gw_clocks_open(struct gw_communicator *communicator, struct gw_clocks *out,
+                              struct gw_error *error) {
+    char mine[128];
+    *out = (struct gw_clocks){.read = read_monotonic};
+    identify_clock(mine);
+    char *all = calloc((size_t)communicator->size, sizeof mine);
+    if (all == NULL) {
+        return gw_fail_memory(error, "comparing clocks");
+    }
+    enum gw_status status =
+        communicator->transport->allgather(communicator, mine, sizeof mine, all, error);
+    out->shared = mine[0] != '\0';
+    for (int rank = 0; rank < communicator->size; rank++) {
+        out->shared =
+            out->shared && memcmp(all + (size_t)rank * sizeof mine, all, sizeof mine) == 0;
+    }
+    free(all);
+    return status;
+}
+
+double gw_clocks_own_s(const struct gw_clocks *clocks) {
+    return clocks->read(clocks->context);
+}
+
+double gw_clocks_common_s(const struct gw_clocks *clocks, double own_s) {
+    return own_s + clocks->offset_s + clocks->rate * (own_s - clocks->reference_s);
+}
+
+double gw_clocks_from_common_s(const struct gw_clocks *clocks, double common_s) {
+    double at_reference_s = clocks->reference_s + clocks->offset_s;
+    return clocks->reference_s + (common_s - at_reference_s) / (1 + clocks->rate);
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+enum { ROUND_TRIPS = 30 };
+
+static size_t place_before(const struct gw_clocks *clocks, size_t answers) {
+    return (clocks->asked - answers) % GW_CLOCK_ANSWERS;
+}
+
+/* An answer soon after the last but one takes the place of the last: the line needs a long base. */
+static void make_place(struct gw_clocks *clocks) {
+    const double apart_s = 0.5;
+    double last_s = clocks->at_s[place_before(clocks, 1)];
+    double before_s = clocks->at_s[place_before(clocks, 2)];
+    if (clocks->asked < 2 || last_s - before_s >= apart_s) {
+        clocks->asked++;
+    }
+}
+
+static enum gw_status ask(struct gw_clocks *clocks, struct gw_communicator *communicator,
+                          struct gw_error *error) {
+    double shortest_s = INFINITY;
+    make_place(clocks);
+    size_t place = place_before(clocks, 1);
+    for (int i = 0; i < ROUND_TRIPS; i++) {
+        double theirs_s = 0;
+        double sent_s = gw_clocks_own_s(clocks);
+        GW_TRY(gw_send(communicator, 0, &sent_s, sizeof sent_s, error));
+        GW_TRY(gw_receive(communicator, 0, &theirs_s, sizeof theirs_s, error));
+        double round_s = gw_clocks_own_s(clocks) - sent_s;
+        if (round_s < shortest_s) {
+            shortest_s = round_s;
+            clocks->at_s[place] = sent_s + round_s / 2;
+            clocks->ahead_s[place] = theirs_s - clocks->at_s[place];
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status answer(struct gw_clocks *clocks, struct gw_communicator *communicator,
+                             int rank, struct gw_error *error) {
+    for (int i = 0; i < ROUND_TRIPS; i++) {
+        double time_s = 0;
+        GW_TRY(gw_receive(communicator, rank, &time_s, sizeof time_s, error));
+        time_s = gw_clocks_own_s(clocks);
+        GW_TRY(gw_send(communicator, rank, &time_s, sizeof time_s, error));
+    }
+    return GW_OK;
+}
+
+/*
+ * A rate only once the answers are seconds apart: a microsecond's error over a millisecond would be
+ * a rate a hundred times as large as any clock's.
+ */
+static void fit_line(struct gw_clocks *clocks) {
+    const double long_enough_s = 1;
+    size_t count = clocks->asked < GW_CLOCK_ANSWERS ? clocks->asked : GW_CLOCK_ANSWERS;
+    size_t last = place_before(clocks, 1);
+    double since_s[GW_CLOCK_ANSWERS];
+    double earliest_s = 0;
+    for (size_t i = 0; i < count; i++) {
+        since_s[i] = clocks->at_s[i] - clocks->at_s[last];
+        earliest_s = fmin(earliest_s, since_s[i]);
+    }
+    clocks->reference_s = clocks->at_s[last];
+    clocks->offset_s = clocks->ahead_s[last];
+    clocks->rate = 0;
+    if (-earliest_s >= long_enough_s) {
+        double cov00 = 0;
+        double cov01 = 0;
+        double cov11 = 0;
+        double squares = 0;
+        gsl_fit_linear(since_s, 1, clocks->ahead_s, 1, count, &clocks->offset_s, &clocks->rate,
+                       &cov00, &cov01, &cov11, &squares);
+    }
+}
+
+enum gw_status gw_clocks_ask(struct gw_clocks *clocks, struct gw_communicator *communicator,
+                             struct gw_error *error) {
+    if (clocks->shared) {
+        return GW_OK;
+    }
+    if (communicator->rank == 0) {
+        for (int rank = 1; rank < communicator->size; rank++) {
+            GW_TRY(answer(clocks, communicator, rank, error));
+        }
+        return GW_OK;
+    }
+    GW_TRY(ask(clocks, communicator, error));
+    fit_line(clocks);
+    return GW_OK;
+}
+
+/* ---- waiting ------------------------------------------------------------------------------- */
+
+void gw_clocks_wait_until(const struct gw_clocks *clocks, double own_s) {
+    const double awake_s = 60e-6; /* before: as late as virtual machines wake threads at times */
+    double left_s = own_s - gw_clocks_own_s(clocks);
+    if (left_s > awake_s) {
+        gw_clock_sleep_until_s(gw_clock_now_s() + left_s - awake_s);
+    }
+    while (gw_clocks_own_s(clocks) < own_s) {
+        (void)sched_yield();
+    }
+}

@@ -1,0 +1,335 @@
+#include "calibrate/measure/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const char *const schema = "gradweave/calibration-partial@1";
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static enum gw_status fail_to_write(const struct gw_journal *journal, struct gw_error *error) {
+    return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", journal->path, strerror(errno));
+}
+
+static enum gw_status write_whole(const struct gw_journal *journal, const char *text, size_t length,
+                                  struct gw_error *error) {
+    for (size_t written = 0; written < length;) {
+        ssize_t step = write(journal->descriptor, text + written, length - written);
+        if (step < 0 && errno != EINTR) {
+            return fail_to_write(journal, error);
+        }
+        written += step < 0 ? 0 : (size_t)step;
+    }
+    return GW_OK;
+}
+
+/* A line that is being made: begin_line, print, end_line. */
+struct line {
+    FILE *stream;
+    char *text;
+    size_t length;
+};
+
+static enum gw_status begin_line(struct line *line, struct gw_error *error) {
+    *line = (struct line){0};
+    line->stream = open_memstream(&line->text, &line->length);
+    return line->stream != NULL ? GW_OK : gw_fail_memory(error, "writing down measurements");
+}
+
+static enum gw_status end_line(const struct gw_journal *journal, struct line *line,
+                               struct gw_error *error) {
+    enum gw_status status = fclose(line->stream) == 0
+                                ? write_whole(journal, line->text, line->length, error)
+                                : gw_fail_memory(error, "writing down measurements");
+    free(line->text);
+    return status;
+}
+
+static void print_point(FILE *stream, const char *key, const struct gw_points *points,
+                        const struct gw_point *point) {
+    const struct gw_series *series = &points->series[point->series];
+    (void)fprintf(stream, "{\"%s\":\"%s\",\"workers\":%d,\"size\":%zu", key, series->subject.name,
+                  series->workers, point->size);
+}
+
+enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw_points *points,
+                                     struct gw_error *error) {
+    struct line line;
+    if (journal->descriptor < 0) {
+        return GW_OK;
+    }
+    GW_TRY(begin_line(&line, error));
+    for (size_t i = 0; i < points->count; i++) {
+        if (points->items[i].state == GW_POINT_LEFT_OUT) {
+            print_point(line.stream, "left_out", points, &points->items[i]);
+            (void)fprintf(line.stream, "}\n");
+        }
+    }
+    (void)fprintf(line.stream, "{\"chosen\":true}\n");
+    return end_line(journal, &line, error);
+}
+
+enum gw_status gw_journal_put_repeats(struct gw_journal *journal, const struct gw_points *points,
+                                      size_t point, const double *seconds, size_t count,
+                                      size_t late, double at_s, struct gw_error *error) {
+    struct line line;
+    if (journal->descriptor < 0) {
+        return GW_OK;
+    }
+    GW_TRY(begin_line(&line, error));
+    print_point(line.stream, "of", points, &points->items[point]);
+    (void)fprintf(line.stream, ",\"late\":%zu,\"at_s\":%.6g,\"seconds\":[", late, at_s);
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(line.stream, "%s%.9g", i == 0 ? "" : ",", seconds[i]);
+    }
+    (void)fprintf(line.stream, "]}\n");
+    return end_line(journal, &line, error);
+}
+
+static enum gw_status put_title(const struct gw_journal *journal,
+                                const struct gw_journal_title *title, struct gw_error *error) {
+    struct line line;
+    GW_TRY(begin_line(&line, error));
+    (void)fprintf(line.stream,
+                  "{\"schema\":\"%s\",\"points\":%zu,\"request\":\"%016" PRIx64
+                  "\",\"hosts\":\"%016" PRIx64 "\"}\n",
+                  schema, title->point_count, title->request, title->hosts);
+    return end_line(journal, &line, error);
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static double number_in(const cJSON *line, const char *key) {
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(line, key);
+    return cJSON_IsNumber(number) && number->valuedouble >= 0 && number->valuedouble < 9e15
+               ? number->valuedouble
+               : -1;
+}
+
+static bool is_text(const cJSON *line, const char *key, const char *expected) {
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(line, key);
+    return cJSON_IsString(text) && strcmp(text->valuestring, expected) == 0;
+}
+
+static bool is_number(const cJSON *line, const char *key, uint64_t expected) {
+    char hex[32];
+    snprintf(hex, sizeof hex, "%016" PRIx64, expected);
+    return is_text(line, key, hex);
+}
+
+/* Why it is not this calibration's, or NULL. */
+static const char *judge_title(const cJSON *line, const struct gw_journal_title *title) {
+    if (!is_text(line, "schema", schema)) {
+        return "something else";
+    }
+    if (!is_number(line, "hosts", title->hosts)) {
+        return "one of other hosts, or of another number of ranks";
+    }
+    return is_number(line, "request", title->request) &&
+                   number_in(line, "points") == (double)title->point_count
+               ? NULL
+               : "one of other collectives, compressors, sizes, density or version";
+}
+
+static struct gw_point *find_point(const cJSON *line, const char *key,
+                                   const struct gw_points *points) {
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(line, key);
+    double workers = number_in(line, "workers");
+    double size = number_in(line, "size");
+    return cJSON_IsString(name) && workers >= 0 && size >= 0
+               ? gw_points_find(points, name->valuestring, (size_t)workers, (size_t)size)
+               : NULL;
+}
+
+/* The times of a line; 0 if they are none, or too many. */
+static size_t read_seconds(const cJSON *line, double seconds[GW_MOST_REPEATS]) {
+    size_t count = 0;
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(line, "seconds")) {
+        if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < 1e9) ||
+            count == GW_MOST_REPEATS) {
+            return 0;
+        }
+        seconds[count++] = item->valuedouble;
+    }
+    return count;
+}
+
+static enum gw_status take_line(struct gw_journal *journal, const cJSON *line,
+                                const struct gw_points *points, const struct gw_stop_rule *rule,
+                                bool *sensible, struct gw_error *error) {
+    double seconds[GW_MOST_REPEATS];
+    struct gw_point *left_out = find_point(line, "left_out", points);
+    struct gw_point *point = find_point(line, "of", points);
+    *sensible = true;
+    if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "chosen"))) {
+        journal->chosen = true;
+    } else if (left_out != NULL && !journal->chosen) {
+        left_out->state = GW_POINT_LEFT_OUT;
+    } else if (point != NULL && journal->chosen) {
+        size_t count = read_seconds(line, seconds);
+        double late = number_in(line, "late");
+        double at_s = number_in(line, "at_s");
+        *sensible = count > 0 && count + point->count <= GW_MOST_REPEATS && late >= 0 &&
+                    late <= (double)count && at_s >= 0;
+        journal->at_s = *sensible ? at_s : journal->at_s;
+        return *sensible ? gw_point_add(point, seconds, count, (size_t)late, rule, error) : GW_OK;
+    } else {
+        *sensible = false;
+    }
+    return GW_OK;
+}
+
+/* Sizes that are left out count once all of them are known. */
+static void forget_unfinished_choice(const struct gw_journal *journal, struct gw_points *points) {
+    for (size_t i = 0; i < points->count && !journal->chosen; i++) {
+        points->items[i].state = GW_POINT_OPEN;
+    }
+}
+
+/*
+ * Takes what lines there are; *keep becomes the length of those that are whole, up to where sizes
+ * are chosen none but the title. A file that was cut off within its title has no lines.
+ */
+static enum gw_status take_lines(struct gw_journal *journal, char *text, size_t length,
+                                 const struct gw_journal_title *title, struct gw_points *points,
+                                 const struct gw_stop_rule *rule, size_t *keep,
+                                 struct gw_error *error) {
+    enum gw_status status = GW_OK;
+    bool sensible = true;
+    *keep = 0;
+    for (size_t at = 0; at < length && sensible && status == GW_OK;) {
+        const char *end = memchr(text + at, '\n', length - at);
+        if (end == NULL) {
+            break;
+        }
+        size_t next = (size_t)(end - text) + 1;
+        cJSON *line = cJSON_ParseWithLength(text + at, next - at);
+        if (at == 0) {
+            const char *other = judge_title(line, title);
+            status = other == NULL ? GW_OK
+                                   : gw_fail(error, GW_BAD_INPUT,
+                                             "%s: expected the beginning of this calibration, to "
+                                             "resume it, got %s",
+                                             journal->path, other);
+        } else {
+            status = take_line(journal, line, points, rule, &sensible, error);
+        }
+        cJSON_Delete(line);
+        at = next;
+        if (sensible && (journal->chosen || *keep == 0)) {
+            *keep = next;
+        }
+    }
+    forget_unfinished_choice(journal, points);
+    return status;
+}
+
+static enum gw_status take_up(struct gw_journal *journal, const struct gw_journal_title *title,
+                              struct gw_points *points, const struct gw_stop_rule *rule,
+                              struct gw_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    size_t keep = 0;
+    GW_TRY(gw_file_read(journal->path, &text, &length, error));
+    enum gw_status status = take_lines(journal, text, length, title, points, rule, &keep, error);
+    if (status == GW_OK && keep == 0 && length > 0 &&
+        strncmp(text, "{\"schema\"", length < 9 ? length : 9) != 0) {
+        status = gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected the beginning of this calibration, to resume it, got "
+                         "something else",
+                         journal->path);
+    }
+    free(text);
+    if (status == GW_OK && ftruncate(journal->descriptor, (off_t)keep) != 0) {
+        status = fail_to_write(journal, error);
+    }
+    return status == GW_OK && keep == 0 ? put_title(journal, title, error) : status;
+}
+
+/* ---- beginning ----------------------------------------------------------------------------- */
+
+/* Whether it is a journal, perhaps cut off in its title, that came to no measurement. */
+static bool holds_nothing(const char *text, size_t length) {
+    const size_t title = strlen("{\"schema\":\"") + strlen(schema);
+    char begins[64];
+    (void)snprintf(begins, sizeof begins, "{\"schema\":\"%s", schema);
+    return memcmp(text, begins, length < title ? length : title) == 0 &&
+           memmem(text, length, "\n{\"chosen\":true}", strlen("\n{\"chosen\":true}")) == NULL;
+}
+
+/* In place of a journal that is there: only of one that holds nothing that could be lost. */
+static enum gw_status begin_anew(struct gw_journal *journal, const struct gw_journal_title *title,
+                                 struct gw_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    GW_TRY(gw_file_read(journal->path, &text, &length, error));
+    bool empty = holds_nothing(text, length);
+    free(text);
+    if (!empty) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected --resume, to continue the calibration that was interrupted, "
+                       "or no such file",
+                       journal->path);
+    }
+    return ftruncate(journal->descriptor, 0) == 0 ? put_title(journal, title, error)
+                                                  : fail_to_write(journal, error);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static enum gw_status open_file(struct gw_journal *journal, bool *created, struct gw_error *error) {
+    int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+    journal->descriptor = open(journal->path, flags | O_CREAT | O_EXCL, 0666);
+    *created = journal->descriptor >= 0;
+    if (!*created && errno == EEXIST) {
+        journal->descriptor = open(journal->path, flags);
+    }
+    if (journal->descriptor < 0) {
+        return fail_to_write(journal, error);
+    }
+    if (flock(journal->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected an interrupted calibration, got one that is still running",
+                       journal->path);
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *title, bool resume,
+                               struct gw_points *points, const struct gw_stop_rule *rule,
+                               struct gw_journal *out, struct gw_error *error) {
+    bool created = false;
+    *out = (struct gw_journal){.descriptor = -1};
+    if (path == NULL) {
+        return GW_OK;
+    }
+    out->path = strdup(path);
+    if (out->path == NULL) {
+        return gw_fail_memory(error, "opening a journal");
+    }
+    enum gw_status status = open_file(out, &created, error);
+    if (status == GW_OK) {
+        status = created  ? put_title(out, title, error)
+                 : resume ? take_up(out, title, points, rule, error)
+                          : begin_anew(out, title, error);
+    }
+    if (status != GW_OK) {
+        gw_journal_close(out);
+    }
+    return status;
+}
+
+void gw_journal_close(struct gw_journal *journal) {
+    if (journal->descriptor >= 0) {
+        (void)close(journal->descriptor);
+    }
+    free(journal->path);
+    *journal = (struct gw_journal){.descriptor = -1};
+}

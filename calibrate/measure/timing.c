@@ -1,0 +1,113 @@
+#include "calibrate/measure/timing.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double shortest_lead_s = 100e-6;
+static const double longest_lead_s = 5e-3;
+static const double late_share = 0.1;
+
+/* Of one rank, in the time of all. */
+struct moments {
+    double due_s[GW_LARGEST_BLOCK];   /* the moment agreed on, or later if it was not free yet */
+    double start_s[GW_LARGEST_BLOCK]; /* when it got to run */
+    double end_s[GW_LARGEST_BLOCK];
+};
+
+/* A moment that is ahead for every rank, if the lead is long enough to tell them. */
+static enum gw_status agree_on_start(const struct gw_timer *timer, double idle_s, double *start_s,
+                                     double *agreed_s, struct gw_error *error) {
+    struct gw_communicator *communicator = timer->communicator;
+    GW_TRY(communicator->transport->barrier(communicator, error));
+    *agreed_s = gw_clocks_own_s(timer->clocks);
+    *start_s = gw_clocks_common_s(timer->clocks, *agreed_s) + timer->lead_s + idle_s;
+    return communicator->transport->broadcast(communicator, 0, start_s, sizeof *start_s, error);
+}
+
+static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_subject *subject,
+                             const struct gw_block *block, double start_s, struct moments *out,
+                             struct gw_error *error) {
+    double free_s = gw_clocks_own_s(clocks);
+    for (size_t i = 0; i < block->count; i++) {
+        double planned_s = gw_clocks_from_common_s(clocks, start_s + (double)i * block->window_s);
+        double due_s = fmax(planned_s, free_s + subject->idle_s);
+        gw_clocks_wait_until(clocks, due_s);
+        double began_s = gw_clocks_own_s(clocks);
+        GW_TRY(subject->run(subject->context, error));
+        double done_s = subject->took_s == NULL ? gw_clocks_own_s(clocks)
+                                                : began_s + subject->took_s(subject->context);
+        if (subject->restore != NULL) {
+            subject->restore(subject->context);
+        }
+        free_s = gw_clocks_own_s(clocks);
+        out->due_s[i] = gw_clocks_common_s(clocks, due_s);
+        out->start_s[i] = gw_clocks_common_s(clocks, began_s);
+        out->end_s[i] = gw_clocks_common_s(clocks, done_s);
+    }
+    return GW_OK;
+}
+
+/* Of ranks that have nothing to do with each other: the longest time of any. */
+static void compare_separate(const struct moments *all, int ranks, struct gw_block *block) {
+    for (size_t i = 0; i < block->count; i++) {
+        block->seconds[i] = 1e-9;
+        for (int rank = 0; rank < ranks; rank++) {
+            block->seconds[i] = fmax(block->seconds[i], all[rank].end_s[i] - all[rank].start_s[i]);
+        }
+    }
+}
+
+static void compare(const struct moments *all, int ranks, struct gw_block *block) {
+    for (size_t i = 0; i < block->count; i++) {
+        double first_s = all[0].start_s[i];
+        double last_s = all[0].start_s[i];
+        double due_s = all[0].due_s[i];
+        double done_s = all[0].end_s[i];
+        for (int rank = 1; rank < ranks; rank++) {
+            first_s = fmin(first_s, all[rank].start_s[i]);
+            last_s = fmax(last_s, all[rank].start_s[i]);
+            due_s = fmax(due_s, all[rank].due_s[i]);
+            done_s = fmax(done_s, all[rank].end_s[i]);
+        }
+        block->seconds[i] = fmax(done_s - due_s, 1e-9);
+        block->late += last_s - first_s > late_share * block->seconds[i];
+    }
+}
+
+/* Longer when some rank heard of the start too late, shorter again when all are early. */
+static void adapt_lead(struct gw_timer *timer, const struct moments *all, double start_s) {
+    bool heard_late = false;
+    for (int rank = 0; rank < timer->communicator->size; rank++) {
+        heard_late = heard_late || all[rank].start_s[0] - start_s > timer->lead_s / 4;
+    }
+    double changed_s = timer->lead_s * (heard_late ? 2 : 0.9);
+    timer->lead_s = fmin(fmax(changed_s, shortest_lead_s), longest_lead_s);
+}
+
+enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *subject,
+                             struct gw_block *block, struct gw_error *error) {
+    struct gw_communicator *communicator = timer->communicator;
+    struct moments mine = {0};
+    double start_s = 0;
+    double agreed_s = 0;
+    timer->lead_s = fmax(timer->lead_s, shortest_lead_s);
+    GW_TRY(agree_on_start(timer, subject->idle_s, &start_s, &agreed_s, error));
+    GW_TRY(repeat(timer->clocks, subject, block, start_s, &mine, error));
+    struct moments *all = malloc((size_t)communicator->size * sizeof *all);
+    if (all == NULL) {
+        return gw_fail_memory(error, "timing repeats");
+    }
+    enum gw_status status =
+        communicator->transport->allgather(communicator, &mine, sizeof mine, all, error);
+    block->late = 0;
+    if (status == GW_OK && subject->separate) {
+        compare_separate(all, communicator->size, block);
+    } else if (status == GW_OK) {
+        compare(all, communicator->size, block);
+        adapt_lead(timer, all, start_s);
+    }
+    block->took_s = gw_clocks_own_s(timer->clocks) - agreed_s;
+    free(all);
+    return status;
+}
