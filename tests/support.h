@@ -38,8 +38,8 @@ static inline uint64_t choose_seed(void) {
 }
 
 /*
- * How many of `full` random cases to try: GRADWEAVE_TRIALS of them, a share that each preset of
- * CMakePresets.json sets for its time; all of them without it, at least one always.
+ * How many of `full` random cases to try: the share of them that GRADWEAVE_TRIALS says, which
+ * script/test sets for each preset; all of them without it, and one at least.
  */
 static inline int gw_trials(int full) {
     const char *share = getenv("GRADWEAVE_TRIALS");
