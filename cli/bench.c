@@ -9,7 +9,8 @@
 
 struct options {
     struct gw_output_options output;
-    const char *what, *compressors, *shape;
+    int what;
+    const char *compressors, *shape;
     size_t elements, threads, repeats;
     double density;
     uint64_t seed;
@@ -21,87 +22,40 @@ struct vectors {
     float *u, *gradient; /* [elements] */
 };
 
-enum { KEY_SEED = 2000, KEY_SHAPE, KEY_DEVICE, MOST_REPEATS = 10000 };
+#define IN(member) offsetof(struct options, member)
 
-static const struct argp_option option_table[] = {
-    {"elements", 'n', "N", 0, "Elements of the gradient (default 25557032, as ResNet-50 has)", 0},
-    {"density", 'd', "R", 0, "Share of elements that is asked for (default 0.001)", 0},
-    {"compressor", 'c', "A[,B..]|all", 0, "The compressors (default all)", 0},
-    {"shape", KEY_SHAPE, "NAME", 0,
-     "Of the gradient: normal, laplace, student (of 2 degrees), sparse, constant or sorted "
-     "(default normal)",
-     0},
-    {"threads", 't', "T", 0, "Threads that share the work (default 1)", 0},
-    {"device", KEY_DEVICE, "cpu|cuda[:N]", 0, "What selects: cpu (default), or GPU N (default 0)",
-     0},
-    {"repeats", 'r', "COUNT", 0, "Repeats of each measurement (default 11)", 0},
-    {"seed", KEY_SEED, "SEED", 0, "Of the gradient (default 1)", 0},
+static const char *const subjects[] = {"compressors", NULL};
+
+static const struct gw_option option_table[] = {
+    {NULL, 0, "compressors", GW_CHOICE, IN(what), .help = "What is measured", .choices = subjects,
+     .expected = "expected compressors, got"},
+    {"elements", 'n', "N", GW_COUNT, IN(elements),
+     .help = "Elements of the gradient, as ResNet-50 has", .value = "25557032",
+     .maximum = UINT32_MAX},
+    {"density", 'd', "R", GW_POSITIVE, IN(density), .help = "Share of elements that is asked for",
+     .value = "0.001", .maximum = 1},
+    {"compressor", 'c', "A[,B..]|all", GW_TEXT, IN(compressors), .help = "The compressors",
+     .value = "all", .names = GW_NAMES_COMPRESSORS, .is_list = true},
+    {"shape", 0, "NAME", GW_TEXT, IN(shape),
+     .help = "Of the gradient: normal, laplace, student (of 2 degrees), sparse (90% zeros), "
+             "constant or sorted",
+     .value = "normal", .names = GW_NAMES_SHAPES},
+    {"threads", 't', "T", GW_COUNT, IN(threads), .help = "Threads that share the work",
+     .value = "1"},
+    {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
+     .help = "What selects: this machine's processors, or GPU N, by default 0", .value = "cpu",
+     .read = gw_read_device},
+    {"repeats", 'r', "COUNT", GW_COUNT, IN(repeats), .help = "Repeats of each measurement",
+     .value = "11", .maximum = 10000},
+    {"seed", 0, "SEED", GW_INTEGER, IN(seed), .help = "Of the gradient", .value = "1"},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
 
-static void take_word(struct options *options, char *argument, struct argp_state *state) {
-    if (state->arg_num > 0 || strcmp(argument, "compressors") != 0) {
-        argp_error(state, "expected compressors, got \"%s\"", argument);
-    }
-    options->what = argument;
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->output;
-        return 0;
-    case 'n':
-        options->elements = gw_parse_count(argument, "--elements", state);
-        return 0;
-    case 'd':
-        options->density = gw_parse_positive(argument, "--density", 1, state);
-        return 0;
-    case 'c':
-        options->compressors = argument;
-        return 0;
-    case KEY_SHAPE:
-        options->shape = argument;
-        return 0;
-    case 't':
-        options->threads = gw_parse_count(argument, "--threads", state);
-        return 0;
-    case KEY_DEVICE:
-        options->device = gw_parse_device(argument, state);
-        return 0;
-    case 'r':
-        options->repeats = gw_parse_count(argument, "--repeats", state);
-        return 0;
-    case KEY_SEED:
-        options->seed = gw_parse_seed(argument, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        take_word(options, argument, state);
-        return 0;
-    case ARGP_KEY_END:
-        if (options->what == NULL) {
-            argp_error(state, "expected what to measure: compressors");
-        }
-        if (options->device.cuda && options->threads > 0) {
-            argp_error(state, "--threads: expected --device cpu with it");
-        }
-        options->threads = options->threads > 0 ? options->threads : 1;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "compressors",
-    .doc = "Measures the compressors on this machine: how long a selection takes, beside one pass "
-           "that reads the gradient and sums magnitudes, and how much of what exact top-k would "
-           "send it captures.",
-    .children = children,
+static const struct gw_option_rule rules[] = {
+    {NULL, GW_NEEDS, "compressors", "expected what to measure: compressors"},
+    {"threads", GW_EXCLUDES, "device=cuda", "--threads: expected --device cpu with it"},
+    {0},
 };
 
 /* ---- what is asked for --------------------------------------------------------------------- */
@@ -169,14 +123,6 @@ static enum gw_status bench(const struct options *options, struct gw_error *erro
     enum gw_shape shape;
     GW_TRY(gw_compressors_parse(options->compressors, compressors, error));
     GW_TRY(gw_shape_parse(options->shape, &shape, error));
-    if (options->repeats > MOST_REPEATS) {
-        return gw_fail(error, GW_BAD_INPUT, "--repeats: expected at most %d, got %zu", MOST_REPEATS,
-                       options->repeats);
-    }
-    if (options->elements > UINT32_MAX) {
-        return gw_fail(error, GW_BAD_INPUT, "--elements: expected less than 2^32, got %zu",
-                       options->elements);
-    }
     if (options->device.cuda) {
         GW_TRY(gw_device_choice_open(&options->device, 0, &device, &gpu, error));
     }
@@ -192,17 +138,23 @@ static enum gw_status bench(const struct options *options, struct gw_error *erro
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.compressors = "all",
-                              .shape = "normal",
-                              .elements = 25557032,
-                              .repeats = 11,
-                              .density = 0.001,
-                              .seed = 1};
+    struct options options = {0};
     struct gw_error error = {0};
-    gw_cli_parse(&argp, "bench", argc, argv, &options);
+    gw_parse_options(&gw_verb_bench, argc, argv, &options);
     enum gw_status status = bench(&options, &error);
     return status == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
 const struct gw_verb gw_verb_bench = {
-    .name = "bench", .title = "speed and quality of compressors on this machine", .run = run};
+    .name = "bench",
+    .title = "speed and quality of compressors on this machine",
+    .usage = "compressors",
+    .about =
+        "Measures the compressors on this machine: how long a selection takes, beside one pass "
+        "that reads the gradient and sums magnitudes, and how much of what exact top-k would "
+        "send it captures.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected compressors, got",
+    .run = run,
+};

@@ -163,11 +163,12 @@ static char *journal_for(const char *path) {
 }
 
 static int run(int argc, char **argv) {
-    struct gw_calibrate_options options;
+    struct gw_calibrate_options options = {.calibration = gw_calibration_defaults(),
+                                           .transport = GW_TRANSPORT_ANY};
     struct gw_error error = {0};
     /* Before parsing: argp moves the options to the front of argv. */
     char *command = join_command(argc, argv);
-    gw_calibrate_parse(argc, argv, &options);
+    gw_parse_options(&gw_verb_calibrate, argc, argv, &options);
     const char *file = options.check != NULL ? options.check : options.out;
     char *name = name_after(file);
     char *journal = options.check != NULL ? NULL : journal_for(file);
@@ -190,4 +191,13 @@ static int run(int argc, char **argv) {
 const struct gw_verb gw_verb_calibrate = {
     .name = "calibrate",
     .title = "what collectives, messages and compressors cost on this cluster",
-    .run = run};
+    .usage = "--out CLUSTER.json [--nodes N]\n--check CLUSTER.json [--nodes N]",
+    .about = "Measures what collectives, messages and compressors cost on this cluster, through "
+             "the same functions that validate runs, and writes their cost curves and LogGP "
+             "parameters.",
+    .options = gw_calibrate_table,
+    .rules = gw_calibrate_rules,
+    .surplus = "expected options only, got",
+    .check = gw_calibrate_settle,
+    .run = run,
+};

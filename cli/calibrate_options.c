@@ -4,78 +4,89 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_NAME = 2000,
-    KEY_DENSITY,
-    KEY_ONLY,
-    KEY_ADD,
-    KEY_RESUME,
-    KEY_CHECK,
-    KEY_TOLERANCE,
-    KEY_TIME,
-    KEY_QUICK,
-    KEY_THOROUGH,
-    KEY_PRECISION,
-    KEY_MAX_TIME,
-    KEY_MAX_BYTES,
-    KEY_MAX_ELEMENTS,
-    KEY_NO_NETWORK,
-    KEY_DEVICE,
-    KEY_TRANSPORT
+/* `target` is the struct of all options. */
+static void read_compressors(char *argument, void *target, struct argp_state *state) {
+    struct gw_calibrate_options *options = target;
+    struct gw_error error;
+    options->compressor = argument;
+    if (gw_compressors_parse(argument, options->compressors, &error) != GW_OK) {
+        gw_refuse(state, "%s", error.message);
+    }
+    options->calibration.compressors = options->compressors;
+}
+
+#define IN(member) offsetof(struct gw_calibrate_options, member)
+
+/* Sizes begin at 1024, and two or more make a curve. */
+const struct gw_option gw_calibrate_table[] = {
+    {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out),
+     .help = "Where to write the cluster (required without --check)", .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_job_table},
+    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "The cluster's name",
+     .otherwise = "that of the file, without folder and ending"},
+    {"quick", 0, NULL, GW_FLAG, IN(quick),
+     .help = "Sizes in steps of four, up to 1 MiB and 1048576 elements, in 10 s"},
+    {"thorough", 0, NULL, GW_FLAG, IN(thorough),
+     .help = "Two sizes to each doubling, up to 64 MiB and 33554432 elements, known to 1%, in "
+             "300 s"},
+    {"time", 0, "SECONDS", GW_POSITIVE, IN(time_s), .help = "For everything but starting the job",
+     .otherwise = "55, for --check 8", .maximum = 1e7},
+    {"only", 0, "WHAT[,WHAT..]", GW_TEXT, IN(only),
+     .help = "Measure these alone: names of collectives and compressors, network, overlap",
+     .otherwise = "everything", .names = GW_NAMES_COMPRESSORS, .is_list = true},
+    {"add", 0, NULL, GW_FLAG, IN(add), .help = "Keep what CLUSTER.json has besides"},
+    {"resume", 0, NULL, GW_FLAG, IN(calibration.resume),
+     .help = "Go on with a calibration that was interrupted, where there is one"},
+    {"check", 0, "CLUSTER.json", GW_TEXT, IN(check),
+     .help = "Measure some sizes again and say whether the file still describes the cluster",
+     .names = GW_NAMES_CLUSTERS},
+    {"tolerance", 0, "R", GW_POSITIVE, IN(tolerance),
+     .help = "By which share of it a time may differ for --check", .value = "0.1"},
+    {"density", 0, "R", GW_POSITIVE, IN(calibration.density),
+     .help = "Share of elements that compressors keep", .maximum = 1,
+     .otherwise = "0.001, for --check the file's"},
+    {"compressor", 'c', "A[,B..]|all", GW_CUSTOM, 0,
+     .help = "The compressors to measure, with everything else", .otherwise = "all",
+     .names = GW_NAMES_COMPRESSORS, .is_list = true, .read = read_compressors},
+    {"precision", 0, "R", GW_POSITIVE, IN(precision),
+     .help = "Repeat until a median is known to this share of it", .maximum = 1,
+     .otherwise = "0.02"},
+    {"max-time", 0, "SECONDS", GW_POSITIVE, IN(max_s_per_point),
+     .help = "... or for at most this long at each size", .otherwise = "10, for --thorough 30"},
+    {"max-bytes", 0, "BYTES", GW_COUNT, IN(max_bytes), .help = "Largest message",
+     .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 27},
+    {"max-elements", 0, "N", GW_COUNT, IN(max_elements), .help = "Largest gradient to compress",
+     .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 28},
+    {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
+     .help = "What compresses, and whose memory is exchanged: this machine's processors, each "
+             "rank's own GPU, or GPU N of each host",
+     .value = "cpu", .read = gw_read_device},
+    {"transport", 0, NULL, GW_CHOICE, IN(transport), .help = "What GPUs' memory travels by",
+     .otherwise = "nccl where each rank has a GPU to itself, otherwise mpi",
+     .choices = gw_transport_choices},
+    {"no-network", 0, NULL, GW_FLAG, IN(no_network),
+     .help = "Leave out messages between two ranks"},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {0},
 };
 
-static const struct argp_option option_table[] = {
-    {"out", 'o', "CLUSTER.json", 0, "Where to write the cluster (required without --check)", 0},
-    {"name", KEY_NAME, "NAME", 0, "The cluster's name (default: that of the file)", 0},
-    {"density", KEY_DENSITY, "R", 0, "Share of elements that compressors keep (default 0.001)", 0},
-    {"only", KEY_ONLY, "WHAT[,WHAT..]", 0,
-     "Measure these alone: collectives, compressors, network, overlap (default: everything)", 0},
-    {"add", KEY_ADD, 0, 0, "Keep what CLUSTER.json has besides", 0},
-    {"resume", KEY_RESUME, 0, 0, "Go on with a calibration that was interrupted", 0},
-    {"check", KEY_CHECK, "CLUSTER.json", 0,
-     "Measure some sizes again and say whether the file still describes the cluster", 0},
-    {"tolerance", KEY_TOLERANCE, "R", 0, "... to this share of a time (default 0.1)", 0},
-    {"time", KEY_TIME, "SECONDS", 0, "For everything (default 55; for --check 8)", 0},
-    {"quick", KEY_QUICK, 0, 0, "Fewer and smaller sizes, in 10 s", 0},
-    {"thorough", KEY_THOROUGH, 0, 0, "More and larger sizes, known to 1%, in 300 s", 0},
-    {"compressor", 'c', "A[,B..]|all", 0, "The compressors to measure (default all)", 0},
-    {"device", KEY_DEVICE, "cpu|cuda[:N]", 0,
-     "What compresses, and whose memory is exchanged: cpu (default), each rank's own GPU, or GPU N "
-     "of each host",
-     0},
-    {"transport", KEY_TRANSPORT, "nccl|mpi", 0,
-     "What GPUs' memory travels by (default: nccl where each rank has a GPU to itself, else mpi)",
-     0},
-    {"no-network", KEY_NO_NETWORK, 0, 0, "Leave out messages between two ranks", 0},
-    {"precision", KEY_PRECISION, "R", 0,
-     "Repeat until a median is known to this share of it (default 0.02)", 0},
-    {"max-time", KEY_MAX_TIME, "SECONDS", 0,
-     "... or for at most this long at each size (default 10)", 0},
-    {"max-bytes", KEY_MAX_BYTES, "BYTES", 0, "Largest message (default 16777216)", 0},
-    {"max-elements", KEY_MAX_ELEMENTS, "N", 0, "Largest gradient to compress (default 16777216)",
-     0},
+const struct gw_option_rule gw_calibrate_rules[] = {
+    GW_NEEDS_JOB,
+    GW_HOSTFILE_NEEDS_NODES,
+    {"quick", GW_EXCLUDES, "thorough", "expected --quick or --thorough, not both"},
+    {NULL, GW_NEEDS, "out check", "expected --out CLUSTER.json, or --check CLUSTER.json"},
+    {"check", GW_EXCLUDES, "out name add resume no-network",
+     "--check: expected none of --out, --name, --add, --resume, --no-network with it, as it writes "
+     "nothing"},
+    {"tolerance", GW_NEEDS, "check", "--tolerance: expected --check with it"},
+    {"transport", GW_NEEDS, "device=cuda", "--transport: expected --device cuda with it"},
+    {"only", GW_EXCLUDES, "compressor no-network",
+     "--only: expected neither --compressor nor --no-network with it, as it names all that is "
+     "measured"},
     {0},
 };
 
 /* ---- parts --------------------------------------------------------------------------------- */
-
-/* The largest size of a kind: sizes begin at 1,024, and two or more make a curve. */
-static size_t parse_largest(const char *text, const char *option, size_t maximum,
-                            struct argp_state *state) {
-    size_t size = gw_parse_count(text, option, state);
-    if (size < 4096 || size > maximum) {
-        argp_error(state, "%s: expected 4096 to %zu, got \"%s\"", option, maximum, text);
-    }
-    return size;
-}
-
-static void choose_preset(struct gw_calibrate_options *options,
-                          void (*preset)(struct gw_calibration *), struct argp_state *state) {
-    if (options->preset != NULL && options->preset != preset) {
-        argp_error(state, "expected --quick or --thorough, not both");
-    }
-    options->preset = preset;
-}
 
 static const char *find_collective(const char *name) {
     for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
@@ -100,8 +111,8 @@ static void refuse_unknown(const char *name, struct argp_state *state) {
     if (stream != NULL) {
         (void)fclose(stream);
     }
-    argp_error(state, "--only: expected some of %snetwork, overlap, each once, got \"%s\"",
-               text == NULL ? "" : text, name);
+    gw_refuse(state, "--only: expected some of %snetwork, overlap, each once, got \"%s\"",
+              text == NULL ? "" : text, name);
     free(text);
 }
 
@@ -153,52 +164,16 @@ static void choose_only(struct gw_calibrate_options *options, struct argp_state 
     options->calibration.compressors = options->compressors;
 }
 
-static void choose_compressors(struct gw_calibrate_options *options, struct argp_state *state) {
-    struct gw_error error;
-    if (gw_compressors_parse(options->compressor, options->compressors, &error) != GW_OK) {
-        argp_error(state, "%s", error.message);
-    }
-    options->calibration.compressors = options->compressors;
-}
-
 /* ---- together ------------------------------------------------------------------------------ */
 
-static void require_sense(const struct gw_calibrate_options *options, struct argp_state *state) {
-    if (options->out == NULL && options->check == NULL) {
-        argp_error(state, "expected --out CLUSTER.json, or --check CLUSTER.json");
-    }
-    if (options->check != NULL &&
-        (options->out != NULL || options->add || options->calibration.resume ||
-         options->name != NULL || options->no_network)) {
-        argp_error(state, "--check: expected none of --out, --name, --add, --resume, --no-network "
-                          "with it, as it writes nothing");
-    }
-    if (options->tolerance > 0 && options->check == NULL) {
-        argp_error(state, "--tolerance: expected --check with it");
-    }
-    if (options->transport != GW_TRANSPORT_ANY && !options->device.cuda) {
-        argp_error(state, "--transport: expected --device cuda with it");
-    }
-    if (options->only != NULL && (options->compressor != NULL || options->no_network)) {
-        argp_error(state, "--only: expected neither --compressor nor --no-network with it, as it "
-                          "names all that is measured");
-    }
-}
-
-/* Of messages and of overlap a file has no curve that a check could look at. */
-static void require_curves(const struct gw_calibrate_options *options, struct argp_state *state) {
-    if (options->check != NULL && (options->calibration.network || options->calibration.overlap)) {
-        argp_error(state, "--check: expected only collectives and compressors in --only, "
-                          "neither network nor overlap, as curves alone are measured again");
-    }
-}
-
 /* What was given, over what the preset says, over what is usual. */
-static void settle(struct gw_calibrate_options *options, struct argp_state *state) {
+void gw_calibrate_settle(void *input, struct argp_state *state) {
+    struct gw_calibrate_options *options = input;
     struct gw_calibration *asked = &options->calibration;
-    require_sense(options, state);
-    if (options->preset != NULL) {
-        options->preset(asked);
+    if (options->quick) {
+        gw_calibration_make_quick(asked);
+    } else if (options->thorough) {
+        gw_calibration_make_thorough(asked);
     } else if (options->check != NULL) {
         asked->time_s = 8;
     }
@@ -209,101 +184,12 @@ static void settle(struct gw_calibrate_options *options, struct argp_state *stat
     asked->max_bytes = options->max_bytes > 0 ? options->max_bytes : asked->max_bytes;
     asked->max_elements = options->max_elements > 0 ? options->max_elements : asked->max_elements;
     asked->network = !options->no_network;
-    options->tolerance = options->tolerance > 0 ? options->tolerance : 0.1;
     if (options->only != NULL) {
         choose_only(options, state);
-        require_curves(options, state);
     }
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_calibrate_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->job;
-        state->child_inputs[1] = &options->output;
-        return 0;
-    case 'o':
-        options->out = argument;
-        return 0;
-    case KEY_NAME:
-        options->name = argument;
-        return 0;
-    case KEY_DENSITY:
-        options->calibration.density = gw_parse_positive(argument, "--density", 1, state);
-        return 0;
-    case KEY_ONLY:
-        options->only = argument;
-        return 0;
-    case KEY_ADD:
-        options->add = true;
-        return 0;
-    case KEY_RESUME:
-        options->calibration.resume = true;
-        return 0;
-    case KEY_CHECK:
-        options->check = argument;
-        return 0;
-    case KEY_TOLERANCE:
-        options->tolerance = gw_parse_positive(argument, "--tolerance", INFINITY, state);
-        return 0;
-    case KEY_TIME:
-        options->time_s = gw_parse_positive(argument, "--time", 1e7, state);
-        return 0;
-    case KEY_QUICK:
-        choose_preset(options, gw_calibration_make_quick, state);
-        return 0;
-    case KEY_THOROUGH:
-        choose_preset(options, gw_calibration_make_thorough, state);
-        return 0;
-    case 'c':
-        options->compressor = argument;
-        choose_compressors(options, state);
-        return 0;
-    case KEY_DEVICE:
-        options->device = gw_parse_device(argument, state);
-        return 0;
-    case KEY_TRANSPORT:
-        options->transport = gw_parse_transport(argument, state);
-        return 0;
-    case KEY_NO_NETWORK:
-        options->no_network = true;
-        return 0;
-    case KEY_PRECISION:
-        options->precision = gw_parse_positive(argument, "--precision", 1, state);
-        return 0;
-    case KEY_MAX_TIME:
-        options->max_s_per_point = gw_parse_positive(argument, "--max-time", INFINITY, state);
-        return 0;
-    case KEY_MAX_BYTES:
-        options->max_bytes = parse_largest(argument, "--max-bytes", 1 << 27, state);
-        return 0;
-    case KEY_MAX_ELEMENTS:
-        options->max_elements = parse_largest(argument, "--max-elements", 1 << 28, state);
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "expected options only, got \"%s\"", argument);
-        return 0;
-    case ARGP_KEY_END:
-        settle(options, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    /* Of messages and of overlap a file has no curve that a check could look at. */
+    if (options->only != NULL && options->check != NULL && (asked->network || asked->overlap)) {
+        gw_refuse(state, "--check: expected only collectives and compressors in --only, neither "
+                         "network nor overlap, as curves alone are measured again");
     }
-}
-
-static const struct argp_child children[] = {
-    {&gw_job_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "--out CLUSTER.json [--nodes N]\n--check CLUSTER.json [--nodes N]",
-    .doc = "Measures what collectives, messages and compressors cost on this cluster, through the "
-           "same functions that validate runs, and writes their cost curves and LogGP parameters.",
-    .children = children,
-};
-
-void gw_calibrate_parse(int argc, char **argv, struct gw_calibrate_options *out) {
-    *out = (struct gw_calibrate_options){.calibration = gw_calibration_defaults()};
-    gw_cli_parse(&argp, "calibrate", argc, argv, out);
 }

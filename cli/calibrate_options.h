@@ -24,14 +24,16 @@ struct gw_calibrate_options {
     const char *collectives[GW_MOST_COLLECTIVES];
     const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
     /* As given; what is 0 or NULL was not. */
-    void (*preset)(struct gw_calibration *calibration);
     double time_s, precision, max_s_per_point;
     size_t max_bytes, max_elements;
     const char *only, *compressor;
-    bool no_network;
+    bool quick, thorough, no_network;
 };
 
-/* Ends the program if they are wrong. */
-void gw_calibrate_parse(int argc, char **argv, struct gw_calibrate_options *out);
+extern const struct gw_option gw_calibrate_table[]; /* for struct gw_calibrate_options */
+extern const struct gw_option_rule gw_calibrate_rules[];
+
+/* Completes the calibration, or ends the program if the options make no sense together. */
+void gw_calibrate_settle(void *options, struct argp_state *state);
 
 #endif

@@ -2,8 +2,7 @@
 #ifndef GW_CLI_CLI_H
 #define GW_CLI_CLI_H
 
-#include <argp.h>
-
+#include "cli/options.h"
 #include "collectives/collectives.h"
 #include "core/core.h"
 #include "kernels/kernels.h"
@@ -16,13 +15,7 @@
 
 /* ---- verbs --------------------------------------------------------------------------------- */
 
-/* Each verb is one file; run() returns the exit status. */
-struct gw_verb {
-    const char *name;
-    const char *title;
-    int (*run)(int argc, char **argv);
-};
-
+/* Each verb is one file. */
 extern const struct gw_verb gw_verb_calibrate;
 extern const struct gw_verb gw_verb_plan;
 extern const struct gw_verb gw_verb_simulate;
@@ -33,12 +26,13 @@ extern const struct gw_verb gw_verb_list;
 extern const struct gw_verb gw_verb_plot;
 extern const struct gw_verb gw_verb_bench;
 extern const struct gw_verb gw_verb_export;
+extern const struct gw_verb gw_verb_completion;
 
-/* Prints the message on stderr and returns the exit status that it stands for. */
+/*
+ * Prints the message on stderr, with the name that was meant by a misspelt one, and returns the
+ * exit status that it stands for.
+ */
 int gw_cli_fail(const struct gw_error *error);
-
-/* Parses as "gradweave VERB"; wrong usage ends the program with status 2. */
-void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **argv, void *input);
 
 /* ---- options that several verbs have ------------------------------------------------------- */
 
@@ -46,23 +40,26 @@ void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **ar
 struct gw_output_options {
     bool json;
 };
-extern const struct argp gw_output_argp; /* its input: struct gw_output_options */
+extern const struct gw_option gw_output_table[]; /* for struct gw_output_options */
 
 /* MODEL, --cluster, --density, --workers: for the verbs that ask about a model on a cluster. */
 struct gw_question_options {
     const char *model, *cluster;
     double density; /* 0: not given, 0.001 */
     size_t workers; /* 0: not given, as many as the cluster has */
-    bool partial;   /* set by a verb that looks itself whether MODEL and --cluster are there */
-    const char **several_workers; /* set by a verb that reads itself what --workers says */
 };
-extern const struct argp gw_question_argp; /* its input: struct gw_question_options */
+/* For struct gw_question_options: MODEL; --cluster, --density; --workers; and all of these. */
+extern const struct gw_option gw_model_table[], gw_cluster_table[], gw_workers_table[],
+    gw_question_table[];
 
-/* A question's options and the output's, in this order: the children of a verb without others. */
-extern const struct argp_child gw_question_children[];
+/* Rules that one of `others` be given, MODEL or "cluster" among them. */
+#define GW_NEEDS_MODEL(others)                                                                     \
+    { NULL, GW_NEEDS, others, "expected a MODEL: a file, or the name of one that ships" }
+#define GW_NEEDS_CLUSTER(others)                                                                   \
+    { NULL, GW_NEEDS, others, "expected --cluster CLUSTER: a file, or the name of one that ships" }
 
 /* --policy, --compressor, --exchange: for verbs that ask about algorithms. */
-extern const struct argp gw_changes_argp; /* its input: struct gw_choice_changes */
+extern const struct gw_option gw_changes_table[]; /* for struct gw_choice_changes */
 
 /* What makes a simulated cluster uneven, and how its repetitions are drawn: for simulate. */
 enum { GW_MOST_FACTORS = 64 };
@@ -80,7 +77,7 @@ struct gw_uneven_options {
     uint64_t seed;
     size_t threads;
 };
-extern const struct argp gw_uneven_argp; /* its input: struct gw_uneven_options */
+extern const struct gw_option gw_uneven_table[]; /* for struct gw_uneven_options */
 
 /* By which algorithms messages carry out collectives. */
 enum { GW_MOST_CHOICES = 16 };
@@ -88,7 +85,7 @@ struct gw_choices {
     size_t count;
     struct gw_collective_choice each[GW_MOST_CHOICES];
 };
-extern const struct argp gw_choices_argp; /* its input: struct gw_choices */
+extern const struct gw_option gw_choices_table[]; /* for struct gw_choices */
 
 /* At which level exchanges are simulated, and the network that messages see. */
 struct gw_network_options {
@@ -98,14 +95,7 @@ struct gw_network_options {
     size_t workers_per_node, nodes_per_switch; /* 0: the cluster's */
     double oversubscription;                   /* 0: the cluster's */
 };
-extern const struct argp gw_network_argp; /* its input: struct gw_network_options */
-
-/* The value of an option, or the end of the program with a message that says what is expected. */
-double gw_parse_positive(const char *text, const char *option, double maximum,
-                         struct argp_state *state);
-double gw_parse_not_negative(const char *text, const char *option, struct argp_state *state);
-size_t gw_parse_count(const char *text, const char *option, struct argp_state *state);
-uint64_t gw_parse_seed(const char *text, struct argp_state *state);
+extern const struct gw_option gw_network_table[]; /* for struct gw_network_options */
 
 /* The compressors in `text`, "all" or names with commas between, each once; then NULL. */
 enum { GW_MOST_COMPRESSORS = 64 };

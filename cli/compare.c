@@ -9,75 +9,41 @@ struct options {
     struct gw_question_options question;
     struct gw_choice_changes changes;
     const char *algorithms, *workers, *bandwidth, *out, *data;
-    bool interference, trained;
+    enum { COUNTS_AS_ASKED, COUNTS_TRAINED } counts;
+    bool interference;
 };
 
-enum { KEY_INTERFERENCE = 2000, KEY_BANDWIDTH, KEY_DATA, KEY_COUNTS };
+#define IN(member) offsetof(struct options, member)
 
-static const struct argp_option option_table[] = {
-    {"algo", 'a', "A[,B..]|all", 0, "The pipelines to compare (default all)", 0},
-    {"interference", KEY_INTERFERENCE, 0, 0,
-     "Let compression and exchanges that run at once slow each other, as the cluster says", 0},
-    {"counts", KEY_COUNTS, "asked|trained", 0,
-     "How many elements are selected where that depends on gradients: as asked (default), or "
-     "trained with generated ones",
-     0},
-    {"bandwidth", KEY_BANDWIDTH, "B|VALUES", 0,
-     "Of the network, such as 10gbit, 1gbit:100gbit, or 0.1x:10x of what was measured", 0},
-    {"out", 'o', "FILE", 0, "Draw the crossovers: .png, .svg or .pdf", 0},
-    {"data", KEY_DATA, "FILE.csv", 0, "Keep the crossovers' times", 0},
+static const char *const sources[] = {"asked", "trained", NULL};
+
+static const struct gw_option option_table[] = {
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_model_table},
+    {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to compare",
+     .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
+    {"workers", 0, "P|VALUES", GW_TEXT, IN(workers),
+     .help = "Number of workers, or several: 2,4,16, or 2:256, each twice the one before",
+     .otherwise = "the cluster's"},
+    {"bandwidth", 0, "B|VALUES", GW_TEXT, IN(bandwidth),
+     .help = "Of the network, such as 10gbit, 1gbit:100gbit, or 0.1x:10x of what was measured"},
+    {"counts", 0, NULL, GW_CHOICE, IN(counts),
+     .help = "How many elements are selected where that depends on gradients: as asked, or trained "
+             "with generated ones",
+     .value = "asked", .choices = sources},
+    {"out", 'o', "FILE", GW_TEXT, IN(out), .help = "Draw the crossovers: .png, .svg or .pdf",
+     .names = GW_NAMES_FILES},
+    {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Keep the crossovers' times",
+     .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
+    {"interference", 0, NULL, GW_FLAG, IN(interference),
+     .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->changes;
-        state->child_inputs[2] = &options->output;
-        return 0;
-    case 'a':
-        options->algorithms = argument;
-        return 0;
-    case KEY_INTERFERENCE:
-        options->interference = true;
-        return 0;
-    case KEY_COUNTS:
-        options->trained = strcmp(argument, "trained") == 0;
-        if (!options->trained && strcmp(argument, "asked") != 0) {
-            argp_error(state, "--counts: expected asked or trained, got \"%s\"", argument);
-        }
-        return 0;
-    case KEY_BANDWIDTH:
-        options->bandwidth = argument;
-        return 0;
-    case 'o':
-        options->out = argument;
-        return 0;
-    case KEY_DATA:
-        options->data = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
-                                             {&gw_changes_argp, 0, NULL, 0},
-                                             {&gw_output_argp, 0, NULL, 0},
-                                             {0}};
-
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "MODEL --cluster CLUSTER",
-    .doc = "Predicts an iteration of every pipeline and ranks them, the fastest first.\v"
-           "With several numbers of workers (--workers 2:256 doubles them, 2:256:STEP and 2,4,16 "
-           "are others) or several bandwidths it shows the fastest at each, and where another one "
-           "takes over.",
-    .children = children,
-};
+static const struct gw_option_rule rules[] = {
+    GW_NEEDS_MODEL("MODEL"), GW_NEEDS_CLUSTER("cluster"), {0}};
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
@@ -121,7 +87,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
                                  .count = count,
                                  .changes = options->changes,
                                  .interference = options->interference,
-                                 .trained = options->trained};
+                                 .trained = options->counts == COUNTS_TRAINED};
     gw_bandwidth_note(bandwidth, contest.note);
     enum gw_status status = varied == NULL ? rank(options, &contest, error)
                                            : find_crossovers(options, &contest, varied, error);
@@ -135,7 +101,7 @@ enum { PARAMETERS = 2 };
 
 static enum gw_status check_varied(const struct options *options, bool varied,
                                    struct gw_error *error) {
-    if (options->trained && varied) {
+    if (options->counts == COUNTS_TRAINED && varied) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts trained: expected one value of --workers and --bandwidth with it");
     }
@@ -202,13 +168,23 @@ static enum gw_status open_and_answer(const struct options *options, struct gw_e
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.algorithms = "all"};
+    struct options options = {0};
     struct gw_error error = {0};
-    options.question.several_workers = &options.workers;
-    gw_cli_parse(&argp, "compare", argc, argv, &options);
+    gw_parse_options(&gw_verb_compare, argc, argv, &options);
     enum gw_status status = open_and_answer(&options, &error);
     return status == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
 const struct gw_verb gw_verb_compare = {
-    .name = "compare", .title = "every pipeline, ranked", .run = run};
+    .name = "compare",
+    .title = "every pipeline, ranked",
+    .usage = "MODEL --cluster CLUSTER",
+    .about = "Predicts an iteration of every pipeline and ranks them, the fastest first.\v"
+             "With several numbers of workers (--workers 2:256 doubles them, 2:256:STEP and 2,4,16 "
+             "are others) or several bandwidths it shows the fastest at each, and where another "
+             "one takes over.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected one MODEL, got also",
+    .run = run,
+};

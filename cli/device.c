@@ -7,26 +7,23 @@
 
 enum { MOST_GPUS = 64 };
 
-struct gw_device_choice gw_parse_device(const char *text, struct argp_state *state) {
+void gw_read_device(char *argument, void *target, struct argp_state *state) {
     struct gw_device_choice choice = {0};
     static const char cuda[] = "cuda";
-    if (strcmp(text, "cpu") == 0) {
-        return choice;
-    }
-    const char *number = text + strlen(cuda);
-    size_t digits = 0;
-    if (strncmp(text, cuda, strlen(cuda)) == 0) {
+    const char *number = argument + strlen(cuda);
+    bool is_whole = strcmp(argument, "cpu") == 0;
+    if (strncmp(argument, cuda, strlen(cuda)) == 0) {
         choice.cuda = true;
         choice.chosen = *number == ':';
-        digits = choice.chosen ? strspn(number + 1, "0123456789") : 0;
+        size_t digits = choice.chosen ? strspn(number + 1, "0123456789") : 0;
+        is_whole = choice.chosen ? digits > 0 && digits < 4 && number[1 + digits] == '\0'
+                                 : *number == '\0';
     }
-    bool whole = choice.chosen ? digits > 0 && digits < 4 && number[1 + digits] == '\0'
-                               : choice.cuda && *number == '\0';
-    if (!whole) {
-        argp_error(state, "--device: expected cpu, cuda or cuda:N, got \"%s\"", text);
+    if (!is_whole) {
+        gw_refuse(state, "--device: expected cpu, cuda or cuda:N, got \"%s\"", argument);
     }
     choice.ordinal = choice.chosen ? strtoul(number + 1, NULL, 10) : 0;
-    return choice;
+    *(struct gw_device_choice *)target = choice;
 }
 
 enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size_t local_rank,

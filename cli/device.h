@@ -2,8 +2,7 @@
 #ifndef GW_CLI_DEVICE_H
 #define GW_CLI_DEVICE_H
 
-#include <argp.h>
-
+#include "cli/options.h"
 #include "device/device.h"
 #include "kernels/kernels.h"
 
@@ -13,8 +12,8 @@ struct gw_device_choice {
     size_t ordinal;
 };
 
-/* "cpu", "cuda" or "cuda:N"; anything else ends the program with a message. */
-struct gw_device_choice gw_parse_device(const char *text, struct argp_state *state);
+/* Reads "cpu", "cuda" or "cuda:N" into a struct gw_device_choice. */
+void gw_read_device(char *argument, void *target, struct argp_state *state);
 
 /*
  * Opens the GPU chosen: without a number that of this rank, `local_rank` among those of its

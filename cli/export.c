@@ -7,66 +7,31 @@ struct options {
     struct gw_output_options output;
     struct gw_question_options question;
     struct gw_choices choices;
-    const char *format, *algorithm, *out;
+    int format;
+    const char *algorithm, *out;
 };
 
-enum { KEY_OUT = 2000 };
+static const char *const formats[] = {"goal", NULL};
 
-static const struct argp_option option_table[] = {
-    {"algo", 'a', "ALGORITHM", 0, "The pipeline (see gradweave list algorithms)", 0},
-    {"out", KEY_OUT, "FILE", 0, "Where to write the schedule", 0},
+static const struct gw_option option_table[] = {
+    {NULL, 0, "FORMAT", GW_CHOICE, offsetof(struct options, format), .help = "The format",
+     .choices = formats, .expected = "expected goal MODEL, the format and what to export, got"},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, question), .table = gw_question_table},
+    {"algo", 'a', "ALGORITHM", GW_TEXT, offsetof(struct options, algorithm),
+     .help = "The pipeline (see gradweave list algorithms)", .names = GW_NAMES_ALGORITHMS},
+    {"out", 0, "FILE", GW_TEXT, offsetof(struct options, out),
+     .help = "Where to write the schedule", .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, choices), .table = gw_choices_table},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
     {0},
 };
 
-static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
-                                             {&gw_choices_argp, 0, NULL, 0},
-                                             {&gw_output_argp, 0, NULL, 0},
-                                             {0}};
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->choices;
-        state->child_inputs[2] = &options->output;
-        return 0;
-    case 'a':
-        options->algorithm = argument;
-        return 0;
-    case KEY_OUT:
-        options->out = argument;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->format != NULL) {
-            return ARGP_ERR_UNKNOWN; /* the model */
-        }
-        if (strcmp(argument, "goal") != 0) {
-            argp_error(state, "expected goal MODEL, the format and what to export, got \"%s\"",
-                       argument);
-        }
-        options->format = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (options->algorithm == NULL) {
-            argp_error(state, "expected --algo ALGORITHM (gradweave list algorithms)");
-        }
-        if (options->out == NULL) {
-            argp_error(state, "expected --out FILE");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "goal MODEL --cluster CLUSTER --algo ALGORITHM --out FILE",
-    .doc = "Writes an iteration of a pipeline as a GOAL schedule: what every worker computes, and "
-           "the messages that its collectives are made of.",
-    .children = children,
+static const struct gw_option_rule rules[] = {
+    GW_NEEDS_MODEL("MODEL"),
+    GW_NEEDS_CLUSTER("cluster"),
+    {NULL, GW_NEEDS, "algo", "expected --algo ALGORITHM (gradweave list algorithms)"},
+    {NULL, GW_NEEDS, "out", "expected --out FILE"},
+    {0},
 };
 
 static enum gw_status print(const struct options *options, const struct gw_question *question,
@@ -113,7 +78,7 @@ static int run(int argc, char **argv) {
     struct options options = {0};
     struct gw_question question;
     struct gw_error error = {0};
-    gw_cli_parse(&argp, "export", argc, argv, &options);
+    gw_parse_options(&gw_verb_export, argc, argv, &options);
     enum gw_status status = gw_question_open(&options.question, &question, &error);
     if (status == GW_OK) {
         status = answer(&options, &question, &error);
@@ -123,4 +88,14 @@ static int run(int argc, char **argv) {
 }
 
 const struct gw_verb gw_verb_export = {
-    .name = "export", .title = "a pipeline's schedule as a file for other programs", .run = run};
+    .name = "export",
+    .title = "a pipeline's schedule as a file for other programs",
+    .usage = "goal MODEL --cluster CLUSTER --algo ALGORITHM --out FILE",
+    .about =
+        "Writes an iteration of a pipeline as a GOAL schedule: what every worker computes, and "
+        "the messages that its collectives are made of.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected one MODEL, got also",
+    .run = run,
+};

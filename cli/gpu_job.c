@@ -3,12 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum gw_transport_choice gw_parse_transport(const char *text, struct argp_state *state) {
-    if (strcmp(text, "nccl") != 0 && strcmp(text, "mpi") != 0) {
-        argp_error(state, "--transport: expected nccl or mpi, got \"%s\"", text);
-    }
-    return strcmp(text, "nccl") == 0 ? GW_TRANSPORT_NCCL : GW_TRANSPORT_MPI;
-}
+const char *const gw_transport_choices[] = {
+    [GW_TRANSPORT_NCCL] = "nccl", [GW_TRANSPORT_MPI] = "mpi", NULL};
 
 enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
                                   struct gw_error *error) {

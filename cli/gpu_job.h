@@ -11,13 +11,11 @@ enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
 
 /* --transport: what memory of GPUs travels by. */
 enum gw_transport_choice {
-    GW_TRANSPORT_ANY, /* NCCL where each rank has a GPU to itself, else MPI */
     GW_TRANSPORT_NCCL,
     GW_TRANSPORT_MPI,
+    GW_TRANSPORT_ANY, /* not given: NCCL where each rank has a GPU to itself, else MPI */
 };
-
-/* "nccl" or "mpi"; anything else ends the program with a message. */
-enum gw_transport_choice gw_parse_transport(const char *text, struct argp_state *state);
+extern const char *const gw_transport_choices[];
 
 struct gw_gpu_job {
     struct gw_device *device;

@@ -4,41 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_NODES = 3000, KEY_HOSTFILE };
-
-static const struct argp_option option_table[] = {
-    {"nodes", KEY_NODES, "N", 0, "Start an MPI job of N ranks (not needed inside one)", 0},
-    {"hostfile", KEY_HOSTFILE, "FILE", 0,
-     "Hosts for --nodes, passed to mpirun (default: the Slurm allocation's, or this one)", 0},
+const struct gw_option gw_job_table[] = {
+    {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_job_options, nodes),
+     .help = "Start an MPI job of N ranks (not needed inside one)", .maximum = 65536},
+    {"hostfile", 0, "FILE", GW_TEXT, offsetof(struct gw_job_options, hostfile),
+     .help = "Hosts for --nodes, passed to mpirun",
+     .otherwise = "the Slurm allocation's, or this one", .names = GW_NAMES_FILES},
     {0},
 };
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_job_options *options = state->input;
-    switch (key) {
-    case KEY_NODES:
-        options->nodes = gw_parse_count(argument, "--nodes", state);
-        if (options->nodes > 65536) {
-            argp_error(state, "--nodes: expected at most 65536, got \"%s\"", argument);
-        }
-        return 0;
-    case KEY_HOSTFILE:
-        options->hostfile = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (options->nodes == 0 && !gw_mpi_is_inside_job()) {
-            argp_error(state, "expected --nodes N, or to be started inside an MPI job");
-        }
-        if (options->hostfile != NULL && options->nodes == 0) {
-            argp_error(state, "--hostfile: expected --nodes N with it");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp gw_job_argp = {.options = option_table, .parser = parse};
 
 void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
                     const struct gw_error *error) {

@@ -10,7 +10,13 @@ struct gw_job_options {
     size_t nodes; /* 0: not given */
     const char *hostfile;
 };
-extern const struct argp gw_job_argp; /* its input: struct gw_job_options */
+extern const struct gw_option gw_job_table[]; /* for struct gw_job_options */
+
+/* Their rules. */
+#define GW_NEEDS_JOB                                                                               \
+    { NULL, GW_NEEDS, "nodes (job)", "expected --nodes N, or to be started inside an MPI job" }
+#define GW_HOSTFILE_NEEDS_NODES                                                                    \
+    { "hostfile", GW_NEEDS, "nodes", "--hostfile: expected --nodes N with it" }
 
 /*
  * What a rank does; *verdict is the exit status of a job that went well (0 or 1). A failure that

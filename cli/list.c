@@ -5,9 +5,11 @@
 #include "collectives/collectives.h"
 #include "kernels/kernels.h"
 
+enum list_kind { ALGORITHMS, COMPRESSORS, EXCHANGES, POLICIES, COLLECTIVES, MODELS, CLUSTERS, ALL };
+
 struct options {
     struct gw_output_options output;
-    const char *what;
+    enum list_kind what; /* or ALL */
 };
 
 /* ---- what there is ------------------------------------------------------------------------- */
@@ -154,20 +156,23 @@ static enum gw_status list_clusters(cJSON *array, struct gw_error *error) {
     return list_data(GW_DATA_CLUSTERS, describe_cluster, array, error);
 }
 
+static const char *const list_names[] = {
+    [ALGORITHMS] = "algorithms",   [COMPRESSORS] = "compressors",
+    [EXCHANGES] = "exchanges",     [POLICIES] = "policies",
+    [COLLECTIVES] = "collectives", [MODELS] = "models",
+    [CLUSTERS] = "clusters",       [ALL] = NULL};
+
 static const struct list {
-    const char *name;
     const char *const *keys; /* the columns of its table, ended by NULL ... */
     const char *alignment;   /* ... and one character for each */
     enum gw_status (*fill)(cJSON *array, struct gw_error *error);
-} lists[] = {{"algorithms", algorithm_keys, "lllllll", list_algorithms},
-             {"compressors", method_keys, "lll", list_compressors},
-             {"exchanges", exchange_keys, "llllll", list_exchanges},
-             {"policies", method_keys, "lll", list_policies},
-             {"collectives", collective_keys, "llll", list_collectives},
-             {"models", data_keys, "ll", list_models},
-             {"clusters", data_keys, "ll", list_clusters}};
-
-enum { LIST_COUNT = sizeof lists / sizeof *lists };
+} lists[] = {[ALGORITHMS] = {algorithm_keys, "lllllll", list_algorithms},
+             [COMPRESSORS] = {method_keys, "lll", list_compressors},
+             [EXCHANGES] = {exchange_keys, "llllll", list_exchanges},
+             [POLICIES] = {method_keys, "lll", list_policies},
+             [COLLECTIVES] = {collective_keys, "llll", list_collectives},
+             [MODELS] = {data_keys, "ll", list_models},
+             [CLUSTERS] = {data_keys, "ll", list_clusters}};
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
@@ -185,10 +190,10 @@ static void print_table(const struct list *list, const cJSON *array) {
 
 /* The lists that the document has, under their names if that is all of them. */
 static void print_text(const cJSON *document, bool all) {
-    for (size_t i = 0; i < LIST_COUNT; i++) {
-        const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, lists[i].name);
+    for (size_t i = 0; i < ALL; i++) {
+        const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, list_names[i]);
         if (all) {
-            printf("%s%s:\n", i == 0 ? "" : "\n", lists[i].name);
+            printf("%s%s:\n", i == 0 ? "" : "\n", list_names[i]);
         }
         if (array != NULL) {
             print_table(&lists[i], array);
@@ -198,44 +203,22 @@ static void print_text(const cJSON *document, bool all) {
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->output;
-        return 0;
-    case ARGP_KEY_ARG:
-        for (size_t i = 0; i < LIST_COUNT; i++) {
-            if (options->what == NULL && strcmp(lists[i].name, argument) == 0) {
-                options->what = argument;
-                return 0;
-            }
-        }
-        argp_error(state,
-                   "expected one of algorithms, compressors, exchanges, policies, collectives, "
-                   "models, clusters; got \"%s\"",
-                   argument);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&gw_output_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .parser = parse,
-    .args_doc = "[algorithms|compressors|exchanges|policies|collectives|models|clusters]",
-    .doc = "Lists what there is.",
-    .children = children,
+static const struct gw_option option_table[] = {
+    {NULL, 0, "WHAT", GW_CHOICE, offsetof(struct options, what), .help = "What to list",
+     .otherwise = "everything", .choices = list_names,
+     .expected = "expected one of algorithms, compressors, exchanges, policies, collectives, "
+                 "models, clusters; got"},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
+    {0},
 };
 
-/* Fills the document with the list called `what`, or all of them if it is NULL. */
-static enum gw_status fill(const char *what, cJSON *document, struct gw_error *error) {
+/* Fills the document with one list, or ALL of them. */
+static enum gw_status fill(enum list_kind what, cJSON *document, struct gw_error *error) {
     GW_TRY(gw_json_put_text(document, "schema", "gradweave/list@1", error));
-    for (size_t i = 0; i < LIST_COUNT; i++) {
-        if (what == NULL || strcmp(what, lists[i].name) == 0) {
+    for (size_t i = 0; i < ALL; i++) {
+        if (what == ALL || what == i) {
             cJSON *array = cJSON_CreateArray();
-            GW_TRY(gw_json_put(document, lists[i].name, array, error));
+            GW_TRY(gw_json_put(document, list_names[i], array, error));
             GW_TRY(lists[i].fill(array, error));
         }
     }
@@ -250,20 +233,26 @@ static enum gw_status answer(const struct options *options, struct gw_error *err
         return gw_print_document(document, error);
     }
     if (status == GW_OK) {
-        print_text(document, options->what == NULL);
+        print_text(document, options->what == ALL);
     }
     cJSON_Delete(document);
     return status;
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {0};
+    struct options options = {.what = ALL};
     struct gw_error error = {0};
-    gw_cli_parse(&argp, "list", argc, argv, &options);
+    gw_parse_options(&gw_verb_list, argc, argv, &options);
     return answer(&options, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
 const struct gw_verb gw_verb_list = {
     .name = "list",
     .title = "algorithms, compressors, exchanges, policies, collectives, models, clusters",
-    .run = run};
+    .usage = "[algorithms|compressors|exchanges|policies|collectives|models|clusters]",
+    .about = "Lists what there is.",
+    .options = option_table,
+    .surplus = "expected one of algorithms, compressors, exchanges, policies, collectives, "
+               "models, clusters; got",
+    .run = run,
+};

@@ -5,18 +5,10 @@
 #include "device/device.h"
 #include "transport/transport.h"
 
-static const struct gw_verb *const verbs[] = {
-    &gw_verb_calibrate,
-    &gw_verb_plan,
-    &gw_verb_simulate,
-    &gw_verb_compare,
-    &gw_verb_validate,
-    &gw_verb_list,
-    &gw_verb_plot,
-    &gw_verb_bench,
-    &gw_verb_sweep,
-    &gw_verb_export,
-    NULL,
+const struct gw_verb *const gw_verbs[] = {
+    &gw_verb_calibrate, &gw_verb_plan,   &gw_verb_simulate,   &gw_verb_compare,
+    &gw_verb_validate,  &gw_verb_list,   &gw_verb_plot,       &gw_verb_bench,
+    &gw_verb_sweep,     &gw_verb_export, &gw_verb_completion, NULL,
 };
 
 static void print_version(FILE *stream, struct argp_state *state) {
@@ -35,8 +27,8 @@ static void print_help(void) {
         "Usage: gradweave VERB [ARGUMENTS] [--option VALUE]\n\n"
         "Calibrates a cluster, plans which gradients to merge, predicts how long an iteration of\n"
         "data-parallel training takes, and runs it for real to show how far off that is.\n\n");
-    for (size_t i = 0; verbs[i] != NULL; i++) {
-        printf("  %-10s %s\n", verbs[i]->name, verbs[i]->title);
+    for (size_t i = 0; gw_verbs[i] != NULL; i++) {
+        printf("  %-10s %s\n", gw_verbs[i]->name, gw_verbs[i]->title);
     }
     printf("\ngradweave VERB --help explains a verb; man gradweave-VERB says more.\n");
 }
@@ -57,9 +49,9 @@ static int finish(int exit_status) {
 int main(int argc, char **argv) {
     argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";
-    for (size_t i = 0; verbs[i] != NULL; i++) {
-        if (strcmp(verbs[i]->name, verb) == 0) {
-            return finish(verbs[i]->run(argc - 1, argv + 1));
+    for (size_t i = 0; gw_verbs[i] != NULL; i++) {
+        if (strcmp(gw_verbs[i]->name, verb) == 0) {
+            return finish(gw_verbs[i]->run(argc - 1, argv + 1));
         }
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
@@ -70,7 +62,12 @@ int main(int argc, char **argv) {
         print_help();
         return finish(GW_OK);
     }
+    const char *names[32] = {NULL};
+    for (size_t i = 0; gw_verbs[i] != NULL; i++) {
+        names[i] = gw_verbs[i]->name;
+    }
     (void)fprintf(stderr, "gradweave: expected a verb (gradweave --help lists them), got %s%s%s\n",
                   argc > 1 ? "\"" : "", argc > 1 ? verb : "nothing", argc > 1 ? "\"" : "");
+    gw_print_nearest(verb, names);
     return GW_BAD_INPUT;
 }

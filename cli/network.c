@@ -1,4 +1,5 @@
 /* At which level exchanges are simulated, and the network that messages see: options. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -6,44 +7,33 @@
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-enum { KEY_COLLECTIVE = 5000 };
-
-static const struct argp_option choice_table[] = {
-    {"collective", KEY_COLLECTIVE, "OPERATION=NAME", 0,
-     "By which algorithm messages carry out a collective (see gradweave list collectives); can be "
-     "repeated",
-     0},
-    {0},
-};
-
-/* Splits the argument, which is the program's own, at its "=". */
-static void choose_collective(struct gw_choices *choices, char *argument,
-                              struct argp_state *state) {
-    char *equals = strchr(argument, '=');
-    if (equals == NULL || equals == argument || equals[1] == '\0') {
-        argp_error(state,
-                   "--collective: expected OPERATION=NAME such as allreduce=halving-doubling, got "
-                   "\"%s\"",
-                   argument);
+/* "OPERATION=NAME"; `target` is a struct gw_choices. */
+static void read_collective(char *argument, void *target, struct argp_state *state) {
+    struct gw_choices *choices = target;
+    char *operation = strdup(argument); /* kept until the program ends */
+    char *equals = operation == NULL ? NULL : strchr(operation, '=');
+    if (equals == NULL || equals == operation || equals[1] == '\0') {
+        gw_refuse(state,
+                  "--collective: expected OPERATION=NAME such as allreduce=halving-doubling, got "
+                  "\"%s\"",
+                  argument);
         return;
     }
     if (choices->count == GW_MOST_CHOICES) {
-        argp_error(state, "--collective: expected at most %d of them", GW_MOST_CHOICES);
+        gw_refuse(state, "--collective: expected at most %d of them", GW_MOST_CHOICES);
     }
     *equals = '\0';
     choices->each[choices->count++] =
-        (struct gw_collective_choice){.operation = argument, .name = equals + 1};
+        (struct gw_collective_choice){.operation = operation, .name = equals + 1};
 }
 
-static error_t parse_choice(int key, char *argument, struct argp_state *state) {
-    if (key != KEY_COLLECTIVE) {
-        return ARGP_ERR_UNKNOWN;
-    }
-    choose_collective(state->input, argument, state);
-    return 0;
-}
-
-const struct argp gw_choices_argp = {.options = choice_table, .parser = parse_choice};
+const struct gw_option gw_choices_table[] = {
+    {"collective", 0, "OPERATION=NAME", GW_CUSTOM, 0,
+     .help = "By which algorithm messages carry out a collective (see gradweave list collectives); "
+             "can be repeated",
+     .names = GW_NAMES_COLLECTIVES, .read = read_collective},
+    {0},
+};
 
 enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error) {
     for (size_t i = 0; i < choices->count; i++) {
@@ -56,76 +46,30 @@ enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_erro
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-enum {
-    KEY_NETWORK = 4000,
-    KEY_LOGGP,
-    KEY_WORKERS_PER_NODE,
-    KEY_NODES_PER_SWITCH,
-    KEY_OVERSUBSCRIPTION
-};
+static const char *const levels[] = {
+    [GW_LEVEL_CURVES] = "curves", [GW_LEVEL_MESSAGES] = "messages", NULL};
 
-static const struct argp_option option_table[] = {
-    {"network", KEY_NETWORK, "LEVEL", 0,
-     "How exchanges take their time: curves, as measured (default), or messages, which queue for "
-     "links",
-     0},
-    {"loggp", KEY_LOGGP, "PARAMETERS", 0,
-     "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's; O and G per byte, S for GOAL only",
-     0},
-    {"workers-per-node", KEY_WORKERS_PER_NODE, "N", 0, "Instead of the cluster's", 0},
-    {"nodes-per-switch", KEY_NODES_PER_SWITCH, "N", 0, "Instead of the cluster's", 0},
-    {"oversubscription", KEY_OVERSUBSCRIPTION, "FACTOR", 0,
-     "Of switches' uplinks, instead of the cluster's", 0},
+const struct gw_option gw_network_table[] = {
+    {"network", 0, "LEVEL", GW_CHOICE, offsetof(struct gw_network_options, level),
+     .help = "How exchanges take their time: curves, as measured, or messages, which queue for "
+             "links",
+     .value = "curves", .choices = levels},
+    {.kind = GW_INCLUDE,
+     .offset = offsetof(struct gw_network_options, choices),
+     .table = gw_choices_table},
+    {"loggp", 0, "PARAMETERS", GW_TEXT, offsetof(struct gw_network_options, loggp),
+     .help = "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's; O and G per byte, S for "
+             "GOAL only"},
+    {"workers-per-node", 0, "N", GW_COUNT, offsetof(struct gw_network_options, workers_per_node),
+     .help = "Instead of the cluster's"},
+    {"nodes-per-switch", 0, "N", GW_COUNT, offsetof(struct gw_network_options, nodes_per_switch),
+     .help = "Instead of the cluster's"},
+    {"oversubscription", 0, "FACTOR", GW_NOT_NEGATIVE,
+     offsetof(struct gw_network_options, oversubscription),
+     .help = "Of switches' uplinks, instead of the cluster's", .minimum = 1,
+     .expected = "a factor of at least 1"},
     {0},
 };
-
-static void choose_level(struct gw_network_options *options, const char *argument,
-                         struct argp_state *state) {
-    bool messages = strcmp(argument, "messages") == 0;
-    if (!messages && strcmp(argument, "curves") != 0) {
-        argp_error(state, "--network: expected curves or messages, got \"%s\"", argument);
-    }
-    options->level = messages ? GW_LEVEL_MESSAGES : GW_LEVEL_CURVES;
-}
-
-static double parse_oversubscription(const char *text, struct argp_state *state) {
-    double factor = gw_parse_not_negative(text, "--oversubscription", state);
-    if (factor < 1) {
-        argp_error(state, "--oversubscription: expected a factor of at least 1, got \"%s\"", text);
-    }
-    return factor;
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_network_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->choices;
-        return 0;
-    case KEY_NETWORK:
-        choose_level(options, argument, state);
-        return 0;
-    case KEY_LOGGP:
-        options->loggp = argument;
-        return 0;
-    case KEY_WORKERS_PER_NODE:
-        options->workers_per_node = gw_parse_count(argument, "--workers-per-node", state);
-        return 0;
-    case KEY_NODES_PER_SWITCH:
-        options->nodes_per_switch = gw_parse_count(argument, "--nodes-per-switch", state);
-        return 0;
-    case KEY_OVERSUBSCRIPTION:
-        options->oversubscription = parse_oversubscription(argument, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&gw_choices_argp, 0, NULL, 0}, {0}};
-
-const struct argp gw_network_argp = {
-    .options = option_table, .parser = parse, .children = children};
 
 /* ---- the network --------------------------------------------------------------------------- */
 

@@ -1,12 +1,441 @@
+#include "cli/options.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 #include "transport/transport.h"
+
+/* The command line that is parsed, or was: a program has one. */
+static struct command {
+    const struct gw_verb *verb;
+    void *options;
+    size_t count;
+    struct gw_option_row rows[GW_MOST_OPTIONS];
+    const char *given[GW_MOST_OPTIONS]; /* the last value of each, "" for flags; NULL: not given */
+} command;
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+static size_t add_rows(const struct gw_option *table, size_t offset, struct gw_option_row *rows,
+                       size_t count) {
+    for (const struct gw_option *row = table; row->kind != GW_END; row++) {
+        if (row->kind == GW_INCLUDE) {
+            count = add_rows(row->table, offset + row->offset, rows, count);
+        } else if (count < GW_MOST_OPTIONS) {
+            rows[count++] = (struct gw_option_row){.option = row, .offset = offset + row->offset};
+        }
+    }
+    return count;
+}
+
+size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MOST_OPTIONS]) {
+    return add_rows(table, 0, rows, 0);
+}
+
+/* "curves, messages or waves" or "curves|messages|waves". */
+static const char *join_choices(const char *const *choices, const char *between, const char *last,
+                                char *out, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; choices[i] != NULL && used < size; i++) {
+        const char *separator = i == 0 ? "" : choices[i + 1] == NULL ? last : between;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", separator, choices[i]);
+    }
+    return out;
+}
+
+const char *gw_option_metavar(const struct gw_option *option, char out[GW_METAVAR_SIZE]) {
+    return option->metavar == NULL && option->choices != NULL
+               ? join_choices(option->choices, "|", "|", out, GW_METAVAR_SIZE)
+               : option->metavar;
+}
+
+const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SIZE]) {
+    out[0] = '\0';
+    if (option->expected != NULL && option->name != NULL) {
+        (void)snprintf(out, GW_RANGE_SIZE, "%s", option->expected);
+    } else if (option->kind == GW_COUNT && option->minimum > 0) {
+        (void)snprintf(out, GW_RANGE_SIZE, "%.0f to %.0f", option->minimum, option->maximum);
+    } else if (option->kind == GW_COUNT && option->maximum > 0) {
+        (void)snprintf(out, GW_RANGE_SIZE, "at most %.0f", option->maximum);
+    } else if (option->kind == GW_POSITIVE && option->maximum > 0) {
+        (void)snprintf(out, GW_RANGE_SIZE, "above 0 and at most %g", option->maximum);
+    }
+    return out;
+}
+
+static const struct gw_option_row *find_row(const char *name, size_t length) {
+    for (size_t i = 0; i < command.count; i++) {
+        const struct gw_option *option = command.rows[i].option;
+        const char *own = option->name != NULL ? option->name : option->metavar;
+        if (strncmp(own, name, length) == 0 && own[length] == '\0') {
+            return &command.rows[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *given_value(const char *name, size_t length) {
+    const struct gw_option_row *row = find_row(name, length);
+    return row == NULL ? NULL : command.given[row - command.rows];
+}
+
+bool gw_option_is_given(const char *name) {
+    return given_value(name, strlen(name)) != NULL;
+}
+
+/* ---- failures ------------------------------------------------------------------------------ */
+
+/* Names that a message complains about, if they are misspelt: the first that is nearly known. */
+static void print_meant(const char *message) {
+    for (size_t i = 0; i < command.count; i++) {
+        const struct gw_option *option = command.rows[i].option;
+        const char *text = command.given[i];
+        const char *const *names = gw_option_names(option);
+        while (text != NULL && names != NULL) {
+            char name[64];
+            size_t length = strcspn(text, option->is_list ? "," : "");
+            (void)snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
+            name[strcspn(name, ":")] = '\0';       /* of a policy, its number */
+            const char *after = strchr(name, '='); /* of a collective, its name */
+            if (strpbrk(name, "/.") == NULL &&
+                strstr(message, after == NULL ? name : after + 1) != NULL &&
+                gw_find_nearest(name, names) != NULL) {
+                gw_print_nearest(name, names);
+                return;
+            }
+            text = text[length] == ',' ? text + length + 1 : NULL;
+        }
+    }
+}
+
+int gw_cli_fail(const struct gw_error *error) {
+    (void)fprintf(stderr, "gradweave: %s\n", error->message);
+    if (error->status == GW_BAD_INPUT) {
+        print_meant(error->message);
+    }
+    return (int)error->status;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+void gw_refuse(struct argp_state *state, const char *format, ...) {
+    va_list arguments;
+    char *text = NULL;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    argp_error(state, "%s", length < 0 ? "not enough memory" : text);
+    free(text);
+}
+
+static bool parse_number(const char *text, double *out) {
+    char *end = NULL;
+    errno = 0;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && errno == 0 && isfinite(*out);
+}
+
+static double parse_positive(const char *text, const char *option, double maximum,
+                             struct argp_state *state) {
+    double value = 0;
+    bool limited = maximum > 0;
+    if (!parse_number(text, &value) || !(value > 0) || (limited && value > maximum)) {
+        if (limited) {
+            gw_refuse(state, "--%s: expected a number above 0 and at most %g, got \"%s\"", option,
+                      maximum, text);
+        }
+        gw_refuse(state, "--%s: expected a number above 0, got \"%s\"", option, text);
+    }
+    return value;
+}
+
+double gw_parse_positive_part(const char *text, const char *option, struct argp_state *state) {
+    return parse_positive(text, option, 0, state);
+}
+
+static double parse_not_negative(const struct gw_option *option, const char *text,
+                                 struct argp_state *state) {
+    double value = 0;
+    if (!parse_number(text, &value) || value < 0) {
+        gw_refuse(state, "--%s: expected a number >= 0, got \"%s\"", option->name, text);
+    }
+    if (value < option->minimum || (option->maximum > 0 && value > option->maximum)) {
+        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name, option->expected, text);
+    }
+    return value;
+}
+
+static uint64_t parse_count(const struct gw_option *option, const char *text,
+                            struct argp_state *state) {
+    char range[GW_RANGE_SIZE];
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (option->kind == GW_INTEGER && strcmp(text, "0") == 0) {
+        return 0;
+    }
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0 ||
+        value > 1ULL << 53) {
+        gw_refuse(state, "--%s: expected a positive integer, got \"%s\"", option->name, text);
+    }
+    if ((double)value < option->minimum ||
+        (option->maximum > 0 && (double)value > option->maximum)) {
+        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
+                  gw_option_range(option, range), text);
+    }
+    return value;
+}
+
+static int find_choice(const struct gw_option *option, const char *text, struct argp_state *state) {
+    char all[256];
+    for (int i = 0; option->choices[i] != NULL; i++) {
+        if (strcmp(option->choices[i], text) == 0) {
+            return i;
+        }
+    }
+    const char *nearest = gw_find_nearest(text, option->choices);
+    const char *hint[] = {nearest == NULL ? "" : "\nDid you mean \"",
+                          nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?"};
+    if (option->name == NULL) {
+        gw_refuse(state, "%s \"%s\"%s%s%s", option->expected, text, hint[0], hint[1], hint[2]);
+    }
+    gw_refuse(state, "--%s: expected %s, got \"%s\"%s%s%s", option->name,
+              join_choices(option->choices, ", ", " or ", all, sizeof all), text, hint[0], hint[1],
+              hint[2]);
+    return 0;
+}
+
+static void store(const struct gw_option_row *row, char *argument, struct argp_state *state) {
+    const struct gw_option *option = row->option;
+    void *target = (char *)command.options + row->offset;
+    switch (option->kind) {
+    case GW_FLAG:
+        *(bool *)target = true;
+        break;
+    case GW_TEXT:
+        *(const char **)target = argument;
+        break;
+    case GW_COUNT:
+        *(size_t *)target = (size_t)parse_count(option, argument, state);
+        break;
+    case GW_INTEGER:
+        *(uint64_t *)target = parse_count(option, argument, state);
+        break;
+    case GW_POSITIVE:
+        *(double *)target = parse_positive(argument, option->name, option->maximum, state);
+        break;
+    case GW_NOT_NEGATIVE:
+        *(double *)target = parse_not_negative(option, argument, state);
+        break;
+    case GW_CHOICE:
+        *(int *)target = find_choice(option, argument, state);
+        break;
+    default:
+        option->read(argument, target, state);
+        break;
+    }
+}
+
+/* ---- rules --------------------------------------------------------------------------------- */
+
+/* "counts=trained", "out", "(job)": the first `length` letters. */
+static bool holds(const char *term, size_t length) {
+    if (strncmp(term, "(job)", length) == 0) {
+        return gw_mpi_is_inside_job();
+    }
+    const char *equals = memchr(term, '=', length);
+    size_t name_length = equals == NULL ? length : (size_t)(equals - term);
+    const char *given = given_value(term, name_length);
+    if (given == NULL || equals == NULL) {
+        return given != NULL;
+    }
+    size_t value_length = length - name_length - 1;
+    return strncmp(given, equals + 1, value_length) == 0 &&
+           (given[value_length] == '\0' || given[value_length] == ':');
+}
+
+static bool some_hold(const char *terms) {
+    for (const char *at = terms; *at != '\0'; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (holds(at, length)) {
+            return true;
+        }
+        at += length;
+    }
+    return false;
+}
+
+/* Whether something is given that is neither `option` nor one of `allowed`. */
+static bool others_hold(const char *option, const char *allowed) {
+    for (size_t i = 0; i < command.count; i++) {
+        const struct gw_option *one = command.rows[i].option;
+        const char *name = one->name != NULL ? one->name : one->metavar;
+        const char *found = strstr(allowed, name);
+        while (found != NULL &&
+               (strcspn(found, " ") != strlen(name) || (found != allowed && found[-1] != ' '))) {
+            found = strstr(found + 1, name);
+        }
+        if (command.given[i] != NULL && found == NULL && strcmp(name, option) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_rules(const struct gw_option_rule *rules, struct argp_state *state) {
+    for (const struct gw_option_rule *rule = rules; rule != NULL && rule->kind != 0; rule++) {
+        if (rule->option != NULL && !some_hold(rule->option)) {
+            continue;
+        }
+        bool is_kept = rule->kind == GW_NEEDS      ? some_hold(rule->others)
+                       : rule->kind == GW_EXCLUDES ? !some_hold(rule->others)
+                                                   : !others_hold(rule->option, rule->others);
+        if (!is_kept) {
+            gw_refuse(state, "%s", rule->message);
+        }
+    }
+}
+
+/* ---- parsing ------------------------------------------------------------------------------- */
+
+/*
+ * An option's key for argp: its letter, or from this on its number. What argp has itself (--help,
+ * --usage, --version) is below.
+ */
+enum { FIRST_KEY = 0x1000 };
+
+static int option_key(size_t number) {
+    char letter = command.rows[number].option->letter;
+    return letter != 0 ? letter : FIRST_KEY + (int)number;
+}
+
+static void take_operand(char *argument, struct argp_state *state) {
+    unsigned number = state->arg_num;
+    for (size_t i = 0; i < command.count; i++) {
+        if (command.rows[i].option->name == NULL && number-- == 0) {
+            command.given[i] = argument;
+            store(&command.rows[i], argument, state);
+            return;
+        }
+    }
+    gw_refuse(state, "%s \"%s\"", command.verb->surplus, argument);
+}
+
+static bool takes_value(const struct gw_option *option) {
+    return option->kind != GW_FLAG && (option->kind != GW_CUSTOM || option->metavar != NULL);
+}
+
+static const struct gw_option *find_letter(char letter) {
+    for (size_t i = 0; i < command.count; i++) {
+        if (command.rows[i].option->letter == letter) {
+            return command.rows[i].option;
+        }
+    }
+    return NULL;
+}
+
+/* How many options begin so; *found is one of them, or the one that is called so. */
+static size_t count_options(const char *name, size_t length, const struct gw_option **found) {
+    size_t count = 0;
+    for (size_t i = 0; i < command.count; i++) {
+        const struct gw_option *option = command.rows[i].option;
+        if (option->name != NULL && strncmp(option->name, name, length) == 0) {
+            *found = option;
+            count++;
+            if (option->name[length] == '\0') {
+                return 1;
+            }
+        }
+    }
+    return count;
+}
+
+/* Which long option was meant by one that there is not, which getopt would not say. */
+static void refuse_unknown(const char *argument, struct argp_state *state) {
+    static const char *const own[] = {"help", "usage", "version"};
+    const char *names[GW_MOST_OPTIONS + 4] = {own[0], own[1], own[2]};
+    char name[64];
+    size_t length = strcspn(argument, "=");
+    size_t count = 3;
+    for (size_t i = 0; i < command.count; i++) {
+        if (command.rows[i].option->name != NULL) {
+            names[count++] = command.rows[i].option->name;
+        }
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (strncmp(own[i], argument, length) == 0) {
+            return;
+        }
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), argument);
+    const char *nearest = gw_find_nearest(name, names);
+    if (nearest != NULL) {
+        gw_refuse(state, "unrecognized option '--%s'\nDid you mean --%s?", argument, nearest);
+    }
+}
+
+/* Looks for misspelt options in all arguments but the values of other options. */
+static void check_names(struct argp_state *state) {
+    state->name = state->argv[0]; /* which argp has not set yet */
+    for (int i = 1; i < state->argc && strcmp(state->argv[i], "--") != 0; i++) {
+        const char *argument = state->argv[i];
+        const struct gw_option *found = NULL;
+        bool is_long = strncmp(argument, "--", 2) == 0;
+        if (is_long && count_options(argument + 2, strcspn(argument + 2, "="), &found) == 0) {
+            refuse_unknown(argument + 2, state);
+        } else if (!is_long && argument[0] == '-' && argument[1] != '\0' && argument[2] == '\0') {
+            found = find_letter(argument[1]);
+        }
+        i += found != NULL && takes_value(found) && strchr(argument, '=') == NULL;
+    }
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state) {
+    switch (key) {
+    case ARGP_KEY_INIT:
+        check_names(state);
+        return 0;
+    case ARGP_KEY_ARG:
+        take_operand(argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        check_rules(command.verb->rules, state);
+        if (command.verb->check != NULL) {
+            command.verb->check(command.options, state);
+        }
+        return 0;
+    default:
+        break;
+    }
+    for (size_t i = 0; i < command.count; i++) {
+        if (command.rows[i].option->name != NULL && key == option_key(i)) {
+            command.given[i] = argument == NULL ? "" : argument;
+            store(&command.rows[i], argument, state);
+            return 0;
+        }
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+/* "Share of elements (above 0 and at most 1; default: 0.001)"; NULL: not enough memory. */
+static char *describe(const struct gw_option *option) {
+    char range[GW_RANGE_SIZE];
+    char *text = NULL;
+    const char *usual = option->value != NULL ? option->value : option->otherwise;
+    bool is_limited = gw_option_range(option, range)[0] != '\0';
+    int length = usual == NULL ? asprintf(&text, "%s%s%s%s", option->help, is_limited ? " (" : "",
+                                          range, is_limited ? ")" : "")
+                               : asprintf(&text, "%s (%s%sdefault: %s)", option->help, range,
+                                          is_limited ? "; " : "", usual);
+    return length < 0 ? NULL : text;
+}
 
 /*
  * All ranks of a job parse the same command line, and one complaint about it is enough. Returns
@@ -25,14 +454,14 @@ static int mute_other_ranks(void) {
     return kept;
 }
 
-void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **argv, void *input) {
+static void parse_with_argp(const struct argp *argp, int argc, char **argv) {
     char name[64];
     char *verb_argument = argv[0];
-    snprintf(name, sizeof name, "gradweave %s", verb);
+    (void)snprintf(name, sizeof name, "gradweave %s", command.verb->name);
     argv[0] = name;
     argp_err_exit_status = GW_BAD_INPUT;
     int kept = mute_other_ranks();
-    argp_parse(argp, argc, argv, 0, NULL, input);
+    argp_parse(argp, argc, argv, 0, NULL, NULL);
     if (kept >= 0) {
         (void)dup2(kept, STDERR_FILENO);
         (void)close(kept);
@@ -40,241 +469,32 @@ void gw_cli_parse(const struct argp *argp, const char *verb, int argc, char **ar
     argv[0] = verb_argument;
 }
 
-int gw_cli_fail(const struct gw_error *error) {
-    (void)fprintf(stderr, "gradweave: %s\n", error->message);
-    return (int)error->status;
-}
-
-/* ---- values -------------------------------------------------------------------------------- */
-
-static bool parse_number(const char *text, double *out) {
-    char *end = NULL;
-    errno = 0;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0 && isfinite(*out);
-}
-
-double gw_parse_positive(const char *text, const char *option, double maximum,
-                         struct argp_state *state) {
-    double value = 0;
-    if (!parse_number(text, &value) || !(value > 0) || value > maximum) {
-        if (isfinite(maximum)) {
-            argp_error(state, "%s: expected a number above 0 and at most %g, got \"%s\"", option,
-                       maximum, text);
-        } else {
-            argp_error(state, "%s: expected a number above 0, got \"%s\"", option, text);
-        }
-    }
-    return value;
-}
-
-double gw_parse_not_negative(const char *text, const char *option, struct argp_state *state) {
-    double value = 0;
-    if (!parse_number(text, &value) || value < 0) {
-        argp_error(state, "%s: expected a number >= 0, got \"%s\"", option, text);
-    }
-    return value;
-}
-
-size_t gw_parse_count(const char *text, const char *option, struct argp_state *state) {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0 ||
-        value > 1ULL << 53) {
-        argp_error(state, "%s: expected a positive integer, got \"%s\"", option, text);
-    }
-    return (size_t)value;
-}
-
-uint64_t gw_parse_seed(const char *text, struct argp_state *state) {
-    return strcmp(text, "0") == 0 ? 0 : gw_parse_count(text, "--seed", state);
-}
-
-/* ---- output options ------------------------------------------------------------------------ */
-
-enum { KEY_JSON = 1000, KEY_CLUSTER, KEY_DENSITY, KEY_WORKERS, KEY_EXCHANGE };
-
-static const struct argp_option output_options[] = {
-    {"json", KEY_JSON, NULL, 0, "Print one JSON document instead of text", 0},
-    {"quiet", 'q', NULL, 0, "Print no progress", 0},
-    {"verbose", 'v', NULL, 0, "Print what is being done", 0},
-    {0},
-};
-
-static error_t parse_output(int key, char *argument, struct argp_state *state) {
-    struct gw_output_options *options = state->input;
-    (void)argument;
-    if (key == KEY_JSON) {
-        options->json = true;
-    } else if (key == 'q') {
-        gw_log_set_level(GW_LOG_QUIET);
-    } else if (key == 'v') {
-        gw_log_set_level(GW_LOG_VERBOSE);
-    } else {
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
-const struct argp gw_output_argp = {.options = output_options, .parser = parse_output};
-
-/* ---- question options ---------------------------------------------------------------------- */
-
-static const struct argp_option question_options[] = {
-    {"cluster", KEY_CLUSTER, "CLUSTER", 0, "Cluster file, or the name of one that ships", 0},
-    {"density", KEY_DENSITY, "R", 0, "Share of elements that compressors keep (default 0.001)", 0},
-    {"workers", KEY_WORKERS, "P", 0, "Number of workers (default: the cluster's)", 0},
-    {0},
-};
-
-static error_t parse_question(int key, char *argument, struct argp_state *state) {
-    struct gw_question_options *options = state->input;
-    switch (key) {
-    case KEY_CLUSTER:
-        options->cluster = argument;
-        return 0;
-    case KEY_DENSITY:
-        options->density = gw_parse_positive(argument, "--density", 1, state);
-        return 0;
-    case KEY_WORKERS:
-        if (options->several_workers != NULL) {
-            *options->several_workers = argument;
-            return 0;
-        }
-        options->workers = gw_parse_count(argument, "--workers", state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->model != NULL) {
-            argp_error(state, "expected one MODEL, got also \"%s\"", argument);
-        }
-        options->model = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (options->partial) {
-            return 0;
-        }
-        if (options->model == NULL) {
-            argp_error(state, "expected a MODEL: a file, or the name of one that ships");
-        }
-        if (options->cluster == NULL) {
-            argp_error(state, "expected --cluster CLUSTER: a file, or the name of one that ships");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp gw_question_argp = {.options = question_options, .parser = parse_question};
-
-const struct argp_child gw_question_children[] = {
-    {&gw_question_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
-
-enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
-                                struct gw_error *error) {
-    return gw_question_read(options->model, options->cluster, options->workers, options->density,
-                            out, error);
-}
-
-/* ---- choices of algorithms ----------------------------------------------------------------- */
-
-static const struct argp_option changes_options[] = {
-    {"policy", 'p', "POLICY", 0,
-     "Merge policy instead of the algorithm's own; several groups overlap with the backward pass",
-     0},
-    {"compressor", 'c', "C", 0,
-     "Compressor instead of the algorithm's own, or none; it brings its exchange where the "
-     "algorithm's cannot carry what it leaves",
-     0},
-    {"exchange", KEY_EXCHANGE, "E", 0,
-     "Exchange instead of the algorithm's own (see gradweave list exchanges)", 0},
-    {0},
-};
-
-static error_t parse_changes(int key, char *argument, struct argp_state *state) {
-    struct gw_choice_changes *changes = state->input;
-    switch (key) {
-    case 'p':
-        changes->policy = argument;
-        return 0;
-    case 'c':
-        changes->compressor = argument;
-        return 0;
-    case KEY_EXCHANGE:
-        changes->exchange = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp gw_changes_argp = {.options = changes_options, .parser = parse_changes};
-
-/* ---- names --------------------------------------------------------------------------------- */
-
-static bool is_chosen(const struct gw_compressor *compressor,
-                      const struct gw_compressor *const *chosen, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (chosen[i] == compressor) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
-                                    struct gw_error *error) {
+void gw_parse_options(const struct gw_verb *verb, int argc, char **argv, void *options) {
+    struct argp_option rows[GW_MOST_OPTIONS + 1] = {{0}};
+    char metavars[GW_MOST_OPTIONS][GW_METAVAR_SIZE];
     size_t count = 0;
-    if (strcmp(text, "all") == 0) {
-        for (; gw_compressors[count] != NULL; count++) {
-            out[count] = gw_compressors[count];
-        }
-        text = NULL;
+    command = (struct command){.verb = verb, .options = options};
+    command.count = gw_list_options(verb->options, command.rows);
+    if (argc == 2 && strcmp(argv[1], "--help=mdoc") == 0) {
+        gw_print_manual(verb);
+        exit(0);
     }
-    while (text != NULL) {
-        char name[64];
-        size_t length = strcspn(text, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
-        const struct gw_compressor *found = gw_compressor_find(name);
-        if (found == NULL || is_chosen(found, out, count)) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "--compressor: expected some of those that gradweave list compressors "
-                           "shows, each once, got \"%s\"",
-                           name);
+    for (size_t i = 0; i < command.count; i++) {
+        const struct gw_option *option = command.rows[i].option;
+        if (option->value != NULL) {
+            store(&command.rows[i], (char *)option->value, NULL);
         }
-        out[count++] = found;
-        text = text[length] == ',' ? text + length + 1 : NULL;
-    }
-    out[count] = NULL;
-    return GW_OK;
-}
-
-enum gw_status gw_shape_parse(const char *name, enum gw_shape *out, struct gw_error *error) {
-    for (size_t i = 0; i < GW_SHAPES; i++) {
-        if (strcmp(gw_shape_names[i], name) == 0) {
-            *out = (enum gw_shape)i;
-            return GW_OK;
+        if (option->name != NULL) {
+            rows[count++] = (struct argp_option){.name = option->name,
+                                                 .key = option_key(i),
+                                                 .arg = gw_option_metavar(option, metavars[i]),
+                                                 .doc = describe(option)};
         }
     }
-    return gw_fail(error, GW_BAD_INPUT,
-                   "--shape: expected normal, laplace, student, sparse, constant or sorted, got "
-                   "\"%s\"",
-                   name);
-}
-
-enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t seed,
-                                uint32_t iteration, float *out, struct gw_error *error) {
-    struct gw_gradients_spec spec = {.seed = seed,
-                                     .scale = 1 / sqrt((double)elements),
-                                     .freedom = 2,
-                                     .drift = 1,
-                                     .sizes = &elements,
-                                     .tensor_count = 1};
-    struct gw_gradients *gradients = NULL;
-    GW_TRY(gw_shape_parse(shape, &spec.shape, error));
-    GW_TRY(gw_gradients_open(&gradients, &spec, error));
-    gw_gradients_fill(gradients, iteration, out);
-    gw_gradients_close(gradients);
-    return GW_OK;
+    const struct argp argp = {
+        .options = rows, .parser = parse, .args_doc = verb->usage, .doc = verb->about};
+    parse_with_argp(&argp, argc, argv);
+    for (size_t i = 0; i < count; i++) {
+        free((char *)rows[i].doc);
+    }
 }

@@ -14,69 +14,38 @@ struct options {
     bool explain;
 };
 
-enum { KEY_EXPLAIN = 2000, KEY_SWEEP, KEY_EXCHANGE };
+#define IN(member) offsetof(struct options, member)
 
-static const struct argp_option option_table[] = {
-    {"policy", 'p', "POLICY", 0,
-     "Merge policy, or all to rank them (default; see gradweave list policies)", 0},
-    {"compressor", 'c', "C", 0, "Compressor, or none for dense exchange (default topk)", 0},
-    {"exchange", KEY_EXCHANGE, "E", 0,
-     "How what the compressor leaves travels (default: its own; see gradweave list exchanges)", 0},
-    {"explain", KEY_EXPLAIN, NULL, 0,
-     "Say when each group of the (best) plan is ready and exchanged, and who waits", 0},
-    {"out", 'o', "FILE", 0,
-     "Write the (best) plan to a file, or draw it if the name ends in .png, .svg or .pdf; with "
-     "--sweep write a .csv or .json, or draw a .png, .svg or .pdf",
-     0},
-    {"sweep", KEY_SWEEP, "PARAMETER=VALUES", 0,
-     "Plan at many values of density, workers or bandwidth, sparse and dense, such as "
-     "density=1e-4:1e-1:log20, workers=2,4,8 or bandwidth=0.1x:10x:log20",
-     0},
+static const struct gw_option option_table[] = {
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {"policy", 'p', "POLICY", GW_TEXT, IN(policy),
+     .help = "Merge policy, or all to rank them (see gradweave list policies)", .value = "all",
+     .names = GW_NAMES_POLICIES},
+    {"compressor", 'c', "C", GW_TEXT, IN(compressor),
+     .help = "Compressor, or none for dense exchange", .value = "topk",
+     .names = GW_NAMES_COMPRESSORS},
+    {"exchange", 0, "E", GW_TEXT, IN(exchange),
+     .help = "How what the compressor leaves travels (see gradweave list exchanges)",
+     .otherwise = "the compressor's own", .names = GW_NAMES_EXCHANGES},
+    {"explain", 0, NULL, GW_FLAG, IN(explain),
+     .help = "Say when each group of the (best) plan is ready and exchanged, and who waits"},
+    {"out", 'o', "FILE", GW_TEXT, IN(out),
+     .help = "Write the (best) plan to a file, or draw it if the name ends in .png, .svg or .pdf; "
+             "with --sweep write a .csv or .json, or draw a .png, .svg or .pdf",
+     .names = GW_NAMES_FILES},
+    {"sweep", 0, "PARAMETER=VALUES", GW_TEXT, IN(sweep),
+     .help = "Plan at many values of density, workers or bandwidth, sparse and dense, such as "
+             "density=1e-4:1e-1:log20, workers=2,4,8 or bandwidth=0.1x:10x:log20"},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->output;
-        return 0;
-    case 'p':
-        options->policy = argument;
-        return 0;
-    case 'c':
-        options->compressor = argument;
-        return 0;
-    case KEY_EXCHANGE:
-        options->exchange = argument;
-        return 0;
-    case KEY_EXPLAIN:
-        options->explain = true;
-        return 0;
-    case 'o':
-        options->out = argument;
-        return 0;
-    case KEY_SWEEP:
-        options->sweep = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (options->sweep != NULL && options->explain) {
-            argp_error(state, "--sweep: expected no --explain beside it, which is for one plan");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "MODEL --cluster CLUSTER",
-    .doc = "Says which neighbouring tensors of a model should be exchanged together on a cluster, "
-           "what an iteration then takes, and a bound below which no plan can go.",
-    .children = gw_question_children,
+static const struct gw_option_rule rules[] = {
+    GW_NEEDS_MODEL("MODEL"),
+    GW_NEEDS_CLUSTER("cluster"),
+    {"sweep", GW_EXCLUDES, "explain",
+     "--sweep: expected no --explain beside it, which is for one plan"},
+    {0},
 };
 
 /* ---- answering ----------------------------------------------------------------------------- */
@@ -267,11 +236,11 @@ static enum gw_status sweep(const struct options *options, const struct gw_quest
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.policy = "all", .compressor = "topk"};
+    struct options options = {0};
     struct gw_error error = {0};
     struct gw_question question;
     const struct gw_exchange_kind *exchange = NULL;
-    gw_cli_parse(&argp, "plan", argc, argv, &options);
+    gw_parse_options(&gw_verb_plan, argc, argv, &options);
     enum gw_status status =
         gw_exchange_choose(options.compressor, options.exchange, &exchange, &error);
     if (status == GW_OK) {
@@ -286,4 +255,14 @@ static int run(int argc, char **argv) {
 }
 
 const struct gw_verb gw_verb_plan = {
-    .name = "plan", .title = "which neighbouring tensors to exchange together", .run = run};
+    .name = "plan",
+    .title = "which neighbouring tensors to exchange together",
+    .usage = "MODEL --cluster CLUSTER",
+    .about =
+        "Says which neighbouring tensors of a model should be exchanged together on a cluster, "
+        "what an iteration then takes, and a bound below which no plan can go.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected one MODEL, got also",
+    .run = run,
+};

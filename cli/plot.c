@@ -3,91 +3,39 @@
 
 #include "cli/plot.h"
 
-enum { KEY_DATA = 2000, KEY_SHAPE, KEY_ELEMENTS, KEY_DECAY };
+#define MISSING "expected KIND, then MODEL, FILE or CLUSTER, and --out PICTURE"
+#define IN(member) offsetof(struct gw_plot_options, member)
 
-static const struct argp_option option_table[] = {
-    {"out", 'o', "FILE", 0, "The picture: .png, .svg or .pdf (required)", 0},
-    {"data", KEY_DATA, "FILE.csv", 0, "Keep the plotted numbers", 0},
-    {"algo", 'a', "A[,B..]|all", 0,
-     "breakdown: the pipelines (default all); density: those whose counts are drawn", 0},
-    {"shape", KEY_SHAPE, "NAME", 0,
-     "bounds: of the gradient, as for gradweave bench (default normal)", 0},
-    {"elements", KEY_ELEMENTS, "N", 0,
-     "bounds: of the gradient; density, padding: of the model, reduced (default 100000)", 0},
-    {"iterations", 'n', "N", 0, "density, padding: how many (default 2000)", 0},
-    {"decay", KEY_DECAY, "ITERATION", 0,
-     "density, padding: from which gradients are a tenth as large (default never)", 0},
+static const struct gw_option option_table[] = {
+    {NULL, 0, "KIND", GW_TEXT, IN(kind), .help = "What kind of picture"},
+    {NULL, 0, "SUBJECT", GW_TEXT, IN(subject), .help = "What is drawn", .names = GW_NAMES_FILES},
+    {"out", 'o', "FILE", GW_TEXT, IN(out), .help = "The picture: .png, .svg or .pdf (required)",
+     .names = GW_NAMES_FILES},
+    {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Keep the plotted numbers",
+     .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
+    {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms),
+     .help = "breakdown: the pipelines; density: those whose counts are drawn",
+     .otherwise = "all; of density hard-threshold,topk,exdyna", .names = GW_NAMES_ALGORITHMS,
+     .is_list = true},
+    {"shape", 0, "NAME", GW_TEXT, IN(shape),
+     .help = "bounds: of the gradient, as for gradweave bench", .value = "normal",
+     .names = GW_NAMES_SHAPES},
+    {"elements", 0, "N", GW_COUNT, IN(elements),
+     .help = "bounds: of the gradient; density, padding: of the model, reduced", .value = "100000"},
+    {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "density, padding: how many",
+     .otherwise = "2000"},
+    {"decay", 0, "ITERATION", GW_COUNT, IN(decay),
+     .help = "density, padding: from which gradients are a tenth as large", .otherwise = "never"},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_plot_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->output;
-        return 0;
-    case 'o':
-        options->out = argument;
-        return 0;
-    case KEY_DATA:
-        options->data = argument;
-        return 0;
-    case 'a':
-        options->algorithms = argument;
-        return 0;
-    case KEY_SHAPE:
-        options->shape = argument;
-        return 0;
-    case KEY_ELEMENTS:
-        options->elements = gw_parse_count(argument, "--elements", state);
-        return 0;
-    case 'n':
-        options->iterations = gw_parse_count(argument, "--iterations", state);
-        return 0;
-    case KEY_DECAY:
-        options->decay = gw_parse_count(argument, "--decay", state);
-        return 0;
-    case ARGP_KEY_ARG:
-        if (state->arg_num > 1) {
-            argp_error(state, "expected KIND and what to draw, got also \"%s\"", argument);
-        }
-        *(state->arg_num == 0 ? &options->kind : &options->subject) = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (options->kind == NULL || options->out == NULL) {
-            argp_error(state, "expected KIND, then MODEL, FILE or CLUSTER, and --out PICTURE");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {
-    {&gw_question_argp, 0,
-     "For breakdown; density and padding, without a cluster and with 16 workers:", 0},
-    {&gw_output_argp, 0, NULL, 0},
-    {0}};
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "breakdown MODEL --cluster CLUSTER --out PICTURE\n"
-                "validation VALIDATION.json --out PICTURE\n"
-                "calibration CLUSTER --out PICTURE\n"
-                "bounds --out PICTURE\n"
-                "density MODEL --out PICTURE\n"
-                "padding MODEL --out PICTURE",
-    .doc = "Draws a picture with gnuplot.\v"
-           "breakdown: the predicted iteration time of each pipeline, stacked by where it goes. "
-           "validation: the same from a document of `gradweave validate --json`, with the measured "
-           "time beside the predicted one. calibration: what collectives and compressors of a "
-           "cluster took, with their fitted curves. bounds: how much of a gradient's energy the k "
-           "largest elements leave behind, and what is proven about that. density: over the "
-           "iterations of an emulated training, the share of elements that some worker selects. "
-           "padding: what ExDyna's padded exchange costs there, with and without dynamic "
-           "allocation.",
-    .children = children,
+static const struct gw_option_rule rules[] = {
+    {NULL, GW_NEEDS, "KIND", MISSING},
+    {NULL, GW_NEEDS, "out", MISSING},
+    {0},
 };
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -150,10 +98,9 @@ static enum gw_status print_json(const struct gw_plot_options *options, struct g
 }
 
 static int run(int argc, char **argv) {
-    struct gw_plot_options options = {
-        .shape = "normal", .elements = 100000, .question = {.partial = true}};
+    struct gw_plot_options options = {0};
     struct gw_error error = {0};
-    gw_cli_parse(&argp, "plot", argc, argv, &options);
+    gw_parse_options(&gw_verb_plot, argc, argv, &options);
     enum gw_status status = plot(&options, &error);
     if (status == GW_OK && options.output.json) {
         status = print_json(&options, &error);
@@ -164,4 +111,23 @@ static int run(int argc, char **argv) {
 const struct gw_verb gw_verb_plot = {
     .name = "plot",
     .title = "pictures of predictions, validations, calibrations, bounds and counts",
-    .run = run};
+    .usage = "breakdown MODEL --cluster CLUSTER --out PICTURE\n"
+             "validation VALIDATION.json --out PICTURE\n"
+             "calibration CLUSTER --out PICTURE\n"
+             "bounds --out PICTURE\n"
+             "density MODEL --out PICTURE\n"
+             "padding MODEL --out PICTURE",
+    .about = "Draws a picture with gnuplot.\v"
+             "breakdown: the predicted iteration time of each pipeline, stacked by where it goes. "
+             "validation: the same from a document of `gradweave validate --json`, with the "
+             "measured time beside the predicted one. calibration: what collectives and "
+             "compressors of a cluster took, with their fitted curves. bounds: how much of a "
+             "gradient's energy the k largest elements leave behind, and what is proven about "
+             "that. density: over the iterations of an emulated training, the share of elements "
+             "that some worker selects. padding: what ExDyna's padded exchange costs there, with "
+             "and without dynamic allocation.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected KIND and what to draw, got also",
+    .run = run,
+};

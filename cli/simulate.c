@@ -17,97 +17,42 @@ struct options {
     bool interference;
 };
 
-enum { KEY_PLAN = 2000, KEY_TRACE, KEY_GOAL, KEY_INTERFERENCE };
+#define IN(member) offsetof(struct options, member)
 
-static const struct argp_option option_table[] = {
-    {"algo", 'a', "ALGORITHM", 0, "The pipeline to predict (see gradweave list algorithms)", 0},
-    {"plan", KEY_PLAN, "PLAN.json", 0,
-     "Groups from a plan file instead of the algorithm's own policy", 0},
-    {"iterations", 'n', "N", 0, "Number of iterations (default 1)", 0},
-    {"interference", KEY_INTERFERENCE, 0, 0,
-     "Let compression and exchanges that run at once slow each other, as the cluster says", 0},
-    {"trace", KEY_TRACE, "FILE", 0, "Write the timeline for ui.perfetto.dev", 0},
-    {"goal", KEY_GOAL, "FILE", 0,
-     "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with --loggp", 0},
+static const struct gw_option option_table[] = {
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
+     .help = "The pipeline to predict (see gradweave list algorithms)",
+     .names = GW_NAMES_ALGORITHMS},
+    {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
+    {"plan", 0, "PLAN.json", GW_TEXT, IN(plan),
+     .help = "Groups from a plan file instead of the algorithm's own policy",
+     .names = GW_NAMES_FILES},
+    {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "Number of iterations",
+     .value = "1"},
+    {.kind = GW_INCLUDE, .offset = IN(uneven), .table = gw_uneven_table},
+    {"interference", 0, NULL, GW_FLAG, IN(interference),
+     .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
+    {.kind = GW_INCLUDE, .offset = IN(counts), .table = gw_counts_table},
+    {"trace", 0, "FILE", GW_TEXT, IN(trace), .help = "Write the timeline for ui.perfetto.dev",
+     .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = IN(network), .table = gw_network_table},
+    {"goal", 0, "FILE", GW_TEXT, IN(goal),
+     .help = "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with "
+             "--loggp",
+     .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
 
-/* Whether an option was given that a GOAL schedule has no use for. */
-static bool asks_about_model(const struct options *options) {
-    const struct gw_question_options *question = &options->question;
-    const struct gw_uneven_options *uneven = &options->uneven;
-    const struct gw_network_options *network = &options->network;
-    return question->model != NULL || question->cluster != NULL || question->density > 0 ||
-           question->workers > 0 || options->algorithm != NULL || options->plan != NULL ||
-           options->changes.policy != NULL || options->changes.compressor != NULL ||
-           options->changes.exchange != NULL || options->trace != NULL ||
-           options->counts.source != NULL || options->iterations > 1 || options->interference ||
-           uneven->noise != NULL || uneven->network_noise != NULL || uneven->stragglers.count > 0 ||
-           uneven->bandwidths.count > 0 || uneven->background > 0 ||
-           network->level != GW_LEVEL_CURVES || network->choices.count > 0 ||
-           network->workers_per_node > 0 || network->nodes_per_switch > 0 ||
-           network->oversubscription > 0;
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->changes;
-        state->child_inputs[2] = &options->uneven;
-        state->child_inputs[3] = &options->network;
-        state->child_inputs[4] = &options->counts;
-        state->child_inputs[5] = &options->output;
-        return 0;
-    case 'a':
-        options->algorithm = argument;
-        return 0;
-    case KEY_PLAN:
-        options->plan = argument;
-        return 0;
-    case 'n':
-        options->iterations = gw_parse_count(argument, "--iterations", state);
-        return 0;
-    case KEY_TRACE:
-        options->trace = argument;
-        return 0;
-    case KEY_INTERFERENCE:
-        options->interference = true;
-        return 0;
-    case KEY_GOAL:
-        options->goal = argument;
-        options->question.partial = true;
-        return 0;
-    case ARGP_KEY_END:
-        if (options->goal != NULL && asks_about_model(options)) {
-            argp_error(state, "--goal: expected nothing but --loggp and --json beside it");
-        }
-        if (options->goal == NULL && options->algorithm == NULL) {
-            argp_error(state, "expected --algo ALGORITHM (gradweave list algorithms)");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
-                                             {&gw_changes_argp, 0, NULL, 0},
-                                             {&gw_uneven_argp, 0, NULL, 0},
-                                             {&gw_network_argp, 0, NULL, 0},
-                                             {&gw_counts_argp, 0, NULL, 0},
-                                             {&gw_output_argp, 0, NULL, 0},
-                                             {0}};
-
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "MODEL --cluster CLUSTER --algo ALGORITHM\n--goal FILE",
-    .doc =
-        "Predicts an iteration of a pipeline, operation by operation: how long it takes, and where "
-        "the time goes.",
-    .children = children,
+static const struct gw_option_rule rules[] = {
+    {"counts-out", GW_NEEDS, "counts=trained", "--counts-out: expected --counts trained beside it"},
+    GW_NEEDS_MODEL("MODEL goal"),
+    GW_NEEDS_CLUSTER("cluster goal"),
+    {"goal", GW_ALLOWS, "loggp json quiet verbose seed threads",
+     "--goal: expected nothing but --loggp and --json beside it"},
+    {NULL, GW_NEEDS, "algo goal", "expected --algo ALGORITHM (gradweave list algorithms)"},
+    {0},
 };
 
 /* ---- answering ----------------------------------------------------------------------------- */
@@ -319,10 +264,10 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.iterations = 1, .uneven = {.seed = 1, .threads = gw_cores()}};
+    struct options options = {.uneven = {.threads = gw_cores()}};
     struct gw_error error = {0};
     struct gw_plan plan = {0};
-    gw_cli_parse(&argp, "simulate", argc, argv, &options);
+    gw_parse_options(&gw_verb_simulate, argc, argv, &options);
     enum gw_status status =
         options.goal == NULL
             ? open_and_answer(&options, &plan, &error)
@@ -332,4 +277,13 @@ static int run(int argc, char **argv) {
 }
 
 const struct gw_verb gw_verb_simulate = {
-    .name = "simulate", .title = "how long an iteration takes, and where it goes", .run = run};
+    .name = "simulate",
+    .title = "how long an iteration takes, and where it goes",
+    .usage = "MODEL --cluster CLUSTER --algo ALGORITHM\n--goal FILE",
+    .about = "Predicts an iteration of a pipeline, operation by operation: how long it takes, and "
+             "where the time goes.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected one MODEL, got also",
+    .run = run,
+};

@@ -6,38 +6,15 @@
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-enum { KEY_COUNTS = 5000, KEY_COUNTS_OUT };
-
-static const struct argp_option option_table[] = {
-    {"counts", KEY_COUNTS, "SOURCE", 0,
-     "How many elements are selected where that depends on gradients: \"asked\" (default), "
-     "\"trained\" with generated ones, or a file",
-     0},
-    {"counts-out", KEY_COUNTS_OUT, "FILE", 0, "Keep the counts that were trained", 0},
+const struct gw_option gw_counts_table[] = {
+    {"counts", 0, "SOURCE", GW_TEXT, offsetof(struct gw_counts_options, source),
+     .help = "How many elements are selected where that depends on gradients: \"asked\", "
+             "\"trained\" with generated ones, or a file",
+     .otherwise = "asked", .names = GW_NAMES_FILES},
+    {"counts-out", 0, "FILE", GW_TEXT, offsetof(struct gw_counts_options, out),
+     .help = "Keep the counts that were trained", .names = GW_NAMES_FILES},
     {0},
 };
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_counts_options *options = state->input;
-    switch (key) {
-    case KEY_COUNTS:
-        options->source = argument;
-        return 0;
-    case KEY_COUNTS_OUT:
-        options->out = argument;
-        return 0;
-    case ARGP_KEY_END:
-        if (options->out != NULL &&
-            (options->source == NULL || strcmp(options->source, "trained") != 0)) {
-            argp_error(state, "--counts-out: expected --counts trained beside it");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp gw_counts_argp = {.options = option_table, .parser = parse};
 
 /* ---- sources ------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@ struct gw_counts_options {
     const char *source; /* "asked", "trained" or a file; NULL: as asked */
     const char *out;    /* NULL: counts are not kept */
 };
-extern const struct argp gw_counts_argp; /* its input: struct gw_counts_options */
+extern const struct gw_option gw_counts_table[]; /* for struct gw_counts_options */
 
 /* What a simulation takes, and what its result says of it. */
 struct gw_counted {

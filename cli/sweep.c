@@ -10,117 +10,69 @@
 struct options {
     struct gw_output_options output;
     struct gw_grid_request request;
-    size_t out_count;
-    const char *outs[GW_SWEEP_MOST_FILES];
+    struct outs {
+        size_t count;
+        const char *paths[GW_SWEEP_MOST_FILES];
+    } outs;
     bool resume;
     size_t threads; /* 0: not given */
 };
 
-enum { KEY_RESUME = 4000, KEY_THREADS, KEY_AXIS };
+#define IN(member) offsetof(struct options, member)
+#define AXIS(axis) offsetof(struct options, request.texts[GW_AXIS_##axis])
 
-static const struct argp_option option_table[] = {
-    {"model", KEY_AXIS + GW_AXIS_MODEL, "M[,N..]", 0, "Models: files, or names of those that ship",
-     0},
-    {"cluster", KEY_AXIS + GW_AXIS_CLUSTER, "C[,D..]", 0,
-     "Clusters: files, or names of those that ship", 0},
-    {"algo", 'a', "A[,B..]|all", 0, "Pipelines (default all)", 0},
-    {"workers", KEY_AXIS + GW_AXIS_WORKERS, "VALUES", 0,
-     "Numbers of workers, such as 2,4,8 or 2:64:log6 (default: the cluster's)", 0},
-    {"density", KEY_AXIS + GW_AXIS_DENSITY, "VALUES", 0,
-     "Shares of elements that compressors keep, such as 1e-4:1e-1:log10 (default 0.001)", 0},
-    {"bandwidth", KEY_AXIS + GW_AXIS_BANDWIDTH, "VALUES", 0,
-     "Bandwidths as factors of what was measured, such as 0.1x:10x:log5 (default 1x)", 0},
-    {"straggler", KEY_AXIS + GW_AXIS_STRAGGLER, "VALUES", 0,
-     "Factors on the compute times of worker 0, such as 1,1.5,2 (default 1)", 0},
-    {"noise", KEY_AXIS + GW_AXIS_NOISE, "VALUES", 0,
-     "Lognormal noise on every compute time, such as 0,0.05,0.1 (default 0)", 0},
-    {"iterations", 'n', "N", 0, "Number of iterations of each point (default 1)", 0},
-    {"seed", 's', "S", 0, "Seed of the noise, for each point alike (default 1)", 0},
-    {"out", 'o', "FILE.csv|.jsonl", 0, "Write a row for each point; can be repeated", 0},
-    {"resume", KEY_RESUME, NULL, 0, "Continue a sweep that was interrupted, where there is one", 0},
-    {"threads", KEY_THREADS, "N", 0, "Threads (default: the cores; in an MPI job 1 on each rank)",
-     0},
+static void read_out(char *argument, void *target, struct argp_state *state) {
+    struct outs *outs = target;
+    if (outs->count == GW_SWEEP_MOST_FILES) {
+        gw_refuse(state, "--out: expected at most %d of them", GW_SWEEP_MOST_FILES);
+    }
+    outs->paths[outs->count++] = argument;
+}
+
+static const struct gw_option option_table[] = {
+    {NULL, 0, "JOB.json", GW_TEXT, IN(request.job), .help = "A file with these options' values",
+     .names = GW_NAMES_FILES},
+    {"model", 0, "M[,N..]", GW_TEXT, AXIS(MODEL),
+     .help = "Models: files, or names of those that ship", .names = GW_NAMES_MODELS,
+     .is_list = true},
+    {"cluster", 0, "C[,D..]", GW_TEXT, AXIS(CLUSTER),
+     .help = "Clusters: files, or names of those that ship", .names = GW_NAMES_CLUSTERS,
+     .is_list = true},
+    {"algo", 'a', "A[,B..]|all", GW_TEXT, AXIS(ALGORITHM), .help = "Pipelines", .otherwise = "all",
+     .names = GW_NAMES_ALGORITHMS, .is_list = true},
+    {.kind = GW_INCLUDE, .offset = IN(request.changes), .table = gw_changes_table},
+    {"workers", 0, "VALUES", GW_TEXT, AXIS(WORKERS),
+     .help = "Numbers of workers, such as 2,4,8 or 2:64:log6", .otherwise = "the cluster's"},
+    {"density", 0, "VALUES", GW_TEXT, AXIS(DENSITY),
+     .help = "Shares of elements that compressors keep, such as 1e-4:1e-1:log10",
+     .otherwise = "0.001"},
+    {"bandwidth", 0, "VALUES", GW_TEXT, AXIS(BANDWIDTH),
+     .help = "Bandwidths as factors of what was measured, such as 0.1x:10x:log5",
+     .otherwise = "1x"},
+    {"straggler", 0, "VALUES", GW_TEXT, AXIS(STRAGGLER),
+     .help = "Factors on the compute times of worker 0, such as 1,1.5,2", .otherwise = "1"},
+    {"noise", 0, "VALUES", GW_TEXT, AXIS(NOISE),
+     .help = "Lognormal noise on every compute time, such as 0,0.05,0.1", .otherwise = "0"},
+    {"iterations", 'n', "N", GW_COUNT, IN(request.iterations),
+     .help = "Number of iterations of each point", .otherwise = "1"},
+    {"seed", 's', "S", GW_INTEGER, IN(request.seed),
+     .help = "Seed of the noise, for each point alike", .otherwise = "1"},
+    {"out", 'o', "FILE.csv|.jsonl", GW_CUSTOM, IN(outs),
+     .help = "Write a row for each point; can be repeated", .names = GW_NAMES_FILES,
+     .read = read_out},
+    {"resume", 0, NULL, GW_FLAG, IN(resume),
+     .help = "Continue a sweep that was interrupted, where there is one"},
+    {"threads", 0, "N", GW_COUNT, IN(threads), .help = "Threads",
+     .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = 1024},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
 
-static void add_out(struct options *options, const char *argument, struct argp_state *state) {
-    if (options->out_count == GW_SWEEP_MOST_FILES) {
-        argp_error(state, "--out: expected at most %d of them", GW_SWEEP_MOST_FILES);
-    }
-    options->outs[options->out_count++] = argument;
-}
-
-static void check(const struct options *options, struct argp_state *state) {
-    const struct gw_grid_request *request = &options->request;
-    if (request->job == NULL && request->texts[GW_AXIS_MODEL] == NULL) {
-        argp_error(state, "expected --model MODEL or a JOB.json");
-    }
-    if (request->job == NULL && request->texts[GW_AXIS_CLUSTER] == NULL) {
-        argp_error(state, "expected --cluster CLUSTER or a JOB.json");
-    }
-    if (options->resume && options->out_count == 0) {
-        argp_error(state, "--resume: expected --out FILE with it");
-    }
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    enum { most_threads = 1024 };
-    struct options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->request.changes;
-        state->child_inputs[1] = &options->output;
-        return 0;
-    case 'a':
-        options->request.texts[GW_AXIS_ALGORITHM] = argument;
-        return 0;
-    case 'n':
-        options->request.iterations = gw_parse_count(argument, "--iterations", state);
-        return 0;
-    case 's':
-        options->request.seed = gw_parse_seed(argument, state);
-        options->request.seeded = true;
-        return 0;
-    case 'o':
-        add_out(options, argument, state);
-        return 0;
-    case KEY_RESUME:
-        options->resume = true;
-        return 0;
-    case KEY_THREADS:
-        options->threads = gw_parse_count(argument, "--threads", state);
-        if (options->threads > most_threads) {
-            argp_error(state, "--threads: expected at most %d, got \"%s\"", most_threads, argument);
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        if (options->request.job != NULL) {
-            argp_error(state, "expected one JOB.json, got also \"%s\"", argument);
-        }
-        options->request.job = argument;
-        return 0;
-    case ARGP_KEY_END:
-        check(options, state);
-        return 0;
-    default:
-        if (key >= KEY_AXIS && key < KEY_AXIS + GW_AXES) {
-            options->request.texts[key - KEY_AXIS] = argument;
-            return 0;
-        }
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {
-    {&gw_changes_argp, 0, NULL, 0}, {&gw_output_argp, 0, NULL, 0}, {0}};
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "--model MODEL --cluster CLUSTER\nJOB.json",
-    .doc =
-        "Predicts an iteration for every combination of models, clusters, pipelines and numbers, "
-        "on all cores, and on all ranks of an MPI job it is started in.",
-    .children = children,
+static const struct gw_option_rule rules[] = {
+    {NULL, GW_NEEDS, "JOB.json model", "expected --model MODEL or a JOB.json"},
+    {NULL, GW_NEEDS, "JOB.json cluster", "expected --cluster CLUSTER or a JOB.json"},
+    {"resume", GW_NEEDS, "out", "--resume: expected --out FILE with it"},
+    {0},
 };
 
 /* ---- on any thread of any rank ------------------------------------------------------------- */
@@ -138,8 +90,8 @@ struct sweep {
 
 static size_t work(uint64_t number, void *result, void *context) {
     const struct sweep *sweep = context;
-    return gw_sweep_packet_fill(result, &sweep->grid, number, sweep->options->outs,
-                                sweep->options->out_count);
+    return gw_sweep_packet_fill(result, &sweep->grid, number, sweep->options->outs.paths,
+                                sweep->options->outs.count);
 }
 
 /* ---- on rank 0 ----------------------------------------------------------------------------- */
@@ -187,9 +139,9 @@ static enum gw_status deliver(uint64_t number, const void *result, void *context
 static enum gw_status open_answer(struct sweep *sweep, struct gw_error *error) {
     enum { most_shown = 100000 };
     const struct options *options = sweep->options;
-    if (options->out_count > 0) {
-        GW_TRY(gw_sweep_files_open(options->outs, options->out_count, &sweep->grid, options->resume,
-                                   &sweep->files, error));
+    if (options->outs.count > 0) {
+        GW_TRY(gw_sweep_files_open(options->outs.paths, options->outs.count, &sweep->grid,
+                                   options->resume, &sweep->files, error));
         sweep->infeasible = sweep->files.infeasible;
         return GW_OK;
     }
@@ -216,8 +168,8 @@ static enum gw_status put_answer(struct sweep *sweep, cJSON *document, struct gw
         sweep->points = NULL;
         return gw_json_put(document, "points", points, error);
     }
-    return gw_json_put_texts(document, "files", (char *const *)(void *)sweep->options->outs,
-                             sweep->options->out_count, error);
+    return gw_json_put_texts(document, "files", (char *const *)(void *)sweep->options->outs.paths,
+                             sweep->options->outs.count, error);
 }
 
 static void print_files(const struct sweep *sweep, double seconds) {
@@ -361,7 +313,8 @@ static int run(int argc, char **argv) {
     struct gw_error error = {0};
     struct gw_job_options job = {0};
     int verdict = GW_OK;
-    gw_cli_parse(&argp, "sweep", argc, argv, &options);
+    gw_parse_options(&gw_verb_sweep, argc, argv, &options);
+    options.request.seeded = gw_option_is_given("seed");
     if (gw_mpi_is_inside_job()) {
         return gw_job_run(&job, argv, body, &options);
     }
@@ -369,4 +322,14 @@ static int run(int argc, char **argv) {
 }
 
 const struct gw_verb gw_verb_sweep = {
-    .name = "sweep", .title = "predicts many points of a grid, on all cores and ranks", .run = run};
+    .name = "sweep",
+    .title = "predicts many points of a grid, on all cores and ranks",
+    .usage = "--model MODEL --cluster CLUSTER\nJOB.json",
+    .about =
+        "Predicts an iteration for every combination of models, clusters, pipelines and numbers, "
+        "on all cores, and on all ranks of an MPI job it is started in.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected one JOB.json, got also",
+    .run = run,
+};

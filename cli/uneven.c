@@ -7,89 +7,50 @@
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-enum {
-    KEY_NOISE = 3000,
-    KEY_NETWORK_NOISE,
-    KEY_STRAGGLER,
-    KEY_BANDWIDTH,
-    KEY_BACKGROUND,
-    KEY_THREADS
-};
-
-static const struct argp_option option_table[] = {
-    {"noise", KEY_NOISE, "NOISE", 0,
-     "Noise on every compute time: none, SIGMA or lognormal:SIGMA, normal:SIGMA, sample:FILE "
-     "(default none)",
-     0},
-    {"network-noise", KEY_NETWORK_NOISE, "NOISE", 0,
-     "The same on every exchange's time (default none)", 0},
-    {"straggler", KEY_STRAGGLER, "WORKER:FACTOR", 0,
-     "A worker whose compute takes FACTOR times as long; can be repeated", 0},
-    {"bandwidth", KEY_BANDWIDTH, "NODE:FACTOR", 0,
-     "A node with FACTOR times the bandwidth; can be repeated", 0},
-    {"background", KEY_BACKGROUND, "FRACTION", 0,
-     "Share of every link that other traffic takes (default 0)", 0},
-    {"seed", 's', "S", 0, "Seed of the noise (default 1)", 0},
-    {"threads", KEY_THREADS, "T", 0,
-     "Threads that share iterations and workers (default: one for each core)", 0},
-    {0},
-};
-
+/* "3:1.5"; `option` without "--". */
 static void add_factor(struct gw_numbered_factors *factors, const char *argument,
                        const char *option, const char *example, struct argp_state *state) {
     char *end = NULL;
     unsigned long long number = strtoull(argument, &end, 10);
     if (argument[0] < '0' || argument[0] > '9' || *end != ':' || number > 1ULL << 53) {
-        argp_error(state, "%s: expected %s, got \"%s\"", option, example, argument);
+        gw_refuse(state, "--%s: expected %s, got \"%s\"", option, example, argument);
     }
     if (factors->count == GW_MOST_FACTORS) {
-        argp_error(state, "%s: expected at most %d of them", option, GW_MOST_FACTORS);
+        gw_refuse(state, "--%s: expected at most %d of them", option, GW_MOST_FACTORS);
     }
     factors->each[factors->count].number = (size_t)number;
-    factors->each[factors->count++].factor = gw_parse_positive(end + 1, option, INFINITY, state);
+    factors->each[factors->count++].factor = gw_parse_positive_part(end + 1, option, state);
 }
 
-static double parse_background(const char *text, struct argp_state *state) {
-    double share = gw_parse_not_negative(text, "--background", state);
-    if (share >= 1) {
-        argp_error(state, "--background: expected a share of at least 0 and below 1, got \"%s\"",
-                   text);
-    }
-    return share;
+static void read_straggler(char *argument, void *target, struct argp_state *state) {
+    add_factor(target, argument, "straggler", "WORKER:FACTOR such as 3:1.5", state);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_uneven_options *options = state->input;
-    switch (key) {
-    case KEY_NOISE:
-        options->noise = argument;
-        return 0;
-    case KEY_NETWORK_NOISE:
-        options->network_noise = argument;
-        return 0;
-    case KEY_STRAGGLER:
-        add_factor(&options->stragglers, argument, "--straggler", "WORKER:FACTOR such as 3:1.5",
-                   state);
-        return 0;
-    case KEY_BANDWIDTH:
-        add_factor(&options->bandwidths, argument, "--bandwidth", "NODE:FACTOR such as 3:0.5",
-                   state);
-        return 0;
-    case KEY_BACKGROUND:
-        options->background = parse_background(argument, state);
-        return 0;
-    case 's':
-        options->seed = gw_parse_seed(argument, state);
-        return 0;
-    case KEY_THREADS:
-        options->threads = gw_parse_count(argument, "--threads", state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+static void read_bandwidth(char *argument, void *target, struct argp_state *state) {
+    add_factor(target, argument, "bandwidth", "NODE:FACTOR such as 3:0.5", state);
 }
 
-const struct argp gw_uneven_argp = {.options = option_table, .parser = parse};
+const struct gw_option gw_uneven_table[] = {
+    {"noise", 0, "NOISE", GW_TEXT, offsetof(struct gw_uneven_options, noise),
+     .help = "Noise on every compute time: none, SIGMA or lognormal:SIGMA, normal:SIGMA, "
+             "sample:FILE",
+     .otherwise = "none"},
+    {"network-noise", 0, "NOISE", GW_TEXT, offsetof(struct gw_uneven_options, network_noise),
+     .help = "The same on every exchange's time", .otherwise = "none"},
+    {"straggler", 0, "WORKER:FACTOR", GW_CUSTOM, offsetof(struct gw_uneven_options, stragglers),
+     .help = "A worker whose compute takes FACTOR times as long; can be repeated",
+     .read = read_straggler},
+    {"bandwidth", 0, "NODE:FACTOR", GW_CUSTOM, offsetof(struct gw_uneven_options, bandwidths),
+     .help = "A node with FACTOR times the bandwidth; can be repeated", .read = read_bandwidth},
+    {"background", 0, "FRACTION", GW_NOT_NEGATIVE, offsetof(struct gw_uneven_options, background),
+     .help = "Share of every link that other traffic takes", .value = "0", .maximum = GW_BELOW_1,
+     .expected = "a share of at least 0 and below 1"},
+    {"seed", 's', "S", GW_INTEGER, offsetof(struct gw_uneven_options, seed),
+     .help = "Seed of the noise", .value = "1"},
+    {"threads", 0, "T", GW_COUNT, offsetof(struct gw_uneven_options, threads),
+     .help = "Threads that share iterations and workers", .otherwise = "one for each core"},
+    {0},
+};
 
 /* ---- simulation ---------------------------------------------------------------------------- */
 

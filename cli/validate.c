@@ -5,81 +5,65 @@
 
 #include "cli/validate.h"
 
-enum { KEY_TOLERANCE = 2000, KEY_WARM_UP, KEY_TRACE, KEY_INTERFERENCE };
+#define IN(member) offsetof(struct gw_validate_options, member)
 
-static const struct argp_option option_table[] = {
-    {"algo", 'a', "A[,B..]|all", 0, "The pipelines to run (default all)", 0},
-    {"iterations", 'n', "N", 0, "Iterations to measure (default 20)", 0},
-    {"warm-up", KEY_WARM_UP, "N", 0, "Iterations before them (default 3)", 0},
-    {"tolerance", KEY_TOLERANCE, "T", 0,
-     "Largest error, such as 0.1, for exit status 0 (default: any)", 0},
-    {"interference", KEY_INTERFERENCE, 0, 0,
-     "In the prediction, let compression and exchanges that run at once slow each other, as the "
-     "cluster "
-     "says",
-     0},
-    {"seed", 's', "S", 0, "Seed of the gradients (default 1)", 0},
-    {"out", 'o', "VALIDATION.json", 0, "Also write the JSON document to a file", 0},
-    {"trace", KEY_TRACE, "FILE", 0,
-     "Write the measured timeline of a single algorithm for ui.perfetto.dev", 0},
+static const char *const computes[] = {
+    [GW_COMPUTE_WAIT] = "wait", [GW_COMPUTE_GEMM] = "gemm", NULL};
+
+static const struct gw_option option_table[] = {
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_job_table},
+    {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to run",
+     .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
+    {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
+    {"settle", 0, "N", GW_INTEGER, IN(settle),
+     .help = "Iterations of compression alone before all others, where it depends on gradients how "
+             "much is selected",
+     .otherwise = "until the density is met, 300, or 3 seconds"},
+    {"counts", 0, "SOURCE", GW_TEXT, IN(counts.source),
+     .help = "How many elements the prediction takes to be selected where that depends on "
+             "gradients: \"recorded\" in the measured iterations, \"asked\", \"trained\" with "
+             "generated ones, or a file",
+     .value = "recorded", .names = GW_NAMES_FILES},
+    {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out),
+     .help = "Write the recorded counts of a single algorithm, for simulate --counts",
+     .names = GW_NAMES_FILES},
+    {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "Iterations to measure",
+     .value = "20"},
+    {"warm-up", 0, "N", GW_COUNT, IN(warm_up), .help = "Iterations before them", .value = "3"},
+    {"tolerance", 0, "T", GW_NOT_NEGATIVE, IN(tolerance),
+     .help = "Largest error, such as 0.1, for exit status 0", .otherwise = "any"},
+    {"interference", 0, NULL, GW_FLAG, IN(interference),
+     .help = "In the prediction, let compression and exchanges that run at once slow each other, "
+             "as the cluster says"},
+    {"seed", 's', "S", GW_INTEGER, IN(seed), .help = "Seed of the gradients", .value = "1"},
+    {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(gpu.device),
+     .help = "Where gradients are: in this machine's memory, on each rank's GPU, or on GPU N",
+     .value = "cpu", .read = gw_read_device},
+    {"transport", 0, NULL, GW_CHOICE, IN(gpu.transport), .help = "Between GPUs",
+     .otherwise = "nccl where each rank has a GPU to itself, otherwise mpi",
+     .choices = gw_transport_choices},
+    {"compute", 0, NULL, GW_CHOICE, IN(gpu.compute),
+     .help = "What computing is on a GPU: a kernel that waits on a small part of it, or products "
+             "of matrices by cuBLAS on all of it",
+     .value = "wait", .choices = computes},
+    {"trace", 0, "FILE", GW_TEXT, IN(trace),
+     .help = "Write the measured timeline of a single algorithm for ui.perfetto.dev",
+     .names = GW_NAMES_FILES},
+    {"out", 'o', "VALIDATION.json", GW_TEXT, IN(out),
+     .help = "Also write the JSON document to a file", .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_validate_options *options = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &options->question;
-        state->child_inputs[1] = &options->changes;
-        state->child_inputs[2] = &options->counts;
-        state->child_inputs[3] = &options->job;
-        state->child_inputs[4] = &options->output;
-        state->child_inputs[5] = &options->gpu;
-        return 0;
-    case 'a':
-        options->algorithms = argument;
-        return 0;
-    case 'n':
-        options->iterations = gw_parse_count(argument, "--iterations", state);
-        return 0;
-    case KEY_WARM_UP:
-        options->warm_up = gw_parse_count(argument, "--warm-up", state);
-        return 0;
-    case KEY_TOLERANCE:
-        options->tolerance = gw_parse_not_negative(argument, "--tolerance", state);
-        return 0;
-    case 's':
-        options->seed = gw_parse_seed(argument, state);
-        return 0;
-    case 'o':
-        options->out = argument;
-        return 0;
-    case KEY_INTERFERENCE:
-        options->interference = true;
-        return 0;
-    case KEY_TRACE:
-        options->trace = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_child children[] = {{&gw_question_argp, 0, NULL, 0},
-                                             {&gw_changes_argp, 0, NULL, 0},
-                                             {&gw_validate_counts_argp, 0, NULL, 0},
-                                             {&gw_job_argp, 0, NULL, 0},
-                                             {&gw_output_argp, 0, NULL, 0},
-                                             {&gw_validate_gpu_argp, 0, NULL, 0},
-                                             {0}};
-static const struct argp argp = {
-    .options = option_table,
-    .parser = parse,
-    .args_doc = "MODEL --cluster CLUSTER [--nodes N]",
-    .doc = "Runs pipelines for real - compute as timed waiting, compression and exchanges as they "
-           "are - and compares them with their simulation on the cluster file. It calibrates "
-           "nothing.",
-    .children = children,
+static const struct gw_option_rule rules[] = {
+    {"transport", GW_NEEDS, "device=cuda", "--transport: expected --device cuda with it"},
+    {"compute", GW_NEEDS, "device=cuda", "--compute: expected --device cuda with it"},
+    GW_NEEDS_JOB,
+    GW_HOSTFILE_NEEDS_NODES,
+    GW_NEEDS_MODEL("MODEL"),
+    GW_NEEDS_CLUSTER("cluster"),
+    {0},
 };
 
 /* ---- what can be told without running anything --------------------------------------------- */
@@ -278,15 +262,14 @@ static enum gw_status check_inputs(const struct gw_validate_options *options,
 
 static int run(int argc, char **argv) {
     struct gw_validate_options options = {
-        .algorithms = "all",
-        .iterations = 20,
-        .warm_up = 3,
         .tolerance = INFINITY,
-        .seed = 1,
-        .counts = {.settling = {.iterations = 300, .ends_early = true, .longest_s = 3},
-                   .source = "recorded"}};
+        .gpu = {.transport = GW_TRANSPORT_ANY},
+        .counts = {.settling = {.iterations = 300, .ends_early = true, .longest_s = 3}}};
     struct gw_error error = {0};
-    gw_cli_parse(&argp, "validate", argc, argv, &options);
+    gw_parse_options(&gw_verb_validate, argc, argv, &options);
+    if (gw_option_is_given("settle")) {
+        options.counts.settling = (struct gw_warm_up_limits){.iterations = options.settle};
+    }
     if (!gw_mpi_is_inside_job() && check_inputs(&options, &error) != GW_OK) {
         return gw_cli_fail(&error);
     }
@@ -296,4 +279,13 @@ static int run(int argc, char **argv) {
 const struct gw_verb gw_verb_validate = {
     .name = "validate",
     .title = "runs pipelines for real and compares them with their simulation",
-    .run = run};
+    .usage = "MODEL --cluster CLUSTER [--nodes N]",
+    .about =
+        "Runs pipelines for real - compute as timed waiting, compression and exchanges as they "
+        "are - and compares them with their simulation on the cluster file. It calibrates "
+        "nothing.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected one MODEL, got also",
+    .run = run,
+};

@@ -14,16 +14,13 @@ struct gw_validate_counts {
     const char *source; /* "recorded", "asked", "trained" or a file */
     const char *out;    /* NULL: recorded counts are not kept */
 };
-extern const struct argp gw_validate_counts_argp; /* its input: struct gw_validate_counts */
 
 /* Where ranks work. */
 struct gw_validate_gpu {
     struct gw_device_choice device;
     enum gw_transport_choice transport;
     enum gw_compute compute;
-    bool compute_chosen;
 };
-extern const struct argp gw_validate_gpu_argp; /* its input: struct gw_validate_gpu */
 
 struct gw_validate_options {
     struct gw_output_options output;
@@ -35,7 +32,7 @@ struct gw_validate_options {
     const char *algorithms, *trace, *out;
     size_t iterations, warm_up;
     double tolerance;
-    uint64_t seed;
+    uint64_t seed, settle; /* settle: in `counts` if it is given */
     bool interference;
 };
 

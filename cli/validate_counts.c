@@ -4,48 +4,6 @@
 
 #include "cli/validate.h"
 
-/* ---- options ------------------------------------------------------------------------------- */
-
-enum { KEY_SETTLE = 6000, KEY_COUNTS, KEY_COUNTS_OUT };
-
-static const struct argp_option option_table[] = {
-    {"settle", KEY_SETTLE, "N", 0,
-     "Iterations of compression alone before all others, where it depends on gradients how much "
-     "is selected (default: until the density is met, 300, or 3 seconds)",
-     0},
-    {"counts", KEY_COUNTS, "SOURCE", 0,
-     "How many elements the prediction takes to be selected where that depends on gradients: "
-     "\"recorded\" in the measured iterations (default), \"asked\", \"trained\" with generated "
-     "ones, or a file",
-     0},
-    {"counts-out", KEY_COUNTS_OUT, "FILE", 0,
-     "Write the recorded counts of a single algorithm, for simulate --counts", 0},
-    {0},
-};
-
-static size_t parse_settle(const char *text, struct argp_state *state) {
-    return strcmp(text, "0") == 0 ? 0 : gw_parse_count(text, "--settle", state);
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_validate_counts *options = state->input;
-    switch (key) {
-    case KEY_SETTLE:
-        options->settling = (struct gw_warm_up_limits){.iterations = parse_settle(argument, state)};
-        return 0;
-    case KEY_COUNTS:
-        options->source = argument;
-        return 0;
-    case KEY_COUNTS_OUT:
-        options->out = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp gw_validate_counts_argp = {.options = option_table, .parser = parse};
-
 /* ---- what can be told without running anything --------------------------------------------- */
 
 static bool takes(const struct gw_validation *validation, const char *source) {

@@ -4,59 +4,8 @@
 #include "cli/validate.h"
 #include "kernels/gpu.h"
 
-/* ---- options ------------------------------------------------------------------------------- */
-
-enum { KEY_DEVICE = 7000, KEY_TRANSPORT, KEY_COMPUTE };
-
-static const struct argp_option option_table[] = {
-    {"device", KEY_DEVICE, "cpu|cuda[:N]", 0,
-     "Where gradients are: cpu (default), or each rank's GPU, or GPU N", 0},
-    {"transport", KEY_TRANSPORT, "nccl|mpi", 0,
-     "Between GPUs (default: nccl where each rank has a GPU to itself, otherwise mpi)", 0},
-    {"compute", KEY_COMPUTE, "wait|gemm", 0,
-     "What computing is on a GPU: a kernel that waits on a small part of it (default), or products "
-     "of matrices by cuBLAS on all of it",
-     0},
-    {0},
-};
-
 static const char *const transports[] = {[GW_GPU_NCCL] = "nccl", [GW_GPU_MPI] = "mpi"};
 static const char *const computes[] = {[GW_COMPUTE_WAIT] = "wait", [GW_COMPUTE_GEMM] = "gemm"};
-
-static void check_together(const struct gw_validate_gpu *options, struct argp_state *state) {
-    if (!options->device.cuda &&
-        (options->transport != GW_TRANSPORT_ANY || options->compute_chosen)) {
-        argp_error(state, "%s: expected --device cuda with it",
-                   options->transport != GW_TRANSPORT_ANY ? "--transport" : "--compute");
-    }
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_validate_gpu *options = state->input;
-    switch (key) {
-    case KEY_DEVICE:
-        options->device = gw_parse_device(argument, state);
-        return 0;
-    case KEY_TRANSPORT:
-        options->transport = gw_parse_transport(argument, state);
-        return 0;
-    case KEY_COMPUTE:
-        options->compute_chosen = true;
-        options->compute =
-            strcmp(argument, computes[GW_COMPUTE_GEMM]) == 0 ? GW_COMPUTE_GEMM : GW_COMPUTE_WAIT;
-        if (strcmp(argument, computes[options->compute]) != 0) {
-            argp_error(state, "--compute: expected wait or gemm, got \"%s\"", argument);
-        }
-        return 0;
-    case ARGP_KEY_END:
-        check_together(options, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-const struct argp gw_validate_gpu_argp = {.options = option_table, .parser = parse};
 
 /* ---- what can be told without running anything --------------------------------------------- */
 

@@ -1,0 +1,150 @@
+/* What values of options may name, and which name was meant by a misspelt one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+enum { MOST_NAMES = 256 };
+
+static void add_name(const char **names, const char *name) {
+    size_t count = 0;
+    while (names[count] != NULL) {
+        count++;
+    }
+    if (count + 1 < MOST_NAMES) {
+        names[count] = name;
+    }
+}
+
+static void add_data(const char **names, enum gw_data_kind kind) {
+    struct gw_error error;
+    char **found = NULL;
+    size_t count = 0;
+    if (gw_data_list(kind, &found, &count, &error) == GW_OK) {
+        for (size_t i = 0; i < count; i++) {
+            add_name(names, found[i]);
+        }
+        free(found);
+    }
+}
+
+static void add_collectives(const char **names) {
+    for (size_t i = 0; gw_collectives[i] != NULL; i++) {
+        char *text = NULL;
+        if (asprintf(&text, "%s=%s", gw_collectives[i]->operation, gw_collectives[i]->name) >= 0) {
+            add_name(names, text);
+        }
+    }
+}
+
+static void add_names(const char **names, enum gw_names kind) {
+    switch (kind) {
+    case GW_NAMES_ALGORITHMS:
+        for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
+            add_name(names, gw_algorithms[i]->name);
+        }
+        break;
+    case GW_NAMES_COMPRESSORS:
+        for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+            add_name(names, gw_compressors[i]->name);
+        }
+        add_name(names, "none");
+        break;
+    case GW_NAMES_EXCHANGES:
+        for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
+            add_name(names, gw_exchange_kinds[i]->name);
+        }
+        break;
+    case GW_NAMES_POLICIES:
+        for (size_t i = 0; gw_policies[i] != NULL; i++) {
+            add_name(names, gw_policies[i]->name);
+        }
+        break;
+    case GW_NAMES_COLLECTIVES:
+        add_collectives(names);
+        break;
+    case GW_NAMES_SHAPES:
+        for (size_t i = 0; i < GW_SHAPES; i++) {
+            add_name(names, gw_shape_names[i]);
+        }
+        break;
+    case GW_NAMES_MODELS:
+        add_data(names, GW_DATA_MODELS);
+        break;
+    case GW_NAMES_CLUSTERS:
+        add_data(names, GW_DATA_CLUSTERS);
+        break;
+    default:
+        break;
+    }
+}
+
+const char *const *gw_option_names(const struct gw_option *option) {
+    static const char *kept[GW_NAMES_KINDS][MOST_NAMES];
+    const char **names = kept[option->names];
+    if (option->choices != NULL) {
+        return option->choices;
+    }
+    if (names[0] == NULL) {
+        add_names(names, option->names);
+    }
+    return names[0] == NULL ? NULL : names;
+}
+
+/* ---- which was meant ----------------------------------------------------------------------- */
+
+/*
+ * The least number of letters to insert, leave out, replace or swap with their neighbour that makes
+ * one text of the other (optimal string alignment). Texts beyond 63 letters are cut.
+ */
+static size_t count_edits(const char *a, const char *b) {
+    enum { MOST = 64 };
+    size_t rows[3][MOST];
+    size_t *before = rows[0];
+    size_t *last = rows[1];
+    size_t *now = rows[2];
+    size_t length = strnlen(b, MOST - 1);
+    for (size_t j = 0; j <= length; j++) {
+        last[j] = j;
+    }
+    for (size_t i = 1; i < MOST && a[i - 1] != '\0'; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            size_t edits = last[j - 1] + (a[i - 1] != b[j - 1]);
+            edits = last[j] + 1 < edits ? last[j] + 1 : edits;
+            edits = now[j - 1] + 1 < edits ? now[j - 1] + 1 : edits;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            now[j] = swapped && before[j - 2] + 1 < edits ? before[j - 2] + 1 : edits;
+        }
+        size_t *unused = before;
+        before = last;
+        last = now;
+        now = unused;
+    }
+    return last[length];
+}
+
+const char *gw_find_nearest(const char *text, const char *const *names) {
+    const char *nearest = NULL;
+    const char *equals = strchr(text, '='); /* of "operation=name", the name is what may be wrong */
+    size_t length = strlen(equals == NULL ? text : equals + 1);
+    size_t least = (length + 2) / 3 + 1; /* a third of the letters, and no more */
+    for (size_t i = 0; names[i] != NULL; i++) {
+        size_t edits = count_edits(text, names[i]);
+        if (edits < least && edits < strlen(names[i])) {
+            least = edits;
+            nearest = names[i];
+        }
+    }
+    return least > 0 ? nearest : NULL;
+}
+
+void gw_print_nearest(const char *text, const char *const *names) {
+    const char *nearest = gw_find_nearest(text, names);
+    if (nearest != NULL) {
+        (void)fprintf(stderr, "Did you mean \"%s\"?\n", nearest);
+    }
+}

@@ -1,0 +1,143 @@
+/*
+ * A verb's options as a table. The parser (glibc's argp is below it), --help, the OPTIONS of the
+ * man page, completions for shells and "did you mean" are all made from its rows.
+ */
+#ifndef GW_CLI_OPTIONS_H
+#define GW_CLI_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/core.h"
+
+/* What an option's value is, and the type that it is stored as. */
+enum gw_option_kind {
+    GW_END,          /* ends a table */
+    GW_FLAG,         /* bool; no value */
+    GW_TEXT,         /* const char * */
+    GW_COUNT,        /* size_t: a positive integer */
+    GW_INTEGER,      /* uint64_t: 0 or a positive integer */
+    GW_POSITIVE,     /* double above 0 */
+    GW_NOT_NEGATIVE, /* double */
+    GW_CHOICE,       /* an enum: the index in `choices` of the word that was given */
+    GW_CUSTOM,       /* what `read` makes of it; without a metavar there is no value */
+    GW_INCLUDE,      /* no option, but all rows of `table`, stored from `offset` on */
+};
+
+/* What a value names: for completion, and to find what was meant by a misspelt one. */
+enum gw_names {
+    GW_NO_NAMES,
+    GW_NAMES_ALGORITHMS,
+    GW_NAMES_COMPRESSORS,
+    GW_NAMES_EXCHANGES,
+    GW_NAMES_POLICIES,
+    GW_NAMES_COLLECTIVES, /* operation=name */
+    GW_NAMES_SHAPES,
+    GW_NAMES_MODELS,
+    GW_NAMES_CLUSTERS,
+    GW_NAMES_FILES, /* any file: completed by the shell */
+    GW_NAMES_KINDS,
+};
+
+struct gw_option {
+    const char *name; /* without "--"; NULL: an operand, in the order of the table */
+    char letter;      /* or 0 */
+    const char *metavar;
+    enum gw_option_kind kind;
+    size_t offset; /* of where it is stored, in the struct that the table is for */
+    const char *help;
+    const char *value;     /* the default as one would type it; NULL: nothing is stored */
+    const char *otherwise; /* the default in words, where it is no such value */
+    /* The range of numbers; maximum 0: none. `expected` says it in words, after "--name: ". */
+    double minimum, maximum;
+    const char *expected;
+    const char *const *choices; /* ended by NULL */
+    enum gw_names names;
+    bool is_list; /* of names with commas between */
+    void (*read)(char *argument, void *target, struct argp_state *state);
+    const struct gw_option *table;
+};
+
+/* For shares that are below 1: the largest double that is. */
+#define GW_BELOW_1 0x1.fffffffffffffp-1
+
+enum gw_rule_kind {
+    GW_NEEDS = 1, /* one of `others` */
+    GW_EXCLUDES,  /* all of `others` */
+    GW_ALLOWS,    /* nothing but `others` */
+};
+
+/*
+ * Which options go together; rules hold in their order. Options are named by their names, operands
+ * by their metavars; "counts=trained" stands for an option with that value (or that and a colon
+ * with more), and "(job)" for being inside an MPI job.
+ */
+struct gw_option_rule {
+    const char *option; /* where this is given; NULL: always */
+    enum gw_rule_kind kind;
+    const char *others; /* with spaces between */
+    const char *message;
+};
+
+struct gw_verb {
+    const char *name, *title;
+    const char *usage; /* of operands and required options: a line for each way */
+    const char *about; /* what --help says first and, after a "\v", last */
+    const struct gw_option *options;
+    const struct gw_option_rule *rules; /* or NULL; ended by a row of zeros */
+    const char *surplus; /* says of one operand too many: "expected one MODEL, got also" */
+    void (*check)(void *options, struct argp_state *state); /* after the rules; or NULL */
+    int (*run)(int argc, char **argv);                      /* returns the exit status */
+};
+
+extern const struct gw_verb *const gw_verbs[]; /* ended by NULL */
+
+/*
+ * Stores the defaults and what the command line says in the verb's struct of options. Wrong usage
+ * ends the program with status 2 and a message.
+ */
+void gw_parse_options(const struct gw_verb *verb, int argc, char **argv, void *options);
+
+/* Whether the option stood on the command line that was parsed. */
+bool gw_option_is_given(const char *name);
+
+/* For readers and checks: ends the program with "gradweave VERB: " and the message. */
+void gw_refuse(struct argp_state *state, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A number above 0, or the end of the program: for what is a part of a value. */
+double gw_parse_positive_part(const char *text, const char *option, struct argp_state *state);
+
+/* ---- what is made of tables besides -------------------------------------------------------- */
+
+/* A table's rows without those that only include others. */
+enum { GW_MOST_OPTIONS = 64 };
+struct gw_option_row {
+    const struct gw_option *option;
+    size_t offset; /* in the verb's struct */
+};
+size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MOST_OPTIONS]);
+
+/* "above 0 and at most 1"; "" where any value of the kind will do. Returns `out`. */
+enum { GW_RANGE_SIZE = 96 };
+const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SIZE]);
+
+/* "curves|messages" for a choice; NULL for a flag. Returns `out`, or the row's own. */
+enum { GW_METAVAR_SIZE = 128 };
+const char *gw_option_metavar(const struct gw_option *option, char out[GW_METAVAR_SIZE]);
+
+/* All that a value may name, ended by NULL; kept until the program ends. NULL: not known. */
+const char *const *gw_option_names(const struct gw_option *option);
+
+/* The nearest of the names, if it is so near that it may be meant; or NULL. */
+const char *gw_find_nearest(const char *text, const char *const *names);
+
+/* Says on stderr which name was meant, if one is near. */
+void gw_print_nearest(const char *text, const char *const *names);
+
+/* The man page's parts that the verb's table has, in mdoc: NAME, SYNOPSIS, OPTIONS. */
+void gw_print_manual(const struct gw_verb *verb);
+
+#endif
