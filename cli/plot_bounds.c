@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "cli/plot.h"
-#include "kernels/bounds.h"
+#include "kernels/kernels.h"
 
 enum { BOUNDS_VALUES = 41 };
 
@@ -28,7 +28,7 @@ static enum gw_status draw_bounds(const struct gw_plot_options *options, const f
     double heights[LINES][BOUNDS_VALUES];
     struct gw_bounds bounds[BOUNDS_VALUES];
     size_t count = spread_ks(options->elements, ks, shares);
-    GW_TRY(gw_bounds(u, options->elements, ks, count, bounds, error));
+    GW_TRY(gw_find_bounds(u, options->elements, ks, count, bounds, error));
     for (size_t i = 0; i < count; i++) {
         heights[0][i] = bounds[i].random;
         heights[1][i] = bounds[i].proven;

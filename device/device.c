@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +30,40 @@ enum gw_status gw_cuda_check(cudaError_t result, const char *call, struct gw_err
 /* A thread's first call of CUDA is for GPU 0 until it says otherwise. */
 static enum gw_status enter(const struct gw_device *device, struct gw_error *error) {
     return gw_cuda_check(cudaSetDevice(device->ordinal), "cudaSetDevice", error);
+}
+
+/* ---- what there is ------------------------------------------------------------------------- */
+
+const char *gw_cuda_version(void) {
+    return GW_CUDA_VERSION;
+}
+
+static int attribute_of(int device, enum cudaDeviceAttr attribute) {
+    int value = 0;
+    return cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess ? value : 0;
+}
+
+size_t gw_cuda_devices(struct gw_gpu *gpus, size_t capacity) {
+    size_t listed = 0;
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess) {
+        count = 0;
+    }
+    for (int i = 0; i < count && listed < capacity; i++) {
+        struct cudaDeviceProp properties;
+        if (cudaGetDeviceProperties(&properties, i) == cudaSuccess) {
+            struct gw_gpu *gpu = &gpus[listed++];
+            *gpu = (struct gw_gpu){.memory_bytes = (double)properties.totalGlobalMem,
+                                   .clock_hz = 1e3 * attribute_of(i, cudaDevAttrClockRate),
+                                   .ecc = attribute_of(i, cudaDevAttrEccEnabled) != 0};
+            snprintf(gpu->name, sizeof gpu->name, "%.63s", properties.name);
+            if (cudaDeviceGetPCIBusId(gpu->pci, sizeof gpu->pci, i) != cudaSuccess) {
+                gpu->pci[0] = '\0';
+            }
+        }
+    }
+    (void)cudaGetLastError(); /* of what could not be asked: no launch has failed */
+    return listed;
 }
 
 /* ---- a GPU --------------------------------------------------------------------------------- */

@@ -187,6 +187,30 @@ void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration,
 
 double gw_gradients_scale(const struct gw_gradients *gradients, size_t tensor, uint32_t iteration);
 
+/* ---- what a selection leaves behind -------------------------------------------------------- */
+
+/*
+ * How much of a vector a selection of k elements leaves behind, and what is proven about it: Shi et
+ * al., Understanding Top-k Sparsification in Distributed Deep Learning, 2019 (GaussianK-SGD). Data
+ * for a plot like its Fig. 5.
+ */
+
+/* ||u - selection||^2 / ||u||^2 of d elements; each within [0, 1]. */
+struct gw_bounds {
+    double topk;   /* of the k largest; 0 for a vector of zeros */
+    double random; /* expected of k at random: 1 - k / d */
+    double proven; /* Theorem 1: top-k's is at most (1 - k / d)^2 */
+};
+
+/*
+ * Fills out[0..count) for ks[0..count), each 1 <= ks[i] <= n, in any order; sorts |u| once. The
+ * theorem takes the squares of a bell-shaped u, in descending order and divided by the first, to be
+ * convex and below the line 1 - i / d; of others, like a constant, `topk` may be above `proven`.
+ * GW_BAD_INPUT if an element is not finite.
+ */
+enum gw_status gw_find_bounds(const float *u, size_t n, const size_t *ks, size_t count,
+                              struct gw_bounds *out, struct gw_error *error);
+
 /* ---- instruction sets ---------------------------------------------------------------------- */
 
 /* The sum of |u|: one pass over memory, which other passes are compared with. */

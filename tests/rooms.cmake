@@ -32,7 +32,7 @@ set(traces_public traces.h cluster.h counts.h data.h exchange.h model.h network.
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h farm.h gpu.h)
 set(calibrate_public calibrate.h bench.h)
-set(kernels_public gpu.h kernels.h bounds.h sketch.h gradients/emulation.h)
+set(kernels_public gpu.h kernels.h sketch.h gradients/emulation.h)
 set(study_public study.h sweep.h)
 set(report_public report.h sweep.h)
 set(methods_public algorithms.h exchange.h exchange_cost.h schedule.h)

@@ -15,4 +15,13 @@ extern "C" {
 
 #include "device/launch.cuh"
 
+/*
+ * A sum, to the bit as x86 processors give it: the NaN of an infinity and its opposite has its sign
+ * set there and not on GPUs.
+ */
+static __device__ __forceinline__ float gw_add(float a, float b) {
+    float sum = a + b;
+    return isnan(sum) ? __uint_as_float(0xffc00000u) : sum;
+}
+
 #endif

@@ -1,4 +1,241 @@
+/*
+ * Gradients that change over iterations as those of a training do. Every element follows from seed,
+ * worker, iteration and index alone, by hashing them (a counter-based generator): any iteration can
+ * be had without those before it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/hash.h"
 #include "kernels/kernels.h"
+
+const char *const gw_shape_names[GW_SHAPES] = {
+    [GW_SHAPE_NORMAL] = "normal", [GW_SHAPE_LAPLACE] = "laplace",   [GW_SHAPE_STUDENT] = "student",
+    [GW_SHAPE_SPARSE] = "sparse", [GW_SHAPE_CONSTANT] = "constant", [GW_SHAPE_SORTED] = "sorted",
+};
+
+struct gw_gradients {
+    struct gw_gradients_spec spec;
+    size_t elements;
+    size_t sizes[]; /* spec.tensor_count */
+};
+
+static const double pi = 3.14159265358979323846;
+static const float two_pi = 6.2831853071795864769f;
+static const float dense_share = 0.1f; /* of a sparse gradient that is not 0 */
+
+/* ---- numbers from counters ----------------------------------------------------------------- */
+
+/* SplitMix64's step (Steele, Lea and Flood, OOPSLA 2014). */
+static const uint64_t golden = 0x9e3779b97f4a7c15u;
+
+static inline uint64_t key_of(uint64_t key, uint64_t number) {
+    return gw_mix(key + golden * (number + 1));
+}
+
+/* Two uniform numbers of a hash: (0, 1], so that the logarithm is finite, and [0, 1). */
+static inline float upper(uint64_t hash) {
+    return ((float)(uint32_t)(hash >> 32) + 0.5f) * 0x1p-32f;
+}
+static inline float lower(uint64_t hash) {
+    return (float)((uint32_t)hash >> 8) * 0x1p-24f;
+}
+
+/* One normal number in double precision. */
+static double normal_of(uint64_t hash) {
+    double u = ((double)(hash >> 32) + 0.5) * 0x1p-32;
+    double v = (double)(uint32_t)hash * 0x1p-32;
+    return sqrt(-2 * log(u)) * cos(2 * pi * v);
+}
+
+/* ---- distributions of scale 1, times `scale` ----------------------------------------------- */
+
+/* Box and Muller: two from each hash. */
+static void fill_normal(float *out, size_t n, float scale, uint64_t key) {
+    size_t i = 0;
+    for (; i + 1 < n; i += 2) {
+        uint64_t hash = key_of(key, i);
+        float radius = scale * sqrtf(-2 * logf(upper(hash)));
+        float angle = two_pi * lower(hash);
+        out[i] = radius * cosf(angle);
+        out[i + 1] = radius * sinf(angle);
+    }
+    if (i < n) {
+        out[i] = scale * (float)normal_of(key_of(key, i));
+    }
+}
+
+static void fill_laplace(float *out, size_t n, float scale, uint64_t key) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = key_of(key, i);
+        float size = -scale * logf(upper(hash));
+        out[i] = (hash & 1) == 0 ? size : -size;
+    }
+}
+
+/* sqrt(nu (U^(-2/nu) - 1)) cos(2 pi V): Bailey, Mathematics of Computation 62 (1994). */
+static void fill_student(float *out, size_t n, float scale, double freedom, uint64_t key) {
+    float nu = (float)freedom;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = key_of(key, i);
+        float radius = sqrtf(nu * expm1f(-2 / nu * logf(upper(hash))));
+        out[i] = scale * radius * cosf(two_pi * lower(hash));
+    }
+}
+
+static void fill_sparse(float *out, size_t n, float scale, uint64_t key) {
+    for (size_t i = 0; i < n; i++) {
+        uint64_t hash = key_of(key, i);
+        float u = upper(hash); /* below dense_share, u / dense_share is uniform again */
+        float radius = u <= dense_share ? sqrtf(-2 * logf(u / dense_share)) : 0;
+        out[i] = u <= dense_share ? scale * radius * cosf(two_pi * lower(hash)) : 0;
+    }
+}
+
+static void fill_constant(float *out, size_t n, float scale) {
+    for (size_t i = 0; i < n; i++) {
+        out[i] = scale;
+    }
+}
+
+/* Evenly from -scale to scale. */
+static void fill_sorted(float *out, size_t n, float scale) {
+    for (size_t i = 0; i < n; i++) {
+        out[i] = scale * (float)((2 * (double)i + 1) / (double)n - 1);
+    }
+}
+
+/* ---- scales -------------------------------------------------------------------------------- */
+
+/*
+ * A random walk with normal steps of variance 1, after `steps` of them: 2^32 steps are halved down
+ * to it, as 32 draws (Levy's construction: given both ends, the middle of 2 m steps is normal about
+ * their mean, of variance m / 2).
+ */
+static double walk_after(uint64_t key, uint32_t steps) {
+    uint64_t low = 0, length = (uint64_t)1 << 32;
+    double at_low = 0, at_high = 0x1p16 * normal_of(key_of(key, 0));
+    while (low < steps) {
+        length /= 2;
+        uint64_t middle = low + length;
+        double deviation = sqrt((double)length / 2);
+        double at_middle = (at_low + at_high) / 2 + deviation * normal_of(key_of(key, middle));
+        if (steps < middle) {
+            at_high = at_middle;
+        } else {
+            at_low = at_middle;
+            low = middle;
+        }
+    }
+    return at_low;
+}
+
+double gw_gradients_scale(const struct gw_gradients *gradients, size_t tensor, uint32_t iteration) {
+    const struct gw_gradients_spec *spec = &gradients->spec;
+    uint64_t key = key_of(key_of(spec->seed, 1), tensor); /* the same for all workers */
+    double exponent = spec->spread * normal_of(key_of(key, 0));
+    if (spec->walk > 0) {
+        exponent += spec->walk * walk_after(key_of(key, 1), iteration);
+    }
+    return spec->scale * exp(exponent + (double)iteration * log(spec->drift));
+}
+
+/* ---- the series ---------------------------------------------------------------------------- */
+
+static enum gw_status check(const struct gw_gradients_spec *spec, struct gw_error *error) {
+    if (!(spec->scale >= 0) || !(spec->spread >= 0) || !(spec->walk >= 0)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "gradients: expected scale, spread and walk >= 0, got %g, %g and %g",
+                       spec->scale, spec->spread, spec->walk);
+    }
+    if (!(spec->drift > 0)) {
+        return gw_fail(error, GW_BAD_INPUT, "gradients: expected a drift > 0, got %g", spec->drift);
+    }
+    if (spec->shape == GW_SHAPE_STUDENT && !(spec->freedom > 0)) {
+        return gw_fail(error, GW_BAD_INPUT, "gradients: expected degrees of freedom > 0, got %g",
+                       spec->freedom);
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_gradients_open(struct gw_gradients **out, const struct gw_gradients_spec *spec,
+                                 struct gw_error *error) {
+    GW_TRY(check(spec, error));
+    size_t bytes = spec->tensor_count * sizeof *spec->sizes;
+    struct gw_gradients *gradients = malloc(sizeof *gradients + bytes);
+    if (gradients == NULL) {
+        return gw_fail_memory(error, "making gradients");
+    }
+    gradients->spec = *spec;
+    memcpy(gradients->sizes, spec->sizes, bytes);
+    gradients->spec.sizes = gradients->sizes;
+    gradients->elements = 0;
+    for (size_t t = 0; t < spec->tensor_count; t++) {
+        gradients->elements += spec->sizes[t];
+    }
+    *out = gradients;
+    return GW_OK;
+}
+
+void gw_gradients_close(struct gw_gradients *gradients) {
+    free(gradients);
+}
+
+static void fill(const struct gw_gradients_spec *spec, float scale, uint64_t key, float *out,
+                 size_t n) {
+    switch (spec->shape) {
+    case GW_SHAPE_NORMAL:
+        fill_normal(out, n, scale, key);
+        break;
+    case GW_SHAPE_LAPLACE:
+        fill_laplace(out, n, scale, key);
+        break;
+    case GW_SHAPE_STUDENT:
+        fill_student(out, n, scale, spec->freedom, key);
+        break;
+    case GW_SHAPE_SPARSE:
+        fill_sparse(out, n, scale, key);
+        break;
+    case GW_SHAPE_CONSTANT:
+        fill_constant(out, n, scale);
+        break;
+    case GW_SHAPE_SORTED:
+        fill_sorted(out, n, scale);
+        break;
+    }
+}
+
+/* From a place by lot on, round and round. */
+static void fill_from_pool(const struct gw_gradients_spec *spec, float scale, uint64_t key,
+                           float *out, size_t n) {
+    size_t place = (size_t)(key_of(key, 0) % spec->pool_size);
+    while (n > 0) {
+        size_t count = spec->pool_size - place < n ? spec->pool_size - place : n;
+        for (size_t i = 0; i < count; i++) {
+            out[i] = scale * spec->pool[place + i];
+        }
+        out += count;
+        n -= count;
+        place = 0;
+    }
+}
+
+void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out) {
+    const struct gw_gradients_spec *spec = &gradients->spec;
+    uint64_t key = key_of(key_of(key_of(spec->seed, 2), spec->worker), iteration);
+    for (size_t t = 0; t < spec->tensor_count; t++) {
+        float scale = (float)gw_gradients_scale(gradients, t, iteration);
+        if (spec->pool == NULL) {
+            fill(spec, scale, key_of(key, t), out, gradients->sizes[t]);
+        } else {
+            fill_from_pool(spec, scale, key_of(key, t), out, gradients->sizes[t]);
+        }
+        out += gradients->sizes[t];
+    }
+}
+
+/* ---- one gradient -------------------------------------------------------------------------- */
 
 enum gw_status gw_gradient_fill(float *values, size_t n, double sigma, uint64_t seed,
                                 uint64_t stream, struct gw_error *error) {
@@ -9,4 +246,50 @@ enum gw_status gw_gradient_fill(float *values, size_t n, double sigma, uint64_t 
     }
     gw_random_close(random);
     return GW_OK;
+}
+
+/* ---- what a selection leaves behind -------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* tails[i] becomes the sum of the i + 1 smallest squares; small ones first, so that they count. */
+static enum gw_status sum_tails(const float *u, size_t n, double *tails, struct gw_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(u[i])) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "element %zu of %zu: expected a finite number, got %g", i, n,
+                           (double)u[i]);
+        }
+        tails[i] = (double)u[i] * (double)u[i];
+    }
+    qsort(tails, n, sizeof *tails, ascending);
+    for (size_t i = 1; i < n; i++) {
+        tails[i] += tails[i - 1];
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_find_bounds(const float *u, size_t n, const size_t *ks, size_t count,
+                              struct gw_bounds *out, struct gw_error *error) {
+    double *tails = malloc(n * sizeof *tails);
+    if (tails == NULL) {
+        return gw_fail_memory(error, "sorting a gradient");
+    }
+    enum gw_status status = sum_tails(u, n, tails, error);
+    for (size_t i = 0; status == GW_OK && i < count; i++) {
+        double total = tails[n - 1];
+        double left = ks[i] == n ? 0 : tails[n - ks[i] - 1];
+        double random = (double)(n - ks[i]) / (double)n;
+        out[i] = (struct gw_bounds){
+            .topk = total > 0 ? left / total : 0,
+            .random = random,
+            .proven = random * random,
+        };
+    }
+    free(tails);
+    return status;
 }

@@ -1,21 +1,202 @@
-/*
- * What is asked of a sketch. Estimates: a thread has 4 neighbours, whose cells are 4 neighbours
- * too, so that it hashes once for 4.
- */
-#include "kernels/sketch/gpu_functions.cuh"
+/* Kernels of sketches: encoding, estimates, and HEAVYMIX. */
+#include "kernels/gpu/kernels.cuh"
 
 extern "C" {
 #include "kernels/gpu/marks.h"
-#include "kernels/sketch/gpu_kernels.h"
+#include "kernels/sketch/gpu.h"
+#include "kernels/sketch/loops.h"
+#include "kernels/threshold.h"
+}
+
+enum { THREADS = 256 };
+
+/* Hash functions, as kernels take them. */
+struct hash_functions {
+    struct gw_sketch_hash of[GW_SKETCH_ROWS_LIMIT];
+    unsigned rows, column_bits;
+};
+
+static hash_functions functions_of(const struct gw_sketch *shape) {
+    hash_functions functions;
+    memset(&functions, 0, sizeof functions);
+    functions.rows = (unsigned)shape->rows;
+    functions.column_bits = gw_sketch_column_bits(shape);
+    for (size_t row = 0; row < shape->rows; row++) {
+        functions.of[row] = gw_sketch_hash_of(shape->seed, row);
+    }
+    return functions;
+}
+
+/* ---- encoding ------------------------------------------------------------------------------ */
+
+/*
+ * Encoding: 16 threads own a line of a row, and add its blocks in ascending order, as a processor
+ * does; nothing is added by atomics. Lines of few columns are long and too few to hide how long
+ * memory takes: there, a block of threads has a line, and all others load for the 16 that add, who
+ * then wait for one sum after the other alone.
+ */
+enum {
+    BLOCK = GW_SKETCH_BLOCK,
+    GROUPS = THREADS / BLOCK,
+    ADDING = 32 / BLOCK, /* groups of the warp that adds, though one is enough */
+    STAGE = (GROUPS - ADDING) * BLOCK,
+    FEW_LINES = 8, /* of a multiprocessor: blocks of threads that it has at once */
+};
+
+struct chunk {
+    float *table;
+    hash_functions functions;
+    const uint32_t *blocks, *offsets; /* of the order */
+    size_t size;                      /* in blocks */
+    const float *u;
+    size_t n;
+    unsigned long long *first_nan;
+};
+
+/* What a line takes of it. */
+struct line {
+    gw_sketch_hash hash;
+    const uint32_t *blocks;
+    uint32_t count;
+    bool first_row;
+};
+
+static __device__ struct line line_of(const struct chunk &chunk, uint64_t number) {
+    uint64_t lines = (uint64_t)1 << chunk.functions.column_bits >> 4;
+    uint64_t row = number / lines;
+    const uint32_t *own = chunk.offsets + row * (lines + 1) + number % lines;
+    return {chunk.functions.of[row], chunk.blocks + row * chunk.size + own[0], own[1] - own[0],
+            row == 0};
+}
+
+/* By a thread of the first row's, of what load() gave; there is none as a rule. */
+static __device__ void look_for_nan(const struct chunk &chunk, const struct line &line,
+                                    uint32_t first, const uint32_t (&values)[BLOCK]) {
+    bool any = false;
+#pragma unroll
+    for (int b = 0; b < BLOCK; b++) {
+        any = any || (values[b] & 0x7fffffffu) > GW_INFINITE;
+    }
+    for (uint32_t b = first; any && b < line.count && b < first + BLOCK; b++) {
+        uint32_t place = gw_sketch_place(line.hash, chunk.functions.column_bits, line.blocks[b]);
+        size_t i = (size_t)line.blocks[b] * BLOCK + (threadIdx.x ^ place) % BLOCK;
+        if (i < chunk.n && gw_magnitude(chunk.u[i]) > GW_INFINITE) {
+            atomicMin(chunk.first_nan, (unsigned long long)i);
+        }
+    }
+}
+
+/* By a group: what the 16 blocks from `first` on bring to a thread's cell, or 0 where the line has
+ * none, as bits of floats. All are on their way before one is looked at: a branch on each would
+ * wait for each. */
+static __device__ void load(const struct chunk &chunk, const struct line &line, uint32_t first,
+                            uint32_t (&values)[BLOCK]) {
+    unsigned lane = threadIdx.x % BLOCK;
+    unsigned together = 0xffffu << (threadIdx.x % 32 / BLOCK * BLOCK);
+    uint32_t count = min(line.count - first, (uint32_t)BLOCK);
+    uint32_t block = lane < count ? line.blocks[first + lane] : 0;
+    uint32_t word = gw_sketch_signs(line.hash, block) << 16 |
+                    gw_sketch_place(line.hash, chunk.functions.column_bits, block) % BLOCK;
+#pragma unroll
+    for (int b = 0; b < BLOCK; b++) {
+        uint32_t other = __shfl_sync(together, block, b, BLOCK);
+        uint32_t words = __shfl_sync(together, word, b, BLOCK);
+        uint32_t from = lane ^ words % BLOCK;
+        size_t i = (size_t)other * BLOCK + from;
+        bool any = (uint32_t)b < count && i < chunk.n;
+        values[b] = any ? __float_as_uint(chunk.u[i]) ^ (words >> 16 >> from & 1) << 31 : 0;
+    }
+    if (line.first_row) {
+        look_for_nan(chunk, line, first, values);
+    }
+}
+
+/* Zeros, of no block, change no sum, which is never -0. */
+static __device__ float add(float sum, const uint32_t (&values)[BLOCK]) {
+#pragma unroll
+    for (int b = 0; b < BLOCK; b++) {
+        sum += __uint_as_float(values[b]);
+    }
+    return sum;
+}
+
+static __global__ void add_chunk(struct chunk chunk) {
+    uint64_t number = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / BLOCK;
+    if (number >= (uint64_t)chunk.functions.rows << chunk.functions.column_bits >> 4) {
+        return;
+    }
+    struct line line = line_of(chunk, number);
+    float *cell = chunk.table + number * BLOCK + threadIdx.x % BLOCK;
+    float sum = *cell;
+    for (uint32_t first = 0; first < line.count; first += BLOCK) {
+        uint32_t values[BLOCK];
+        load(chunk, line, first, values);
+        sum = add(sum, values);
+    }
+    *cell = gw_add(sum, 0);
+}
+
+/* Of two stages, one is loaded while the other is added. */
+static __global__ void __launch_bounds__(THREADS) add_to_few_lines(struct chunk chunk) {
+    __shared__ uint32_t stages[2][STAGE / BLOCK][BLOCK][BLOCK]; /* ...[block][cell of the line] */
+    struct line line = line_of(chunk, blockIdx.x);
+    unsigned group = threadIdx.x / BLOCK;
+    unsigned lane = threadIdx.x % BLOCK;
+    float *cell = chunk.table + (uint64_t)blockIdx.x * BLOCK + lane;
+    float sum = *cell;
+    unsigned stage = 0;
+    for (uint32_t first = 0; first < line.count + STAGE; first += STAGE, stage ^= 1) {
+        uint32_t values[BLOCK];
+        uint32_t own = first + (group - ADDING) * BLOCK;
+        if (group >= ADDING && own < line.count) {
+            load(chunk, line, own, values);
+#pragma unroll
+            for (int b = 0; b < BLOCK; b++) {
+                stages[stage][group - ADDING][b][lane] = values[b];
+            }
+        }
+        for (uint32_t at = 0; group == 0 && first > 0 && at < STAGE; at += BLOCK) {
+            if (first - STAGE + at < line.count) {
+#pragma unroll
+                for (int b = 0; b < BLOCK; b++) {
+                    values[b] = stages[stage ^ 1][at / BLOCK][b][lane];
+                }
+                sum = add(sum, values);
+            }
+        }
+        __syncthreads();
+    }
+    if (group == 0) {
+        *cell = gw_add(sum, 0);
+    }
+}
+
+enum gw_status gw_gpu_sketch_add_chunk(struct gw_gpu_sketch *sketch, size_t number, const float *u,
+                                       uint64_t *first_nan, struct gw_device_stream *stream,
+                                       struct gw_error *error) {
+    const struct gw_gpu_sketch_order *order = sketch->order;
+    size_t rows = sketch->shape.rows;
+    size_t lines = rows * order->lines;
+    size_t few = FEW_LINES * gw_device_multiprocessors(gw_device_stream_device(stream));
+    size_t blocks = (order->n + BLOCK - 1) / BLOCK;
+    size_t first = number * order->chunk;
+    struct chunk chunk = {sketch->table,
+                          functions_of(&sketch->shape),
+                          order->blocks + first * rows,
+                          order->offsets + number * rows * (order->lines + 1),
+                          blocks - first < order->chunk ? blocks - first : order->chunk,
+                          u,
+                          order->n,
+                          (unsigned long long *)first_nan};
+    return lines <= few ? GW_LAUNCH(add_to_few_lines, lines, THREADS, stream, error, chunk)
+                        : GW_LAUNCH(add_chunk, (lines * BLOCK + THREADS - 1) / THREADS, THREADS,
+                                    stream, error, chunk);
 }
 
 enum {
-    THREADS = 256,
-    QUARTER = GW_SKETCH_BLOCK / 4,
+    QUARTER = BLOCK / 4,
     BLOCKS_EACH = 16, /* of a multiprocessor, where each goes on until all is done */
 };
-
-static const uint32_t INFINITE = 0x7f800000; /* magnitude of infinity; NaNs lie above */
 
 /* ---- estimates ----------------------------------------------------------------------------- */
 
@@ -37,9 +218,9 @@ template <int ROWS> static __device__ int32_t median(int32_t *values) {
     return values[ROWS / 2];
 }
 
-/* Of coordinates 4 quarter .. 4 quarter + 3. */
+/* Of coordinates 4 quarter .. 4 quarter + 3, whose cells are 4 neighbours too: one hash for 4. */
 template <int ROWS>
-static __device__ float4 estimate(const float *table, const gw_gpu_sketch_functions &functions,
+static __device__ float4 estimate(const float *table, const hash_functions &functions,
                                   uint32_t quarter) {
     int32_t values[4][ROWS];
     uint32_t block = quarter / QUARTER;
@@ -67,11 +248,11 @@ static __device__ float4 estimate(const float *table, const gw_gpu_sketch_functi
 /* |estimate| as an integer of the same order; a NaN counts as an infinity. */
 static __device__ uint32_t magnitude(float estimate) {
     uint32_t bits = __float_as_uint(estimate) & 0x7fffffffu;
-    return bits < INFINITE ? bits : INFINITE;
+    return min(bits, (uint32_t)GW_INFINITE);
 }
 
 template <int ROWS>
-static __global__ void estimate_all(const float *table, gw_gpu_sketch_functions functions, size_t n,
+static __global__ void estimate_all(const float *table, hash_functions functions, size_t n,
                                     float *estimates) {
     uint64_t threads = (uint64_t)gridDim.x * THREADS;
     for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; 4 * q < n; q += threads) {
@@ -87,8 +268,8 @@ static __global__ void estimate_all(const float *table, gw_gpu_sketch_functions 
 
 /* 8 threads make a word; a warp that begins one of `words` has all of its threads at it. */
 template <int ROWS>
-static __global__ void mark(const float *table, gw_gpu_sketch_functions functions, size_t n,
-                            size_t words, const uint32_t *threshold, uint32_t *marks) {
+static __global__ void mark(const float *table, hash_functions functions, size_t n, size_t words,
+                            const uint32_t *threshold, uint32_t *marks) {
     uint64_t threads = (uint64_t)gridDim.x * THREADS;
     uint32_t least = *threshold;
     for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; q < 8 * words; q += threads) {
@@ -111,7 +292,7 @@ static __global__ void mark(const float *table, gw_gpu_sketch_functions function
 }
 
 template <int ROWS>
-static __global__ void list_heavy(const float *table, gw_gpu_sketch_functions functions,
+static __global__ void list_heavy(const float *table, hash_functions functions,
                                   const uint32_t *indices, const unsigned long long *count,
                                   size_t capacity, struct gw_entry *entries) {
     uint64_t threads = (uint64_t)gridDim.x * THREADS;
@@ -149,7 +330,7 @@ static size_t blocks_for(const struct gw_device_stream *stream, size_t threads) 
 enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t n,
                                       float *estimates, struct gw_device_stream *stream,
                                       struct gw_error *error) {
-    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
+    hash_functions functions = functions_of(&sketch->shape);
     return FOR_ROWS(estimate_all, functions.rows, blocks_for(stream, (n + 3) / 4), stream, error,
                     sketch->table, functions, n, estimates);
 }
@@ -157,7 +338,7 @@ enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t
 enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
                                   const uint32_t *threshold, uint32_t *marks,
                                   struct gw_device_stream *stream, struct gw_error *error) {
-    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
+    hash_functions functions = functions_of(&sketch->shape);
     size_t words = gw_gpu_marks_words(n);
     return FOR_ROWS(mark, functions.rows, blocks_for(stream, 8 * words), stream, error,
                     sketch->table, functions, n, words, threshold, marks);
@@ -166,7 +347,7 @@ enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
 enum gw_status gw_gpu_sketch_list(const struct gw_gpu_sketch *sketch, const uint32_t *indices,
                                   const uint64_t *count, size_t capacity, struct gw_entry *entries,
                                   struct gw_device_stream *stream, struct gw_error *error) {
-    gw_gpu_sketch_functions functions = gw_gpu_sketch_functions_of(&sketch->shape);
+    hash_functions functions = functions_of(&sketch->shape);
     return FOR_ROWS(list_heavy, functions.rows, blocks_for(stream, capacity), stream, error,
                     sketch->table, functions, indices, (const unsigned long long *)count, capacity,
                     entries);

@@ -4,6 +4,7 @@
  * line once, therefore adding it as a vector keeps the order of the adds within a cell.
  */
 #include "kernels/sketch/loops.h"
+#include "kernels/hash.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,26 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum { BLOCK = GW_SKETCH_BLOCK };
+
+/* ---- hash functions ------------------------------------------------------------------------ */
+
+/* SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014). */
+static uint64_t splitmix(uint64_t *state) {
+    return gw_mix(*state += 0x9e3779b97f4a7c15u);
+}
+
+struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row) {
+    uint64_t start = seed;
+    uint64_t state = splitmix(&start) + row; /* neighbouring seeds share no row */
+    state = splitmix(&state);
+    struct gw_sketch_hash hash = {.place_multiplier = splitmix(&state)};
+    hash.place_increment = splitmix(&state);
+    hash.signs_multiplier = splitmix(&state);
+    hash.signs_increment = splitmix(&state);
+    return hash;
+}
+
+/* ---- what they take ------------------------------------------------------------------------ */
 
 struct words {
     uint32_t places[GW_SKETCH_TILE], signs[GW_SKETCH_TILE];
@@ -91,10 +112,6 @@ static uint32_t sign_bit(uint32_t signs, uint32_t lane) {
     return signs << (31 - lane) & 0x80000000u;
 }
 
-static bool supported_portable(void) {
-    return true;
-}
-
 static bool add_portable(float *cells, struct gw_sketch_hash hash, unsigned column_bits,
                          const float *u, uint32_t block, size_t count) {
     struct words words;
@@ -130,7 +147,6 @@ static void estimate_portable(const struct gw_sketch *sketch, uint32_t block, si
 
 static const struct gw_sketch_loops portable = {
     .name = "portable",
-    .supported = supported_portable,
     .add = add_portable,
     .estimate = estimate_portable,
 };
@@ -140,11 +156,6 @@ static const struct gw_sketch_loops portable = {
 /* ---- AVX-512: a block is a vector ---------------------------------------------------------- */
 
 #define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
-
-static bool supported_avx512(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-}
 
 /* The sign bits of a block, lane by lane. */
 AVX512 INLINE __m512i sign_bits_avx512(uint32_t signs) {
@@ -210,7 +221,6 @@ AVX512 static void estimate_avx512(const struct gw_sketch *sketch, uint32_t bloc
 
 static const struct gw_sketch_loops avx512 = {
     .name = "avx512",
-    .supported = supported_avx512,
     .add = add_avx512,
     .estimate = estimate_avx512,
 };
@@ -218,10 +228,6 @@ static const struct gw_sketch_loops avx512 = {
 /* ---- AVX2: a block is two vectors, which `place` may exchange ------------------------------ */
 
 #define AVX2 __attribute__((target("avx2")))
-
-static bool supported_avx2(void) {
-    return __builtin_cpu_supports("avx2");
-}
 
 /* The sign bits of the first 8 lanes. */
 AVX2 INLINE __m256i sign_bits_avx2(uint32_t signs) {
@@ -291,7 +297,6 @@ AVX2 static void estimate_avx2(const struct gw_sketch *sketch, uint32_t block, s
 
 static const struct gw_sketch_loops avx2 = {
     .name = "avx2",
-    .supported = supported_avx2,
     .add = add_avx2,
     .estimate = estimate_avx2,
 };

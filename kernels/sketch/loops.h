@@ -1,12 +1,15 @@
-/* The inner loops of sketches for several instruction sets, and their reference; private. */
+/* Hash functions and inner loops of sketches (kernels/sketch.h), and their reference; private. */
 #ifndef GW_KERNELS_SKETCH_LOOPS_H
 #define GW_KERNELS_SKETCH_LOOPS_H
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "kernels/sketch/hash.h"
+#include "kernels/on_both.h"
+#include "kernels/sketch.h"
 
-/* ---- shapes ------------------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------------------------- */
 
 /* GW_BAD_INPUT for rows or columns that no sketch has; for sketches that cannot be added. */
 enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error);
@@ -15,8 +18,42 @@ enum gw_status gw_sketch_check_alike(const struct gw_sketch *a, const struct gw_
 
 /* ---- hashing ------------------------------------------------------------------------------- */
 
-/* Of a row. */
+/* A row's two hash functions. */
+struct gw_sketch_hash {
+    uint64_t place_multiplier, place_increment;
+    uint64_t signs_multiplier, signs_increment;
+};
+
 struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row);
+
+/* lowbias32 (Wellons, Prospecting for Hash Functions, 2018). */
+GW_ON_BOTH static inline uint32_t gw_sketch_mix(uint32_t x) {
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+}
+
+/* The column of a block's first coordinate, one of 2^column_bits. */
+GW_ON_BOTH static inline uint32_t gw_sketch_place(struct gw_sketch_hash hash, unsigned column_bits,
+                                                  uint32_t block) {
+    uint64_t word = hash.place_multiplier * gw_sketch_mix(block) + hash.place_increment;
+    return (uint32_t)(word >> (64 - column_bits));
+}
+
+GW_ON_BOTH static inline uint32_t gw_sketch_signs(struct gw_sketch_hash hash, uint32_t block) {
+    uint64_t word = hash.signs_multiplier * gw_sketch_mix(block) + hash.signs_increment;
+    return (uint32_t)(word >> (64 - GW_SKETCH_BLOCK));
+}
+
+/* The least float > 0 whose square reaches norm2 / k; infinity for an infinite norm2. */
+GW_ON_BOTH static inline float gw_sketch_heavy_threshold(double norm2, size_t k) {
+    double least = norm2 / (double)k;
+    float threshold = (float)sqrt(least);
+    while (threshold == 0 || (double)threshold * (double)threshold < least) {
+        threshold = nextafterf(threshold, INFINITY); /* rounded down; squares are exact: 48 bits */
+    }
+    return threshold;
+}
 
 /* log2(columns) */
 static inline unsigned gw_sketch_column_bits(const struct gw_sketch *sketch) {
@@ -29,8 +66,7 @@ enum { GW_SKETCH_TILE = 64 }; /* blocks that are hashed at once, by vector code 
 
 /* The inner loops for one instruction set, over `count` <= GW_SKETCH_TILE whole blocks. */
 struct gw_sketch_loops {
-    const char *name;
-    bool (*supported)(void); /* by the processor that runs this */
+    const char *name; /* as gw_instruction_set() has it */
     /* Adds blocks to the row `cells`; false if they hold a NaN. */
     bool (*add)(float *cells, struct gw_sketch_hash hash, unsigned column_bits, const float *u,
                 uint32_t block, size_t count);
@@ -40,25 +76,6 @@ struct gw_sketch_loops {
 
 /* Fastest first, ended by NULL; the last one runs everywhere. */
 extern const struct gw_sketch_loops *const gw_sketch_loops[];
-
-/* gw_sketch_encode and gw_sketch_estimate with chosen loops. */
-enum gw_status gw_sketch_encode_with(const struct gw_sketch_loops *loops, struct gw_sketch *sketch,
-                                     const float *u, size_t first, size_t n,
-                                     struct gw_error *error);
-void gw_sketch_estimate_with(const struct gw_sketch_loops *loops, const struct gw_sketch *sketch,
-                             size_t first, size_t n, float *estimates);
-
-/* ---- HEAVYMIX ------------------------------------------------------------------------------ */
-
-/*
- * The k chosen coordinates, ascending, from all heavy hitters, |estimate| and coordinate,
- * ascending: the largest k of them, which are then left in *heavy, or all of them and others by
- * lot.
- */
-enum gw_status gw_sketch_choose(const struct gw_sketch *sketch, size_t n, size_t k,
-                                uint64_t iteration, struct gw_selection *heavy,
-                                struct gw_workspace *workspace, uint32_t *indices,
-                                struct gw_error *error);
 
 /* ---- references: one element at a time ----------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/bounds.h" /* private */
+#include "kernels/kernels.h" /* private */
 #include "tests/kernels/kernels_support.h"
 
 static uint64_t seed;
@@ -40,7 +40,7 @@ static void bounds_by_hand(void **state) {
     const double left[] = {0, 14.0 / 30, 1.0 / 30, 5.0 / 30};
     const double random[] = {0, 0.75, 0.25, 0.5};
     struct gw_bounds bounds[4];
-    assert_int_equal(gw_bounds(u, 4, some, 4, bounds, NULL), GW_OK);
+    assert_int_equal(gw_find_bounds(u, 4, some, 4, bounds, NULL), GW_OK);
     for (size_t i = 0; i < 4; i++) {
         assert_true(near(bounds[i].topk, left[i], 1e-15));
         assert_true(near(bounds[i].random, random[i], 1e-15));
@@ -60,7 +60,7 @@ static void topk_stays_below_its_bound(void **state) {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         fill(u, shapes[s].shape, shapes[s].freedom, s);
         struct gw_bounds bounds[KS];
-        assert_int_equal(gw_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
+        assert_int_equal(gw_find_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
         for (size_t i = 0; i < KS; i++) {
             assert_true(bounds[i].topk <= bounds[i].proven && bounds[i].topk >= 0);
             assert_true(bounds[i].proven <= bounds[i].random);
@@ -81,10 +81,10 @@ static void errors_are_those_of_the_distributions(void **state) {
     const double z = 1.6448536269514722;
     const double phi = exp(-z * z / 2) / sqrt(2 * acos(-1.0));
     fill(u, GW_SHAPE_NORMAL, 0, 0);
-    assert_int_equal(gw_bounds(u, N, &ks[5], 1, &bounds, NULL), GW_OK);
+    assert_int_equal(gw_find_bounds(u, N, &ks[5], 1, &bounds, NULL), GW_OK);
     assert_true(near(bounds.topk, 0.9 - 2 * z * phi, 0.02)); /* 0.561 */
     fill(u, GW_SHAPE_SORTED, 0, 0);
-    assert_int_equal(gw_bounds(u, N, &ks[7], 1, &bounds, NULL), GW_OK);
+    assert_int_equal(gw_find_bounds(u, N, &ks[7], 1, &bounds, NULL), GW_OK);
     assert_true(near(bounds.topk, 0.125, 1e-4));
     free(u);
 }
@@ -124,7 +124,7 @@ static void a_constant_is_above_the_bound(void **state) {
     float *u = allocate(N, sizeof *u);
     fill(u, GW_SHAPE_CONSTANT, 0, 0);
     struct gw_bounds bounds[KS];
-    assert_int_equal(gw_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
+    assert_int_equal(gw_find_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
     for (size_t i = 0; i + 1 < KS; i++) {
         assert_true(near(bounds[i].topk, bounds[i].random, 1e-9));
         assert_true(bounds[i].topk > bounds[i].proven);
@@ -137,13 +137,13 @@ static void zeros_and_numbers_that_are_not_finite(void **state) {
     float u[] = {0, 0, 0};
     const size_t k = 1;
     struct gw_bounds bounds;
-    assert_int_equal(gw_bounds(u, 3, &k, 1, &bounds, NULL), GW_OK);
+    assert_int_equal(gw_find_bounds(u, 3, &k, 1, &bounds, NULL), GW_OK);
     assert_true(near(bounds.topk, 0, 0));
     const float bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {
         struct gw_error error = {0};
         u[1] = bad[i];
-        assert_int_equal(gw_bounds(u, 3, &k, 1, &bounds, &error), GW_BAD_INPUT);
+        assert_int_equal(gw_find_bounds(u, 3, &k, 1, &bounds, &error), GW_BAD_INPUT);
         assert_non_null(strstr(error.message, "element 1 of 3"));
     }
 }
