@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "tests/cli/program_inputs.h"
-#include "tests/cli/refusals.h"
 #include "tests/support.h"
 
 #define EXPORT "export goal tiny.json --cluster small.json"
@@ -121,134 +120,12 @@ static void says_what_it_has_written(void **state) {
     free(text);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------ */
-
-static const struct {
-    const char *name, *text;
-} bad_files[] = {
-    {"empty.goal", ""},
-    {"cut.goal", "num_ranks 1\nrank 0 {\ncalc 1\n"},
-    {"peer.goal", "num_ranks 2\nrank 0 {\nsend 8b to 2\n}\nrank 1 {\n}\n"},
-    {"word.goal", "num_ranks 1\nrank 0 {\n\n  sent 8b to 0\n}\n"},
-    {"label.goal", "num_ranks 1\nrank 0 {\na: calc 1\na requires b\n}\n"},
-    {"stuck.goal", "num_ranks 2\nrank 0 {\na: calc 5\nhere: recv 8b from 1 tag 4\n}\nrank 1 "
-                   "{\nsend 8b to 0\n}\n"},
-    {"cycle.goal", "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n"},
-    {"facing.goal", "num_ranks 2\nrank 0 {\na: send 9b to 1\nb: recv 9b from 1\nb requires a\n}\n"
-                    "rank 1 {\na: send 9b to 0\nb: recv 9b from 0\nb requires a\n}\n"},
-    {"long.goal", "num_ranks 1\nrank 0 {\ncalc 1\ncalc 18446744073709551615\n}\n"},
-    {"late.goal", "num_ranks 1\nrank 0 {\ncalc 4611686018427387904\ncalc 1\ncalc 1\n}\n"},
-    {"last.goal", "num_ranks 1\nrank 0 {\ncalc 4611686018427387904\ncalc 1\n}\n"},
-    {"slow.json", "{'schema': 'gradweave/model@1', 'name': 'slow', 'forward_s': 5e9, 'tensors': ["
-                  "{'name': 'a', 'elements': 10, 'backward_s': 0.1}]}"},
-    {"kept.goal", "kept as it is"},
-};
-
-#define BESIDE "--goal: expected nothing but --loggp and --json beside it"
-
-static const struct refusal refusals[] = {
-    {"simulate --goal", "option '--goal' requires an argument"},
-    {"simulate --goal absent.goal", "absent.goal: cannot be read: No such file"},
-    {"simulate --goal absent.goal --json", "absent.goal: cannot be read: No such file"},
-    {"simulate --goal .", ".: cannot be read: Is a directory"},
-    {"simulate --goal ping.goal --algo omgs", BESIDE},
-    {"simulate tiny.json --goal ping.goal", BESIDE},
-    {"simulate --goal ping.goal --cluster small.json", BESIDE},
-    {"simulate --goal ping.goal --network messages", BESIDE},
-    {"simulate --goal ping.goal --collective allreduce=ring", BESIDE},
-    {"simulate --goal ping.goal --workers 4", BESIDE},
-    {"simulate --goal ping.goal --density 0.1", BESIDE},
-    {"simulate --goal ping.goal --iterations 2", BESIDE},
-    {"simulate --goal ping.goal --trace kept.goal", BESIDE},
-    {"simulate --goal ping.goal --plan kept.goal", BESIDE},
-    {"simulate --goal ping.goal --noise 0.1", BESIDE},
-    {"simulate --goal ping.goal --network-noise 0.1", BESIDE},
-    {"simulate --goal ping.goal --straggler 0:2", BESIDE},
-    {"simulate --goal ping.goal --bandwidth 0:2", BESIDE},
-    {"simulate --goal ping.goal --background 0.5", BESIDE},
-    {"simulate --goal ping.goal --workers-per-node 2", BESIDE},
-    {"simulate --goal ping.goal --nodes-per-switch 2", BESIDE},
-    {"simulate --goal ping.goal --oversubscription 2", BESIDE},
-    {"simulate --goal ping.goal --loggp L=1.5",
-     "--loggp: L: expected a whole number for a GOAL schedule, got 1.5"},
-    {"simulate --goal ping.goal --loggp o=0.1", "--loggp: o: expected a whole number"},
-    {"simulate --goal ping.goal --loggp g=0.1", "--loggp: g: expected a whole number"},
-    {"simulate --goal ping.goal --loggp G=0.1", "--loggp: G: expected a whole number"},
-    {"simulate --goal ping.goal --loggp O=0.1", "--loggp: O: expected a whole number"},
-    {"simulate --goal ping.goal --loggp S=0.1", "--loggp: S: expected a whole number"},
-    {"simulate --goal ping.goal --loggp L=x", "--loggp: expected L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES"},
-    {"simulate --goal empty.goal", "empty.goal:1: expected num_ranks"},
-    {"simulate --goal cut.goal --json", "cut.goal:4: expected"},
-    {"simulate --goal tiny.json", "tiny.json:1: expected num_ranks, got {"},
-    {"simulate --goal peer.goal", "peer.goal:3: expected"},
-    {"simulate --goal word.goal", "word.goal:4: expected"},
-    {"simulate --goal label.goal", "label.goal:4: expected"},
-    {"simulate --goal stuck.goal",
-     "stuck.goal: deadlock: 2 operations wait for ever: rank 0, line 4: here: recv 8b from 1 tag "
-     "4: nobody sends it; rank 1, line 7: send 8b to 0 tag 0: nobody receives it"},
-    {"simulate --goal stuck.goal --json", "stuck.goal: deadlock: 2 operations wait for ever"},
-    {"simulate --goal cycle.goal",
-     "cycle.goal: deadlock: 2 operations wait for ever: rank 0, line 3: a: calc 1: what it "
-     "requires never happens; rank 0, line 4"},
-    {"simulate --goal facing.goal --loggp S=8", "facing.goal: deadlock: 4 operations wait for"},
-    {"simulate --goal long.goal",
-     "long.goal: line 4: calc 18446744073709551615: expected no operation longer than 2^62 ns"},
-    {"simulate --goal late.goal", "late.goal: line 5: calc 1: expected times of at most 2^62 ns"},
-    {"simulate --goal last.goal", "last.goal: rank 0: expected an end of at most 2^62 ns"},
-
-    {"export", "expected a MODEL"},
-    {"export tiny.json --cluster small.json --algo omgs --out new.goal",
-     "expected goal MODEL, the format and what to export, got \"tiny.json\""},
-    {"export json tiny.json --cluster small.json --algo omgs --out new.goal", "expected goal"},
-    {"export goal", "expected a MODEL"},
-    {"export goal tiny.json --algo omgs --out new.goal", "expected --cluster CLUSTER"},
-    {EXPORT " --algo omgs", "expected --out FILE"},
-    {EXPORT " --out new.goal", "expected --algo ALGORITHM"},
-    {EXPORT " --algo sgd --out kept.goal", "got \"sgd\""},
-    {EXPORT " --algo omgs --workers 0 --out kept.goal", "--workers: expected a positive integer"},
-    {EXPORT " --algo omgs --collective allgather=tree --out kept.goal", "got \"tree\""},
-    {EXPORT " --algo omgs --collective tree --out kept.goal", "expected OPERATION=NAME"},
-    {EXPORT " --algo omgs --network messages --out kept.goal", "unrecognized option '--network"},
-    {EXPORT " small.json --algo omgs --out kept.goal", "expected one MODEL"},
-    {"export goal absent.json --cluster small.json --algo omgs --out kept.goal", "absent.json"},
-    {"export goal slow.json --cluster small.json --algo omgs --out kept.goal",
-     "GOAL: expected operations of at most 2^62 ns (146 years), got 5e+09 s"},
-};
-
-static const struct refusal failures[] = {
-    {EXPORT " --algo omgs --out absent/new.goal", "absent/new.goal: cannot be written: No such"},
-    {EXPORT " --algo omgs --out folder.json", "folder.json: cannot be written: Is a directory"},
-    {EXPORT " --algo omgs --json --out /dev/full", "/dev/full: cannot be written: No space left"},
-};
-
-static void refuses(void **state) {
-    check_refusals(*state, refusals, sizeof refusals / sizeof *refusals, 2);
-}
-
-static void fails_without_a_file(void **state) {
-    check_refusals(*state, failures, sizeof failures / sizeof *failures, 3);
-}
-
-static void reports_a_full_disk(void **state) {
-    static const char *const commands[] = {"gradweave simulate --goal ping.goal",
-                                           "gradweave simulate --goal ping.goal --json"};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        struct answer answer = ask_into(*state, commands[i], "/dev/full");
-        assert_int_equal(answer.status, 3);
-        assert_string_equal(answer.err, "gradweave: stdout: cannot be written\n");
-        forget(&answer);
-    }
-}
-
 static int make_goals(void **state) {
     if (make_inputs(state) != 0) {
         return -1;
     }
     write_text(*state, "ping.goal", ping_pong);
-    for (size_t i = 0; i < sizeof bad_files / sizeof *bad_files; i++) {
-        write_text(*state, bad_files[i].name, bad_files[i].text);
-    }
-    return mkdir(path_in(*state, "folder.json"), 0777);
+    return 0;
 }
 
 int main(void) {
@@ -257,9 +134,6 @@ int main(void) {
         cmocka_unit_test(says_it_in_words),
         cmocka_unit_test(many_ranks_are_summed_up),
         cmocka_unit_test(says_what_it_has_written),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(fails_without_a_file),
-        cmocka_unit_test(reports_a_full_disk),
     };
     return cmocka_run_group_tests_name("GOAL as a user asks for it", tests, make_goals,
                                        remove_folder);

@@ -193,48 +193,6 @@ static void answers_do_not_depend_on_threads(void **state) {
 
 /* ---- refusals ------------------------------------------------------------------------------ */
 
-#define EXPECTED_LOGGP "--loggp: expected L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES, each from 0 to 1e15"
-
-static const struct refusal refusals[] = {
-    {OMGS " --network", "option '--network' requires an argument"},
-    {OMGS " --network packets", "--network: expected curves or messages, got \"packets\""},
-    {OMGS " --network ", "option '--network' requires an argument"},
-    {MESSAGED " --loggp L", EXPECTED_LOGGP ", got \"L\""},
-    {MESSAGED " --loggp L=", EXPECTED_LOGGP},
-    {MESSAGED " --loggp L=5us", EXPECTED_LOGGP ", got \"L=5us\""},
-    {MESSAGED " --loggp l=5", EXPECTED_LOGGP},
-    {MESSAGED " --loggp L=5,", EXPECTED_LOGGP},
-    {MESSAGED " --loggp ,L=5", EXPECTED_LOGGP},
-    {MESSAGED " --loggp L=5;o=3", EXPECTED_LOGGP},
-    {MESSAGED " --loggp L=-1", EXPECTED_LOGGP},
-    {MESSAGED " --loggp G=nan", EXPECTED_LOGGP},
-    {MESSAGED " --loggp G=inf", EXPECTED_LOGGP},
-    {MESSAGED " --loggp G=1e16", EXPECTED_LOGGP},
-    {MESSAGED " --loggp LL=1", EXPECTED_LOGGP},
-    {OMGS " --loggp L=5", "--loggp: expected --network messages with it"},
-    {OMGS " --network curves --loggp rubbish", "--loggp: expected --network messages with it"},
-    {OMGS " --collective allgather=ring", "--collective: expected --network messages with it"},
-    {OMGS " --nodes-per-switch 2", "--nodes-per-switch: expected --network messages with it"},
-    {OMGS " --oversubscription 2", "--oversubscription: expected --network messages with it"},
-    {MESSAGED " --loggp L=5 --collective allgather", "expected OPERATION=NAME such as"},
-    {MESSAGED " --loggp L=5 --collective =ring", "got \"=ring\""},
-    {MESSAGED " --loggp L=5 --collective allgather=", "got \"allgather=\""},
-    {MESSAGED " --loggp L=5 --collective allgather=tree", "got \"tree\""},
-    {MESSAGED " --loggp L=5 --collective alltoall=ring", "alltoall"},
-    {MESSAGED " --loggp L=5 --workers-per-node 0", "--workers-per-node: expected a positive"},
-    {MESSAGED " --loggp L=5 --workers-per-node 1.5", "--workers-per-node: expected a positive"},
-    {MESSAGED " --loggp L=5 --nodes-per-switch -1", "--nodes-per-switch: expected a positive"},
-    {MESSAGED " --loggp L=5 --nodes-per-switch 0", "--nodes-per-switch: expected a positive"},
-    {MESSAGED " --loggp L=5 --oversubscription 0.5", "expected a factor of at least 1, got"},
-    {MESSAGED " --loggp L=5 --oversubscription nan", "--oversubscription: expected"},
-    {MESSAGED " --loggp L=5 --oversubscription x", "--oversubscription: expected a number >= 0"},
-    {"compare " TINY " --network messages", "unrecognized option '--network"},
-};
-
-static void refuses(void **state) {
-    check_refusals(*state, refusals, sizeof refusals / sizeof *refusals, 2);
-}
-
 /* 16 choices are enough. */
 static void refuses_too_many_choices(void **state) {
     char command[1024] = MESSAGED " --loggp L=5";
@@ -255,7 +213,6 @@ int main(void) {
         cmocka_unit_test(text_says_the_same),
         cmocka_unit_test(iterations_have_a_spread),
         cmocka_unit_test(answers_do_not_depend_on_threads),
-        cmocka_unit_test(refuses),
         cmocka_unit_test(refuses_too_many_choices),
     };
     return cmocka_run_group_tests_name("messages as a user asks for them", tests, make_inputs,
