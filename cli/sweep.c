@@ -1,11 +1,10 @@
 #include <inttypes.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/job.h"
 #include "cli/sweep.h"
-#include "transport/farm.h"
+#include "study/sweep.h"
 
 struct options {
     struct gw_output_options output;
@@ -88,10 +87,46 @@ struct sweep {
     struct gw_progress progress;
 };
 
-static size_t work(uint64_t number, void *result, void *context) {
+/* What comes to rank 0 of a point, below its outcome, or its rows where there are files. */
+struct answer {
+    enum gw_status status; /* as an outcome's */
+    size_t lengths[GW_SWEEP_MOST_FILES];
+};
+
+/* The point's row in each file, behind each other. */
+static enum gw_status put_rows(const struct sweep *sweep, const struct gw_point *point,
+                               const struct gw_outcome *outcome, struct answer *answer,
+                               FILE *stream, struct gw_error *error) {
+    const struct options *options = sweep->options;
+    off_t begin = ftello(stream);
+    for (size_t i = 0; i < options->outs.count; i++) {
+        GW_TRY(
+            gw_sweep_put_row(stream, options->outs.paths[i], &sweep->grid, point, outcome, error));
+        answer->lengths[i] = (size_t)(ftello(stream) - begin);
+        begin += (off_t)answer->lengths[i];
+    }
+    return GW_OK;
+}
+
+/* An infeasible point is an answer; memory that ran out is not, and is not written as one. */
+static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
+                                   struct gw_error *error) {
     const struct sweep *sweep = context;
-    return gw_sweep_packet_fill(result, &sweep->grid, number, sweep->options->outs.paths,
-                                sweep->options->outs.count);
+    struct gw_point point = gw_grid_point(&sweep->grid, number);
+    struct gw_outcome outcome = {0};
+    struct answer answer = {0};
+    answer.status = outcome.status =
+        gw_point_predict(&sweep->grid, &point, &outcome.result, &outcome.why);
+    if (outcome.status != GW_OK && outcome.status != GW_BAD_INPUT) {
+        return gw_fail(error, outcome.status, "point %" PRIu64 ": %.400s", number,
+                       outcome.why.message);
+    }
+    if (sweep->options->outs.count == 0) {
+        (void)fwrite(&outcome, sizeof outcome, 1, stream);
+    }
+    GW_TRY(put_rows(sweep, &point, &outcome, &answer, stream, error));
+    (void)fwrite(&answer, sizeof answer, 1, stream);
+    return GW_OK;
 }
 
 /* ---- on rank 0 ----------------------------------------------------------------------------- */
@@ -112,22 +147,28 @@ static void show_progress(struct sweep *sweep, uint64_t done) {
     gw_progress_update(&sweep->progress, (double)done / all, what);
 }
 
-/* An infeasible point is an answer; memory that ran out is not, and is not written as one. */
-static enum gw_status deliver(uint64_t number, const void *result, void *context,
-                              struct gw_error *error) {
+/* The outcome, with the names that it has on this rank. */
+static struct gw_outcome read_outcome(const struct gw_grid *grid, const struct gw_point *point,
+                                      const char *text) {
+    struct gw_outcome outcome;
+    memcpy(&outcome, text, sizeof outcome);
+    outcome.result.model = grid->models[point->at[GW_AXIS_MODEL]].name;
+    gw_result_name(&outcome.result, grid->algorithms[point->at[GW_AXIS_ALGORITHM]]);
+    return outcome;
+}
+
+static enum gw_status take_answer(uint64_t number, const char *text, size_t length, bool last,
+                                  void *context, struct gw_error *error) {
     struct sweep *sweep = context;
-    const struct gw_sweep_packet *packet = result;
-    struct gw_point point = gw_grid_point(&sweep->grid, number);
-    struct gw_outcome outcome = gw_sweep_packet_outcome(packet, &sweep->grid, &point);
-    if (outcome.status != GW_OK && outcome.status != GW_BAD_INPUT) {
-        return gw_fail(error, outcome.status, "point %" PRIu64 ": %.400s", number,
-                       outcome.why.message);
-    }
-    sweep->infeasible += outcome.status != GW_OK;
+    struct answer answer;
+    memcpy(&answer, text + length - sizeof answer, sizeof answer);
+    sweep->infeasible += answer.status != GW_OK;
     show_progress(sweep, number + 1);
     if (sweep->files.count > 0) {
-        return gw_sweep_packet_write(packet, &sweep->files, &sweep->grid, &point, error);
+        return gw_sweep_files_append(&sweep->files, text, answer.lengths, last, error);
     }
+    struct gw_point point = gw_grid_point(&sweep->grid, number);
+    struct gw_outcome outcome = read_outcome(&sweep->grid, &point, text);
     if (sweep->points != NULL) {
         return add_document(sweep, &point, &outcome, error);
     }
@@ -207,50 +248,23 @@ static enum gw_status present(struct sweep *sweep, double seconds, struct gw_err
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-static size_t usable_cores(void) {
-    cpu_set_t cores;
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? (size_t)CPU_COUNT(&cores) : 1;
-}
-
-/* A job that has lost ranks cannot be closed, only ended. */
-static void leave(struct gw_communicator *communicator, size_t lost, enum gw_status status,
-                  const struct gw_error *error) {
-    gw_log(GW_LOG_NORMAL, "gradweave: %zu of %d ranks did not answer; the others did their points",
-           lost, communicator->size);
-    gw_job_require(communicator, status, error);
-    (void)fflush(stdout);
-    communicator->transport->abort(communicator, GW_OK);
-}
-
 static enum gw_status sweep_all(struct sweep *sweep, struct gw_communicator *communicator,
                                 struct gw_error *error) {
-    size_t alone = communicator == NULL ? usable_cores() : 1;
-    size_t threads = sweep->options->threads > 0 ? sweep->options->threads : alone;
-    double all = (double)sweep->grid.point_count;
-    size_t lost = 0;
-    struct gw_farm farm = {.first = sweep->files.done,
-                           .count = sweep->grid.point_count,
-                           .threads = threads,
-                           .result_bytes = sizeof(struct gw_sweep_packet),
-                           .context = sweep,
-                           .work = work,
-                           .deliver = deliver};
+    size_t alone = communicator == NULL ? gw_cores() : 1;
+    const struct gw_shared_points points = {
+        .first = sweep->files.done,
+        .count = sweep->grid.point_count,
+        .threads = sweep->options->threads > 0 ? sweep->options->threads : alone,
+        .context = sweep,
+        .answer = answer_point,
+        .take = take_answer};
     double start_s = gw_clock_now_s();
     bool first = communicator == NULL || communicator->rank == 0;
     sweep->progress = gw_progress_begin("sweep", first);
-    sweep->progress.first_share = (double)sweep->files.done / all;
-    enum gw_status status = gw_farm_run(&farm, communicator, &lost, error);
+    sweep->progress.first_share = (double)points.first / (double)points.count;
+    enum gw_status status = gw_share_points(&points, communicator, error);
     gw_progress_end(&sweep->progress);
-    if (!first) {
-        gw_job_require(communicator, status, error);
-    }
-    if (status == GW_OK && first) {
-        status = present(sweep, gw_clock_now_s() - start_s, error);
-    }
-    if (lost > 0) {
-        leave(communicator, lost, status, error);
-    }
-    return status;
+    return status == GW_OK && first ? present(sweep, gw_clock_now_s() - start_s, error) : status;
 }
 
 static void close_sweep(struct sweep *sweep) {

@@ -53,7 +53,7 @@ struct gw_sweep_file {
     char *partial;       /* its name */
     char *prelude;       /* the line that says which sweep this is, and the format's heading */
     size_t title_length; /* of that line */
-    int descriptor;
+    FILE *stream;
     bool created; /* now, and not by an earlier sweep */
     uint64_t rows, infeasible;
 };
@@ -77,37 +77,17 @@ enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_
                                 const struct gw_point *point, const struct gw_outcome *outcome,
                                 struct gw_error *error);
 
-/* Writes the next point's row to a file, as gw_sweep_put_row gives it. */
-enum gw_status gw_sweep_file_append(const struct gw_sweep_file *file, const char *row,
-                                    size_t length, struct gw_error *error);
+/*
+ * Writes the next point's rows to the files, as gw_sweep_put_row gives them, behind each other with
+ * these lengths; `now`: and what rows were kept until now.
+ */
+enum gw_status gw_sweep_files_append(const struct gw_sweep_files *files, const char *rows,
+                                     const size_t *lengths, bool now, struct gw_error *error);
 
 /* Puts the complete files in place. */
 enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_error *error);
 
 /* Frees; what is partial stays. */
 void gw_sweep_files_close(struct gw_sweep_files *files);
-
-/* ---- between threads and ranks ------------------------------------------------------------- */
-
-/* A point's outcome and its row in each file; as bytes, of which the rows in use are the last. */
-struct gw_sweep_packet {
-    struct gw_outcome outcome; /* its names are those of the rank that predicted it */
-    size_t lengths[GW_SWEEP_MOST_FILES];
-    bool has_rows; /* or the writer prints them: they are longer than there is room */
-    char rows[3072];
-};
-
-/* Predicts the point and prints its rows; returns how many bytes of the packet count. */
-size_t gw_sweep_packet_fill(struct gw_sweep_packet *packet, const struct gw_grid *grid,
-                            uint64_t number, const char *const *paths, size_t count);
-
-/* The outcome, with the names that it has here. */
-struct gw_outcome gw_sweep_packet_outcome(const struct gw_sweep_packet *packet,
-                                          const struct gw_grid *grid, const struct gw_point *point);
-
-/* Appends the point's rows to the files. */
-enum gw_status gw_sweep_packet_write(const struct gw_sweep_packet *packet,
-                                     const struct gw_sweep_files *files, const struct gw_grid *grid,
-                                     const struct gw_point *point, struct gw_error *error);
 
 #endif

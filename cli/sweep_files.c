@@ -210,16 +210,14 @@ static enum gw_status look(struct gw_sweep_file *file, const struct gw_grid *gri
 
 /* ---- beginning ----------------------------------------------------------------------------- */
 
-static enum gw_status write_whole(const struct gw_sweep_file *file, const char *text, size_t length,
-                                  struct gw_error *error) {
-    for (size_t written = 0; written < length;) {
-        ssize_t step = write(file->descriptor, text + written, length - written);
-        if (step < 0 && errno != EINTR) {
-            return fail_to_write(file->partial, error);
-        }
-        written += step < 0 ? 0 : (size_t)step;
-    }
-    return GW_OK;
+static enum gw_status append(const struct gw_sweep_file *file, const char *text, size_t length,
+                             struct gw_error *error) {
+    return fwrite(text, 1, length, file->stream) == length ? GW_OK
+                                                           : fail_to_write(file->partial, error);
+}
+
+static enum gw_status write_now(const struct gw_sweep_file *file, struct gw_error *error) {
+    return fflush(file->stream) == 0 ? GW_OK : fail_to_write(file->partial, error);
 }
 
 /* Leaves the rows that all files have, or the prelude alone. */
@@ -234,10 +232,13 @@ static enum gw_status cut(struct gw_sweep_file *file, uint64_t rows, struct gw_e
         keep = count_rows(file, stream, rows);
         (void)fclose(stream);
     }
-    if (ftruncate(file->descriptor, (off_t)keep) != 0) {
+    if (ftruncate(fileno(file->stream), (off_t)keep) != 0) {
         return fail_to_write(file->partial, error);
     }
-    return keep > 0 ? GW_OK : write_whole(file, file->prelude, strlen(file->prelude), error);
+    if (keep == 0) {
+        GW_TRY(append(file, file->prelude, strlen(file->prelude), error));
+    }
+    return write_now(file, error);
 }
 
 static enum gw_status make_prelude(struct gw_sweep_file *file, const struct gw_grid *grid,
@@ -260,8 +261,8 @@ static enum gw_status make_prelude(struct gw_sweep_file *file, const struct gw_g
 static enum gw_status open_partial(struct gw_sweep_file *file, bool resume,
                                    struct gw_error *error) {
     int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
-    file->descriptor = open(file->partial, flags | O_CREAT | O_EXCL, 0666);
-    file->created = file->descriptor >= 0;
+    int descriptor = open(file->partial, flags | O_CREAT | O_EXCL, 0666);
+    file->created = descriptor >= 0;
     if (!file->created && errno == EEXIST && !resume) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected --resume, to continue the sweep that was interrupted, or no "
@@ -269,12 +270,13 @@ static enum gw_status open_partial(struct gw_sweep_file *file, bool resume,
                        file->partial);
     }
     if (!file->created && errno == EEXIST) {
-        file->descriptor = open(file->partial, flags);
+        descriptor = open(file->partial, flags);
     }
-    if (file->descriptor < 0) {
+    file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "a");
+    if (file->stream == NULL) {
         return fail_to_write(file->partial, error);
     }
-    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected an interrupted sweep, got one that is still running",
                        file->partial);
@@ -287,8 +289,7 @@ static enum gw_status open_files(struct gw_sweep_files *files, const char *const
                                  struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         struct gw_sweep_file *file = &files->files[files->count++];
-        *file = (struct gw_sweep_file){
-            .path = paths[i], .format = find_format(paths[i]), .descriptor = -1};
+        *file = (struct gw_sweep_file){.path = paths[i], .format = find_format(paths[i])};
         GW_TRY(make_prelude(file, grid, error));
         GW_TRY(open_partial(file, resume, error));
         GW_TRY(look(file, grid, error));
@@ -326,9 +327,14 @@ enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_
     return find_format(path)->put(stream, grid, point, outcome, error);
 }
 
-enum gw_status gw_sweep_file_append(const struct gw_sweep_file *file, const char *row,
-                                    size_t length, struct gw_error *error) {
-    return write_whole(file, row, length, error);
+enum gw_status gw_sweep_files_append(const struct gw_sweep_files *files, const char *rows,
+                                     const size_t *lengths, bool now, struct gw_error *error) {
+    for (size_t i = 0; i < files->count; i++) {
+        GW_TRY(append(&files->files[i], rows, lengths[i], error));
+        GW_TRY(now ? write_now(&files->files[i], error) : GW_OK);
+        rows += lengths[i];
+    }
+    return GW_OK;
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */
@@ -381,8 +387,8 @@ enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_err
 
 void gw_sweep_files_close(struct gw_sweep_files *files) {
     for (size_t i = 0; i < files->count; i++) {
-        if (files->files[i].descriptor >= 0) {
-            (void)close(files->files[i].descriptor);
+        if (files->files[i].stream != NULL) {
+            (void)fclose(files->files[i].stream);
         }
         free(files->files[i].partial);
         free(files->files[i].prelude);

@@ -28,12 +28,12 @@
     "--noise 0.01:0.1:lin40 --iterations 1500"
 
 /* With a process between the test and mpirun, as find_ranks wants it. */
-static const char *in_job(int ranks, const char *options, const char *command) {
+static const char *in_job(int ranks, const char *command) {
     static char text[1024];
     (void)snprintf(text, sizeof text,
                    "timeout 120 mpirun %s -q --oversubscribe --bind-to none --mca "
-                   "mpi_yield_when_idle 1 %s -n %d %s",
-                   geteuid() == 0 ? "--allow-run-as-root" : "", options, ranks, command);
+                   "mpi_yield_when_idle 1 -n %d %s",
+                   geteuid() == 0 ? "--allow-run-as-root" : "", ranks, command);
     return text;
 }
 
@@ -41,14 +41,14 @@ static void ranks_make_no_difference(void **state) {
     need_mpi();
     check_done(*state, GRID " --out alone.csv --out alone.jsonl");
     for (int ranks = 1; ranks <= 3; ranks++) {
-        check_done(*state, in_job(ranks, "", GRID " --out job.csv --out job.jsonl"));
+        check_done(*state, in_job(ranks, GRID " --out job.csv --out job.jsonl"));
         check_same_file(*state, "alone.csv", "job.csv");
         check_same_file(*state, "alone.jsonl", "job.jsonl");
     }
-    check_done(*state, in_job(2, "", GRID " --threads 2 --out job.csv"));
+    check_done(*state, in_job(2, GRID " --threads 2 --out job.csv"));
     check_same_file(*state, "alone.csv", "job.csv");
     cJSON *alone = ask_document(*state, GRID " --json", "gradweave/sweep-result@1");
-    cJSON *job = ask_document(*state, in_job(2, "", GRID " --json"), "gradweave/sweep-result@1");
+    cJSON *job = ask_document(*state, in_job(2, GRID " --json"), "gradweave/sweep-result@1");
     assert_true(cJSON_Compare(alone, job, 1));
     cJSON_Delete(alone);
     cJSON_Delete(job);
@@ -70,7 +70,7 @@ static void bad_input_is_refused_once(void **state) {
     };
     char *before = list_files(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct answer answer = ask(*state, in_job(2, "", cases[i].command));
+        struct answer answer = ask(*state, in_job(2, cases[i].command));
         assert_string_equal(answer.err, cases[i].message);
         assert_string_equal(answer.out, "");
         assert_int_equal(answer.status, cases[i].status);
@@ -99,9 +99,9 @@ static void wait_for_rows(const char *folder, const char *name) {
 }
 
 /* Kills that rank of a job of three in the middle of its work; returns how the job ended. */
-static struct answer lose(const char *folder, const char *options, int rank) {
+static struct answer lose(const char *folder, int rank) {
     pid_t ranks[3];
-    struct running job = start(folder, in_job(3, options, SLOW " --out job.csv"));
+    struct running job = start(folder, in_job(3, SLOW " --out job.csv"));
     find_ranks(job.process, 3, ranks);
     wait_for_rows(folder, "job.csv.partial");
     for (size_t i = 0; i < 3; i++) {
@@ -134,28 +134,17 @@ static void a_job_that_lost_a_rank_is_resumed(void **state) {
     need_mpi();
     check_done(*state, SLOW " --out alone.csv");
     for (int rank = 0; rank < 2; rank++) {
-        struct answer lost = lose(*state, "", rank);
+        struct answer lost = lose(*state, rank);
         assert_true(lost.status != 0);
         size_t done = check_beginning(*state, "job.csv.partial", "alone.csv");
         cJSON *resumed =
-            ask_document(*state, in_job(2, "", SLOW " --out job.csv --resume --json"), NULL);
+            ask_document(*state, in_job(2, SLOW " --out job.csv --resume --json"), NULL);
         assert_true(number_at(resumed, "resumed_count") == (double)done);
         print_message("rank %d lost with %zu of 560 points\n", rank, done);
         check_same_file(*state, "alone.csv", "job.csv");
         cJSON_Delete(resumed);
         forget(&lost);
     }
-}
-
-/* Where the launcher lets the others go on, they do the lost rank's points. */
-static void the_others_do_what_a_lost_rank_had(void **state) {
-    need_mpi();
-    check_done(*state, SLOW " --out alone.csv");
-    struct answer lost = lose(*state, "--enable-recovery", 1);
-    assert_int_equal(lost.status, 0);
-    assert_non_null(strstr(lost.err, "gradweave: 1 of 3 ranks did not answer"));
-    check_same_file(*state, "alone.csv", "job.csv");
-    forget(&lost);
 }
 
 /* ---- the tests ----------------------------------------------------------------------------- */
@@ -165,7 +154,6 @@ int main(void) {
         cmocka_unit_test(ranks_make_no_difference),
         cmocka_unit_test(bad_input_is_refused_once),
         cmocka_unit_test(a_job_that_lost_a_rank_is_resumed),
-        cmocka_unit_test(the_others_do_what_a_lost_rank_had),
     };
     return cmocka_run_group_tests(tests, make_inputs, remove_folder);
 }
