@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "transport/transport.h"
+#include "tests/local_transport.h"
 
 enum { MOST_RANKS = 8 };
 

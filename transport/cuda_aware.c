@@ -6,88 +6,32 @@
 
 #include "transport/gpu_base.h"
 
-/* The communicator that does the work, once the stream has done its own. */
-static enum gw_status enter(struct gw_communicator *communicator, struct gw_communicator **host,
-                            struct gw_error *error) {
-    struct gw_gpu_base *base = gw_gpu_base(communicator);
-    *host = &base->host;
-    return gw_device_stream_finish(base->settings.stream, error);
-}
+#define LIST(...) __VA_ARGS__
 
-static enum gw_status aware_allgather(struct gw_communicator *communicator, const void *send,
-                                      size_t bytes, void *receive, struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->allgather(host, send, bytes, receive, error);
-}
+/* aware_CALL, with these parameters, waits for the stream and calls the host's CALL. */
+#define AWARE(CALL, ARGUMENTS, ...)                                                                \
+    static enum gw_status aware_##CALL(struct gw_communicator *communicator, __VA_ARGS__,          \
+                                       struct gw_error *error) {                                   \
+        struct gw_gpu_base *base = gw_gpu_base(communicator);                                      \
+        GW_TRY(gw_device_stream_finish(base->settings.stream, error));                             \
+        return base->host.transport->CALL(&base->host, LIST ARGUMENTS, error);                     \
+    }
 
-static enum gw_status aware_allgather_unequal(struct gw_communicator *communicator,
-                                              const void *send, const size_t *bytes, void *receive,
-                                              struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->allgather_unequal(host, send, bytes, receive, error);
-}
-
-static enum gw_status aware_allreduce(struct gw_communicator *communicator, const float *send,
-                                      float *receive, size_t count, struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->allreduce(host, send, receive, count, error);
-}
-
-static enum gw_status aware_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                      size_t bytes, struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->broadcast(host, root, data, bytes, error);
-}
-
-static enum gw_status aware_reduce(struct gw_communicator *communicator, int root,
-                                   const float *send, float *receive, size_t count,
-                                   struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->reduce(host, root, send, receive, count, error);
-}
-
-static enum gw_status aware_gather(struct gw_communicator *communicator, int root, const void *send,
-                                   size_t bytes, void *receive, struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->gather(host, root, send, bytes, receive, error);
-}
-
-static enum gw_status aware_scatter(struct gw_communicator *communicator, int root,
-                                    const void *send, size_t bytes, void *receive,
-                                    struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->scatter(host, root, send, bytes, receive, error);
-}
-
-static enum gw_status aware_start_send(struct gw_communicator *communicator, int to,
-                                       const void *data, size_t bytes, struct gw_request *out,
-                                       struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->start_send(host, to, data, bytes, out, error);
-}
-
-static enum gw_status aware_start_receive(struct gw_communicator *communicator, int from,
-                                          void *data, size_t bytes, struct gw_request *out,
-                                          struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->start_receive(host, from, data, bytes, out, error);
-}
-
-static enum gw_status aware_wait(struct gw_communicator *communicator, struct gw_request *requests,
-                                 size_t count, struct gw_error *error) {
-    struct gw_communicator *host = NULL;
-    GW_TRY(enter(communicator, &host, error));
-    return host->transport->wait(host, requests, count, error);
-}
+AWARE(allgather, (send, bytes, receive), const void *send, size_t bytes, void *receive)
+AWARE(allgather_unequal, (send, bytes, receive), const void *send, const size_t *bytes,
+      void *receive)
+AWARE(allreduce, (send, receive, count), const float *send, float *receive, size_t count)
+AWARE(broadcast, (root, data, bytes), int root, void *data, size_t bytes)
+AWARE(reduce, (root, send, receive, count), int root, const float *send, float *receive,
+      size_t count)
+AWARE(gather, (root, send, bytes, receive), int root, const void *send, size_t bytes, void *receive)
+AWARE(scatter, (root, send, bytes, receive), int root, const void *send, size_t bytes,
+      void *receive)
+AWARE(start_send, (to, data, bytes, out), int to, const void *data, size_t bytes,
+      struct gw_request *out)
+AWARE(start_receive, (from, data, bytes, out), int from, void *data, size_t bytes,
+      struct gw_request *out)
+AWARE(wait, (requests, count), struct gw_request *requests, size_t count)
 
 static void aware_close(struct gw_communicator *communicator) {
     struct gw_communicator *host = &gw_gpu_base(communicator)->host;

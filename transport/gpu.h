@@ -2,8 +2,8 @@
  * Communicators for memory of GPUs: the interface of transport.h, where the data of collectives and
  * of messages is on the GPU of a stream. One stands beside another communicator, its parent, which
  * has the same ranks and takes memory of the host: gw_agree, gw_gather_hosts and all else in
- * transport.h that speaks of the host's memory is asked of the parent. Posts are the host's on
- * both.
+ * transport.h that speaks of the host's memory is asked of the parent. Control messages are the
+ * host's on both.
  */
 #ifndef GW_TRANSPORT_GPU_H
 #define GW_TRANSPORT_GPU_H
@@ -70,10 +70,10 @@ enum { GW_GPU_TIMEOUT_S = 600 };
 enum { GW_STAGED_MESSAGE_BYTES = (4 << 20) - 16 };
 
 /*
- * Called by all ranks of `parent`; close it before the parent and the stream. It has messages and
- * posts of its own, and may be used beside the parent, from one thread at a time. Its transport's
- * name says what it is: "nccl", "cuda-aware" or "staged". GW_BAD_INPUT, on all ranks: NCCL is asked
- * for and is not on some rank's machine, or ranks share a GPU, which are named.
+ * Called by all ranks of `parent`; close it before the parent and the stream. It has messages
+ * of both kinds of its own, and may be used beside the parent, from one thread at a time. Its
+ * transport's name says what it is: "nccl", "cuda-aware" or "staged". GW_BAD_INPUT, on all ranks:
+ * NCCL is asked for and is not on some rank's machine, or ranks share a GPU, which are named.
  *
  * What transport.h leaves to transports:
  * - start_send over "cuda-aware" and "staged" waits for the stream, but for no other rank.

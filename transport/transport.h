@@ -1,6 +1,6 @@
 /*
  * The communicator: collectives among the workers of a job, and messages between two of them. One
- * interface, several transports: MPI between processes, `local` between threads of one process.
+ * interface, several transports: MPI between processes (this header), and between GPUs (gpu.h).
  * calibrate times exactly these functions, and exec calls them.
  */
 #ifndef GW_TRANSPORT_TRANSPORT_H
@@ -69,9 +69,9 @@ struct gw_transport {
                            bool *done, struct gw_error *error);
 
     /*
-     * Posts, beside the data path; between the same two ranks they keep their order. post copies
-     * and never waits. poll takes a message of at most `capacity` bytes, if one is there; otherwise
-     * *from is -1.
+     * Control messages, beside the data path; between the same two ranks they keep their order.
+     * post copies one and never waits. poll takes one of at most `capacity` bytes, if one is there;
+     * otherwise *from is -1.
      */
     enum gw_status (*post)(struct gw_communicator *communicator, int to, const void *message,
                            size_t bytes, struct gw_error *error);
@@ -80,8 +80,8 @@ struct gw_transport {
 
     /*
      * Called by all ranks of `parent`: a communicator of its ranks 0 .. size - 1, with the parent's
-     * transport, and messages and posts of its own. On those *out is open, to be closed before the
-     * parent; on the others out->transport is NULL.
+     * transport, and messages of both kinds of its own. On those *out is open, to be closed before
+     * the parent; on the others out->transport is NULL.
      */
     enum gw_status (*open_first)(struct gw_communicator *parent, int size,
                                  struct gw_communicator *out, struct gw_error *error);
@@ -96,6 +96,10 @@ struct gw_communicator {
     int rank, size;
     void *state;
 };
+
+/* Whether the parent has such first ranks: for transports' open_first. */
+enum gw_status gw_communicator_check_first(const struct gw_communicator *parent, int size,
+                                           struct gw_error *error);
 
 /* One message, started and waited for. */
 enum gw_status gw_send(struct gw_communicator *communicator, int to, const void *data, size_t bytes,
@@ -173,11 +177,5 @@ struct gw_launch {
  */
 enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
                              struct gw_error *error);
-
-/* ---- local: ranks are threads of one process (transport/local.c) ----------------------------- */
-
-/* Makes the communicators of `size` ranks; each is used by one thread. Close all of them. */
-enum gw_status gw_communicators_open_local(int size, struct gw_communicator *out,
-                                           struct gw_error *error);
 
 #endif

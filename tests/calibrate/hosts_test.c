@@ -15,6 +15,7 @@
 #include "calibrate/hosts/hosts.h"
 #include "calibrate/hosts/links.h"
 #include "calibrate/measure/subjects.h"
+#include "tests/local_transport.h"
 #include "tests/support.h"
 
 enum { MOST_RANKS = 20 };

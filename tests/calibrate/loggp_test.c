@@ -14,6 +14,7 @@
 
 #include "calibrate/fit/loggp.h"
 #include "calibrate/measure/subjects.h"
+#include "tests/local_transport.h"
 #include "tests/support.h"
 
 enum { MOST_POINTS = 64, CASES = 300 };

@@ -15,6 +15,7 @@
 
 #include "calibrate/measure/overlap_pair.h"
 #include "calibrate/measure/subjects.h"
+#include "tests/local_transport.h"
 #include "tests/support.h"
 
 enum { RANKS = 3 };

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "tests/exec/exec_checks.h"
+#include "tests/local_transport.h"
 
 /* ---- a small model ------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 
 #include "exec/exec.h"
 #include "methods/algorithms.h"
+#include "tests/local_transport.h"
 
 enum { TENSORS = 7, MOST_WORKERS = 5, MOST_RANKS = MOST_WORKERS + 1 };
 

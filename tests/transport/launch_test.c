@@ -11,8 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/support.h"
-#include "transport/mpi/job.h"
-#include "transport/mpi/launch_report.h"
+#include "transport/mpi/launch.h"
 
 #define LINE "--------------------------------------------------------------------------\n"
 
@@ -177,7 +176,7 @@ static void launchers_are_told_apart(void **state) {
         }
         assert_int_equal(gw_mpi_is_inside_job(), cases[c].inside);
         assert_int_equal(gw_mpi_job_rank(), cases[c].rank);
-        assert_int_equal(gw_mpi_told_size(), cases[c].size);
+        assert_int_equal(gw_mpi_announced_size(), cases[c].size);
         assert_int_equal(gw_mpi_check_launcher(&error), cases[c].refused ? GW_BAD_INPUT : GW_OK);
     }
 }

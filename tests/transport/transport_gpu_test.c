@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/transport/transport_gpu_checks.h"
-#include "transport/staged/pieces.h"
+#include "transport/staged/staged.h"
 
 #ifdef GW_CUDA_EMULATED
 static const bool emulated = true;

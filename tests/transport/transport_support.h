@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
+#include "tests/local_transport.h"
 #include "tests/support.h"
-#include "transport/transport.h"
 
 enum { MOST_RANKS = 5 };
 

@@ -52,8 +52,8 @@ struct gw_nccl_world {
     ncclComm_t comm;     /* NULL after a failure */
     cudaStream_t stream; /* the settings' */
     double timeout_s;
-    struct gw_communicator news; /* of failures, which ranks post to each other */
-    bool told;                   /* all have been told of one */
+    struct gw_communicator news; /* of failures, as control messages */
+    bool announced;              /* all have been told of one */
     struct gw_nccl_node *nodes;  /* [size] */
     char *padded;                /* on the GPU: for parts that are made equally long */
     size_t padded_bytes;
@@ -90,8 +90,8 @@ enum gw_status gw_nccl_rest(struct gw_nccl_world *world, const char *call,
  * Waits until NCCL has taken in what `call` gave it, and the stream, if it is asked for, is
  * through. If that fails or takes too long, ends the communicator.
  */
-enum gw_status gw_nccl_settle(struct gw_nccl_world *world, ncclResult_t result, const char *call,
-                              bool stream, struct gw_error *error);
+enum gw_status gw_nccl_wait_for(struct gw_nccl_world *world, ncclResult_t result, const char *call,
+                                bool stream, struct gw_error *error);
 
 /*
  * Waits until what `call` gave NCCL to do is done on the stream; `result` is what it returned. If
@@ -105,36 +105,28 @@ static inline ncclResult_t gw_nccl_worse(ncclResult_t first, ncclResult_t second
     return first == ncclSuccess ? second : first;
 }
 
-extern const struct gw_transport gw_nccl_transport;
-
-/* Without its communicator of NCCL's; NULL is nothing. */
+/* Closes NCCL's communicator with all ranks'; and frees the rest. The latter takes NULL. */
+void gw_nccl_close(struct gw_communicator *communicator);
 void gw_nccl_free(struct gw_nccl_world *world);
 
-void gw_nccl_forget_messages(struct gw_nccl_world *world);
+/* A call of NCCL's that waits for other ranks, without end if one is lost: on a thread of its own.
+ */
+struct gw_nccl_aside;
 
-/* The transport's functions of these names: collectives (collectives.c, parts.c). */
-enum gw_status gw_nccl_allgather(struct gw_communicator *communicator, const void *send,
-                                 size_t bytes, void *receive, struct gw_error *error);
-enum gw_status gw_nccl_allgather_unequal(struct gw_communicator *communicator, const void *send,
-                                         const size_t *bytes, void *receive,
-                                         struct gw_error *error);
-enum gw_status gw_nccl_allreduce(struct gw_communicator *communicator, const float *send,
-                                 float *receive, size_t count, struct gw_error *error);
-enum gw_status gw_nccl_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                 size_t bytes, struct gw_error *error);
-enum gw_status gw_nccl_reduce(struct gw_communicator *communicator, int root, const float *send,
-                              float *receive, size_t count, struct gw_error *error);
-enum gw_status gw_nccl_gather(struct gw_communicator *communicator, int root, const void *send,
-                              size_t bytes, void *receive, struct gw_error *error);
-enum gw_status gw_nccl_scatter(struct gw_communicator *communicator, int root, const void *send,
-                               size_t bytes, void *receive, struct gw_error *error);
+/*
+ * Has call(context) made on another thread, for this thread's GPU; if it is left behind, also
+ * dispose(context) afterwards.
+ */
+enum gw_status gw_nccl_aside_start(struct gw_nccl_aside **out, void (*call)(void *context),
+                                   void (*dispose)(void *context), void *context,
+                                   struct gw_error *error);
 
-/* Messages (messages.c). */
-enum gw_status gw_nccl_start_send(struct gw_communicator *communicator, int to, const void *data,
-                                  size_t bytes, struct gw_request *out, struct gw_error *error);
-enum gw_status gw_nccl_start_receive(struct gw_communicator *communicator, int from, void *data,
-                                     size_t bytes, struct gw_request *out, struct gw_error *error);
-enum gw_status gw_nccl_wait(struct gw_communicator *communicator, struct gw_request *requests,
-                            size_t count, struct gw_error *error);
+bool gw_nccl_aside_is_done(struct gw_nccl_aside *aside);
+
+/* Whether the call is done, and the context the caller's again; otherwise it is left behind. */
+bool gw_nccl_aside_end(struct gw_nccl_aside *aside);
+
+/* The collectives and messages (collectives.c). */
+extern const struct gw_transport gw_nccl_transport;
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/nccl/aside.h"
 #include "transport/nccl/nccl.h"
 
 /* ---- what ranks know of each other --------------------------------------------------------- */
@@ -128,7 +127,7 @@ static enum gw_status join(struct gw_nccl_world *world, struct gw_error *error) 
     GW_TRY(find_nodes(world, error));
     GW_TRY(agree_on_id(world, &id, error));
     status = init_rank(world, &id, &result, &failure);
-    status = status == GW_OK ? gw_nccl_settle(world, result, "ncclCommInitRank", false, error)
+    status = status == GW_OK ? gw_nccl_wait_for(world, result, "ncclCommInitRank", false, error)
                              : gw_nccl_give_up(world, &failure, error);
     return gw_agree(host, status, error);
 }

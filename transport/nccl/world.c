@@ -7,10 +7,84 @@
  * Nor is a call ended by ncclCommAbort from beside: NCCL promises that for communicators that do
  * not block, and within a node it waits itself until all ranks have called it.
  */
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "transport/nccl/aside.h"
 #include "transport/nccl/nccl.h"
+
+/* ---- calls that may be left behind --------------------------------------------------------- */
+
+struct gw_nccl_aside {
+    void (*call)(void *context);
+    void (*dispose)(void *context);
+    void *context;
+    int gpu;
+    pthread_t thread;
+    pthread_mutex_t mutex; /* of what follows */
+    bool done, left;       /* left: nobody waits for it any more */
+};
+
+static void free_aside(struct gw_nccl_aside *aside) {
+    pthread_mutex_destroy(&aside->mutex);
+    free(aside);
+}
+
+static void *run_aside(void *argument) {
+    struct gw_nccl_aside *aside = argument;
+    (void)cudaSetDevice(aside->gpu);
+    aside->call(aside->context);
+    pthread_mutex_lock(&aside->mutex);
+    aside->done = true;
+    bool left = aside->left;
+    pthread_mutex_unlock(&aside->mutex);
+    if (left) {
+        aside->dispose(aside->context);
+        free_aside(aside);
+    }
+    return NULL;
+}
+
+enum gw_status gw_nccl_aside_start(struct gw_nccl_aside **out, void (*call)(void *context),
+                                   void (*dispose)(void *context), void *context,
+                                   struct gw_error *error) {
+    struct gw_nccl_aside *aside = malloc(sizeof *aside);
+    if (aside == NULL) {
+        return gw_fail_memory(error, "a call of NCCL");
+    }
+    *aside = (struct gw_nccl_aside){.call = call, .dispose = dispose, .context = context};
+    (void)cudaGetDevice(&aside->gpu);
+    pthread_mutex_init(&aside->mutex, NULL);
+    int failure = pthread_create(&aside->thread, NULL, run_aside, aside);
+    if (failure != 0) {
+        free_aside(aside);
+        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(failure));
+    }
+    *out = aside;
+    return GW_OK;
+}
+
+bool gw_nccl_aside_is_done(struct gw_nccl_aside *aside) {
+    pthread_mutex_lock(&aside->mutex);
+    bool done = aside->done;
+    pthread_mutex_unlock(&aside->mutex);
+    return done;
+}
+
+bool gw_nccl_aside_end(struct gw_nccl_aside *aside) {
+    pthread_mutex_lock(&aside->mutex);
+    bool done = aside->done;
+    aside->left = !done;
+    if (!done) {
+        (void)pthread_detach(aside->thread);
+    }
+    pthread_mutex_unlock(&aside->mutex);
+    if (done) {
+        (void)pthread_join(aside->thread, NULL);
+        free_aside(aside);
+    }
+    return done;
+}
 
 /* ---- failures ------------------------------------------------------------------------------ */
 
@@ -28,12 +102,12 @@ enum gw_status gw_nccl_check(const struct gw_nccl_world *world, ncclResult_t res
 /* Other ranks would not find out from NCCL, at least those of the node. */
 static void tell_others(struct gw_nccl_world *world, const struct gw_error *failure) {
     struct gw_communicator *news = &world->news;
-    for (int rank = 0; rank < news->size && !world->told; rank++) {
+    for (int rank = 0; rank < news->size && !world->announced; rank++) {
         if (rank != news->rank) {
             (void)news->transport->post(news, rank, failure, sizeof *failure, NULL);
         }
     }
-    world->told = true;
+    world->announced = true;
 }
 
 /* Whether another rank has failed. */
@@ -46,7 +120,7 @@ static enum gw_status hear(struct gw_nccl_world *world, struct gw_error *error) 
     if (from < 0) {
         return GW_OK;
     }
-    world->told = true;
+    world->announced = true;
     return gw_fail(error, GW_FAILED, "rank %d: %.480s", from, failure.message);
 }
 
@@ -148,8 +222,8 @@ static enum gw_status wait_for(struct gw_nccl_world *world, const char *call, bo
     }
 }
 
-enum gw_status gw_nccl_settle(struct gw_nccl_world *world, ncclResult_t result, const char *call,
-                              bool stream, struct gw_error *error) {
+enum gw_status gw_nccl_wait_for(struct gw_nccl_world *world, ncclResult_t result, const char *call,
+                                bool stream, struct gw_error *error) {
     struct gw_error failure = {0};
     enum gw_status status = gw_nccl_check(world, result, call, &failure);
     status = status == GW_OK ? wait_for(world, call, stream, &failure) : status;
@@ -168,7 +242,7 @@ enum gw_status gw_nccl_enter(struct gw_communicator *communicator, struct gw_ncc
 
 enum gw_status gw_nccl_finish(struct gw_nccl_world *world, ncclResult_t result, const char *call,
                               struct gw_error *error) {
-    return gw_nccl_settle(world, result, call, true, error);
+    return gw_nccl_wait_for(world, result, call, true, error);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */
@@ -179,20 +253,20 @@ void gw_nccl_free(struct gw_nccl_world *world) {
             world->news.transport->close(&world->news);
         }
         gw_device_free(gw_device_stream_device(world->base.settings.stream), world->padded);
-        gw_nccl_forget_messages(world);
+        free(world->messages);
         free(world->nodes);
         free(world);
     }
 }
 
 static void close_comm(struct gw_nccl_world *world) {
-    if (world->comm != NULL && gw_nccl_settle(world, world->calls->CommFinalize(world->comm),
-                                              "ncclCommFinalize", false, NULL) == GW_OK) {
+    if (world->comm != NULL && gw_nccl_wait_for(world, world->calls->CommFinalize(world->comm),
+                                                "ncclCommFinalize", false, NULL) == GW_OK) {
         (void)world->calls->CommDestroy(world->comm);
     }
 }
 
-static void nccl_close(struct gw_communicator *communicator) {
+void gw_nccl_close(struct gw_communicator *communicator) {
     struct gw_nccl_world *world = communicator->state;
     struct gw_communicator host = world->base.host;
     (void)gw_cuda_stream(world->base.settings.stream);
@@ -200,23 +274,3 @@ static void nccl_close(struct gw_communicator *communicator) {
     gw_nccl_free(world);
     host.transport->close(&host);
 }
-
-const struct gw_transport gw_nccl_transport = {
-    .name = "nccl",
-    .allgather = gw_nccl_allgather,
-    .allgather_unequal = gw_nccl_allgather_unequal,
-    .allreduce = gw_nccl_allreduce,
-    .broadcast = gw_nccl_broadcast,
-    .reduce = gw_nccl_reduce,
-    .gather = gw_nccl_gather,
-    .scatter = gw_nccl_scatter,
-    .barrier = gw_gpu_barrier,
-    .start_send = gw_nccl_start_send,
-    .start_receive = gw_nccl_start_receive,
-    .wait = gw_nccl_wait,
-    .post = gw_gpu_post,
-    .poll = gw_gpu_poll,
-    .open_first = gw_gpu_open_first,
-    .abort = gw_gpu_abort,
-    .close = nccl_close,
-};

@@ -19,8 +19,19 @@ static inline size_t gw_stage_bytes(size_t bytes, size_t done, size_t step) {
     return left < step ? left : step;
 }
 
+enum { GW_STAGED_PIECES = 2 }; /* of a message on the host at a time */
+
+/* Page-locked memory, kept for later messages, as page-locking takes longer than sending. */
+struct gw_staged_buffer {
+    struct gw_staged_buffer *next;
+    char *memory;
+    size_t capacity;
+    struct gw_device_event *copied; /* the last copy from or to the GPU is done */
+    bool used;
+    bool lost; /* a message has failed whose piece the host may still have under way in it */
+};
+
 struct gw_staged_message;
-struct gw_staged_buffer;
 
 struct gw_staged {
     struct gw_gpu_base base;
@@ -30,26 +41,7 @@ struct gw_staged {
     struct gw_staged_buffer *buffers;   /* that they have, and for later ones */
 };
 
-void gw_staged_forget_messages(struct gw_staged *staged);
-
-/* The transport's functions of these names: collectives (collectives.c). */
-enum gw_status gw_staged_allgather(struct gw_communicator *communicator, const void *send,
-                                   size_t bytes, void *receive, struct gw_error *error);
-enum gw_status gw_staged_allgather_unequal(struct gw_communicator *communicator, const void *send,
-                                           const size_t *bytes, void *receive,
-                                           struct gw_error *error);
-enum gw_status gw_staged_allreduce(struct gw_communicator *communicator, const float *send,
-                                   float *receive, size_t count, struct gw_error *error);
-enum gw_status gw_staged_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                   size_t bytes, struct gw_error *error);
-enum gw_status gw_staged_reduce(struct gw_communicator *communicator, int root, const float *send,
-                                float *receive, size_t count, struct gw_error *error);
-enum gw_status gw_staged_gather(struct gw_communicator *communicator, int root, const void *send,
-                                size_t bytes, void *receive, struct gw_error *error);
-enum gw_status gw_staged_scatter(struct gw_communicator *communicator, int root, const void *send,
-                                 size_t bytes, void *receive, struct gw_error *error);
-
-/* Messages (messages.c). */
+/* The transport's functions of these names for messages (messages.c). */
 enum gw_status gw_staged_start_send(struct gw_communicator *communicator, int to, const void *data,
                                     size_t bytes, struct gw_request *out, struct gw_error *error);
 enum gw_status gw_staged_start_receive(struct gw_communicator *communicator, int from, void *data,
@@ -59,5 +51,8 @@ enum gw_status gw_staged_wait(struct gw_communicator *communicator, struct gw_re
                               size_t count, struct gw_error *error);
 enum gw_status gw_staged_poll(struct gw_communicator *communicator, void *message, size_t capacity,
                               size_t *bytes, int *from, struct gw_error *error);
+
+/* Drops messages that are under way, and all buffers. */
+void gw_staged_close_messages(struct gw_staged *staged);
 
 #endif

@@ -1,8 +1,14 @@
-/* What mpirun writes while a job runs, and what its end means; private to transport/. */
-#ifndef GW_TRANSPORT_LAUNCH_REPORT_H
-#define GW_TRANSPORT_LAUNCH_REPORT_H
+/* What launchers say about jobs, before and after; private to transport/. */
+#ifndef GW_TRANSPORT_MPI_LAUNCH_H
+#define GW_TRANSPORT_MPI_LAUNCH_H
 
-#include "core/core.h"
+#include "transport/transport.h"
+
+/* Fails if this process is one of several that no MPI library can make a job of. */
+enum gw_status gw_mpi_check_launcher(struct gw_error *error);
+
+/* The size of the job that a launcher has announced to this process; 0: none has. */
+int gw_mpi_announced_size(void);
 
 enum {
     GW_FIRST_STATUS = 100, /* ranks of a launched job exit with this and their status */

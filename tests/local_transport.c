@@ -1,0 +1,505 @@
+/*
+ * Ranks as threads of one process. Collectives read each other's buffers between two meetings. A
+ * message meets the oldest receive that it fits, or waits for one in its receiver's mailbox; then
+ * whoever came second copies it, from buffer to buffer and outside the lock.
+ */
+#include "tests/local_transport.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to this size a message that waits is copied into the mailbox, and its sender goes on. */
+enum { BUFFERED_BYTES = 4096 };
+
+struct message {
+    struct message *next;
+    int from;
+    size_t bytes;
+    const void *data; /* the sender's, or the copy */
+    bool taken;
+    max_align_t copy[];
+};
+
+struct receive {
+    struct receive *next;
+    int from; /* or GW_ANY_RANK; then whose message was taken */
+    size_t capacity, bytes;
+    void *data;
+    bool done;
+};
+
+struct mailbox {
+    struct message *messages; /* that no receive was there for, the oldest first */
+    struct receive *receives; /* that no message was there for */
+    struct message *control;  /* control messages, the oldest first */
+    pthread_cond_t changed;   /* one of the rank's sends was taken, or its receives done */
+};
+
+/* What the ranks share; the last one that closes its communicator frees it. */
+struct local {
+    int size, open;
+    pthread_mutex_t mutex;
+    pthread_cond_t all_arrived;
+    int arrived;
+    unsigned generation;
+    const void **buffers; /* per rank, for the others to read between two meetings */
+    struct mailbox mailboxes[];
+};
+
+/* ---- collectives --------------------------------------------------------------------------- */
+
+/* Waits for all ranks. */
+static void meet(struct local *shared) {
+    pthread_mutex_lock(&shared->mutex);
+    unsigned generation = shared->generation;
+    if (++shared->arrived == shared->size) {
+        shared->arrived = 0;
+        shared->generation++;
+        pthread_cond_broadcast(&shared->all_arrived);
+    }
+    while (generation == shared->generation) {
+        pthread_cond_wait(&shared->all_arrived, &shared->mutex);
+    }
+    pthread_mutex_unlock(&shared->mutex);
+}
+
+/* Shows the others a buffer, and sees theirs from here until the next meeting. */
+static struct local *show(struct gw_communicator *communicator, const void *buffer) {
+    struct local *shared = communicator->state;
+    shared->buffers[communicator->rank] = buffer;
+    meet(shared);
+    return shared;
+}
+
+/* Of no bytes there may be no buffer. */
+static void copy(void *to, const void *from, size_t bytes) {
+    if (bytes > 0) {
+        memcpy(to, from, bytes);
+    }
+}
+
+static void copy_all(const struct local *shared, size_t bytes, void *receive) {
+    for (int rank = 0; rank < shared->size; rank++) {
+        copy((char *)receive + (size_t)rank * bytes, shared->buffers[rank], bytes);
+    }
+}
+
+/* In the order of ranks, so that all who sum get the same bits. */
+static void sum_all(const struct local *shared, size_t count, float *receive) {
+    for (size_t i = 0; i < count; i++) {
+        float sum = 0;
+        for (int rank = 0; rank < shared->size; rank++) {
+            sum += ((const float *)shared->buffers[rank])[i];
+        }
+        receive[i] = sum;
+    }
+}
+
+static enum gw_status local_allgather(struct gw_communicator *communicator, const void *send,
+                                      size_t bytes, void *receive, struct gw_error *error) {
+    (void)error;
+    struct local *shared = show(communicator, send);
+    copy_all(shared, bytes, receive);
+    meet(shared);
+    return GW_OK;
+}
+
+static enum gw_status local_allgather_unequal(struct gw_communicator *communicator,
+                                              const void *send, const size_t *bytes, void *receive,
+                                              struct gw_error *error) {
+    (void)error;
+    struct local *shared = show(communicator, send);
+    size_t offset = 0;
+    for (int rank = 0; rank < shared->size; rank++) {
+        copy((char *)receive + offset, shared->buffers[rank], bytes[rank]);
+        offset += bytes[rank];
+    }
+    meet(shared);
+    return GW_OK;
+}
+
+static enum gw_status local_allreduce(struct gw_communicator *communicator, const float *send,
+                                      float *receive, size_t count, struct gw_error *error) {
+    (void)error;
+    struct local *shared = show(communicator, send);
+    sum_all(shared, count, receive);
+    meet(shared);
+    return GW_OK;
+}
+
+static enum gw_status local_broadcast(struct gw_communicator *communicator, int root, void *data,
+                                      size_t bytes, struct gw_error *error) {
+    (void)error;
+    struct local *shared = show(communicator, data);
+    if (communicator->rank != root) {
+        copy(data, shared->buffers[root], bytes);
+    }
+    meet(shared);
+    return GW_OK;
+}
+
+static enum gw_status local_reduce(struct gw_communicator *communicator, int root,
+                                   const float *send, float *receive, size_t count,
+                                   struct gw_error *error) {
+    (void)error;
+    struct local *shared = show(communicator, send);
+    if (communicator->rank == root) {
+        sum_all(shared, count, receive);
+    }
+    meet(shared);
+    return GW_OK;
+}
+
+static enum gw_status local_gather(struct gw_communicator *communicator, int root, const void *send,
+                                   size_t bytes, void *receive, struct gw_error *error) {
+    (void)error;
+    struct local *shared = show(communicator, send);
+    if (communicator->rank == root) {
+        copy_all(shared, bytes, receive);
+    }
+    meet(shared);
+    return GW_OK;
+}
+
+static enum gw_status local_scatter(struct gw_communicator *communicator, int root,
+                                    const void *send, size_t bytes, void *receive,
+                                    struct gw_error *error) {
+    (void)error;
+    struct local *shared = show(communicator, send);
+    if (bytes > 0) {
+        const char *all = shared->buffers[root];
+        copy(receive, all + (size_t)communicator->rank * bytes, bytes);
+    }
+    meet(shared);
+    return GW_OK;
+}
+
+static enum gw_status local_barrier(struct gw_communicator *communicator, struct gw_error *error) {
+    (void)error;
+    meet(communicator->state);
+    return GW_OK;
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static void append_message(struct message **end, struct message *message) {
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = message;
+}
+
+static struct message *make_message(int from, const void *data, size_t bytes, bool copies) {
+    struct message *message = malloc(sizeof *message + (copies ? bytes : 0));
+    if (message != NULL) {
+        *message = (struct message){.from = from, .bytes = bytes, .data = data};
+    }
+    if (message != NULL && copies) {
+        copy(message->copy, data, bytes);
+        message->data = message->copy;
+    }
+    return message;
+}
+
+/* Unlinks the oldest receive that takes messages from `from`, or adds the message at the end. */
+static struct receive *meet_receive(struct mailbox *box, struct message *message) {
+    struct receive **receive = &box->receives;
+    while (*receive != NULL && (*receive)->from != GW_ANY_RANK &&
+           (*receive)->from != message->from) {
+        receive = &(*receive)->next;
+    }
+    struct receive *met = *receive;
+    if (met != NULL) {
+        *receive = met->next;
+        return met;
+    }
+    append_message(&box->messages, message);
+    return NULL;
+}
+
+static struct message *meet_message(struct mailbox *box, struct receive *receive) {
+    struct message **message = &box->messages;
+    while (*message != NULL && receive->from != GW_ANY_RANK && receive->from != (*message)->from) {
+        message = &(*message)->next;
+    }
+    struct message *met = *message;
+    if (met != NULL) {
+        *message = met->next;
+        return met;
+    }
+    struct receive **end = &box->receives;
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = receive;
+    return NULL;
+}
+
+/* Both were unlinked, so that nobody else touches them. */
+static void copy_message(const struct message *message, struct receive *receive) {
+    size_t bytes = message->bytes < receive->capacity ? message->bytes : receive->capacity;
+    copy(receive->data, message->data, bytes);
+    receive->from = message->from;
+    receive->bytes = message->bytes;
+}
+
+static void tell(struct local *shared, int rank, bool *what) {
+    pthread_mutex_lock(&shared->mutex);
+    *what = true;
+    pthread_cond_signal(&shared->mailboxes[rank].changed);
+    pthread_mutex_unlock(&shared->mutex);
+}
+
+/* Its request's handle is the message while that is the sender's, else 0. */
+static enum gw_status local_start_send(struct gw_communicator *communicator, int to,
+                                       const void *data, size_t bytes, struct gw_request *out,
+                                       struct gw_error *error) {
+    struct local *shared = communicator->state;
+    struct message *message =
+        make_message(communicator->rank, data, bytes, bytes <= BUFFERED_BYTES);
+    if (message == NULL) {
+        return gw_fail_memory(error, "sending a message");
+    }
+    *out = (struct gw_request){.bytes = bytes};
+    pthread_mutex_lock(&shared->mutex);
+    struct receive *receive = meet_receive(&shared->mailboxes[to], message);
+    pthread_mutex_unlock(&shared->mutex);
+    if (receive != NULL) {
+        copy_message(message, receive);
+        tell(shared, to, &receive->done);
+        free(message);
+    } else if (bytes > BUFFERED_BYTES) {
+        out->handle = (uintptr_t)message;
+    }
+    return GW_OK;
+}
+
+static enum gw_status local_start_receive(struct gw_communicator *communicator, int from,
+                                          void *data, size_t bytes, struct gw_request *out,
+                                          struct gw_error *error) {
+    struct local *shared = communicator->state;
+    struct receive *receive = malloc(sizeof *receive);
+    if (receive == NULL) {
+        return gw_fail_memory(error, "receiving a message");
+    }
+    *receive = (struct receive){.from = from, .capacity = bytes, .data = data};
+    *out = (struct gw_request){.handle = (uintptr_t)receive, .bytes = bytes, .receives = true};
+    pthread_mutex_lock(&shared->mutex);
+    struct message *message = meet_message(&shared->mailboxes[communicator->rank], receive);
+    pthread_mutex_unlock(&shared->mutex);
+    if (message != NULL) {
+        copy_message(message, receive);
+        receive->done = true;
+        if (message->bytes > BUFFERED_BYTES) {
+            tell(shared, message->from, &message->taken);
+        } else {
+            free(message);
+        }
+    }
+    return GW_OK;
+}
+
+static void wait_for(struct local *shared, int rank, const bool *what) {
+    pthread_mutex_lock(&shared->mutex);
+    while (!*what) {
+        pthread_cond_wait(&shared->mailboxes[rank].changed, &shared->mutex);
+    }
+    pthread_mutex_unlock(&shared->mutex);
+}
+
+static enum gw_status finish_receive(struct local *shared, int rank, struct receive *receive,
+                                     struct gw_error *error) {
+    wait_for(shared, rank, &receive->done);
+    struct receive done = *receive;
+    free(receive);
+    return done.bytes == done.capacity
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "a message from rank %d: expected %zu bytes, got %zu",
+                         done.from, done.capacity, done.bytes);
+}
+
+static enum gw_status local_wait(struct gw_communicator *communicator, struct gw_request *requests,
+                                 size_t count, struct gw_error *error) {
+    struct local *shared = communicator->state;
+    for (size_t i = 0; i < count; i++) {
+        void *handle = (void *)requests[i].handle;
+        if (requests[i].receives) {
+            GW_TRY(finish_receive(shared, communicator->rank, handle, error));
+        } else if (handle != NULL) {
+            struct message *message = handle;
+            wait_for(shared, communicator->rank, &message->taken);
+            free(message);
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status local_test(struct gw_communicator *communicator, struct gw_request *request,
+                                 bool *done, struct gw_error *error) {
+    struct local *shared = communicator->state;
+    const void *handle = (const void *)request->handle;
+    pthread_mutex_lock(&shared->mutex);
+    *done = request->receives ? ((const struct receive *)handle)->done
+                              : handle == NULL || ((const struct message *)handle)->taken;
+    pthread_mutex_unlock(&shared->mutex);
+    return *done ? local_wait(communicator, request, 1, error) : GW_OK;
+}
+
+/* ---- control messages ---------------------------------------------------------------------- */
+
+static enum gw_status local_post(struct gw_communicator *communicator, int to, const void *data,
+                                 size_t bytes, struct gw_error *error) {
+    struct local *shared = communicator->state;
+    struct message *message = make_message(communicator->rank, data, bytes, true);
+    if (message == NULL) {
+        return gw_fail_memory(error, "posting a message");
+    }
+    pthread_mutex_lock(&shared->mutex);
+    append_message(&shared->mailboxes[to].control, message);
+    pthread_mutex_unlock(&shared->mutex);
+    return GW_OK;
+}
+
+static enum gw_status local_poll(struct gw_communicator *communicator, void *data, size_t capacity,
+                                 size_t *bytes, int *from, struct gw_error *error) {
+    struct local *shared = communicator->state;
+    struct message **first = &shared->mailboxes[communicator->rank].control;
+    *from = -1;
+    *bytes = 0;
+    pthread_mutex_lock(&shared->mutex);
+    struct message *message = *first;
+    if (message != NULL) {
+        *first = message->next;
+    }
+    pthread_mutex_unlock(&shared->mutex);
+    if (message == NULL) {
+        return GW_OK;
+    }
+    size_t size = message->bytes;
+    if (size <= capacity) {
+        *from = message->from;
+        *bytes = size;
+        copy(data, message->data, size);
+    }
+    free(message);
+    return size <= capacity
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "expected a message of at most %zu bytes, got %zu",
+                         capacity, size);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static void local_abort(struct gw_communicator *communicator, int status) {
+    (void)communicator;
+    _Exit(status);
+}
+
+static void free_messages(struct message *message) {
+    while (message != NULL) {
+        struct message *next = message->next;
+        free(message);
+        message = next;
+    }
+}
+
+/* What was sent and never received is dropped. */
+static void free_local(struct local *shared) {
+    for (int rank = 0; rank < shared->size; rank++) {
+        struct mailbox *box = &shared->mailboxes[rank];
+        free_messages(box->messages);
+        free_messages(box->control);
+        while (box->receives != NULL) {
+            struct receive *receive = box->receives;
+            box->receives = receive->next;
+            free(receive);
+        }
+        pthread_cond_destroy(&box->changed);
+    }
+    pthread_cond_destroy(&shared->all_arrived);
+    pthread_mutex_destroy(&shared->mutex);
+    free(shared->buffers);
+    free(shared);
+}
+
+static void local_close(struct gw_communicator *communicator) {
+    struct local *shared = communicator->state;
+    pthread_mutex_lock(&shared->mutex);
+    bool last = --shared->open == 0;
+    pthread_mutex_unlock(&shared->mutex);
+    if (last) {
+        free_local(shared);
+    }
+}
+
+/* Rank 0 makes the communicators of all; the others take theirs while it waits. */
+static enum gw_status local_open_first(struct gw_communicator *parent, int size,
+                                       struct gw_communicator *out, struct gw_error *error) {
+    struct local *shared = parent->state;
+    struct gw_communicator *made = NULL;
+    enum gw_status status = GW_OK;
+    *out = (struct gw_communicator){0};
+    GW_TRY(gw_communicator_check_first(parent, size, error));
+    if (parent->rank == 0) {
+        made = calloc((size_t)size, sizeof *made);
+        status = made == NULL ? gw_fail_memory(error, "opening communicators")
+                              : gw_communicators_open_local(size, made, error);
+        shared->buffers[0] = status == GW_OK ? made : NULL;
+    }
+    meet(shared);
+    const struct gw_communicator *all = shared->buffers[0];
+    if (all == NULL && parent->rank != 0) {
+        status =
+            gw_fail(error, GW_FAILED, "rank 0 could not open a communicator of %d ranks", size);
+    } else if (all != NULL && parent->rank < size) {
+        *out = all[parent->rank];
+        out->transport = parent->transport;
+    }
+    meet(shared);
+    free(made);
+    return status;
+}
+
+static const struct gw_transport local_transport = {
+    .name = "local",
+    .allgather = local_allgather,
+    .allgather_unequal = local_allgather_unequal,
+    .allreduce = local_allreduce,
+    .broadcast = local_broadcast,
+    .reduce = local_reduce,
+    .gather = local_gather,
+    .scatter = local_scatter,
+    .barrier = local_barrier,
+    .start_send = local_start_send,
+    .start_receive = local_start_receive,
+    .wait = local_wait,
+    .test = local_test,
+    .post = local_post,
+    .poll = local_poll,
+    .open_first = local_open_first,
+    .abort = local_abort,
+    .close = local_close,
+};
+
+enum gw_status gw_communicators_open_local(int size, struct gw_communicator *out,
+                                           struct gw_error *error) {
+    struct local *shared = calloc(1, sizeof *shared + (size_t)size * sizeof *shared->mailboxes);
+    const void **buffers = calloc((size_t)size, sizeof *buffers);
+    if (shared == NULL || buffers == NULL) {
+        free(shared);
+        free(buffers);
+        return gw_fail_memory(error, "opening communicators");
+    }
+    shared->size = shared->open = size;
+    shared->buffers = buffers;
+    pthread_mutex_init(&shared->mutex, NULL);
+    pthread_cond_init(&shared->all_arrived, NULL);
+    for (int rank = 0; rank < size; rank++) {
+        pthread_cond_init(&shared->mailboxes[rank].changed, NULL);
+        out[rank] = (struct gw_communicator){
+            .transport = &local_transport, .rank = rank, .size = size, .state = shared};
+    }
+    return GW_OK;
+}

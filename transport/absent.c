@@ -1,0 +1,66 @@
+/* What a build without MPI, or without NCCL, answers. */
+#include "transport/gpu_base.h"
+
+#ifndef GW_HAVE_MPI
+
+static enum gw_status refuse_mpi(struct gw_error *error) {
+    return gw_fail(error, GW_BAD_INPUT,
+                   "this gradweave was built without MPI: expected a build with it "
+                   "(gradweave --version says what is in)");
+}
+
+enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error) {
+    *out = (struct gw_communicator){0};
+    return refuse_mpi(error);
+}
+
+enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
+                             struct gw_error *error) {
+    (void)launch;
+    *exit_status = GW_BAD_INPUT;
+    return refuse_mpi(error);
+}
+
+bool gw_mpi_is_inside_job(void) {
+    return false;
+}
+
+int gw_mpi_job_rank(void) {
+    return 0;
+}
+
+int gw_mpi_exit_status(int status) {
+    return status;
+}
+
+const char *gw_mpi_version(void) {
+    return NULL;
+}
+
+bool gw_mpi_takes_gpu_memory(void) {
+    return false;
+}
+
+#endif
+
+#ifndef GW_HAVE_NCCL
+
+const char *gw_nccl_version(void) {
+    return NULL;
+}
+
+enum gw_status gw_nccl_need(struct gw_error *error) {
+    return gw_fail(error, GW_BAD_INPUT,
+                   "this gradweave was built without NCCL: expected a build with it, or MPI as the "
+                   "transport (gradweave --version says what is in)");
+}
+
+enum gw_status gw_gpu_open_nccl(struct gw_communicator *out, struct gw_communicator base,
+                                const struct gw_gpu_settings *settings, struct gw_error *error) {
+    (void)settings;
+    *out = (struct gw_communicator){0};
+    base.transport->close(&base);
+    return gw_nccl_need(error);
+}
+
+#endif

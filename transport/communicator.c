@@ -1,0 +1,115 @@
+/* What ranks do by a communicator's functions, over whatever transport. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/transport.h"
+
+enum gw_status gw_communicator_check_first(const struct gw_communicator *parent, int size,
+                                           struct gw_error *error) {
+    return size >= 1 && size <= parent->size
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "a communicator of the first ranks: expected 1 to %d of them, got %d",
+                         parent->size, size);
+}
+
+enum gw_status gw_send(struct gw_communicator *communicator, int to, const void *data, size_t bytes,
+                       struct gw_error *error) {
+    struct gw_request request;
+    GW_TRY(communicator->transport->start_send(communicator, to, data, bytes, &request, error));
+    return communicator->transport->wait(communicator, &request, 1, error);
+}
+
+enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *data, size_t bytes,
+                          struct gw_error *error) {
+    struct gw_request request;
+    GW_TRY(
+        communicator->transport->start_receive(communicator, from, data, bytes, &request, error));
+    return communicator->transport->wait(communicator, &request, 1, error);
+}
+
+/* ---- agreeing ------------------------------------------------------------------------------ */
+
+enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
+                                struct gw_error *error) {
+    size_t size = (size_t)communicator->size;
+    double *all = malloc(size * count * sizeof *all + 1);
+    if (all == NULL) {
+        return gw_fail_memory(error, "agreeing between ranks");
+    }
+    enum gw_status status = communicator->transport->allgather(communicator, values,
+                                                               count * sizeof *values, all, error);
+    for (size_t i = 0; i < size * count && status == GW_OK; i++) {
+        values[i % count] = i < count ? all[i] : fmax(values[i % count], all[i]);
+    }
+    free(all);
+    return status;
+}
+
+enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status status,
+                        struct gw_error *error) {
+    struct gw_error mine = {.status = status};
+    if (status != GW_OK) {
+        memcpy(mine.message, error->message, sizeof mine.message);
+    }
+    struct gw_error *all = calloc((size_t)communicator->size, sizeof *all);
+    if (all == NULL) {
+        return gw_fail_memory(error, "agreeing between ranks");
+    }
+    enum gw_status agreed =
+        communicator->transport->allgather(communicator, &mine, sizeof mine, all, error);
+    for (int rank = 0; rank < communicator->size && agreed == GW_OK; rank++) {
+        if (all[rank].status != GW_OK) {
+            agreed = all[rank].status;
+            if (rank != communicator->rank) {
+                gw_error_set(error, agreed, "rank %d: %.480s", rank, all[rank].message);
+            }
+        }
+    }
+    free(all);
+    return agreed;
+}
+
+enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*hosts)[GW_HOST_SIZE],
+                               struct gw_error *error) {
+    char mine[GW_HOST_SIZE] = "";
+    (void)gethostname(mine, sizeof mine - 1);
+    return communicator->transport->allgather(communicator, mine, sizeof mine, hosts, error);
+}
+
+/* ---- resting while others measure ---------------------------------------------------------- */
+
+/*
+ * A blocking call of MPI looks for messages without a pause and takes a core from whoever else is
+ * on it, even if it yields; these ranks look once in a while.
+ */
+static const char wake_up[] = "wake up";
+static const double look_every_s = 1e-3;
+
+enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct gw_error *error) {
+    char message[sizeof wake_up] = "";
+    size_t bytes = 0;
+    int from = -1;
+    while (true) {
+        GW_TRY(communicator->transport->poll(communicator, message, sizeof message, &bytes, &from,
+                                             error));
+        if (from >= 0) {
+            break;
+        }
+        gw_clock_sleep_until_s(gw_clock_now_s() + look_every_s);
+    }
+    return bytes == sizeof wake_up && memcmp(message, wake_up, sizeof wake_up) == 0
+               ? GW_OK
+               : gw_fail(error, GW_FAILED,
+                         "expected to be woken, got another post of %zu bytes from rank %d", bytes,
+                         from);
+}
+
+enum gw_status gw_wake(struct gw_communicator *communicator, int first, struct gw_error *error) {
+    for (int rank = first; rank < communicator->size; rank++) {
+        GW_TRY(communicator->transport->post(communicator, rank, wake_up, sizeof wake_up, error));
+    }
+    return GW_OK;
+}
