@@ -52,7 +52,7 @@ const struct gw_option gw_calibrate_table[] = {
      .help = "Repeat until a median is known to this share of it", .maximum = 1,
      .otherwise = "0.02"},
     {"max-time", 0, "SECONDS", GW_POSITIVE, IN(max_s_per_point),
-     .help = "... or for at most this long at each size", .otherwise = "10, for --thorough 30"},
+     .help = "Most time to measure at one size", .otherwise = "10, for --thorough 30"},
     {"max-bytes", 0, "BYTES", GW_COUNT, IN(max_bytes), .help = "Largest message",
      .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 27},
     {"max-elements", 0, "N", GW_COUNT, IN(max_elements), .help = "Largest gradient to compress",

@@ -252,14 +252,6 @@ const struct gw_verb gw_verb_completion = {
 
 /* ---- man pages ----------------------------------------------------------------------------- */
 
-/* In lower case, as arguments are in man pages. */
-static void print_argument(const char *metavar) {
-    printf(" Ar ");
-    for (const char *at = metavar; *at != '\0'; at++) {
-        putchar(tolower((unsigned char)*at));
-    }
-}
-
 /* "out name" as "--out or --name"; "device=cuda" as "--device cuda". */
 static void print_terms(const char *terms, const char *last) {
     bool is_first = true;
@@ -278,6 +270,9 @@ static void print_terms(const char *terms, const char *last) {
 
 static void print_rules(const struct gw_verb *verb, const struct gw_option *option) {
     for (const struct gw_option_rule *rule = verb->rules; rule != NULL && rule->kind != 0; rule++) {
+        if (rule->option == NULL && strcmp(rule->others, option->name) == 0) {
+            printf("Required.\n");
+        }
         if (rule->option != NULL && strcmp(rule->option, option->name) == 0) {
             printf(rule->kind == GW_NEEDS      ? "Only with "
                    : rule->kind == GW_EXCLUDES ? "Not with "
@@ -295,10 +290,7 @@ static void print_option(const struct gw_verb *verb, const struct gw_option *opt
         printf(" Fl %c ,", option->letter);
     }
     printf(" Fl -%s", option->name);
-    if (has_value(option)) {
-        print_argument(gw_option_metavar(option, metavar));
-    }
-    printf("\n");
+    printf(has_value(option) ? " Ar %s\n" : "\n", gw_option_metavar(option, metavar));
     print_escaped(option->help, "-\\", "\\");
     printf("%s%s.\n", gw_option_range(option, range)[0] == '\0' ? "" : ": ", range);
     if (option->value != NULL || option->otherwise != NULL) {
