@@ -47,22 +47,23 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-static enum gw_status rank(const struct options *options, const struct gw_contest *contest,
+static enum gw_status rank(const struct options *options, const struct gw_comparison *comparison,
                            struct gw_error *error) {
     struct gw_ranking ranking;
-    GW_TRY(gw_ranking_open(contest, &ranking, error));
-    enum gw_status status = options->output.json ? gw_ranking_print_json(&ranking, error)
-                                                 : gw_ranking_print(&ranking, error);
-    gw_ranking_close(&ranking);
+    enum gw_status status = gw_rank(comparison, &ranking, error);
+    if (status == GW_OK) {
+        status = gw_print_ranking(&ranking, options->output.json, error);
+    }
+    gw_ranking_free(&ranking);
     return status;
 }
 
 static enum gw_status find_crossovers(const struct options *options,
-                                      const struct gw_contest *contest,
+                                      const struct gw_comparison *comparison,
                                       const struct gw_variation *variation,
                                       struct gw_error *error) {
     struct gw_crossovers crossovers;
-    GW_TRY(gw_crossovers_open(contest, variation, &crossovers, error));
+    GW_TRY(gw_crossovers_open(comparison, variation, &crossovers, error));
     enum gw_status status =
         options->out == NULL && options->data == NULL
             ? GW_OK
@@ -82,15 +83,15 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
     GW_TRY(gw_algorithms_parse(options->algorithms, &algorithms, &count, error));
-    struct gw_contest contest = {.question = question,
-                                 .algorithms = algorithms,
-                                 .count = count,
-                                 .changes = options->changes,
-                                 .interference = options->interference,
-                                 .trained = options->counts == COUNTS_TRAINED};
-    gw_bandwidth_note(bandwidth, contest.note);
-    enum gw_status status = varied == NULL ? rank(options, &contest, error)
-                                           : find_crossovers(options, &contest, varied, error);
+    struct gw_comparison comparison = {.question = question,
+                                       .algorithms = algorithms,
+                                       .count = count,
+                                       .changes = options->changes,
+                                       .interference = options->interference,
+                                       .trained = options->counts == COUNTS_TRAINED};
+    gw_bandwidth_note(bandwidth, comparison.note);
+    enum gw_status status = varied == NULL ? rank(options, &comparison, error)
+                                           : find_crossovers(options, &comparison, varied, error);
     free(algorithms);
     return status;
 }

@@ -7,90 +7,6 @@
 
 #include "cli/cli.h"
 
-/* What is compared. */
-struct gw_contest {
-    const struct gw_question *question;
-    const struct gw_algorithm *const *algorithms;
-    size_t count;
-    struct gw_choice_changes changes; /* of all of them */
-    bool interference;
-    bool trained; /* counts that depend on gradients are trained, and of many iterations */
-    char note[GW_RESULT_NOTE_SIZE]; /* on the question, for the reader; "": none */
-};
-
-/* Times that differ by less than this share of them count as equal. */
-#define GW_COMPARE_SAME 1e-9
-
-/* What became of a pipeline: GW_BAD_INPUT, it cannot be predicted. */
-struct gw_answer {
-    enum gw_status status;
-    struct gw_result result;
-    struct gw_error why;
-};
-
-/* Predicts all [count], on all cores. Fails only where a pipeline is not to blame. */
-enum gw_status gw_contest_predict(const struct gw_contest *contest, struct gw_answer *answers,
-                                  struct gw_error *error);
-
-/* An iteration without any exchange or compression: what scaling is measured by. */
-double gw_contest_alone_s(const struct gw_contest *contest);
-
-/* "all with policy optimal", a paragraph below a heading, where choices were changed. */
-void gw_contest_print_changes(const struct gw_contest *contest);
-
-/* ---- counts (compare_counts.c) ------------------------------------------------------------- */
-
-/* As gw_predict, with the contest's counts. */
-enum gw_status gw_contest_predict_one(const struct gw_contest *contest,
-                                      const struct gw_algorithm *algorithm, struct gw_result *out,
-                                      struct gw_error *error);
-
-/* The names of pipelines that select what gradients let them; zero-initialise. */
-struct gw_counts_note {
-    char names[GW_RESULT_NOTE_SIZE];
-};
-
-/* Adds a pipeline of the contest if, with the contest's changes, it is one of them. */
-void gw_counts_note_add(struct gw_counts_note *note, const struct gw_contest *contest,
-                        const char *algorithm);
-
-/* Says for a person whose counts are as asked, or trained, if there are any. */
-void gw_counts_note_print(const struct gw_counts_note *note, const struct gw_contest *contest);
-
-/* ---- at one point: a ranking --------------------------------------------------------------- */
-
-/* A pipeline that cannot be predicted. */
-struct gw_infeasible {
-    const char *algorithm;
-    struct gw_error why;
-};
-
-struct gw_ranking {
-    const struct gw_contest *contest;
-    size_t count;
-    struct gw_result *results; /* the fastest first; of equals, as they were asked for */
-    size_t equal_count;        /* results that are as fast as the first; it is one of them */
-    size_t infeasible_count;
-    struct gw_infeasible *infeasible; /* as they were asked for */
-};
-
-/* Fails, with a reason, if none of them can be predicted. */
-enum gw_status gw_ranking_open(const struct gw_contest *contest, struct gw_ranking *out,
-                               struct gw_error *error);
-void gw_ranking_close(struct gw_ranking *ranking);
-
-/* The contest's note as "notes" of a document. */
-enum gw_status gw_contest_put_note(const struct gw_contest *contest, cJSON *document,
-                                   struct gw_error *error);
-
-/* Why the first is the fastest, in a sentence or two; the caller's. "": there is no other. */
-enum gw_status gw_ranking_explain(const struct gw_ranking *ranking, char **text,
-                                  struct gw_error *error);
-
-/* For a person; and the document "gradweave/comparison@1" on stdout. */
-enum gw_status gw_ranking_print(const struct gw_ranking *ranking, struct gw_error *error);
-enum gw_status gw_ranking_print_json(const struct gw_ranking *ranking, struct gw_error *error);
-
 /* ---- what is varied ------------------------------------------------------------------------ */
 
 /* Values of one parameter of a question. */
@@ -138,7 +54,7 @@ const char *gw_bandwidth_note(const struct gw_variation *bandwidth, char out[GW_
  */
 struct gw_crossing {
     double from, to;
-    size_t before, after; /* of the contest's algorithms */
+    size_t before, after; /* of the comparison's algorithms */
     double iteration_s;   /* that `after` takes at `to` */
 };
 
@@ -152,7 +68,7 @@ struct gw_gap {
 #define GW_NO_ALGORITHM SIZE_MAX
 
 struct gw_crossovers {
-    const struct gw_contest *contest;
+    const struct gw_comparison *comparison;
     const struct gw_variation *variation;
     double *times_s;     /* [value][algorithm]; NAN: it cannot be predicted */
     size_t *fastest;     /* [value]; of equals, the one of the value before, or the first */
@@ -167,7 +83,7 @@ struct gw_crossovers {
  * Predicts all pipelines at all values, and bisects between neighbouring values at which different
  * ones are the fastest. Fails, with a reason, if none can be predicted at any value.
  */
-enum gw_status gw_crossovers_open(const struct gw_contest *contest,
+enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
                                   const struct gw_variation *variation, struct gw_crossovers *out,
                                   struct gw_error *error);
 void gw_crossovers_close(struct gw_crossovers *crossovers);

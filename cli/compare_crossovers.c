@@ -6,20 +6,20 @@
 
 /* ---- one point ----------------------------------------------------------------------------- */
 
-/* What all pipelines of the contest answer at a value. */
-static enum gw_status predict_at(const struct gw_contest *contest,
+/* What all pipelines of the comparison answer at a value. */
+static enum gw_status predict_at(const struct gw_comparison *comparison,
                                  const struct gw_variation *variation, double value,
-                                 struct gw_answer *answers, struct gw_error *error) {
+                                 struct gw_prediction *predictions, struct gw_error *error) {
     struct gw_question question;
-    struct gw_contest changed = *contest;
+    struct gw_comparison changed = *comparison;
     changed.question = &question;
-    GW_TRY(gw_variation_apply(variation, value, contest->question, &question, error));
-    enum gw_status status = gw_contest_predict(&changed, answers, error);
-    gw_question_end_bandwidth(&question, contest->question);
+    GW_TRY(gw_variation_apply(variation, value, comparison->question, &question, error));
+    enum gw_status status = gw_comparison_predict(&changed, predictions, error);
+    gw_question_end_bandwidth(&question, comparison->question);
     return status;
 }
 
-static double time_of(const struct gw_answer *answer) {
+static double time_of(const struct gw_prediction *answer) {
     return answer->status == GW_OK ? answer->result.iteration_s : NAN;
 }
 
@@ -56,15 +56,15 @@ static size_t choose_fastest(const double *times_s, size_t count, size_t before)
 static enum gw_status is_still_as_fast(const struct gw_crossovers *crossovers, size_t before,
                                        size_t after, double value, bool *out,
                                        struct gw_error *error) {
-    const struct gw_contest *contest = crossovers->contest;
-    const struct gw_algorithm *const two[] = {contest->algorithms[before],
-                                              contest->algorithms[after]};
-    struct gw_contest duel = *contest;
-    struct gw_answer answers[2];
-    duel.algorithms = two;
-    duel.count = 2;
-    GW_TRY(predict_at(&duel, crossovers->variation, value, answers, error));
-    *out = is_as_fast(time_of(&answers[0]), time_of(&answers[1]));
+    const struct gw_comparison *comparison = crossovers->comparison;
+    const struct gw_algorithm *const two[] = {comparison->algorithms[before],
+                                              comparison->algorithms[after]};
+    struct gw_comparison pair = *comparison;
+    struct gw_prediction predictions[2];
+    pair.algorithms = two;
+    pair.count = 2;
+    GW_TRY(predict_at(&pair, crossovers->variation, value, predictions, error));
+    *out = is_as_fast(time_of(&predictions[0]), time_of(&predictions[1]));
     return GW_OK;
 }
 
@@ -109,21 +109,21 @@ static enum gw_status add(struct gw_crossovers *crossovers, const struct gw_cros
 static enum gw_status find_fastest(const struct gw_crossovers *crossovers, double value,
                                    size_t after, size_t *fastest, double *after_s,
                                    struct gw_error *error) {
-    size_t count = crossovers->contest->count;
-    struct gw_answer *answers = calloc(count, sizeof *answers);
+    size_t count = crossovers->comparison->count;
+    struct gw_prediction *predictions = calloc(count, sizeof *predictions);
     double *times_s = calloc(count, sizeof *times_s);
     enum gw_status status =
-        answers == NULL || times_s == NULL
+        predictions == NULL || times_s == NULL
             ? gw_fail_memory(error, "comparing")
-            : predict_at(crossovers->contest, crossovers->variation, value, answers, error);
+            : predict_at(crossovers->comparison, crossovers->variation, value, predictions, error);
     for (size_t i = 0; i < count && status == GW_OK; i++) {
-        times_s[i] = time_of(&answers[i]);
+        times_s[i] = time_of(&predictions[i]);
     }
     if (status == GW_OK) {
         *fastest = choose_fastest(times_s, count, after);
         *after_s = times_s[after];
     }
-    free(answers);
+    free(predictions);
     free(times_s);
     return status;
 }
@@ -169,32 +169,35 @@ static void collect_notes(struct gw_crossovers *crossovers, double value,
     }
 }
 
-static void keep(struct gw_crossovers *crossovers, size_t value, const struct gw_answer *answers) {
-    size_t count = crossovers->contest->count;
+static void keep(struct gw_crossovers *crossovers, size_t value,
+                 const struct gw_prediction *predictions) {
+    size_t count = crossovers->comparison->count;
     double *times_s = &crossovers->times_s[value * count];
     for (size_t i = 0; i < count; i++) {
         struct gw_gap *gap = &crossovers->gaps[i];
-        times_s[i] = time_of(&answers[i]);
-        if (answers[i].status == GW_OK) {
-            collect_notes(crossovers, crossovers->variation->values[value], &answers[i].result);
+        times_s[i] = time_of(&predictions[i]);
+        if (predictions[i].status == GW_OK) {
+            collect_notes(crossovers, crossovers->variation->values[value], &predictions[i].result);
         } else if (gap->values++ == 0) {
             gap->first = crossovers->variation->values[value];
-            gap->why = answers[i].why;
+            gap->why = predictions[i].why;
         }
     }
     size_t before = value == 0 ? GW_NO_ALGORITHM : crossovers->fastest[value - 1];
     crossovers->fastest[value] = choose_fastest(times_s, count, before);
 }
 
-static enum gw_status predict_all(struct gw_crossovers *crossovers, struct gw_answer *answers,
-                                  struct gw_progress *progress, struct gw_error *error) {
+static enum gw_status predict_all(struct gw_crossovers *crossovers,
+                                  struct gw_prediction *predictions, struct gw_progress *progress,
+                                  struct gw_error *error) {
     const struct gw_variation *variation = crossovers->variation;
     for (size_t v = 0; v < variation->count; v++) {
         char text[GW_UNITS_SIZE];
         gw_progress_update(progress, (double)v / (double)variation->count,
                            gw_variation_text(variation, variation->values[v], text));
-        GW_TRY(predict_at(crossovers->contest, variation, variation->values[v], answers, error));
-        keep(crossovers, v, answers);
+        GW_TRY(predict_at(crossovers->comparison, variation, variation->values[v], predictions,
+                          error));
+        keep(crossovers, v, predictions);
     }
     return GW_OK;
 }
@@ -221,37 +224,38 @@ static enum gw_status check_any(const struct gw_crossovers *crossovers, struct g
             return GW_OK;
         }
     }
-    const struct gw_contest *contest = crossovers->contest;
+    const struct gw_comparison *comparison = crossovers->comparison;
     return gw_fail(error, GW_BAD_INPUT,
                    "expected a pipeline that can be predicted, got none of %zu; %s: %.400s",
-                   contest->count, contest->algorithms[0]->name, crossovers->gaps[0].why.message);
+                   comparison->count, comparison->algorithms[0]->name,
+                   crossovers->gaps[0].why.message);
 }
 
 static enum gw_status fill(struct gw_crossovers *crossovers, struct gw_error *error) {
-    struct gw_answer *answers = calloc(crossovers->contest->count, sizeof *answers);
-    if (answers == NULL || crossovers->times_s == NULL || crossovers->fastest == NULL ||
+    struct gw_prediction *predictions = calloc(crossovers->comparison->count, sizeof *predictions);
+    if (predictions == NULL || crossovers->times_s == NULL || crossovers->fastest == NULL ||
         crossovers->gaps == NULL) {
-        free(answers);
+        free(predictions);
         return gw_fail_memory(error, "comparing");
     }
     struct gw_progress progress = gw_progress_begin("compare", 1);
-    enum gw_status status = predict_all(crossovers, answers, &progress, error);
+    enum gw_status status = predict_all(crossovers, predictions, &progress, error);
     status = status == GW_OK ? check_any(crossovers, error) : status;
     status = status == GW_OK ? find_all_crossings(crossovers, error) : status;
     gw_progress_end(&progress);
-    free(answers);
+    free(predictions);
     return status;
 }
 
-enum gw_status gw_crossovers_open(const struct gw_contest *contest,
+enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
                                   const struct gw_variation *variation, struct gw_crossovers *out,
                                   struct gw_error *error) {
     *out = (struct gw_crossovers){
-        .contest = contest,
+        .comparison = comparison,
         .variation = variation,
-        .times_s = calloc(variation->count * contest->count, sizeof *out->times_s),
+        .times_s = calloc(variation->count * comparison->count, sizeof *out->times_s),
         .fastest = calloc(variation->count, sizeof *out->fastest),
-        .gaps = calloc(contest->count, sizeof *out->gaps)};
+        .gaps = calloc(comparison->count, sizeof *out->gaps)};
     enum gw_status status = fill(out, error);
     if (status != GW_OK) {
         gw_crossovers_close(out);
@@ -270,13 +274,13 @@ void gw_crossovers_close(struct gw_crossovers *crossovers) {
 /* ---- what was found ------------------------------------------------------------------------ */
 
 const double *gw_crossovers_times(const struct gw_crossovers *crossovers, size_t value) {
-    return &crossovers->times_s[value * crossovers->contest->count];
+    return &crossovers->times_s[value * crossovers->comparison->count];
 }
 
 size_t gw_crossovers_next(const struct gw_crossovers *crossovers, size_t value) {
     const double *times_s = gw_crossovers_times(crossovers, value);
     size_t next = GW_NO_ALGORITHM;
-    for (size_t i = 0; i < crossovers->contest->count; i++) {
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
         bool other = i != crossovers->fastest[value] && !isnan(times_s[i]);
         if (other && (next == GW_NO_ALGORITHM || times_s[i] < times_s[next])) {
             next = i;

@@ -9,7 +9,7 @@
 /* ---- document ------------------------------------------------------------------------------ */
 
 static const char *name_of(const struct gw_crossovers *crossovers, size_t algorithm) {
-    return crossovers->contest->algorithms[algorithm]->name;
+    return crossovers->comparison->algorithms[algorithm]->name;
 }
 
 static enum gw_status put_name(const struct gw_crossovers *crossovers, cJSON *object,
@@ -28,7 +28,7 @@ static enum gw_status put_row(const struct gw_crossovers *crossovers, size_t val
     GW_TRY(put_name(crossovers, row, "fastest", crossovers->fastest[value], error));
     GW_TRY(put_name(crossovers, row, "next", next, error));
     GW_TRY(gw_json_put(row, "iteration_s", times, error));
-    for (size_t i = 0; i < crossovers->contest->count; i++) {
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
         if (!isnan(times_s[i])) {
             GW_TRY(gw_json_put_number(times, name_of(crossovers, i), times_s[i], error));
         }
@@ -69,7 +69,7 @@ static enum gw_status put_infeasible(const struct gw_crossovers *crossovers, cJS
                                      struct gw_error *error) {
     cJSON *list = cJSON_CreateArray();
     GW_TRY(gw_json_put(document, "infeasible", list, error));
-    for (size_t i = 0; i < crossovers->contest->count; i++) {
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
         const struct gw_gap *gap = &crossovers->gaps[i];
         if (gap->values > 0) {
             cJSON *entry = cJSON_CreateObject();
@@ -85,9 +85,9 @@ static enum gw_status put_infeasible(const struct gw_crossovers *crossovers, cJS
 
 static enum gw_status put_question(const struct gw_crossovers *crossovers, cJSON *document,
                                    struct gw_error *error) {
-    const struct gw_question *question = crossovers->contest->question;
+    const struct gw_question *question = crossovers->comparison->question;
     const struct gw_variation *variation = crossovers->variation;
-    const struct gw_choice_changes *changes = &crossovers->contest->changes;
+    const struct gw_choice_changes *changes = &crossovers->comparison->changes;
     const struct gw_result changed = {.policy = changes->policy,
                                       .compressor = changes->compressor,
                                       .exchange = changes->exchange};
@@ -111,7 +111,8 @@ static enum gw_status put_document(const struct gw_crossovers *crossovers, cJSON
     GW_TRY(put_rows(crossovers, document, error));
     GW_TRY(put_crossings(crossovers, document, error));
     GW_TRY(put_infeasible(crossovers, document, error));
-    return gw_contest_put_note(crossovers->contest, document, error);
+    char *notes[] = {(char *)crossovers->comparison->note};
+    return gw_json_put_texts(document, "notes", notes, notes[0][0] == '\0' ? 0 : 1, error);
 }
 
 enum gw_status gw_crossovers_print_json(const struct gw_crossovers *crossovers,
@@ -130,7 +131,7 @@ struct parts {
 };
 
 static void fill_parts(const struct gw_crossovers *found, struct parts *parts) {
-    const struct gw_question *question = found->contest->question;
+    const struct gw_question *question = found->comparison->question;
     char workers[64] = "";
     char changes[GW_CHANGES_SIZE];
     if (!found->variation->whole) {
@@ -138,8 +139,8 @@ static void fill_parts(const struct gw_crossovers *found, struct parts *parts) {
     }
     snprintf(parts->title, sizeof parts->title, "%.80s on %.80s%s, density %g%s: predicted",
              question->model.name, question->cluster.name, workers, question->density,
-             gw_changes_text(&found->contest->changes, changes));
-    for (size_t i = 0; i < found->contest->count; i++) {
+             gw_changes_text(&found->comparison->changes, changes));
+    for (size_t i = 0; i < found->comparison->count; i++) {
         parts->names[i] = name_of(found, i);
     }
     for (size_t i = 0; i < found->crossing_count; i++) {
@@ -164,7 +165,7 @@ static enum gw_status draw(const struct gw_crossovers *found, const struct parts
                                        : "bandwidth",
         .value_count = variation->count,
         .values = variation->values,
-        .name_count = found->contest->count,
+        .name_count = found->comparison->count,
         .names = parts->names,
         .times_s = found->times_s,
         .fastest = found->fastest,
@@ -175,7 +176,7 @@ static enum gw_status draw(const struct gw_crossovers *found, const struct parts
 
 enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const char *path,
                                   const char *data_path, struct gw_error *error) {
-    struct parts parts = {.names = calloc(crossovers->contest->count, sizeof *parts.names),
+    struct parts parts = {.names = calloc(crossovers->comparison->count, sizeof *parts.names),
                           .crossovers =
                               calloc(crossovers->crossing_count + 1, sizeof *parts.crossovers)};
     enum gw_status status = GW_OK;

@@ -4,11 +4,11 @@
 #include "cli/compare.h"
 
 static const char *name_of(const struct gw_crossovers *crossovers, size_t algorithm) {
-    return crossovers->contest->algorithms[algorithm]->name;
+    return crossovers->comparison->algorithms[algorithm]->name;
 }
 
 static void print_heading(const struct gw_crossovers *crossovers) {
-    const struct gw_question *question = crossovers->contest->question;
+    const struct gw_question *question = crossovers->comparison->question;
     const struct gw_variation *variation = crossovers->variation;
     char texts[3][GW_UNITS_SIZE];
     printf("%s (%zu tensors, %s elements), ", question->model.name, question->model.tensor_count,
@@ -106,7 +106,7 @@ static void print_gap(const struct gw_crossovers *crossovers, size_t algorithm) 
 
 static void print_gaps(const struct gw_crossovers *crossovers) {
     bool any = false;
-    for (size_t i = 0; i < crossovers->contest->count; i++) {
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
         if (crossovers->gaps[i].values > 0) {
             printf("%s", any ? "" : "\n");
             print_gap(crossovers, i);
@@ -129,18 +129,18 @@ static void print_notes(const struct gw_crossovers *crossovers) {
 /* Of those that can be predicted somewhere. */
 static void print_counts(const struct gw_crossovers *crossovers) {
     struct gw_counts_note counts = {{0}};
-    for (size_t i = 0; i < crossovers->contest->count; i++) {
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
         if (crossovers->gaps[i].values < crossovers->variation->count) {
-            gw_counts_note_add(&counts, crossovers->contest, name_of(crossovers, i));
+            gw_counts_note_add(&counts, crossovers->comparison, name_of(crossovers, i));
         }
     }
-    gw_counts_note_print(&counts, crossovers->contest);
+    gw_counts_note_print(&counts, crossovers->comparison);
 }
 
 void gw_crossovers_print(const struct gw_crossovers *crossovers) {
-    const char *const note = crossovers->contest->note;
+    const char *const note = crossovers->comparison->note;
     print_heading(crossovers);
-    gw_contest_print_changes(crossovers->contest);
+    gw_print_changes(&crossovers->comparison->changes);
     print_table(crossovers);
     print_crossings(crossovers);
     print_gaps(crossovers);

@@ -24,20 +24,18 @@ static enum gw_status make_slowdown(size_t workers, double straggler, double **o
 
 /* What the axes beyond the question's own mean for the simulation. */
 static enum gw_status predict(const struct gw_grid *grid, const struct gw_point *point,
-                              const struct gw_question *question,
-                              const struct gw_pipeline *pipeline, struct gw_result *out,
-                              struct gw_error *error) {
+                              const struct gw_question *question, struct gw_pipeline *pipeline,
+                              struct gw_result *out, struct gw_error *error) {
     double *slowdown = NULL;
     GW_TRY(make_slowdown(question->workers, gw_point_value(grid, point, GW_AXIS_STRAGGLER),
                          &slowdown, error));
     double sigma = gw_point_value(grid, point, GW_AXIS_NOISE);
-    struct gw_simulation simulation = {
-        .workers = question->workers,
-        .slowdown = slowdown,
-        .compute_noise = {.kind = sigma > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE, .sigma = sigma},
-        .seed = grid->seed};
-    enum gw_status status =
-        gw_pipeline_predict(question, pipeline, &simulation, grid->iterations, NULL, out, error);
+    const struct gw_noise noise = {.kind = sigma > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
+                                   .sigma = sigma};
+    const struct gw_prediction_options options = {
+        .simulation = {.slowdown = slowdown, .compute_noise = noise, .seed = grid->seed},
+        .iterations = grid->iterations};
+    enum gw_status status = gw_pipeline_predict(question, pipeline, &options, NULL, out, error);
     free(slowdown);
     return status;
 }

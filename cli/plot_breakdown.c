@@ -11,10 +11,11 @@ static enum gw_status predict_bars(const struct gw_question *question,
                                    const struct gw_algorithm *const *algorithms, size_t count,
                                    bool named, struct gw_bar *bars, size_t *bar_count,
                                    struct gw_error *error) {
+    const struct gw_prediction_options once = {.iterations = 1};
     *bar_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct gw_result result;
-        enum gw_status status = gw_predict(question, algorithms[i], false, &result, error);
+        enum gw_status status = gw_predict(question, algorithms[i], &once, &result, error);
         bool last = i + 1 == count;
         if (status == GW_BAD_INPUT && !named && (*bar_count > 0 || !last)) {
             gw_log(GW_LOG_NORMAL, "%s is left out: %s", algorithms[i]->name, error->message);

@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/simulate_counts.h"
 #include "cli/simulate_goal.h"
+#include "kernels/gradients/emulation.h"
+
+/* ---- options --------------------------------------------------------------------------------- */
 
 struct options {
     struct gw_output_options output;
@@ -11,7 +13,7 @@ struct options {
     struct gw_choice_changes changes;
     struct gw_uneven_options uneven;
     struct gw_network_options network;
-    struct gw_counts_options counts;
+    struct gw_counts_source counts;
     const char *algorithm, *plan, *trace, *goal;
     size_t iterations;
     bool interference;
@@ -33,7 +35,12 @@ static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(uneven), .table = gw_uneven_table},
     {"interference", 0, NULL, GW_FLAG, IN(interference),
      .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
-    {.kind = GW_INCLUDE, .offset = IN(counts), .table = gw_counts_table},
+    {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
+     .help = "How many elements are selected where that depends on gradients: \"asked\", "
+             "\"trained\" with generated ones, or a file",
+     .otherwise = "asked", .names = GW_NAMES_FILES},
+    {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out), .help = "Keep the counts that were trained",
+     .names = GW_NAMES_FILES},
     {"trace", 0, "FILE", GW_TEXT, IN(trace), .help = "Write the timeline for ui.perfetto.dev",
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .offset = IN(network), .table = gw_network_table},
@@ -140,64 +147,28 @@ static void print_text(const struct gw_question *question, const char *compresso
     gw_print_result_notes(result);
 }
 
-/* Simulates again with all derived curves as much too fast and too slow as they may be. */
-static enum gw_status find_range(const struct options *options, const struct gw_question *question,
-                                 const struct gw_pipeline *pipeline,
-                                 struct gw_simulation simulation, struct gw_result *result,
-                                 struct gw_error *error) {
-    double ends_s[2];
-    for (int end = 0; end < 2 && result->uncertainty_count > 0; end++) {
-        struct gw_result doubted;
-        simulation.doubt = end == 0 ? -1 : 1;
-        GW_TRY(gw_pipeline_predict(question, pipeline, &simulation, options->iterations, NULL,
-                                   &doubted, error));
-        ends_s[end] = doubted.iteration_s;
-    }
-    if (result->uncertainty_count > 0) {
-        result->iteration_low_s = ends_s[0];
-        result->iteration_high_s = ends_s[1];
-    }
-    return GW_OK;
-}
-
-static enum gw_status simulate(const struct options *options, const struct gw_question *question,
-                               struct gw_pipeline *pipeline, struct gw_simulation *simulation,
-                               struct gw_result *result, struct gw_error *error) {
-    struct gw_timeline trace = {0};
-    struct gw_counted counted;
-    GW_TRY(gw_counted_open(&options->counts, question, pipeline, options->iterations, simulation,
-                           &counted, error));
-    enum gw_status status =
-        gw_pipeline_predict(question, pipeline, simulation, options->iterations,
-                            options->trace == NULL ? NULL : &trace, result, error);
-    if (status == GW_OK) {
-        status = find_range(options, question, pipeline, *simulation, result, error);
-    }
-    if (status == GW_OK) {
-        gw_counted_tell(&counted, pipeline, result);
-    }
-    if (status == GW_OK && options->trace != NULL) {
-        status = gw_timeline_write(&trace, options->trace, error);
-    }
-    gw_timeline_free(&trace);
-    gw_counted_close(&counted);
-    return status;
-}
-
 static enum gw_status predict(const struct options *options, const struct gw_question *question,
                               struct gw_pipeline *pipeline, struct gw_result *result,
                               struct gw_error *error) {
-    struct gw_simulation simulation;
-    GW_TRY(gw_uneven_open(&options->uneven, question, &simulation, error));
-    simulation.every_worker = options->trace != NULL;
-    simulation.level = options->network.level;
-    simulation.interference = options->interference;
-    simulation.nodes_per_switch = options->network.nodes_per_switch;
-    simulation.oversubscription = options->network.oversubscription;
-    simulation.choice_count = options->network.choices.count;
-    simulation.choices = options->network.choices.each;
-    enum gw_status status = simulate(options, question, pipeline, &simulation, result, error);
-    gw_uneven_close(&simulation);
+    struct gw_timeline trace = {0};
+    bool traced = options->trace != NULL;
+    struct gw_prediction_options how = {
+        .iterations = options->iterations, .counts = options->counts, .range = true};
+    GW_TRY(gw_uneven_open(&options->uneven, question, &how.simulation, error));
+    how.simulation.every_worker = traced;
+    how.simulation.level = options->network.level;
+    how.simulation.interference = options->interference;
+    how.simulation.nodes_per_switch = options->network.nodes_per_switch;
+    how.simulation.oversubscription = options->network.oversubscription;
+    how.simulation.choice_count = options->network.choices.count;
+    how.simulation.choices = options->network.choices.each;
+    enum gw_status status =
+        gw_pipeline_predict(question, pipeline, &how, traced ? &trace : NULL, result, error);
+    if (status == GW_OK && traced) {
+        status = gw_timeline_write(&trace, options->trace, error);
+    }
+    gw_timeline_free(&trace);
+    gw_uneven_close(&how.simulation);
     return status;
 }
 

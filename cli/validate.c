@@ -71,7 +71,7 @@ static const struct gw_option_rule rules[] = {
 static void close_validation(struct gw_validation *validation) {
     for (size_t i = 0; i < validation->count; i++) {
         gw_pipeline_close(&validation->comparisons[i].pipeline);
-        gw_comparison_close_counts(&validation->comparisons[i]);
+        gw_validation_pair_close_counts(&validation->comparisons[i]);
     }
     gw_question_close(&validation->question);
     free(validation->algorithms);
@@ -81,17 +81,16 @@ static void close_validation(struct gw_validation *validation) {
 
 static enum gw_status predict(const struct gw_question *question,
                               const struct gw_validate_options *options,
-                              struct gw_comparison *comparison, struct gw_error *error) {
-    struct gw_simulation simulation = {.workers = question->workers,
-                                       .interference = options->interference};
+                              struct gw_validation_pair *comparison, struct gw_error *error) {
+    const struct gw_prediction_options once = {.simulation.interference = options->interference};
     enum gw_status status =
         gw_executor_check(&comparison->pipeline.schedule, options->gpu.device.cuda, error);
     if (status != GW_OK) {
         gw_error_prefix(error, options->question.model);
         return status;
     }
-    return gw_pipeline_predict(question, &comparison->pipeline, &simulation, 1, NULL,
-                               &comparison->predicted, error);
+    return gw_pipeline_predict(question, &comparison->pipeline, &once, NULL, &comparison->predicted,
+                               error);
 }
 
 /* Of a job's ranks one may be left for a server. */
@@ -138,13 +137,13 @@ static enum gw_status open_pipeline(const struct gw_validation *validation,
  */
 static enum gw_status add_algorithm(struct gw_validation *validation,
                                     const struct gw_algorithm *preset, struct gw_error *error) {
-    struct gw_comparison *comparison = &validation->comparisons[validation->count];
+    struct gw_validation_pair *comparison = &validation->comparisons[validation->count];
     struct gw_algorithm *algorithm = &validation->algorithms[validation->count];
     enum gw_status status =
         open_pipeline(validation, preset, algorithm, &comparison->pipeline, error);
     if (status == GW_OK) {
         validation->count++;
-        GW_TRY(gw_comparison_open_counts(validation, comparison, error));
+        GW_TRY(gw_validation_pair_open_counts(validation, comparison, error));
         return predict(&validation->question, validation->options, comparison, error);
     }
     if (status != GW_BAD_INPUT || strcmp(validation->options->algorithms, "all") != 0) {

@@ -5,7 +5,6 @@
 #include "cli/device.h"
 #include "cli/gpu_job.h"
 #include "cli/job.h"
-#include "cli/simulate_counts.h"
 #include "exec/exec.h"
 
 /* How much is selected, where that depends on gradients. */
@@ -36,7 +35,7 @@ struct gw_validate_options {
     bool interference;
 };
 
-struct gw_comparison {
+struct gw_validation_pair {
     struct gw_pipeline pipeline;
     struct gw_result predicted, measured;
     double error; /* (predicted - measured) / measured */
@@ -64,7 +63,7 @@ struct gw_validation {
     } gpu;
     struct gw_algorithm *algorithms; /* with changed choices, of all that were asked for */
     size_t count;
-    struct gw_comparison *comparisons;
+    struct gw_validation_pair *comparisons;
     size_t left_out_count;
     struct gw_left_out *left_out;
     struct gw_progress progress;
@@ -84,16 +83,18 @@ void gw_validation_measure(struct gw_validation *validation, struct gw_communica
  */
 enum gw_status gw_validation_check_counts(const struct gw_validation *validation,
                                           struct gw_error *error);
-enum gw_status gw_comparison_open_counts(const struct gw_validation *validation,
-                                         struct gw_comparison *comparison, struct gw_error *error);
-void gw_comparison_close_counts(struct gw_comparison *comparison);
+enum gw_status gw_validation_pair_open_counts(const struct gw_validation *validation,
+                                              struct gw_validation_pair *comparison,
+                                              struct gw_error *error);
+void gw_validation_pair_close_counts(struct gw_validation_pair *comparison);
 
 /* Keeps those of the executor's last iteration. */
-enum gw_status gw_comparison_record(struct gw_comparison *comparison,
-                                    const struct gw_executor *executor, struct gw_error *error);
+enum gw_status gw_validation_pair_record(struct gw_validation_pair *comparison,
+                                         const struct gw_executor *executor,
+                                         struct gw_error *error);
 
 /* Of the measured iterations together: selected elements to those asked for. */
-double gw_comparison_selected_ratio(const struct gw_comparison *comparison);
+double gw_validation_pair_selected_ratio(const struct gw_validation_pair *comparison);
 
 /* Once all is measured: predicts again where counts are others than asked for, finds the errors,
  * and writes recorded counts. */

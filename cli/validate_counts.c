@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/validate.h"
+#include "kernels/gradients/emulation.h"
 
 /* ---- what can be told without running anything --------------------------------------------- */
 
@@ -22,7 +23,7 @@ static enum gw_status check_single(const struct gw_validation *validation, const
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a single algorithm with it, got %zu",
                        option, algorithms);
     }
-    const struct gw_comparison *comparison = validation->comparisons;
+    const struct gw_validation_pair *comparison = validation->comparisons;
     return comparison->counts_depend_on_data
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
@@ -31,16 +32,10 @@ static enum gw_status check_single(const struct gw_validation *validation, const
                          option, comparison->pipeline.algorithm->name);
 }
 
-/* Of a file, a simulation's counts are only opened here. */
 static enum gw_status check_file(const struct gw_validation *validation, struct gw_error *error) {
-    const struct gw_counts_options file = {.source = validation->options->counts.source};
-    struct gw_simulation simulation = {.workers = validation->question.workers};
-    struct gw_counted counted;
     GW_TRY(check_single(validation, "--counts FILE", error));
-    GW_TRY(gw_counted_open(&file, &validation->question, &validation->comparisons->pipeline,
-                           validation->options->iterations, &simulation, &counted, error));
-    gw_counted_close(&counted);
-    return GW_OK;
+    return gw_pipeline_check_counts(&validation->question, &validation->comparisons->pipeline,
+                                    validation->options->counts.source, error);
 }
 
 enum gw_status gw_validation_check_counts(const struct gw_validation *validation,
@@ -53,8 +48,9 @@ enum gw_status gw_validation_check_counts(const struct gw_validation *validation
 
 /* ---- recording ----------------------------------------------------------------------------- */
 
-enum gw_status gw_comparison_open_counts(const struct gw_validation *validation,
-                                         struct gw_comparison *comparison, struct gw_error *error) {
+enum gw_status gw_validation_pair_open_counts(const struct gw_validation *validation,
+                                              struct gw_validation_pair *comparison,
+                                              struct gw_error *error) {
     const struct gw_algorithm *algorithm = comparison->pipeline.algorithm;
     const struct gw_compressor *compressor = gw_compressor_find(algorithm->compressor);
     comparison->counts_depend_on_data = gw_counts_depend_on_data(algorithm->compressor);
@@ -76,13 +72,14 @@ enum gw_status gw_comparison_open_counts(const struct gw_validation *validation,
                                                        &comparison->recorded, error);
 }
 
-void gw_comparison_close_counts(struct gw_comparison *comparison) {
+void gw_validation_pair_close_counts(struct gw_validation_pair *comparison) {
     gw_counts_free(&comparison->recorded);
     free(comparison->extents);
 }
 
-enum gw_status gw_comparison_record(struct gw_comparison *comparison,
-                                    const struct gw_executor *executor, struct gw_error *error) {
+enum gw_status gw_validation_pair_record(struct gw_validation_pair *comparison,
+                                         const struct gw_executor *executor,
+                                         struct gw_error *error) {
     size_t groups = 0;
     if (!comparison->counts_depend_on_data) {
         return GW_OK;
@@ -94,7 +91,7 @@ enum gw_status gw_comparison_record(struct gw_comparison *comparison,
     return gw_counts_append(&comparison->recorded, selected, comparison->extents, error);
 }
 
-double gw_comparison_selected_ratio(const struct gw_comparison *comparison) {
+double gw_validation_pair_selected_ratio(const struct gw_validation_pair *comparison) {
     const struct gw_counts *counts = &comparison->recorded;
     const struct gw_compressor *compressor =
         gw_compressor_find(comparison->pipeline.algorithm->compressor);
@@ -112,43 +109,23 @@ double gw_comparison_selected_ratio(const struct gw_comparison *comparison) {
 
 /* ---- predicting ---------------------------------------------------------------------------- */
 
-static enum gw_status open_counted(const struct gw_validation *validation,
-                                   const struct gw_comparison *comparison,
-                                   struct gw_simulation *simulation, struct gw_counted *out,
-                                   struct gw_error *error) {
-    size_t iterations = validation->options->iterations;
-    const struct gw_counts_options source = {.source = validation->options->counts.source};
-    if (!takes(validation, "recorded")) {
-        return gw_counted_open(&source, &validation->question, &comparison->pipeline, iterations,
-                               simulation, out, error);
-    }
-    char text[GW_RESULT_NOTE_SIZE];
-    (void)snprintf(text, sizeof text, "recorded in the measured iterations");
-    return gw_counted_borrow(&comparison->recorded, text, simulation, out, error);
-}
-
 static enum gw_status predict(const struct gw_validation *validation,
-                              struct gw_comparison *comparison, struct gw_error *error) {
-    size_t iterations = validation->options->iterations;
-    struct gw_simulation simulation = {.workers = validation->question.workers,
-                                       .interference = validation->options->interference,
-                                       .seed = validation->options->seed,
-                                       .threads = gw_cores()};
-    struct gw_counted counted;
-    GW_TRY(open_counted(validation, comparison, &simulation, &counted, error));
-    enum gw_status status =
-        gw_pipeline_predict(&validation->question, &comparison->pipeline, &simulation, iterations,
-                            NULL, &comparison->predicted, error);
-    if (status == GW_OK) {
-        gw_counted_tell(&counted, &comparison->pipeline, &comparison->predicted);
-    }
-    gw_counted_close(&counted);
-    return status;
+                              struct gw_validation_pair *comparison, struct gw_error *error) {
+    bool recorded = takes(validation, "recorded");
+    const struct gw_prediction_options options = {
+        .simulation = {.interference = validation->options->interference,
+                       .seed = validation->options->seed,
+                       .threads = gw_cores()},
+        .iterations = validation->options->iterations,
+        .counts = {.name = validation->options->counts.source,
+                   .recorded = recorded ? &comparison->recorded : NULL}};
+    return gw_pipeline_predict(&validation->question, &comparison->pipeline, &options, NULL,
+                               &comparison->predicted, error);
 }
 
 enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error) {
     for (size_t i = 0; i < validation->count; i++) {
-        struct gw_comparison *comparison = &validation->comparisons[i];
+        struct gw_validation_pair *comparison = &validation->comparisons[i];
         if (comparison->counts_depend_on_data && !takes(validation, "asked")) {
             GW_TRY(predict(validation, comparison, error));
         }

@@ -88,13 +88,13 @@ static void print_settled(const struct gw_warmed_up *settled) {
 static void print_counts(const struct gw_validation *validation) {
     const char *before = "\n";
     for (size_t i = 0; i < validation->count; i++) {
-        const struct gw_comparison *comparison = &validation->comparisons[i];
+        const struct gw_validation_pair *comparison = &validation->comparisons[i];
         if (!comparison->counts_depend_on_data) {
             continue;
         }
         printf("%s%s: predicted with counts %s; measured %.3g times as much as asked", before,
                comparison->predicted.algorithm, comparison->predicted.counts,
-               gw_comparison_selected_ratio(comparison));
+               gw_validation_pair_selected_ratio(comparison));
         print_settled(&comparison->settled);
         before = "";
     }
@@ -121,7 +121,7 @@ static void print_text(const struct gw_validation *validation, const struct note
     gw_validation_print_gpu(validation);
     struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
     for (size_t i = 0; i < validation->count; i++) {
-        const struct gw_comparison *comparison = &validation->comparisons[i];
+        const struct gw_validation_pair *comparison = &validation->comparisons[i];
         char error[GW_UNITS_SIZE];
         print_row(table, comparison->predicted.algorithm, "predicted", &comparison->predicted,
                   gw_format_percent(comparison->error, error));
@@ -165,7 +165,7 @@ static enum gw_status put_settled(const struct gw_warmed_up *settled, cJSON *ent
 }
 
 /* How much was selected, and what the prediction took of it. */
-static enum gw_status put_counts(const struct gw_comparison *comparison, cJSON *entry,
+static enum gw_status put_counts(const struct gw_validation_pair *comparison, cJSON *entry,
                                  struct gw_error *error) {
     cJSON *predicted = cJSON_GetObjectItem(entry, "predicted");
     cJSON *measured = cJSON_GetObjectItem(entry, "measured");
@@ -173,12 +173,12 @@ static enum gw_status put_counts(const struct gw_comparison *comparison, cJSON *
     if (!comparison->counts_depend_on_data) {
         return GW_OK;
     }
-    GW_TRY(gw_json_put_number(measured, "selected_ratio", gw_comparison_selected_ratio(comparison),
-                              error));
+    GW_TRY(gw_json_put_number(measured, "selected_ratio",
+                              gw_validation_pair_selected_ratio(comparison), error));
     return put_settled(&comparison->settled, entry, error);
 }
 
-static enum gw_status put_comparison(const struct gw_comparison *comparison, cJSON *results,
+static enum gw_status put_comparison(const struct gw_validation_pair *comparison, cJSON *results,
                                      struct gw_error *error) {
     cJSON *entry = cJSON_CreateObject();
     GW_TRY(gw_json_append(results, entry, error));

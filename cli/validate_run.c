@@ -19,9 +19,10 @@ static double bytes_per_worker(const struct gw_timeline *timeline) {
     return bytes / (double)timeline->lane_count;
 }
 
-static enum gw_status iterate(struct gw_validation *validation, struct gw_comparison *comparison,
-                              struct gw_executor *executor, struct gw_timeline *timeline,
-                              struct gw_timeline *trace, struct gw_error *error) {
+static enum gw_status iterate(struct gw_validation *validation,
+                              struct gw_validation_pair *comparison, struct gw_executor *executor,
+                              struct gw_timeline *timeline, struct gw_timeline *trace,
+                              struct gw_error *error) {
     const struct gw_validate_options *options = validation->options;
     struct gw_result *measured = &comparison->measured;
     double start_s = 0;
@@ -34,7 +35,7 @@ static enum gw_status iterate(struct gw_validation *validation, struct gw_compar
             continue;
         }
         GW_TRY(gw_timeline_measure(timeline, &measure, error));
-        GW_TRY(gw_comparison_record(comparison, executor, error));
+        GW_TRY(gw_validation_pair_record(comparison, executor, error));
         gw_result_add(measured, &measure);
         measured->bytes_per_worker += bytes_per_worker(timeline) / (double)options->iterations;
         start_s = timeline->iterations[0].end_s;
@@ -45,7 +46,8 @@ static enum gw_status iterate(struct gw_validation *validation, struct gw_compar
     return GW_OK;
 }
 
-static enum gw_status execute(struct gw_validation *validation, struct gw_comparison *comparison,
+static enum gw_status execute(struct gw_validation *validation,
+                              struct gw_validation_pair *comparison,
                               struct gw_communicator *communicator, struct gw_error *error) {
     const struct gw_validate_options *options = validation->options;
     const struct gw_pipeline *pipeline = &comparison->pipeline;
@@ -93,9 +95,9 @@ static enum gw_status wake(struct gw_communicator *job, int workers, struct gw_e
 
 /* With its server a pipeline runs on the whole job, and otherwise on the workers among its ranks.
  */
-static enum gw_status measure(struct gw_validation *validation, struct gw_comparison *comparison,
-                              struct gw_communicator *job, struct gw_communicator *workers,
-                              struct gw_error *error) {
+static enum gw_status measure(struct gw_validation *validation,
+                              struct gw_validation_pair *comparison, struct gw_communicator *job,
+                              struct gw_communicator *workers, struct gw_error *error) {
     if (comparison->pipeline.schedule.server) {
         return execute(validation, comparison, job, error);
     }
@@ -114,7 +116,7 @@ void gw_validation_measure(struct gw_validation *validation, struct gw_communica
         error);
     validation->progress = gw_progress_begin("validate", job->rank == 0);
     for (size_t i = 0; i < validation->count; i++) {
-        struct gw_comparison *comparison = &validation->comparisons[i];
+        struct gw_validation_pair *comparison = &validation->comparisons[i];
         gw_job_require(job, measure(validation, comparison, job, &workers, error), error);
     }
     gw_progress_end(&validation->progress);

@@ -11,6 +11,9 @@
 /* Prints a document on stdout and frees it. */
 enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
 
+/* The same of a document that is being written. */
+enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *error);
+
 /* The same of a document that was filled with that status; otherwise frees it and fails so too. */
 enum gw_status gw_print_filled(cJSON *document, enum gw_status filled, struct gw_error *error);
 
@@ -33,6 +36,9 @@ enum { GW_CHANGES_SIZE = 128 };
 const char *gw_changes_text(const struct gw_choice_changes *changes, char out[GW_CHANGES_SIZE]);
 const char *gw_result_changes_text(const struct gw_result *result, char out[GW_CHANGES_SIZE]);
 
+/* "all with policy optimal", a paragraph below a heading; nothing where nothing was changed. */
+void gw_print_changes(const struct gw_choice_changes *changes);
+
 void gw_print_notes(const char *const *notes, size_t count);
 void gw_print_result_notes(const struct gw_result *result);
 
@@ -41,5 +47,24 @@ bool gw_notes_are_alike(const char *a, const char *b);
 
 /* Adds a result's notes to those of `all`, each once. */
 void gw_collect_notes(struct gw_result *all, const struct gw_result *result);
+
+/* ---- rankings ------------------------------------------------------------------------------ */
+
+/* A ranking for a person; or (json) the document "gradweave/comparison@1" on stdout. */
+enum gw_status gw_print_ranking(const struct gw_ranking *ranking, bool json,
+                                struct gw_error *error);
+
+/* The names of pipelines that select what gradients let them; zero-initialise. */
+struct gw_counts_note {
+    char names[GW_RESULT_NOTE_SIZE];
+};
+
+/* Adds a pipeline that is compared if, with the comparison's changes, it is one of them. */
+void gw_counts_note_add(struct gw_counts_note *note, const struct gw_comparison *comparison,
+                        const char *algorithm);
+
+/* Says for a person whose counts are as asked, or trained, if there are any. */
+void gw_counts_note_print(const struct gw_counts_note *note,
+                          const struct gw_comparison *comparison);
 
 #endif

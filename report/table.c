@@ -15,6 +15,12 @@ enum gw_status gw_print_document(cJSON *document, struct gw_error *error) {
     return status;
 }
 
+enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_writer_finish(writer, &document, error));
+    return gw_print_document(document, error);
+}
+
 enum gw_status gw_print_filled(cJSON *document, enum gw_status filled, struct gw_error *error) {
     if (filled != GW_OK) {
         cJSON_Delete(document);
@@ -123,6 +129,13 @@ const char *gw_changes_text(const struct gw_choice_changes *changes, char out[GW
         }
     }
     return out;
+}
+
+void gw_print_changes(const struct gw_choice_changes *changes) {
+    char text[GW_CHANGES_SIZE];
+    if (gw_changes_text(changes, text)[0] != '\0') {
+        printf("all%s\n\n", text);
+    }
 }
 
 const char *gw_result_changes_text(const struct gw_result *result, char out[GW_CHANGES_SIZE]) {

@@ -1,89 +1,12 @@
-/* From a question to an answer: model and cluster, then plan, schedule, simulation, result. */
+/* From a question to a prediction: a plan, a schedule, a simulation, a result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/gradients/emulation.h"
 #include "study/study.h"
 
-/* ---- question ------------------------------------------------------------------------------ */
-
-static enum gw_status read_model(const char *name, struct gw_model *out, struct gw_error *error) {
-    char *path = NULL;
-    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
-    gw_log(GW_LOG_VERBOSE, "reading model %s", path);
-    enum gw_status status = gw_model_read(path, out, error);
-    free(path);
-    return status;
-}
-
-static enum gw_status read_cluster(const char *name, struct gw_cluster *out,
-                                   struct gw_error *error) {
-    char *path = NULL;
-    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
-    gw_log(GW_LOG_VERBOSE, "reading cluster %s", path);
-    enum gw_status status = gw_cluster_read(path, out, error);
-    free(path);
-    return status;
-}
-
-enum gw_status gw_question_read(const char *model, const char *cluster, size_t workers,
-                                double density, struct gw_question *out, struct gw_error *error) {
-    *out = (struct gw_question){.density = density > 0 ? density : 0.001};
-    GW_TRY(read_model(model, &out->model, error));
-    enum gw_status status = read_cluster(cluster, &out->cluster, error);
-    if (status != GW_OK) {
-        gw_model_free(&out->model);
-        return status;
-    }
-    out->workers = workers > 0 ? workers : out->cluster.workers;
-    return GW_OK;
-}
-
-void gw_question_close(struct gw_question *question) {
-    gw_model_free(&question->model);
-    gw_cluster_free(&question->cluster);
-}
-
-static void free_collectives(struct gw_collective_cost *collectives, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        gw_curve_free(&collectives[i].curve);
-    }
-    free(collectives);
-}
-
-enum gw_status gw_question_set_bandwidth(struct gw_question *question, double factor,
-                                         struct gw_error *error) {
-    struct gw_cluster *cluster = &question->cluster;
-    struct gw_collective_cost *scaled = calloc(cluster->collective_count + 1, sizeof *scaled);
-    if (scaled == NULL) {
-        return gw_fail_memory(error, "scaling a cluster");
-    }
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        scaled[i] = cluster->collectives[i];
-        enum gw_status status =
-            gw_curve_scaled(&cluster->collectives[i].curve, 1, 1 / factor, &scaled[i].curve, error);
-        if (status != GW_OK) {
-            free_collectives(scaled, i);
-            return status;
-        }
-    }
-    cluster->collectives = scaled;
-    return GW_OK;
-}
-
-void gw_question_end_bandwidth(struct gw_question *question, const struct gw_question *original) {
-    if (question->cluster.collectives != original->cluster.collectives) {
-        free_collectives(question->cluster.collectives, question->cluster.collective_count);
-        question->cluster.collectives = original->cluster.collectives;
-    }
-}
-
-const struct gw_values_rule gw_density_rule = {
-    .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"};
-const struct gw_values_rule gw_workers_rule = {
-    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
-const struct gw_values_rule gw_bandwidth_rule = {
-    .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};
+/* ---- plan ---------------------------------------------------------------------------------- */
 
 /* Times near the largest number that there is add up to more than any. */
 static enum gw_status check_finite(const struct gw_question *question, double iteration_s,
@@ -94,8 +17,6 @@ static enum gw_status check_finite(const struct gw_question *question, double it
                          "%s on %s: expected times that add up to a finite iteration, got %g s",
                          question->model.name, question->cluster.name, iteration_s);
 }
-
-/* ---- plan ---------------------------------------------------------------------------------- */
 
 enum gw_status gw_exchange_choose(const char *compressor, const char *name,
                                   const struct gw_exchange_kind **out, struct gw_error *error) {
@@ -245,11 +166,170 @@ struct gw_result gw_pipeline_result(const struct gw_question *question,
     return result;
 }
 
+/* ---- numbers of selected elements ------------------------------------------------------------ */
+
+/*
+ * Iterations in which thresholds settle before any counts: ExDyna's, which moves by 0.5% in each,
+ * takes some 300; and the most that count, after which they come round again.
+ */
+enum { WARMUP = 500, MOST_TRAINED = 1000 };
+
+/* What a prediction takes, and what its result says of it. */
+struct selection_counts {
+    struct gw_counts own;           /* read or trained */
+    const struct gw_counts *counts; /* `own`, or those that were recorded; NULL: as asked */
+    struct gw_selected *selected;   /* of each group in each iteration */
+    char source[GW_RESULT_NOTE_SIZE];
+    char note[GW_RESULT_NOTE_SIZE];
+};
+
+static void free_counts(struct selection_counts *counts) {
+    gw_counts_free(&counts->own);
+    free(counts->selected);
+}
+
+static enum gw_status train_counts(const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline, size_t iterations,
+                                   const struct gw_simulation *simulation,
+                                   struct selection_counts *out, struct gw_error *error) {
+    const struct gw_gradient_emulation emulation = {
+        .model = question->model.name,
+        .algorithm = pipeline->algorithm->name,
+        .compressor = pipeline->algorithm->compressor,
+        .density = pipeline->plan->density,
+        .warmup = WARMUP,
+        .iterations = iterations < MOST_TRAINED ? iterations : MOST_TRAINED,
+        .decay = SIZE_MAX,
+        .seed = simulation->seed,
+        .threads = simulation->threads};
+    GW_TRY(gw_emulate_gradients(&pipeline->schedule, &emulation, &out->own, error));
+    (void)snprintf(out->source, sizeof out->source, "%s", out->own.source);
+    return GW_OK;
+}
+
+static enum gw_status read_counts(const char *path, const struct gw_question *question,
+                                  const struct gw_pipeline *pipeline, struct selection_counts *out,
+                                  struct gw_error *error) {
+    const struct gw_counts_about expected = {.model = question->model.name,
+                                             .algorithm = pipeline->algorithm->name,
+                                             .compressor = pipeline->algorithm->compressor,
+                                             .density = pipeline->plan->density};
+    GW_TRY(gw_counts_read(path, &out->own, error));
+    (void)snprintf(out->source, sizeof out->source, "recorded in %s", path);
+    return gw_counts_check(&out->own, &pipeline->schedule, &expected, path, error);
+}
+
+/* There is nothing to train; counts of others, and a file that would stay empty, are mistakes. */
+static enum gw_status take_as_asked(const struct gw_counts_source *source, const char *compressor,
+                                    bool trained, struct selection_counts *out,
+                                    struct gw_error *error) {
+    if (!trained || source->out != NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s %s: expected a compressor whose counts depend on gradients, got %s",
+                       trained ? "--counts-out" : "--counts", trained ? source->out : source->name,
+                       compressor);
+    }
+    (void)snprintf(out->note, sizeof out->note,
+                   "%s selects as many as asked, whatever the gradients are", compressor);
+    return GW_OK;
+}
+
+/* Reads or trains counts where the source is one of these and they depend on gradients. */
+static enum gw_status find_counts(const struct gw_counts_source *source,
+                                  const struct gw_question *question,
+                                  const struct gw_pipeline *pipeline, size_t iterations,
+                                  const struct gw_simulation *simulation,
+                                  struct selection_counts *out, struct gw_error *error) {
+    const char *compressor = pipeline->algorithm->compressor;
+    if (source->recorded != NULL) {
+        out->counts = source->recorded;
+        (void)snprintf(out->source, sizeof out->source, "recorded in the measured iterations");
+        return GW_OK;
+    }
+    (void)snprintf(out->source, sizeof out->source, "as asked");
+    if (source->name == NULL || strcmp(source->name, "asked") == 0) {
+        return GW_OK;
+    }
+    if (strcmp(compressor, "none") == 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--counts: expected an algorithm that compresses, got %s",
+                       pipeline->algorithm->name);
+    }
+    bool trained = strcmp(source->name, "trained") == 0;
+    if (!gw_counts_depend_on_data(compressor)) {
+        return take_as_asked(source, compressor, trained, out, error);
+    }
+    GW_TRY(trained ? train_counts(question, pipeline, iterations, simulation, out, error)
+                   : read_counts(source->name, question, pipeline, out, error));
+    out->counts = &out->own;
+    if (iterations > out->own.iteration_count) {
+        (void)snprintf(out->note, sizeof out->note,
+                       "counts are of %zu iterations, which come round again",
+                       out->own.iteration_count);
+    }
+    return source->out == NULL ? GW_OK : gw_counts_write(&out->own, source->out, error);
+}
+
+/* Gives the simulation what was selected in each iteration of the counts. */
+static enum gw_status open_counts(const struct gw_counts_source *source,
+                                  const struct gw_question *question,
+                                  const struct gw_pipeline *pipeline, size_t iterations,
+                                  struct gw_simulation *simulation, struct selection_counts *out,
+                                  struct gw_error *error) {
+    if (source->out != NULL) {
+        GW_TRY(gw_file_check_target(source->out, error));
+    }
+    GW_TRY(find_counts(source, question, pipeline, iterations, simulation, out, error));
+    if (out->counts != NULL) {
+        GW_TRY(gw_counts_selected(out->counts, &out->selected, error));
+        simulation->selected = out->selected;
+        simulation->selected_count = out->counts->iteration_count;
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
+                                        const struct gw_pipeline *pipeline, const char *path,
+                                        struct gw_error *error) {
+    struct selection_counts counts = {.counts = NULL};
+    const struct gw_counts_source source = {.name = path};
+    struct gw_simulation simulation = {.workers = question->workers};
+    enum gw_status status =
+        open_counts(&source, question, pipeline, 1, &simulation, &counts, error);
+    free_counts(&counts);
+    return status;
+}
+
+/* Says in the result what its iterations took; sets its bytes to their mean. */
+static void describe_counts(const struct selection_counts *taken, struct gw_schedule *schedule,
+                            struct gw_result *result) {
+    (void)snprintf(result->counts, sizeof result->counts, "%s", taken->source);
+    gw_result_note(result, taken->note);
+    if (taken->counts == NULL) {
+        return;
+    }
+    const struct gw_counts *counts = taken->counts;
+    struct gw_running bytes = {0}, density = {0}, padding = {0};
+    for (size_t i = 0; i < result->iterations; i++) {
+        size_t counted_as = i % counts->iteration_count;
+        gw_schedule_select(schedule, taken->selected + counted_as * counts->group_count);
+        gw_running_add(&bytes, gw_schedule_bytes_per_worker(schedule));
+        gw_running_add(&density, gw_counts_density(counts, counted_as));
+        gw_running_add(&padding, gw_counts_padding(counts, counted_as));
+    }
+    result->bytes_per_worker = bytes.mean;
+    result->actual_density = density.mean;
+    result->padding = padding.mean;
+}
+
+/* ---- prediction ------------------------------------------------------------------------------ */
+
 /* Means and spread of what the iterations measured. */
 static enum gw_status summarise(const struct gw_question *question,
                                 const struct gw_measure *measures, size_t iterations,
-                                struct gw_result *out, struct gw_error *error) {
-    double *iteration_s = calloc(iterations, sizeof *iteration_s);
+                                struct gw_result *out, struct gw_arena *arena,
+                                struct gw_error *error) {
+    double *iteration_s = gw_arena_zeros(arena, iterations, sizeof *iteration_s);
     if (iteration_s == NULL) {
         return gw_fail_memory(error, "simulating");
     }
@@ -257,31 +337,28 @@ static enum gw_status summarise(const struct gw_question *question,
         iteration_s[i] = measures[i].iteration_s;
         gw_result_add(out, &measures[i]);
     }
-    enum gw_status status = check_finite(question, out->iteration_s, error);
-    if (status == GW_OK) {
-        gw_spread_of(iteration_s, iterations, &out->spread);
-    }
-    free(iteration_s);
-    return status;
+    GW_TRY(check_finite(question, out->iteration_s, error));
+    gw_spread_of(iteration_s, iterations, &out->spread);
+    return GW_OK;
 }
 
 static enum gw_status simulate(const struct gw_question *question,
                                const struct gw_simulator *simulator, size_t iterations,
                                struct gw_timeline *trace, struct gw_result *out,
                                struct gw_error *error) {
-    struct gw_measure *measures = calloc(iterations, sizeof *measures);
-    if (measures == NULL) {
-        return gw_fail_memory(error, "simulating");
-    }
-    enum gw_status status = gw_simulator_run(simulator, iterations, trace, measures, error);
+    struct gw_arena arena = {0};
+    struct gw_measure *measures = gw_arena_zeros(&arena, iterations, sizeof *measures);
+    enum gw_status status = measures == NULL
+                                ? gw_fail_memory(error, "simulating")
+                                : gw_simulator_run(simulator, iterations, trace, measures, error);
     if (status == GW_OK) {
-        status = summarise(question, measures, iterations, out, error);
+        status = summarise(question, measures, iterations, out, &arena, error);
     }
-    free(measures);
+    gw_arena_free(&arena);
     return status;
 }
 
-enum gw_status gw_pipeline_predict(const struct gw_question *question,
+static enum gw_status predict_once(const struct gw_question *question,
                                    const struct gw_pipeline *pipeline,
                                    const struct gw_simulation *simulation, size_t iterations,
                                    struct gw_timeline *trace, struct gw_result *out,
@@ -298,13 +375,50 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question,
     return status;
 }
 
-enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
-                          bool interference, struct gw_result *out, struct gw_error *error) {
-    struct gw_pipeline pipeline;
-    struct gw_simulation simulation = {.workers = question->workers, .interference = interference};
-    GW_TRY(gw_pipeline_open(question, algorithm, NULL, &pipeline, error));
+/* Simulates again with all derived curves as much too fast and too slow as they may be. */
+static enum gw_status find_range(const struct gw_question *question,
+                                 const struct gw_pipeline *pipeline,
+                                 struct gw_simulation simulation, size_t iterations,
+                                 struct gw_result *result, struct gw_error *error) {
+    double *const ends_s[] = {&result->iteration_low_s, &result->iteration_high_s};
+    for (int end = 0; end < 2 && result->uncertainty_count > 0; end++) {
+        struct gw_result shifted;
+        simulation.doubt = end == 0 ? -1 : 1;
+        GW_TRY(predict_once(question, pipeline, &simulation, iterations, NULL, &shifted, error));
+        *ends_s[end] = shifted.iteration_s;
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw_pipeline *pipeline,
+                                   const struct gw_prediction_options *options,
+                                   struct gw_timeline *trace, struct gw_result *out,
+                                   struct gw_error *error) {
+    struct selection_counts counts = {.counts = NULL};
+    struct gw_simulation simulation = options->simulation;
+    size_t iterations = options->iterations == 0 ? 1 : options->iterations;
+    simulation.workers = question->workers;
     enum gw_status status =
-        gw_pipeline_predict(question, &pipeline, &simulation, 1, NULL, out, error);
+        open_counts(&options->counts, question, pipeline, iterations, &simulation, &counts, error);
+    if (status == GW_OK) {
+        status = predict_once(question, pipeline, &simulation, iterations, trace, out, error);
+    }
+    if (status == GW_OK && options->range) {
+        status = find_range(question, pipeline, simulation, iterations, out, error);
+    }
+    if (status == GW_OK && gw_algorithm_is_sparse(pipeline->algorithm)) {
+        describe_counts(&counts, &pipeline->schedule, out);
+    }
+    free_counts(&counts);
+    return status;
+}
+
+enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                          const struct gw_prediction_options *options, struct gw_result *out,
+                          struct gw_error *error) {
+    struct gw_pipeline pipeline;
+    GW_TRY(gw_pipeline_open(question, algorithm, NULL, &pipeline, error));
+    enum gw_status status = gw_pipeline_predict(question, &pipeline, options, NULL, out, error);
     gw_pipeline_close(&pipeline);
     return status;
 }

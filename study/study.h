@@ -10,6 +10,8 @@
 #include "sim/sim.h"
 #include "traces/traces.h"
 
+/* ---- the question ---------------------------------------------------------------------------- */
+
 /* What a user asks about. */
 struct gw_question {
     struct gw_model model;
@@ -35,6 +37,8 @@ void gw_question_end_bandwidth(struct gw_question *question, const struct gw_que
 
 /* What the values of a question's parameters may be, where there are many of one. */
 extern const struct gw_values_rule gw_density_rule, gw_workers_rule, gw_bandwidth_rule;
+
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* What plans for a question are made with. Its planning points into it: it stays where it is. */
 struct gw_costs {
@@ -66,6 +70,8 @@ enum { GW_POLICY_TEXT_SIZE = 64 };
 const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
                            char out[GW_POLICY_TEXT_SIZE]);
 
+/* ---- predictions ----------------------------------------------------------------------------- */
+
 /* An algorithm with its plan and its schedule. */
 struct gw_pipeline {
     const struct gw_algorithm *algorithm;
@@ -87,22 +93,96 @@ void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorit
 struct gw_result gw_pipeline_result(const struct gw_question *question,
                                     const struct gw_pipeline *pipeline);
 
-/* Simulates `iterations`; `trace` (or NULL) gets their timeline, and is the caller's. */
-enum gw_status gw_pipeline_predict(const struct gw_question *question,
-                                   const struct gw_pipeline *pipeline,
-                                   const struct gw_simulation *simulation, size_t iterations,
+/* Where numbers of selected elements come from, of compressors where they depend on gradients. */
+struct gw_counts_source {
+    const char *name;                 /* "asked", "trained" or a file; NULL: as asked */
+    const char *out;                  /* file to keep trained counts in, or NULL */
+    const struct gw_counts *recorded; /* in place of `name`, or NULL */
+};
+
+/* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as asked. */
+struct gw_prediction_options {
+    struct gw_simulation simulation; /* its workers are the question's */
+    size_t iterations;               /* 0 is as 1 */
+    struct gw_counts_source counts;
+    bool range; /* also with derived curves as far off as they may be: iteration_low_s, _high_s */
+};
+
+/*
+ * Simulates iterations of the pipeline, whose schedule then has the last one's counts; `trace` (or
+ * NULL) gets their timeline, and is the caller's.
+ */
+enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw_pipeline *pipeline,
+                                   const struct gw_prediction_options *options,
                                    struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error);
 
-/*
- * The result of an algorithm with its own plan, one iteration, all workers alike, with or without
- * the interference of what runs at once.
- */
+/* The same of an algorithm with a plan by its own policy. */
 enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
-                          bool interference, struct gw_result *out, struct gw_error *error);
+                          const struct gw_prediction_options *options, struct gw_result *out,
+                          struct gw_error *error);
+
+/* Fails unless the file has counts of this pipeline. */
+enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
+                                        const struct gw_pipeline *pipeline, const char *path,
+                                        struct gw_error *error);
 
 /* The algorithms in `text`, "all" or names with commas between, then NULL; the caller's. */
 enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
                                    size_t *count, struct gw_error *error);
+
+/* ---- comparing pipelines --------------------------------------------------------------------- */
+
+/* Pipelines that are compared on a question. */
+struct gw_comparison {
+    const struct gw_question *question;
+    const struct gw_algorithm *const *algorithms;
+    size_t count;
+    struct gw_choice_changes changes; /* of all of them */
+    bool interference;
+    bool
+        trained; /* counts that depend on gradients are trained; means over that many iterations: */
+    char note[GW_RESULT_NOTE_SIZE]; /* on the question, for the reader; "": none */
+};
+enum { GW_COMPARISON_TRAINED = 100 };
+
+/* Times that differ by less than this share of them count as equal. */
+#define GW_COMPARE_SAME 1e-9
+
+/* What became of a pipeline. */
+struct gw_prediction {
+    enum gw_status status; /* GW_BAD_INPUT: it cannot be predicted */
+    struct gw_result result;
+    struct gw_error why;
+};
+
+/* Predicts all [count], on all cores. Fails only where a pipeline is not to blame. */
+enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
+                                     struct gw_prediction *predictions, struct gw_error *error);
+
+/* An iteration without any exchange or compression: what scaling is measured by. */
+double gw_comparison_alone_s(const struct gw_comparison *comparison);
+
+/* A pipeline that cannot be predicted. */
+struct gw_infeasible {
+    const char *algorithm;
+    struct gw_error why;
+};
+
+struct gw_ranking {
+    const struct gw_comparison *comparison;
+    size_t count;
+    struct gw_result *results; /* the fastest first; of equals, as they were asked for */
+    size_t equal_count;        /* results that are as fast as the first; it is one of them */
+    size_t infeasible_count;
+    struct gw_infeasible *infeasible; /* as they were asked for */
+    struct gw_arena arena;            /* of all of this */
+};
+
+/* Predicts and ranks; fails, with a reason, if none can be predicted. gw_ranking_free in any case.
+ */
+enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking *out,
+                       struct gw_error *error);
+void gw_ranking_free(struct gw_ranking *ranking);
 
 #endif

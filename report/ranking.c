@@ -1,9 +1,10 @@
-/* A ranking for a person: the table, why the first is the fastest, what could not be predicted. */
+/* A ranking: the table, why the first is the fastest, what could not be predicted. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare.h"
+#include "kernels/gradients/emulation.h"
+#include "report/report.h"
 
 /* ---- why ----------------------------------------------------------------------------------- */
 
@@ -117,30 +118,20 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
     print_comparison(fast, slow, stream);
 }
 
-enum gw_status gw_ranking_explain(const struct gw_ranking *ranking, char **text,
-                                  struct gw_error *error) {
+/* Why the first is the fastest, in a sentence or two, in the arena; "": there is no other. */
+static enum gw_status explain(const struct gw_ranking *ranking, struct gw_arena *arena,
+                              const char **out, struct gw_error *error) {
+    char *text = NULL;
     size_t length = 0;
-    *text = NULL;
-    FILE *stream = open_memstream(text, &length);
+    FILE *stream = open_memstream(&text, &length);
     if (stream == NULL) {
         return gw_fail_memory(error, "comparing");
     }
     print_why(ranking, stream);
-    if (fclose(stream) != 0) {
-        free(*text);
-        *text = NULL;
-        return gw_fail_memory(error, "comparing");
-    }
-    return GW_OK;
-}
-
-/* ---- choices ------------------------------------------------------------------------------- */
-
-void gw_contest_print_changes(const struct gw_contest *contest) {
-    char text[GW_CHANGES_SIZE];
-    if (gw_changes_text(&contest->changes, text)[0] != '\0') {
-        printf("all%s\n\n", text);
-    }
+    bool closed = fclose(stream) == 0;
+    *out = closed ? gw_arena_text(arena, text) : NULL;
+    free(text);
+    return *out == NULL ? gw_fail_memory(error, "comparing") : GW_OK;
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -154,7 +145,7 @@ static void print_table(const struct gw_ranking *ranking) {
     static const char *const headings[] = {
         "",        "algorithm", "iteration", "compute", "compression",
         "exposed", "other",     "groups",    "sent",    "efficiency"};
-    double alone_s = gw_contest_alone_s(ranking->contest);
+    double alone_s = gw_comparison_alone_s(ranking->comparison);
     struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
     for (size_t i = 0; i < ranking->count; i++) {
         const struct gw_result *result = &ranking->results[i];
@@ -198,23 +189,102 @@ static void print_infeasible(const struct gw_ranking *ranking) {
     }
 }
 
-enum gw_status gw_ranking_print(const struct gw_ranking *ranking, struct gw_error *error) {
-    char *why = NULL;
-    GW_TRY(gw_ranking_explain(ranking, &why, error));
-    gw_print_heading(ranking->contest->question);
-    gw_contest_print_changes(ranking->contest);
+/* ---- numbers of selected elements ------------------------------------------------------------ */
+
+void gw_counts_note_add(struct gw_counts_note *note, const struct gw_comparison *comparison,
+                        const char *algorithm) {
+    const struct gw_algorithm *preset = NULL;
+    struct gw_algorithm changed;
+    struct gw_error error;
+    if (gw_algorithm_find(algorithm, &preset, &error) != GW_OK ||
+        gw_algorithm_change(preset, &comparison->changes, &changed, &error) != GW_OK ||
+        !gw_counts_depend_on_data(changed.compressor)) {
+        return;
+    }
+    size_t used = strlen(note->names);
+    (void)snprintf(note->names + used, sizeof note->names - used, "%s%s", used == 0 ? "" : ", ",
+                   algorithm);
+}
+
+void gw_counts_note_print(const struct gw_counts_note *note,
+                          const struct gw_comparison *comparison) {
+    if (note->names[0] == '\0') {
+        return;
+    }
+    if (comparison->trained) {
+        printf("\nnote: counts of %s are trained on generated gradients, means over %d "
+               "iterations\n",
+               note->names, GW_COMPARISON_TRAINED);
+    } else {
+        printf("\nnote: counts as asked of %s; what they select depends on the gradients: "
+               "--counts trained\n",
+               note->names);
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void print_text(const struct gw_ranking *ranking, const char *why) {
+    const struct gw_comparison *comparison = ranking->comparison;
+    gw_print_heading(comparison->question);
+    gw_print_changes(&comparison->changes);
     print_table(ranking);
     printf("%s%s%s", why[0] == '\0' ? "" : "\n", why, why[0] == '\0' ? "" : "\n");
-    free(why);
     print_infeasible(ranking);
     struct gw_result all = {0};
     struct gw_counts_note counts = {{0}};
-    gw_result_note(&all, ranking->contest->note);
+    gw_result_note(&all, comparison->note);
     for (size_t i = 0; i < ranking->count; i++) {
         gw_collect_notes(&all, &ranking->results[i]);
-        gw_counts_note_add(&counts, ranking->contest, ranking->results[i].algorithm);
+        gw_counts_note_add(&counts, comparison, ranking->results[i].algorithm);
     }
-    gw_counts_note_print(&counts, ranking->contest);
+    gw_counts_note_print(&counts, comparison);
     gw_print_result_notes(&all);
-    return GW_OK;
+}
+
+static enum gw_status print_document(const struct gw_ranking *ranking, const char *why,
+                                     struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/comparison@1");
+    gw_writer_text(&writer, "best", ranking->results[0].algorithm);
+    if (why[0] != '\0') {
+        gw_writer_text(&writer, "why", why);
+    }
+    gw_writer_number(&writer, "single_worker_s", gw_comparison_alone_s(ranking->comparison));
+    gw_writer_array(&writer, "results");
+    for (size_t i = 0; i < ranking->count; i++) {
+        cJSON *result = NULL;
+        (void)gw_result_document(&ranking->results[i], &result, error);
+        gw_writer_part(&writer, NULL, result);
+    }
+    gw_writer_end(&writer);
+    gw_writer_array(&writer, "infeasible");
+    for (size_t i = 0; i < ranking->infeasible_count; i++) {
+        gw_writer_object(&writer, NULL);
+        gw_writer_text(&writer, "algorithm", ranking->infeasible[i].algorithm);
+        gw_writer_text(&writer, "reason", ranking->infeasible[i].why.message);
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
+    if (ranking->comparison->note[0] != '\0') {
+        gw_writer_array(&writer, "notes");
+        gw_writer_text(&writer, NULL, ranking->comparison->note);
+        gw_writer_end(&writer);
+    }
+    return gw_print_written(&writer, error);
+}
+
+enum gw_status gw_print_ranking(const struct gw_ranking *ranking, bool json,
+                                struct gw_error *error) {
+    struct gw_arena arena = {0};
+    const char *why = NULL;
+    enum gw_status status = explain(ranking, &arena, &why, error);
+    if (status == GW_OK && json) {
+        status = print_document(ranking, why, error);
+    } else if (status == GW_OK) {
+        print_text(ranking, why);
+    }
+    gw_arena_free(&arena);
+    return status;
 }

@@ -1,0 +1,82 @@
+/* What is asked about: a model on a cluster. */
+#include <stdlib.h>
+
+#include "study/study.h"
+
+static enum gw_status read_model(const char *name, struct gw_model *out, struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
+    gw_log(GW_LOG_VERBOSE, "reading model %s", path);
+    enum gw_status status = gw_model_read(path, out, error);
+    free(path);
+    return status;
+}
+
+static enum gw_status read_cluster(const char *name, struct gw_cluster *out,
+                                   struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
+    gw_log(GW_LOG_VERBOSE, "reading cluster %s", path);
+    enum gw_status status = gw_cluster_read(path, out, error);
+    free(path);
+    return status;
+}
+
+enum gw_status gw_question_read(const char *model, const char *cluster, size_t workers,
+                                double density, struct gw_question *out, struct gw_error *error) {
+    *out = (struct gw_question){.density = density > 0 ? density : 0.001};
+    GW_TRY(read_model(model, &out->model, error));
+    enum gw_status status = read_cluster(cluster, &out->cluster, error);
+    if (status != GW_OK) {
+        gw_model_free(&out->model);
+        return status;
+    }
+    out->workers = workers > 0 ? workers : out->cluster.workers;
+    return GW_OK;
+}
+
+void gw_question_close(struct gw_question *question) {
+    gw_model_free(&question->model);
+    gw_cluster_free(&question->cluster);
+}
+
+static void free_collectives(struct gw_collective_cost *collectives, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        gw_curve_free(&collectives[i].curve);
+    }
+    free(collectives);
+}
+
+enum gw_status gw_question_set_bandwidth(struct gw_question *question, double factor,
+                                         struct gw_error *error) {
+    struct gw_cluster *cluster = &question->cluster;
+    struct gw_collective_cost *scaled = calloc(cluster->collective_count + 1, sizeof *scaled);
+    if (scaled == NULL) {
+        return gw_fail_memory(error, "scaling a cluster");
+    }
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        scaled[i] = cluster->collectives[i];
+        enum gw_status status =
+            gw_curve_scaled(&cluster->collectives[i].curve, 1, 1 / factor, &scaled[i].curve, error);
+        if (status != GW_OK) {
+            free_collectives(scaled, i);
+            return status;
+        }
+    }
+    cluster->collectives = scaled;
+    return GW_OK;
+}
+
+void gw_question_end_bandwidth(struct gw_question *question, const struct gw_question *original) {
+    if (question->cluster.collectives != original->cluster.collectives) {
+        free_collectives(question->cluster.collectives, question->cluster.collective_count);
+        question->cluster.collectives = original->cluster.collectives;
+    }
+}
+
+const struct gw_values_rule gw_density_rule = {
+    .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"};
+const struct gw_values_rule gw_workers_rule = {
+    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
+const struct gw_values_rule gw_bandwidth_rule = {
+    .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};

@@ -1,0 +1,111 @@
+/* Predicts every pipeline that is compared and ranks those that can be predicted. */
+#include "kernels/gradients/emulation.h"
+#include "study/study.h"
+
+/* ---- predicting ---------------------------------------------------------------------------- */
+
+struct work {
+    const struct gw_comparison *comparison;
+    struct gw_prediction *predictions;
+};
+
+static void predict(size_t part, void *context) {
+    const struct work *work = context;
+    const struct gw_comparison *comparison = work->comparison;
+    struct gw_prediction *prediction = &work->predictions[part];
+    struct gw_algorithm algorithm;
+    prediction->status = gw_algorithm_change(comparison->algorithms[part], &comparison->changes,
+                                             &algorithm, &prediction->why);
+    if (prediction->status != GW_OK) {
+        return;
+    }
+    struct gw_prediction_options options = {.simulation.interference = comparison->interference};
+    if (comparison->trained && gw_counts_depend_on_data(algorithm.compressor)) {
+        options.simulation.seed = 1;
+        options.simulation.threads = 1;
+        options.iterations = GW_COMPARISON_TRAINED;
+        options.counts.name = "trained";
+    }
+    prediction->status = gw_predict(comparison->question, &algorithm, &options, &prediction->result,
+                                    &prediction->why);
+}
+
+enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
+                                     struct gw_prediction *predictions, struct gw_error *error) {
+    struct work work = {.comparison = comparison, .predictions = predictions};
+    gw_parallel(comparison->count, gw_cores(), predict, &work);
+    for (size_t i = 0; i < comparison->count; i++) {
+        if (predictions[i].status != GW_OK && predictions[i].status != GW_BAD_INPUT) {
+            return gw_fail(error, predictions[i].status, "%s", predictions[i].why.message);
+        }
+    }
+    return GW_OK;
+}
+
+double gw_comparison_alone_s(const struct gw_comparison *comparison) {
+    const struct gw_model *model = &comparison->question->model;
+    return model->forward_s + gw_model_backward_s(model) + model->update_s;
+}
+
+/* ---- ranking ------------------------------------------------------------------------------- */
+
+/* Inserts a result behind those that are as fast or faster, which keeps equals in their order. */
+static void insert(const struct gw_result *result, struct gw_ranking *ranking) {
+    size_t place = ranking->count++;
+    for (; place > 0 && result->iteration_s < ranking->results[place - 1].iteration_s; place--) {
+        ranking->results[place] = ranking->results[place - 1];
+    }
+    ranking->results[place] = *result;
+}
+
+static void sort(const struct gw_prediction *predictions, struct gw_ranking *ranking) {
+    const struct gw_comparison *comparison = ranking->comparison;
+    for (size_t i = 0; i < comparison->count; i++) {
+        if (predictions[i].status == GW_OK) {
+            insert(&predictions[i].result, ranking);
+        } else {
+            ranking->infeasible[ranking->infeasible_count++] = (struct gw_infeasible){
+                .algorithm = comparison->algorithms[i]->name, .why = predictions[i].why};
+        }
+    }
+}
+
+static size_t count_equals(const struct gw_ranking *ranking) {
+    size_t count = 0;
+    while (count < ranking->count && ranking->results[count].iteration_s <=
+                                         ranking->results[0].iteration_s * (1 + GW_COMPARE_SAME)) {
+        count++;
+    }
+    return count;
+}
+
+/* The reason of the first stands for all. */
+static enum gw_status refuse(const struct gw_ranking *ranking, struct gw_error *error) {
+    const struct gw_infeasible *first = &ranking->infeasible[0];
+    return ranking->infeasible_count == 1
+               ? gw_fail(error, GW_BAD_INPUT, "%s", first->why.message)
+               : gw_fail(error, GW_BAD_INPUT,
+                         "expected a pipeline that can be predicted, got none of %zu; %s: %.400s",
+                         ranking->infeasible_count, first->algorithm, first->why.message);
+}
+
+enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking *out,
+                       struct gw_error *error) {
+    *out = (struct gw_ranking){.comparison = comparison};
+    struct gw_arena *arena = &out->arena;
+    out->results = gw_arena_zeros(arena, comparison->count, sizeof *out->results);
+    out->infeasible = gw_arena_zeros(arena, comparison->count, sizeof *out->infeasible);
+    struct gw_prediction *predictions =
+        gw_arena_zeros(arena, comparison->count, sizeof *predictions);
+    if (out->results == NULL || out->infeasible == NULL || predictions == NULL) {
+        return gw_fail_memory(error, "comparing");
+    }
+    GW_TRY(gw_comparison_predict(comparison, predictions, error));
+    sort(predictions, out);
+    out->equal_count = count_equals(out);
+    return out->count > 0 ? GW_OK : refuse(out, error);
+}
+
+void gw_ranking_free(struct gw_ranking *ranking) {
+    gw_arena_free(&ranking->arena);
+}
