@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/gradients/emulation.h"
 #include "report/report.h"
 
 /* ---- why ----------------------------------------------------------------------------------- */
@@ -193,12 +192,7 @@ static void print_infeasible(const struct gw_ranking *ranking) {
 
 void gw_counts_note_add(struct gw_counts_note *note, const struct gw_comparison *comparison,
                         const char *algorithm) {
-    const struct gw_algorithm *preset = NULL;
-    struct gw_algorithm changed;
-    struct gw_error error;
-    if (gw_algorithm_find(algorithm, &preset, &error) != GW_OK ||
-        gw_algorithm_change(preset, &comparison->changes, &changed, &error) != GW_OK ||
-        !gw_counts_depend_on_data(changed.compressor)) {
+    if (!gw_comparison_depends_on_data(comparison, algorithm)) {
         return;
     }
     size_t used = strlen(note->names);

@@ -47,6 +47,14 @@ double gw_comparison_alone_s(const struct gw_comparison *comparison) {
     return model->forward_s + gw_model_backward_s(model) + model->update_s;
 }
 
+bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const char *algorithm) {
+    const struct gw_algorithm *preset = NULL;
+    struct gw_algorithm changed;
+    return gw_algorithm_find(algorithm, &preset, NULL) == GW_OK &&
+           gw_algorithm_change(preset, &comparison->changes, &changed, NULL) == GW_OK &&
+           gw_counts_depend_on_data(changed.compressor);
+}
+
 /* ---- ranking ------------------------------------------------------------------------------- */
 
 /* Inserts a result behind those that are as fast or faster, which keeps equals in their order. */

@@ -163,6 +163,9 @@ enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
 /* An iteration without any exchange or compression: what scaling is measured by. */
 double gw_comparison_alone_s(const struct gw_comparison *comparison);
 
+/* Whether it depends on gradients how much a pipeline selects, with the comparison's changes. */
+bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const char *algorithm);
+
 /* A pipeline that cannot be predicted. */
 struct gw_infeasible {
     const char *algorithm;
