@@ -5,10 +5,27 @@
 #include "collectives/layout.h"
 
 const struct gw_collective *const gw_collectives[] = {
-#define COLLECTIVE(name) &gw_collective_##name,
-#include "collectives/list.inc"
-#undef COLLECTIVE
-    NULL};
+    &gw_collective_allgather_ring,
+    &gw_collective_allgather_recursive_doubling,
+    &gw_collective_allgather_bruck,
+    &gw_collective_allreduce_ring,
+    &gw_collective_allreduce_halving_doubling,
+    &gw_collective_allreduce_recursive_doubling,
+    &gw_collective_allreduce_tree,
+    &gw_collective_broadcast_binomial,
+    &gw_collective_reduce_binomial,
+    &gw_collective_gather_linear,
+    &gw_collective_gather_binomial,
+    &gw_collective_scatter_linear,
+    &gw_collective_scatter_binomial,
+    &gw_collective_parameter_server,
+    &gw_collective_push,
+    &gw_collective_pull,
+    &gw_collective_gtopk_tree,
+    &gw_collective_sketch_tree,
+    &gw_collective_sendrecv_pairs,
+    NULL,
+};
 
 static enum gw_status unknown_operation(const char *operation, struct gw_error *error) {
     char known[256] = "";
@@ -42,9 +59,62 @@ enum gw_status gw_collective_find(const char *operation, const char *name,
                                       operation, known, name);
 }
 
+/* ---- ranks and blocks ---------------------------------------------------------------------- */
+
+bool gw_collective_symmetric(const struct gw_collective *collective, uint32_t workers) {
+    return collective->symmetric == GW_SYMMETRIC_ALWAYS ||
+           (collective->symmetric == GW_SYMMETRIC_POWERS_OF_TWO && (workers & (workers - 1)) == 0);
+}
+
+uint32_t gw_collective_ranks(const struct gw_collective *collective, uint32_t workers) {
+    return workers + (collective->server ? 1 : 0);
+}
+
+uint32_t gw_collective_blocks(const struct gw_collective *collective, uint32_t workers) {
+    switch (collective->cut) {
+    case GW_BLOCK_PER_WORKER:
+        return workers;
+    case GW_BLOCK_PER_CORE_WORKER:
+        return 1U << gw_floor_log2(workers);
+    default:
+        return 1;
+    }
+}
+
 uint64_t gw_collective_offset(const struct gw_collective *collective, const struct gw_call *call,
                               uint32_t block) {
     return collective->shares
-               ? gw_share_offset(call->bytes, collective->blocks(call->workers), block)
+               ? gw_share_offset(call->bytes, gw_collective_blocks(collective, call->workers),
+                                 block)
                : gw_copies_bytes(call->bytes, block);
+}
+
+/* ---- what algorithms share ---------------------------------------------------------------- */
+
+struct gw_step gw_transfer_step(const struct gw_transfer *transfer, uint32_t rank) {
+    if (rank == transfer->from) {
+        return (struct gw_step){.to = transfer->to,
+                                .from = GW_NOBODY,
+                                .send_bytes = transfer->bytes,
+                                .send = transfer->blocks};
+    }
+    return (struct gw_step){.to = GW_NOBODY,
+                            .from = transfer->from,
+                            .receive_bytes = transfer->bytes,
+                            .combined_bytes = transfer->combined ? transfer->bytes : 0,
+                            .receive = transfer->blocks};
+}
+
+uint64_t gw_copies_bytes(uint64_t bytes, uint32_t count) {
+    return count > 0 && bytes > UINT64_MAX / count ? UINT64_MAX : bytes * count;
+}
+
+uint64_t gw_share_offset(uint64_t bytes, uint32_t blocks, uint32_t block) {
+    struct gw_shares shares = gw_shares_of(bytes, blocks);
+    return shares.element * (shares.each * block + (block < shares.longer ? block : shares.longer));
+}
+
+uint64_t gw_shares_bytes(uint64_t bytes, uint32_t blocks, struct gw_blocks which) {
+    return gw_share_offset(bytes, blocks, which.first + which.count) -
+           gw_share_offset(bytes, blocks, which.first);
 }

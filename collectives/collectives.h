@@ -1,5 +1,5 @@
 /*
- * Collectives as the messages that they are made of: each algorithm is one file that says what a
+ * Collectives as the messages that they are made of: each algorithm is a row that says what a
  * rank does in its i-th step. Nothing is stored: steps are worked out when they are asked for.
  *
  * Workers are ranks 0 .. workers-1. A parameter server is a rank of its own, number `workers`.
@@ -14,7 +14,7 @@ enum { GW_NOBODY = UINT32_MAX, GW_ANYBODY = UINT32_MAX - 1 };
 
 /*
  * Which of the call's data travels: `count` blocks from `first` on, where block 0 comes after the
- * last one. What a block is, the algorithm says (`blocks`, `shares`).
+ * last one. What a block is, the algorithm says (`cut`, `shares`).
  */
 struct gw_blocks {
     uint32_t first, count;
@@ -52,24 +52,18 @@ struct gw_collective {
     const char *name;      /* "ring" */
     const char *title;     /* one line for a person */
     const char *source;    /* who published it */
-    /*
-     * Whether ranks are interchangeable: with equal links and an equal start, all of them take
-     * every step at the same time. Promised is that all ranks take equally many steps, that in step
-     * i each of them sends to one rank and receives from one rank (never GW_ANYBODY), and that the
-     * bytes of step i are the same on all ranks if `bytes` is a multiple of 4 * workers (with
-     * shares false: always). With other bytes ranks may be a step's few bytes apart.
-     */
-    bool (*symmetric)(uint32_t workers);
+    enum { GW_SYMMETRIC_NEVER, GW_SYMMETRIC_POWERS_OF_TWO, GW_SYMMETRIC_ALWAYS } symmetric;
     bool uniform; /* where ranks are interchangeable, all steps are alike but for their ranks */
-    uint32_t (*ranks)(uint32_t workers);                          /* with servers */
+    bool server;  /* beside the workers there is a server */
     uint32_t (*steps)(const struct gw_call *call, uint32_t rank); /* how many the rank takes */
     void (*step)(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out);
     /*
-     * The data, in order, is so many blocks. If they are shares, the blocks together have the
-     * call's bytes, in whole elements of 4 bytes if these are (otherwise in single bytes), and the
-     * first ones have one element more where they cannot be equal. If not, each has all of them.
+     * The data, in order, is so many blocks; the core is the largest power of two that is not above
+     * the workers. If they are shares, the blocks together have the call's bytes, in whole elements
+     * of 4 bytes if these are (otherwise in single bytes), and the first ones have one element more
+     * where they cannot be equal. If not, each has all of them.
      */
-    uint32_t (*blocks)(uint32_t workers);
+    enum { GW_ONE_BLOCK, GW_BLOCK_PER_WORKER, GW_BLOCK_PER_CORE_WORKER } cut;
     bool shares;
     /*
      * The literature's closed form for equal, uncontended links, on which a message of n bytes
@@ -87,6 +81,20 @@ extern const struct gw_collective *const gw_collectives[];
  */
 enum gw_status gw_collective_find(const char *operation, const char *name,
                                   const struct gw_collective **out, struct gw_error *error);
+
+/*
+ * Whether ranks are interchangeable: with equal links and an equal start, all of them take every
+ * step at the same time. Promised is that all ranks take equally many steps, that in step i each of
+ * them sends to one rank and receives from one rank (never GW_ANYBODY), and that the bytes of step
+ * i are the same on all ranks if `bytes` is a multiple of 4 * workers (with shares false: always).
+ * With other bytes ranks may be a step's few bytes apart.
+ */
+bool gw_collective_symmetric(const struct gw_collective *collective, uint32_t workers);
+
+/* With servers. */
+uint32_t gw_collective_ranks(const struct gw_collective *collective, uint32_t workers);
+
+uint32_t gw_collective_blocks(const struct gw_collective *collective, uint32_t workers);
 
 /* Where a block begins in the call's data, in bytes; block number `blocks`: how long the data is.
  */

@@ -1,16 +1,18 @@
-/*
- * What several algorithms say of their ranks and their data, and the bytes of blocks; private to
- * this room. Functions that have no comment are values of the fields of struct gw_collective that
- * they are named after.
+/* The rows of the table of collectives, and what they say of data in common; private to this room.
  */
 #ifndef GW_COLLECTIVES_LAYOUT_H
 #define GW_COLLECTIVES_LAYOUT_H
 
 #include "collectives/collectives.h"
 
-#define COLLECTIVE(name) extern const struct gw_collective gw_collective_##name;
-#include "collectives/list.inc"
-#undef COLLECTIVE
+extern const struct gw_collective gw_collective_allgather_ring,
+    gw_collective_allgather_recursive_doubling, gw_collective_allgather_bruck,
+    gw_collective_allreduce_ring, gw_collective_allreduce_halving_doubling,
+    gw_collective_allreduce_recursive_doubling, gw_collective_allreduce_tree,
+    gw_collective_broadcast_binomial, gw_collective_reduce_binomial, gw_collective_gather_linear,
+    gw_collective_gather_binomial, gw_collective_scatter_linear, gw_collective_scatter_binomial,
+    gw_collective_parameter_server, gw_collective_push, gw_collective_pull,
+    gw_collective_gtopk_tree, gw_collective_sketch_tree, gw_collective_sendrecv_pairs;
 
 /* The whole vector, where it is not cut. */
 static const struct gw_blocks gw_whole = {.first = 0, .count = 1};
@@ -27,13 +29,6 @@ static inline uint32_t gw_smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-bool gw_symmetric_always(uint32_t workers);
-bool gw_symmetric_never(uint32_t workers);
-bool gw_symmetric_power_of_two(uint32_t workers);
-
-uint32_t gw_ranks_workers(uint32_t workers);
-uint32_t gw_ranks_with_server(uint32_t workers);
-
 /* A message in one direction, and the step in which one of the two ranks sends or receives it. */
 struct gw_transfer {
     uint32_t from, to;
@@ -42,9 +37,6 @@ struct gw_transfer {
     bool combined; /* with what the receiver holds */
 };
 struct gw_step gw_transfer_step(const struct gw_transfer *transfer, uint32_t rank);
-
-uint32_t gw_blocks_one(uint32_t workers);
-uint32_t gw_blocks_per_worker(uint32_t workers);
 
 /* Of `count` blocks that have `bytes` each. */
 uint64_t gw_copies_bytes(uint64_t bytes, uint32_t count);

@@ -1,6 +1,15 @@
-#include "collectives/tree.h"
-
+/*
+ * The binomial tree: the parent of a rank is what is left without its lowest bit, the root is rank
+ * 0. Up, a rank hears its children from the nearest to the farthest, then tells its parent; down,
+ * it goes the other way round. What lies below a rank are the ranks from it on, without gaps.
+ */
 #include "collectives/layout.h"
+
+/* Whom a step is about, and the ranks from the lower one of the two on down. */
+struct tree_edge {
+    uint32_t parent, child;
+    uint32_t below; /* child .. child + below - 1 */
+};
 
 /* Children are rank + 1, rank + 2, rank + 4, ..., below the rank's lowest bit and the workers. */
 static uint32_t children(uint32_t workers, uint32_t rank) {
@@ -8,65 +17,169 @@ static uint32_t children(uint32_t workers, uint32_t rank) {
     return rank == 0 ? fit : gw_smaller(fit, (uint32_t)__builtin_ctz(rank));
 }
 
-uint32_t gw_tree_steps(uint32_t workers, uint32_t rank) {
+/* How many steps it is up, and as many down: the rank's children and its parent, if it has one. */
+static uint32_t tree_steps(uint32_t workers, uint32_t rank) {
     return children(workers, rank) + (rank > 0 ? 1 : 0);
 }
 
-static struct gw_tree_edge edge_to(uint32_t workers, uint32_t child) {
+static struct tree_edge edge_to(uint32_t workers, uint32_t child) {
     uint32_t lowest = child & (~child + 1);
-    return (struct gw_tree_edge){
+    return (struct tree_edge){
         .parent = child - lowest, .child = child, .below = gw_smaller(lowest, workers - child)};
 }
 
-struct gw_tree_edge gw_tree_up(uint32_t workers, uint32_t rank, uint32_t index) {
-    return edge_to(workers, index < children(workers, rank) ? rank + (1U << index) : rank);
+/* The `index`th step of the way up, or of the way down. */
+static struct tree_edge edge_of_step(uint32_t workers, uint32_t rank, uint32_t index, bool up) {
+    uint32_t hop = up ? index : tree_steps(workers, rank) - 1 - index;
+    return edge_to(workers, hop < children(workers, rank) ? rank + (1U << hop) : rank);
 }
 
-struct gw_tree_edge gw_tree_down(uint32_t workers, uint32_t rank, uint32_t index) {
-    return gw_tree_up(workers, rank, gw_tree_steps(workers, rank) - 1 - index);
-}
-
-struct gw_step gw_tree_reduce(const struct gw_call *call, uint32_t rank, uint32_t index) {
-    struct gw_tree_edge edge = gw_tree_up(call->workers, rank, index);
-    const struct gw_transfer vector = {.from = edge.child,
-                                       .to = edge.parent,
+/* Whole vectors, combined on the way up. */
+static struct gw_step vector_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                  bool up) {
+    struct tree_edge edge = edge_of_step(call->workers, rank, index, up);
+    const struct gw_transfer vector = {.from = up ? edge.child : edge.parent,
+                                       .to = up ? edge.parent : edge.child,
                                        .blocks = gw_whole,
                                        .bytes = call->bytes,
-                                       .combined = true};
+                                       .combined = up};
     return gw_transfer_step(&vector, rank);
 }
 
-struct gw_step gw_tree_broadcast(const struct gw_call *call, uint32_t rank, uint32_t index) {
-    struct gw_tree_edge edge = gw_tree_down(call->workers, rank, index);
-    const struct gw_transfer vector = {
-        .from = edge.parent, .to = edge.child, .blocks = gw_whole, .bytes = call->bytes};
-    return gw_transfer_step(&vector, rank);
+/* The blocks of all ranks below. */
+static struct gw_step blocks_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                  bool up) {
+    struct tree_edge edge = edge_of_step(call->workers, rank, index, up);
+    const struct gw_transfer transfer = {.from = up ? edge.child : edge.parent,
+                                         .to = up ? edge.parent : edge.child,
+                                         .blocks = {.first = edge.child, .count = edge.below},
+                                         .bytes = gw_copies_bytes(call->bytes, edge.below)};
+    return gw_transfer_step(&transfer, rank);
 }
 
-uint32_t gw_tree_one_way_steps(const struct gw_call *call, uint32_t rank) {
-    return gw_tree_steps(call->workers, rank);
+static uint32_t tree_one_way_steps(const struct gw_call *call, uint32_t rank) {
+    return tree_steps(call->workers, rank);
 }
 
-double gw_tree_one_way_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
+static double tree_one_way_cost(const struct gw_call *call, double alpha_s,
+                                double beta_s_per_byte) {
     return (double)gw_ceil_log2(call->workers) * (alpha_s + (double)call->bytes * beta_s_per_byte);
 }
 
-uint32_t gw_tree_both_ways_steps(const struct gw_call *call, uint32_t rank) {
-    return 2 * gw_tree_steps(call->workers, rank);
+static uint32_t tree_both_ways_steps(const struct gw_call *call, uint32_t rank) {
+    return 2 * tree_steps(call->workers, rank);
 }
 
-void gw_tree_both_ways_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                            struct gw_step *out) {
-    uint32_t up = gw_tree_steps(call->workers, rank);
-    *out =
-        index < up ? gw_tree_reduce(call, rank, index) : gw_tree_broadcast(call, rank, index - up);
+static void tree_both_ways_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                struct gw_step *out) {
+    uint32_t up = tree_steps(call->workers, rank);
+    *out = index < up ? vector_step(call, rank, index, true)
+                      : vector_step(call, rank, index - up, false);
 }
 
-double gw_tree_both_ways_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
-    return 2 * gw_tree_one_way_cost(call, alpha_s, beta_s_per_byte);
+static double tree_both_ways_cost(const struct gw_call *call, double alpha_s,
+                                  double beta_s_per_byte) {
+    return 2 * tree_one_way_cost(call, alpha_s, beta_s_per_byte);
 }
 
-double gw_tree_blocks_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
+static double tree_blocks_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
     return (double)gw_ceil_log2(call->workers) * alpha_s +
            (double)(call->workers - 1) * (double)call->bytes * beta_s_per_byte;
 }
+
+static void reduce_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                        struct gw_step *out) {
+    *out = vector_step(call, rank, index, true);
+}
+
+const struct gw_collective gw_collective_reduce_binomial = {
+    .operation = "reduce",
+    .name = "binomial",
+    .title = "sums go up a binomial tree to rank 0",
+    .source = "Thakur, Rabenseifner and Gropp 2005",
+    .steps = tree_one_way_steps,
+    .step = reduce_step,
+    .cost = tree_one_way_cost,
+};
+
+static void broadcast_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                           struct gw_step *out) {
+    *out = vector_step(call, rank, index, false);
+}
+
+const struct gw_collective gw_collective_broadcast_binomial = {
+    .operation = "broadcast",
+    .name = "binomial",
+    .title = "from rank 0 down a binomial tree",
+    .source = "Thakur, Rabenseifner and Gropp 2005",
+    .steps = tree_one_way_steps,
+    .step = broadcast_step,
+    .cost = tree_one_way_cost,
+};
+
+static void gather_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                        struct gw_step *out) {
+    *out = blocks_step(call, rank, index, true);
+}
+
+const struct gw_collective gw_collective_gather_binomial = {
+    .operation = "gather",
+    .name = "binomial",
+    .title = "up a binomial tree to rank 0, growing on the way",
+    .source = "Thakur, Rabenseifner and Gropp 2005",
+    .steps = tree_one_way_steps,
+    .step = gather_step,
+    .cut = GW_BLOCK_PER_WORKER,
+    .cost = tree_blocks_cost,
+};
+
+static void scatter_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                         struct gw_step *out) {
+    *out = blocks_step(call, rank, index, false);
+}
+
+const struct gw_collective gw_collective_scatter_binomial = {
+    .operation = "scatter",
+    .name = "binomial",
+    .title = "from rank 0 down a binomial tree, shrinking on the way",
+    .source = "Thakur, Rabenseifner and Gropp 2005",
+    .steps = tree_one_way_steps,
+    .step = scatter_step,
+    .cut = GW_BLOCK_PER_WORKER,
+    .cost = tree_blocks_cost,
+};
+
+const struct gw_collective gw_collective_allreduce_tree = {
+    .operation = "allreduce",
+    .name = "tree",
+    .title = "sums go up a binomial tree, then down again",
+    .source = "Thakur, Rabenseifner and Gropp 2005",
+    .steps = tree_both_ways_steps,
+    .step = tree_both_ways_step,
+    .cost = tree_both_ways_cost,
+};
+
+/* A call's bytes are a list of k entries: two merged lists keep k, so messages do not grow. */
+const struct gw_collective gw_collective_gtopk_tree = {
+    .operation = "gtopk",
+    .name = "tree",
+    .title = "pairs merge their entries and keep k, up a tree; the result goes down",
+    .source = "gTop-k (Shi et al., ICDCS 2019)",
+    .steps = tree_both_ways_steps,
+    .step = tree_both_ways_step,
+    .cost = tree_both_ways_cost,
+};
+
+/*
+ * In round i those ranks add in pairs that are left after i rounds, an odd one out goes on to the
+ * next round: the binomial tree, in which a child that does not exist is not waited for.
+ */
+const struct gw_collective gw_collective_sketch_tree = {
+    .operation = "sketch",
+    .name = "tree",
+    .title = "sketches are added in pairs, up a tree; the sum goes down",
+    .source = "gs-SGD (Dai et al.), Fig. 1",
+    .steps = tree_both_ways_steps,
+    .step = tree_both_ways_step,
+    .cost = tree_both_ways_cost,
+};

@@ -17,7 +17,8 @@ static struct gw_call call_of(const struct gw_collective *collective, uint64_t b
                               size_t workers) {
     struct gw_call call = {.workers = (uint32_t)workers, .bytes = bytes};
     uint64_t multiple = 4 * (uint64_t)workers;
-    if (collective->shares && collective->symmetric(call.workers) && bytes % multiple > 0) {
+    if (collective->shares && gw_collective_symmetric(collective, call.workers) &&
+        bytes % multiple > 0) {
         call.bytes += multiple - bytes % multiple;
     }
     return call;
@@ -50,9 +51,10 @@ enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_sched
             return status;
         }
         exchange->call = call_of(exchange->collective, operation->bytes, simulation->workers);
-        exchange->ranks = exchange->collective->ranks(exchange->call.workers);
+        exchange->ranks = gw_collective_ranks(exchange->collective, exchange->call.workers);
         out->ranks = exchange->ranks > out->ranks ? exchange->ranks : out->ranks;
-        out->symmetric = out->symmetric && exchange->collective->symmetric(exchange->call.workers);
+        out->symmetric =
+            out->symmetric && gw_collective_symmetric(exchange->collective, exchange->call.workers);
     }
     return GW_OK;
 }

@@ -97,7 +97,7 @@ static uint64_t collective_bytes(const struct export_case *subject, uint64_t byt
     struct gw_call call = {.workers = subject->workers, .bytes = bytes};
     assert_int_equal(gw_collective_find(subject->operation, subject->collective, &collective, NULL),
                      GW_OK);
-    while (collective->shares && collective->symmetric(call.workers) &&
+    while (collective->shares && gw_collective_symmetric(collective, call.workers) &&
            call.bytes % (4 * call.workers) != 0) {
         call.bytes++;
     }
@@ -228,7 +228,7 @@ static void check_times_agree(const char *folder, const struct export_case *subj
     assert_int_equal(gw_collective_find(subject->operation, subject->collective, &collective, NULL),
                      GW_OK);
     double most_ns = margins.tokens_ns + margins.bytes_ns;
-    if (!collective->symmetric(subject->workers)) {
+    if (!gw_collective_symmetric(collective, subject->workers)) {
         most_ns += margins.receive_ns;
     }
     if (!(difference_ns <= most_ns && difference_ns >= -margins.bytes_ns)) {

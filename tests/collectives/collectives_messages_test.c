@@ -82,7 +82,7 @@ static bool go_on(const struct gw_collective *collective, const struct gw_call *
 }
 
 static void run_waiting(const struct gw_collective *collective, struct gw_call call) {
-    uint32_t count = collective->ranks(call.workers);
+    uint32_t count = gw_collective_ranks(collective, call.workers);
     struct rank *ranks = calloc(count, sizeof *ranks);
     assert_non_null(ranks);
     for (uint32_t r = 0; r < count; r++) {
@@ -120,7 +120,7 @@ static void sends_may_wait_for_their_receives(void **state) {
 static uint64_t expected_bytes(const struct gw_collective *collective, const struct gw_call *call,
                                struct gw_blocks blocks) {
     unsigned __int128 bytes = 0;
-    uint32_t total = collective->blocks(call->workers);
+    uint32_t total = gw_collective_blocks(collective, call->workers);
     for (uint32_t i = 0; i < blocks.count; i++) {
         bytes += block_bytes(collective, call, (blocks.first + i) % total);
     }
@@ -154,7 +154,7 @@ static uint32_t turn_of(const struct gw_collective *collective, const struct gw_
 
 static void check_one_step(const struct gw_collective *collective, const struct gw_call *call,
                            uint32_t rank, uint32_t index) {
-    uint32_t ranks = collective->ranks(call->workers);
+    uint32_t ranks = gw_collective_ranks(collective, call->workers);
     struct gw_step step = step_of(collective, call, rank, index);
     check(call, collective, is_rank(step.to) || is_rank(step.from) || step.from == GW_ANYBODY);
     check(call, collective, !is_rank(step.from) || step.from < ranks);
@@ -175,7 +175,8 @@ static void check_one_step(const struct gw_collective *collective, const struct 
 
 static void check_large(const struct gw_collective *collective, struct gw_call call,
                         struct gw_random *random) {
-    uint32_t rank = (uint32_t)gw_random_below(random, collective->ranks(call.workers));
+    uint32_t rank =
+        (uint32_t)gw_random_below(random, gw_collective_ranks(collective, call.workers));
     uint32_t steps = collective->steps(&call, rank);
     if (steps > 0) {
         check_one_step(collective, &call, rank, steps - 1);
@@ -223,7 +224,8 @@ static void steps_depend_on_nothing_but_the_question(void **state) {
         const struct gw_collective *collective = any_collective(random);
         const struct gw_call call = {1 + (uint32_t)gw_random_below(random, 200),
                                      any_size(random, 50)};
-        uint32_t rank = (uint32_t)gw_random_below(random, collective->ranks(call.workers));
+        uint32_t rank =
+            (uint32_t)gw_random_below(random, gw_collective_ranks(collective, call.workers));
         uint32_t steps = collective->steps(&call, rank);
         struct gw_step *in_order = calloc(steps + 1, sizeof *in_order);
         assert_non_null(in_order);
@@ -264,7 +266,7 @@ static bool step_is_symmetric(const struct gw_collective *collective, const stru
 }
 
 static bool is_symmetric(const struct gw_collective *collective, const struct gw_call *call) {
-    if (collective->ranks(call->workers) != call->workers) {
+    if (gw_collective_ranks(collective, call->workers) != call->workers) {
         return false;
     }
     uint32_t steps = collective->steps(call, 0);
@@ -306,7 +308,7 @@ static void symmetric_is_what_the_header_promises(void **state) {
         for (uint32_t workers = 2; workers <= 64; workers++) {
             const struct gw_call call = {workers, 4ULL * workers * 3};
             const struct gw_call odd = {workers, 10001};
-            bool promised = gw_collectives[i]->symmetric(workers);
+            bool promised = gw_collective_symmetric(gw_collectives[i], workers);
             check(&call, gw_collectives[i], promised == is_symmetric(gw_collectives[i], &call));
             check(&odd, gw_collectives[i],
                   !promised || gw_collectives[i]->shares || is_symmetric(gw_collectives[i], &odd));

@@ -23,7 +23,7 @@ static inline uint64_t block_bytes(const struct gw_collective *collective,
         return call->bytes;
     }
     uint64_t element = call->bytes % 4 == 0 ? 4 : 1;
-    uint32_t blocks = collective->blocks(call->workers);
+    uint32_t blocks = gw_collective_blocks(collective, call->workers);
     uint64_t elements = call->bytes / element;
     return (elements / blocks + (block < elements % blocks ? 1 : 0)) * element;
 }

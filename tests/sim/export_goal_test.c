@@ -145,11 +145,12 @@ static void check_scene(const char *folder, const struct gw_collective *collecti
     double byte_ns = 0;
     make_scene(&scene, collective, workers, bytes);
     struct gw_goal goal = export(&scene, path_in(folder, "f.goal"));
-    assert_int_equal(goal.rank_count, collective->ranks(workers));
+    assert_int_equal(goal.rank_count, gw_collective_ranks(collective, workers));
     count(&goal, &receive_ns, &byte_ns);
     double loggops = loggops_ns(&goal);
     double messages = messages_ns(&scene);
-    double most = (double)latency + byte_ns + (collective->symmetric(workers) ? 0 : receive_ns);
+    double most =
+        (double)latency + byte_ns + (gw_collective_symmetric(collective, workers) ? 0 : receive_ns);
     if (!(loggops <= messages + most && loggops >= messages - byte_ns)) {
         fail_msg("%s %s, %u workers, %llu bytes: %g ns, messages %g ns, expected up to %g more",
                  collective->operation, collective->name, workers, (unsigned long long)bytes,
