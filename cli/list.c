@@ -70,8 +70,8 @@ static enum gw_status list_compressors(cJSON *array, struct gw_error *error) {
 }
 
 static enum gw_status list_policies(cJSON *array, struct gw_error *error) {
-    for (size_t i = 0; gw_policies[i] != NULL; i++) {
-        const struct gw_policy *policy = gw_policies[i];
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+        const struct gw_policy *policy = &gw_policies[i];
         char name[64];
         snprintf(name, sizeof name, "%s%s%s", policy->name, policy->argument == NULL ? "" : ":",
                  policy->argument == NULL ? "" : policy->argument);

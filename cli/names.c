@@ -59,8 +59,8 @@ static void add_names(const char **names, enum gw_names kind) {
         }
         break;
     case GW_NAMES_POLICIES:
-        for (size_t i = 0; gw_policies[i] != NULL; i++) {
-            add_name(names, gw_policies[i]->name);
+        for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+            add_name(names, gw_policies[i].name);
         }
         break;
     case GW_NAMES_COLLECTIVES:

@@ -68,7 +68,7 @@ static void insert(struct gw_plan plan, struct gw_plan *plans, size_t count) {
 /* Room for a plan by every policy, and for one in any case. */
 static size_t count_plans(void) {
     size_t count = 1;
-    while (gw_policies[count - 1] != NULL) {
+    while (gw_policies[count - 1].name != NULL) {
         count++;
     }
     return count;
@@ -76,8 +76,8 @@ static size_t count_plans(void) {
 
 static enum gw_status plan_all(const struct gw_costs *costs, struct gw_plan *plans, size_t *count,
                                struct gw_error *error) {
-    for (*count = 0; gw_policies[*count] != NULL; (*count)++) {
-        const struct gw_policy *policy = gw_policies[*count];
+    for (*count = 0; gw_policies[*count].name != NULL; (*count)++) {
+        const struct gw_policy *policy = &gw_policies[*count];
         struct gw_plan plan;
         char text[GW_POLICY_TEXT_SIZE];
         gw_policy_text(policy, policy->default_argument, text);

@@ -218,7 +218,7 @@ static enum gw_status list_policies(const char *policy, struct gw_sweep *sweep,
     if (!all) {
         GW_TRY(gw_policy_parse(policy, &found, &argument, error));
     }
-    while (all && gw_policies[count] != NULL) {
+    while (all && gw_policies[count].name != NULL) {
         count++;
     }
     sweep->policies = calloc(count, sizeof *sweep->policies);
@@ -227,7 +227,7 @@ static enum gw_status list_policies(const char *policy, struct gw_sweep *sweep,
     }
     sweep->policy_count = count;
     for (size_t p = 0; p < count; p++) {
-        const struct gw_policy *listed = all ? gw_policies[p] : found;
+        const struct gw_policy *listed = all ? &gw_policies[p] : found;
         gw_policy_text(listed, all ? listed->default_argument : argument, sweep->policies[p]);
     }
     return GW_OK;

@@ -20,7 +20,7 @@ struct gw_arcs {
     size_t tensors;
     uint64_t *elements; /* [tensors + 1]: before each position */
     double *ready;      /* [tensors + 1]: when a position is reached, without any compression */
-    double *rest_compress, *rest_exchange; /* [tensors + 1]: what is ahead at least, rest.h */
+    double *rest_compress, *rest_exchange; /* [tensors + 1]: what is ahead at least */
     double step_s;      /* the unit of all times here: they are whole, so that sums are exact */
     bool rising;        /* whether larger groups never cost less, ... */
     bool superadditive; /* ... or their compression less than that of their parts, but for ... */

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/hull.h"
-
 /* As fmax and fmin, but a single instruction: no number here is NaN. */
 static inline double larger(double a, double b) {
     return a > b ? a : b;

@@ -2,12 +2,12 @@
  * The plan with the smallest iteration time of all 2^(L-1), found without trying them all; the
  * method and its proof are in docs/optimal-merging.md.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "planner/lines.h"
-#include "planner/optimal_dense.h"
 #include "planner/passes.h"
 #include "planner/policies.h"
 
@@ -31,6 +31,127 @@ struct search {
     double proven_time; /* no plan takes less */
     double proven_work; /* what had been done when this was, but for rounding, the best time */
 };
+
+/* ---- dense exchange on a straight curve --------------------------------------------------- */
+
+/*
+ * Let T(q) be the earliest time at which everything before
+ * position q can have been exchanged, R(q) the time at which it is ready and N(q) its elements:
+ *
+ *     T(q) = alpha + beta N(q) + min over p < q of max(T(p), R(q)) - beta N(p).
+ *
+ * T and R never fall. Where T(p) <= R(q), the last such p is best; beyond it the least of
+ * T(p) - beta N(p) is that of a window whose ends only move on, so that a queue of candidates finds
+ * it. Then, of all plans that take T(L), the one with the fewest groups: from the last tensor back,
+ * each group as long as it can be (docs/optimal-merging.md). Times are whole numbers of steps, so
+ * that sums are exact in any order.
+ */
+struct positions {
+    size_t tensors;
+    double step_s; /* the unit of all times here */
+    double alpha;
+    double *ready;    /* [tensors + 1]: R */
+    double *transfer; /* [tensors + 1]: beta N */
+    double *end;      /* [tensors + 1]: T */
+    size_t *queue;    /* [tensors + 1] */
+};
+
+/* Whether nothing is compressed and an exchange takes alpha + beta * bytes. */
+static bool is_dense(const struct gw_planning *planning) {
+    return planning->compress == NULL && planning->legs == NULL &&
+           planning->exchange->point_count == 0 && planning->exchange->per_nlog2n_s == 0;
+}
+
+static double earliest_end(struct positions *x) {
+    size_t ready = 0; /* the last position whose exchange ends before the next one is ready */
+    size_t head = 0;
+    size_t tail = 0;
+    for (size_t q = 1; q <= x->tensors; q++) {
+        while (ready + 1 < q && x->end[ready + 1] <= x->ready[q]) {
+            ready++;
+        }
+        while (head < tail && x->queue[head] <= ready) {
+            head++;
+        }
+        double best = x->ready[q] - x->transfer[ready];
+        if (head < tail) {
+            size_t p = x->queue[head];
+            best = fmin(best, x->end[p] - x->transfer[p]);
+        }
+        x->end[q] = x->alpha + x->transfer[q] + best;
+        double left = x->end[q] - x->transfer[q];
+        while (head < tail &&
+               x->end[x->queue[tail - 1]] - x->transfer[x->queue[tail - 1]] >= left) {
+            tail--;
+        }
+        x->queue[tail++] = q;
+    }
+    return x->end[x->tensors];
+}
+
+static void mark_fewest(const struct positions *x, double end, bool *ends) {
+    double limit =
+        end + (double)x->tensors; /* plans that are equal but for the rounding of alpha */
+    double after = 0;             /* of the exchanges behind the group */
+    for (size_t q = x->tensors; q > 0;) {
+        size_t p = q - 1;
+        double latest = limit - x->ready[q] - x->alpha - after;
+        while (p > 0 && x->transfer[q] - x->transfer[p - 1] <= latest) {
+            p--;
+        }
+        ends[x->tensors - q] = true;
+        after += x->alpha + x->transfer[q] - x->transfer[p];
+        q = p;
+    }
+}
+
+static void read_positions(const struct gw_planning *planning, struct positions *x) {
+    const struct gw_model *model = planning->model;
+    uint64_t elements = 0;
+    x->ready[0] = model->forward_s;
+    for (size_t p = 0; p < x->tensors; p++) {
+        const struct gw_tensor *tensor = &model->tensors[x->tensors - 1 - p];
+        elements += tensor->elements;
+        x->ready[p + 1] = x->ready[p] + tensor->backward_s;
+        x->transfer[p + 1] =
+            planning->exchange->per_unit_s * (double)gw_planning_bytes(planning, elements);
+    }
+    /* One group, which takes less than twice as long as the best plan, is less than 2^53 steps. */
+    double single_s = x->ready[x->tensors] + planning->exchange->fixed_s + x->transfer[x->tensors];
+    int exponent = 0;
+    (void)frexp(fmin(single_s, DBL_MAX), &exponent);
+    x->step_s = ldexp(1, exponent > -900 ? exponent - 53 : -953);
+    x->alpha = ceil(planning->exchange->fixed_s / x->step_s);
+    for (size_t p = 0; p <= x->tensors; p++) {
+        x->ready[p] = ceil(x->ready[p] / x->step_s);
+        x->transfer[p] = ceil(x->transfer[p] / x->step_s);
+    }
+}
+
+/* *least_s, in seconds and without the update, is what no plan falls below. O(tensors). */
+static enum gw_status mark_dense(const struct gw_planning *planning, bool *ends, double *least_s,
+                                 struct gw_error *error) {
+    size_t count = planning->model->tensor_count;
+    struct positions x = {.tensors = count,
+                          .ready = calloc(count + 1, sizeof *x.ready),
+                          .transfer = calloc(count + 1, sizeof *x.transfer),
+                          .end = calloc(count + 1, sizeof *x.end),
+                          .queue = calloc(count + 1, sizeof *x.queue)};
+    enum gw_status status = GW_OK;
+    if (x.ready == NULL || x.transfer == NULL || x.end == NULL || x.queue == NULL) {
+        status = gw_fail_memory(error, "planning");
+    } else {
+        read_positions(planning, &x);
+        double end = earliest_end(&x);
+        mark_fewest(&x, end, ends);
+        *least_s = (end - (double)count - 4) * x.step_s;
+    }
+    free(x.ready);
+    free(x.transfer);
+    free(x.end);
+    free(x.queue);
+    return status;
+}
 
 /* ---- plans that are known ------------------------------------------------------------------ */
 
@@ -58,9 +179,9 @@ static enum gw_status try_marks(const struct gw_planning *planning, bool *ends, 
 static enum gw_status mark_simple_plan(const struct gw_planning *planning, bool *ends, bool *best,
                                        double *best_s, struct gw_error *error) {
     uint64_t elements = 0;
-    for (size_t i = 0; gw_policies[i] != NULL; i++) {
-        if (gw_policies[i] != &gw_policy_optimal) {
-            GW_TRY(gw_policies[i]->mark(planning, gw_policies[i]->default_argument, ends, error));
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+        if (gw_policies[i].mark != NULL) {
+            GW_TRY(gw_policies[i].mark(planning, gw_policies[i].default_argument, ends, error));
             GW_TRY(try_marks(planning, ends, best, best_s, error));
         }
     }
@@ -212,8 +333,8 @@ static enum gw_status search(struct search *x, bool *ends, struct gw_error *erro
 }
 
 /* Betters the marked plan, which takes `known_s`. *least_s is what no plan falls below. */
-static enum gw_status better(const struct gw_planning *planning, double known_s, bool *ends,
-                             double *least_s, struct gw_error *error) {
+static enum gw_status search_from(const struct gw_planning *planning, double known_s, bool *ends,
+                                  double *least_s, struct gw_error *error) {
     size_t count = planning->model->tensor_count;
     struct search x = {.planning = planning,
                        .tensors = count,
@@ -236,10 +357,10 @@ static enum gw_status better(const struct gw_planning *planning, double known_s,
 }
 
 /* Marks the best plan, and says what no plan falls below, in seconds and without the update. */
-static enum gw_status find(const struct gw_planning *planning, bool *ends, double *least_s,
-                           struct gw_error *error) {
-    if (gw_optimal_is_dense(planning)) {
-        return gw_optimal_dense(planning, ends, least_s, error);
+static enum gw_status mark_fastest(const struct gw_planning *planning, bool *ends, double *least_s,
+                                   struct gw_error *error) {
+    if (is_dense(planning)) {
+        return mark_dense(planning, ends, least_s, error);
     }
     bool *trial = calloc(planning->model->tensor_count, sizeof *trial);
     double known_s = INFINITY;
@@ -248,7 +369,7 @@ static enum gw_status find(const struct gw_planning *planning, bool *ends, doubl
                                 : mark_simple_plan(planning, trial, ends, &known_s, error);
     free(trial);
     GW_TRY(status);
-    return better(planning, known_s - gw_planning_update_s(planning), ends, least_s, error);
+    return search_from(planning, known_s - gw_planning_update_s(planning), ends, least_s, error);
 }
 
 /* What the marked plan takes, and what no plan beats: the same if they differ by rounding. */
@@ -277,7 +398,7 @@ enum gw_status gw_planner_optimum(const struct gw_planning *planning, struct gw_
         .ends = calloc(planning->model->tensor_count, sizeof *out->ends),
     };
     enum gw_status status = out->ends == NULL ? gw_fail_memory(error, "planning")
-                                              : find(planning, out->ends, &least_s, error);
+                                              : mark_fastest(planning, out->ends, &least_s, error);
     if (status == GW_OK) {
         status = evaluate(planning, least_s, out, error);
     }
@@ -291,17 +412,3 @@ void gw_optimum_free(struct gw_optimum *optimum) {
     free(optimum->ends);
     *optimum = (struct gw_optimum){0};
 }
-
-static enum gw_status mark(const struct gw_planning *planning, uint64_t argument, bool *ends,
-                           struct gw_error *error) {
-    (void)argument;
-    double least_s = 0;
-    return find(planning, ends, &least_s, error);
-}
-
-const struct gw_policy gw_policy_optimal = {
-    .name = "optimal",
-    .title = "the fastest of all plans",
-    .paper = "gradweave",
-    .mark = mark,
-};

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "planner/hull.h"
-
 /* ---- what a front becomes over an arc ------------------------------------------------------ */
 
 /* Appends unless the run has a pair that is as good; replaces what is no better. */
@@ -281,7 +279,7 @@ bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, bool *ends
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* Before anything is known of what is ahead, at least what rest.h says must be waited for. */
+/* Before anything is known of what is ahead, at least what must be waited for. */
 static enum gw_status promise_the_least(struct gw_passes *x, struct gw_error *error) {
     const struct gw_arcs *arcs = &x->arcs;
     double last = arcs->rising ? arcs->rest_exchange[x->tensors - 1] : 0;

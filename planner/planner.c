@@ -1,6 +1,5 @@
 #include "planner/planner.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,57 +7,63 @@
 
 #include "planner/policies.h"
 
-const struct gw_policy *const gw_policies[] = {
-#define POLICY(name) &gw_policy_##name,
-#include "planner/list.inc"
-#undef POLICY
-    NULL};
+/* ---- the contract's arithmetic: OMGS paper, (2)-(9) and (17), with the slips of (9) mended -----
+ */
 
-static enum gw_status unknown_policy(const char *text, struct gw_error *error) {
-    char names[256] = "";
-    for (size_t i = 0; gw_policies[i] != NULL; i++) {
-        const struct gw_policy *policy = gw_policies[i];
-        char name[64];
-        (void)snprintf(name, sizeof name, "%s%s%s", policy->name,
-                       policy->argument == NULL ? "" : ":",
-                       policy->argument == NULL ? "" : policy->argument);
-        gw_list_name(names, sizeof names, name);
-    }
-    return gw_fail(error, GW_BAD_INPUT, "policy: expected one of %s; got \"%s\"", names, text);
+uint64_t gw_planning_bytes(const struct gw_planning *planning, uint64_t n) {
+    return gw_exchange_bytes(planning->compress != NULL, planning->model->bytes_per_element, n,
+                             planning->density);
 }
 
-enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy,
-                               uint64_t *argument, struct gw_error *error) {
-    size_t length = strcspn(text, ":");
-    size_t i = 0;
-    while (gw_policies[i] != NULL && (strncmp(gw_policies[i]->name, text, length) != 0 ||
-                                      gw_policies[i]->name[length] != '\0')) {
-        i++;
-    }
-    *policy = gw_policies[i];
-    if (*policy == NULL) {
-        return unknown_policy(text, error);
-    }
-    bool given = text[length] == ':';
-    const char *digits = text + length + given;
-    if ((*policy)->argument == NULL) {
-        return given ? gw_fail(error, GW_BAD_INPUT,
-                               "policy: expected %s without a number; got \"%s\"", (*policy)->name,
-                               text)
-                     : GW_OK;
-    }
-    char *end = NULL;
-    errno = 0;
-    unsigned long long number = strtoull(digits, &end, 10);
-    if (!given || digits[0] < '0' || digits[0] > '9' || *end != '\0' || errno != 0 || number == 0 ||
-        number > 1ULL << 53) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "policy: expected %s:N with N a positive number of %s; got \"%s\"",
-                       (*policy)->name, (*policy)->argument, text);
-    }
-    *argument = number;
-    return GW_OK;
+double gw_planning_compress_s(const struct gw_planning *planning, uint64_t n) {
+    return planning->compress == NULL ? 0 : gw_curve_time(planning->compress, (double)n);
 }
+
+double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n, size_t tensors) {
+    const struct gw_planning_legs *legs = planning->legs;
+    return legs != NULL ? legs->exchange_s(legs->context, n, tensors)
+                        : gw_curve_time(planning->exchange, (double)gw_planning_bytes(planning, n));
+}
+
+double gw_planning_startup_s(const struct gw_planning *planning) {
+    return planning->legs != NULL ? planning->legs->startup_s
+                                  : gw_curve_startup(planning->exchange);
+}
+
+double gw_planning_update_s(const struct gw_planning *planning) {
+    return planning->legs != NULL ? planning->legs->update_s : planning->model->update_s;
+}
+
+struct gw_group_times gw_planning_group_times(const struct gw_planning *planning,
+                                              const struct gw_group *group,
+                                              const struct gw_group_times *before) {
+    const struct gw_model *model = planning->model;
+    double compute_clock = before == NULL ? model->forward_s : before->compressed_s;
+    double communication_clock = before == NULL ? 0 : before->exchange_end_s;
+    struct gw_group_times times = {.backward_start_s = compute_clock};
+    for (size_t tensor = group->first + 1; tensor-- > group->last;) {
+        compute_clock += model->tensors[tensor].backward_s;
+    }
+    uint64_t n = gw_group_elements(group, model);
+    times.ready_s = compute_clock;
+    times.compressed_s = times.ready_s + gw_planning_compress_s(planning, n);
+    times.exchange_start_s =
+        times.compressed_s > communication_clock ? times.compressed_s : communication_clock;
+    times.exchange_end_s = times.exchange_start_s +
+                           gw_planning_exchange_s(planning, n, group->first - group->last + 1);
+    return times;
+}
+
+double gw_planning_iteration_s(const struct gw_planning *planning, const struct gw_group *groups,
+                               size_t group_count) {
+    struct gw_group_times times = gw_planning_group_times(planning, &groups[0], NULL);
+    for (size_t g = 1; g < group_count; g++) {
+        times = gw_planning_group_times(planning, &groups[g], &times);
+    }
+    return times.exchange_end_s + gw_planning_update_s(planning);
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 /* What bounds all plans bounds this one; a search that was cut short is worth a note. */
 static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *plan,
@@ -77,22 +82,33 @@ static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *pl
     return gw_plan_note(plan, note, error);
 }
 
-static enum gw_status fill(const struct gw_planning *planning, const struct gw_policy *policy,
-                           uint64_t argument, const struct gw_optimum *optimum,
-                           struct gw_plan *plan, struct gw_error *error) {
+static enum gw_status mark_ends(const struct gw_planning *planning, const struct gw_policy *policy,
+                                uint64_t argument, const struct gw_optimum *optimum, bool *ends,
+                                struct gw_error *error) {
+    struct gw_optimum found = {0};
+    if (policy->mark != NULL) {
+        return policy->mark(planning, argument, ends, error);
+    }
+    if (optimum == NULL) {
+        GW_TRY(gw_planner_optimum(planning, &found, error));
+        optimum = &found;
+    }
+    memcpy(ends, optimum->ends, planning->model->tensor_count * sizeof *ends);
+    gw_optimum_free(&found);
+    return GW_OK;
+}
+
+static enum gw_status make_groups(const struct gw_planning *planning,
+                                  const struct gw_policy *policy, uint64_t argument,
+                                  const struct gw_optimum *optimum, struct gw_plan *plan,
+                                  struct gw_error *error) {
     size_t tensor_count = planning->model->tensor_count;
     bool *ends = calloc(tensor_count, sizeof *ends);
-    if (ends == NULL) {
-        return gw_fail_memory(error, "planning");
-    }
-    enum gw_status status = GW_OK;
-    if (policy == &gw_policy_optimal && optimum != NULL) {
-        memcpy(ends, optimum->ends, tensor_count * sizeof *ends);
-    } else {
-        status = policy->mark(planning, argument, ends, error);
-    }
-    ends[0] = true;
+    enum gw_status status = ends == NULL
+                                ? gw_fail_memory(error, "planning")
+                                : mark_ends(planning, policy, argument, optimum, ends, error);
     if (status == GW_OK) {
+        ends[0] = true;
         plan->groups = gw_groups_ended(ends, tensor_count, &plan->group_count);
         status = plan->groups == NULL ? gw_fail_memory(error, "planning") : GW_OK;
     }
@@ -111,7 +127,7 @@ enum gw_status gw_planner_plan_beside(const struct gw_planning *planning, const 
     double density = planning->compress == NULL ? 1 : planning->density;
     GW_TRY(gw_plan_create(out, planning->model->name, text, planning->compressor, density,
                           planning->workers, error));
-    enum gw_status status = fill(planning, policy, argument, optimum, out, error);
+    enum gw_status status = make_groups(planning, policy, argument, optimum, out, error);
     if (status != GW_OK) {
         gw_plan_free(out);
     }

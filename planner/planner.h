@@ -88,13 +88,13 @@ struct gw_policy {
     const char *argument;      /* what the number in "name:number" means; NULL: takes none */
     uint64_t default_argument; /* for `--policy all` */
     /* Marks in ends [tensors], which comes in false, the tensors with which groups end; tensor 0
-     * always ends one. */
+     * always ends one. NULL: as the optimum has it. */
     enum gw_status (*mark)(const struct gw_planning *planning, uint64_t argument, bool *ends,
                            struct gw_error *error);
 };
 
-/* All policies, ended by NULL. */
-extern const struct gw_policy *const gw_policies[];
+/* All policies, in the order in which they are listed, ended by one without a name. */
+extern const struct gw_policy gw_policies[];
 
 /* "omgs", "threshold:8192": the policy and its number. */
 enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy,

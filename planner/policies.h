@@ -1,12 +1,8 @@
-/* The policies, one file each, and what they share; private to this room. */
+/* What the planner and its search for the optimum share with policies; private to this room. */
 #ifndef GW_PLANNER_POLICIES_H
 #define GW_PLANNER_POLICIES_H
 
 #include "planner/planner.h"
-
-#define POLICY(name) extern const struct gw_policy gw_policy_##name;
-#include "planner/list.inc"
-#undef POLICY
 
 /*
  * Walks the tensors in ready order and closes a group as soon as it holds at least the limit:

@@ -334,11 +334,11 @@ static void check_plans(struct scene *scene) {
     assert_int_equal(gw_planner_optimum(&scene->planning, &optimum, &error), GW_OK);
     assert_true(near(optimum.iteration_s, least_s, 1e-9));
     assert_true(near(optimum.lower_bound_s, least_s, 1e-9));
-    for (size_t i = 0; gw_policies[i] != NULL; i++) {
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         char text[64];
         struct gw_plan plan;
-        (void)snprintf(text, sizeof text, gw_policies[i]->argument == NULL ? "%s" : "%s:1000",
-                       gw_policies[i]->name);
+        (void)snprintf(text, sizeof text, gw_policies[i].argument == NULL ? "%s" : "%s:1000",
+                       gw_policies[i].name);
         assert_int_equal(gw_planner_plan_beside(&scene->planning, text, &optimum, &plan, &error),
                          GW_OK);
         assert_true(near(plan.iteration_s, iteration_of(scene, number_of(&plan)), 1e-9));

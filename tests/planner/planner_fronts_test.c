@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "planner/front.h"
-#include "planner/hull.h"
 #include "tests/support.h"
 
 enum { trials = 3000, most_pairs = 200, most_lines = 14 };

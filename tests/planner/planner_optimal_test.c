@@ -121,11 +121,11 @@ static void no_policy_is_better(void **state) {
         make_case(random, 10 + gw_random_below(random, largest - 9), &x);
         assert_int_equal(gw_planner_plan(&x.planning, "optimal", &optimal, NULL), GW_OK);
         assert_true(optimal.lower_bound_s == optimal.iteration_s);
-        for (size_t i = 0; gw_policies[i] != NULL; i++) {
+        for (size_t i = 0; gw_policies[i].name != NULL; i++) {
             char text[64];
             struct gw_plan plan;
-            (void)snprintf(text, sizeof text, gw_policies[i]->argument == NULL ? "%s" : "%s:1000",
-                           gw_policies[i]->name);
+            (void)snprintf(text, sizeof text, gw_policies[i].argument == NULL ? "%s" : "%s:1000",
+                           gw_policies[i].name);
             assert_int_equal(gw_planner_plan(&x.planning, text, &plan, NULL), GW_OK);
             if (!(optimal.iteration_s <= plan.iteration_s * (1 + 1e-12))) {
                 fail_msg("trial %d: optimal takes %.17g, %s %.17g", trial, optimal.iteration_s,
@@ -381,11 +381,11 @@ static void a_search_cut_short_says_so(void **state) {
     struct gw_plan plan;
     assert_int_equal(gw_planner_optimum(&planning, &optimum, NULL), GW_OK);
     assert_true(optimum.lower_bound_s < optimum.iteration_s);
-    for (size_t i = 0; gw_policies[i] != NULL; i++) {
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         char text[64];
-        bool numbered = gw_policies[i]->argument != NULL;
-        snprintf(text, sizeof text, numbered ? "%s:%llu" : "%s", gw_policies[i]->name,
-                 (unsigned long long)gw_policies[i]->default_argument);
+        bool numbered = gw_policies[i].argument != NULL;
+        snprintf(text, sizeof text, numbered ? "%s:%llu" : "%s", gw_policies[i].name,
+                 (unsigned long long)gw_policies[i].default_argument);
         assert_int_equal(gw_planner_plan_beside(&planning, text, &optimum, &plan, NULL), GW_OK);
         assert_true(plan.iteration_s >= optimum.iteration_s);
         assert_true(plan.lower_bound_s == optimum.lower_bound_s);

@@ -166,8 +166,8 @@ static void good_policies_are_parsed(void **state) {
 
 static void policies_describe_themselves(void **state) {
     (void)state;
-    for (size_t i = 0; gw_policies[i] != NULL; i++) {
-        const struct gw_policy *policy = gw_policies[i];
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+        const struct gw_policy *policy = &gw_policies[i];
         const struct gw_policy *parsed = NULL;
         uint64_t argument = 0;
         char text[64];
@@ -210,11 +210,11 @@ static void bad_policies_are_refused(void **state) {
         uint64_t argument = 0;
         char message[sizeof error.message];
         char names[256] = "one of ";
-        for (size_t p = 0; gw_policies[p] != NULL; p++) {
+        for (size_t p = 0; gw_policies[p].name != NULL; p++) {
             (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s%s%s",
-                           p == 0 ? "" : ", ", gw_policies[p]->name,
-                           gw_policies[p]->argument == NULL ? "" : ":",
-                           gw_policies[p]->argument == NULL ? "" : gw_policies[p]->argument);
+                           p == 0 ? "" : ", ", gw_policies[p].name,
+                           gw_policies[p].argument == NULL ? "" : ":",
+                           gw_policies[p].argument == NULL ? "" : gw_policies[p].argument);
         }
         (void)snprintf(message, sizeof message, "policy: expected %s; got \"%s\"",
                        table[i][1] == NULL ? names : table[i][1], table[i][0]);

@@ -1,0 +1,277 @@
+/* The policies: how each of them marks the tensors with which groups end, and their table. */
+#include "planner/policies.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, uint64_t others,
+                 bool *ends) {
+    double limit = (double)first;
+    double held = 0;
+    for (size_t tensor = model->tensor_count; tensor-- > 0;) {
+        held += (double)unit * (double)model->tensors[tensor].elements;
+        if (held >= limit) {
+            ends[tensor] = true;
+            held = 0;
+            limit = (double)others;
+        }
+    }
+}
+
+struct gw_group *gw_groups_ended(const bool *ends, size_t tensor_count, size_t *group_count) {
+    size_t count = 0;
+    for (size_t tensor = 0; tensor < tensor_count; tensor++) {
+        count += ends[tensor];
+    }
+    struct gw_group *groups = calloc(count, sizeof *groups);
+    *group_count = count;
+    if (groups == NULL) {
+        return NULL;
+    }
+    struct gw_group *group = groups;
+    size_t first = tensor_count - 1;
+    for (size_t tensor = tensor_count; tensor-- > 0;) {
+        if (ends[tensor]) {
+            *group++ = (struct gw_group){.first = first, .last = tensor};
+            first = tensor - 1;
+        }
+    }
+    return groups;
+}
+
+/* ---- policies with groups of a size ---------------------------------------------------------- */
+
+static enum gw_status mark_per_tensor(const struct gw_planning *planning, uint64_t argument,
+                                      bool *ends, struct gw_error *error) {
+    (void)argument;
+    (void)error;
+    for (size_t tensor = 0; tensor < planning->model->tensor_count; tensor++) {
+        ends[tensor] = true;
+    }
+    return GW_OK;
+}
+
+static enum gw_status mark_single(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                                  struct gw_error *error) {
+    (void)planning;
+    (void)argument;
+    (void)error;
+    ends[0] = true;
+    return GW_OK;
+}
+
+static enum gw_status mark_threshold(const struct gw_planning *planning, uint64_t argument,
+                                     bool *ends, struct gw_error *error) {
+    (void)error;
+    gw_close_at(planning->model, 1, argument, argument, ends);
+    return GW_OK;
+}
+
+static enum gw_status mark_bucket(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                                  struct gw_error *error) {
+    (void)error;
+    gw_close_at(planning->model, planning->model->bytes_per_element, argument, argument, ends);
+    return GW_OK;
+}
+
+static const uint64_t first_bucket_bytes = 1 << 20;  /* torch's default for the first bucket */
+static const uint64_t other_bucket_bytes = 25 << 20; /* bucket_cap_mb = 25 */
+
+static enum gw_status mark_ddp(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                               struct gw_error *error) {
+    (void)argument;
+    (void)error;
+    gw_close_at(planning->model, planning->model->bytes_per_element, first_bucket_bytes,
+                other_bucket_bytes, ends);
+    return GW_OK;
+}
+
+/* ---- MG-WFBP --------------------------------------------------------------------------------- */
+
+/*
+ * MG-WFBP's greedy merge (OMGS paper's [16]). Whether tensor l joins the next one depends only on
+ * the groups that are already closed, so that the published recomputation of all later start times
+ * after each merge comes down to one clock for compute and one for communication.
+ */
+static enum gw_status mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument,
+                                   bool *ends, struct gw_error *error) {
+    (void)argument;
+    (void)error;
+    const struct gw_model *model = planning->model;
+    double alpha = gw_planning_startup_s(planning);
+    double ready = model->forward_s; /* of the tensor at hand */
+    double free_at = 0;              /* end of the last closed group's exchange */
+    uint64_t elements = 0;           /* of the open group */
+    size_t count = 0;                /* of its tensors */
+    for (size_t l = model->tensor_count - 1; l > 0; l--) {
+        ready += model->tensors[l].backward_s;
+        elements += model->tensors[l].elements;
+        count++;
+        double compressed = ready + gw_planning_compress_s(planning, elements);
+        double start = compressed > free_at ? compressed : free_at;
+        double duration = gw_planning_exchange_s(planning, elements, count);
+        double next_ready = compressed + model->tensors[l - 1].backward_s;
+        if (next_ready < start + duration && next_ready - start < alpha) {
+            continue;
+        }
+        ends[l] = true;
+        ready = compressed;
+        free_at = start + duration;
+        elements = 0;
+        count = 0;
+    }
+    return GW_OK;
+}
+
+/* ---- OMGS ------------------------------------------------------------------------------------ */
+
+/*
+ * The OMGS paper's Algorithm 1, with the slips of its listing mended: a merged (empty) tensor costs
+ * neither compression nor communication. The decision at l uses only what precedes it in ready
+ * order, so the O(L) recomputation after each merge (lines 10-12) reduces to carrying two clocks;
+ * sums are added in the listing's order, so that ties fall as they do there.
+ */
+static enum gw_status mark_omgs(const struct gw_planning *planning, uint64_t argument, bool *ends,
+                                struct gw_error *error) {
+    (void)argument;
+    (void)error;
+    const struct gw_tensor *tensors = planning->model->tensors;
+    size_t last = planning->model->tensor_count - 1;
+    double alpha = gw_planning_startup_s(planning);
+    double tau_b = planning->model->forward_s; /* the open group's backward begins: eq. (2) */
+    double mu_c = 0;                           /* the last closed group's exchange ends */
+    double t_b = tensors[last].backward_s;     /* of the open group: eq. (15) */
+    uint64_t d = tensors[last].elements;       /* of the open group: eq. (14) */
+    size_t count = 1;                          /* of the open group's tensors */
+    for (size_t l = last; l > 0; l--) {
+        double compressed = tau_b + t_b + gw_planning_compress_s(planning, d);
+        double tau_c = compressed > mu_c ? compressed : mu_c; /* eq. (8) */
+        double exchange = gw_planning_exchange_s(planning, d, count);
+        uint64_t d_next = tensors[l - 1].elements;
+        double mu = tau_b + t_b + tensors[l - 1].backward_s;
+        bool q3 =
+            mu + gw_planning_compress_s(planning, d) + gw_planning_compress_s(planning, d_next) <
+            tau_c + exchange;
+        bool q5 = tau_c + alpha > mu + gw_planning_compress_s(planning, d + d_next);
+        if (q3 && q5) {
+            t_b = tensors[l - 1].backward_s + t_b;
+            d = d_next + d;
+            count++;
+            continue;
+        }
+        ends[l] = true;
+        tau_b = compressed;
+        mu_c = tau_c + exchange;
+        t_b = tensors[l - 1].backward_s;
+        d = d_next;
+        count = 1;
+    }
+    return GW_OK;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+const struct gw_policy gw_policies[] = {
+    {
+        .name = "per-tensor",
+        .title = "every tensor alone",
+        .paper = "WFBP (P-SGD), LAGS-SGD",
+        .mark = mark_per_tensor,
+    },
+    {
+        .name = "single",
+        .title = "all tensors in one group",
+        .paper = "TopK-SGD",
+        .mark = mark_single,
+    },
+    {
+        .name = "threshold",
+        .title = "close a group as soon as it holds that many elements",
+        .paper = "MGS-SGD (OMGS paper, Tables V and VI: 8192)",
+        .argument = "elements",
+        .default_argument = 8192,
+        .mark = mark_threshold,
+    },
+    {
+        .name = "bucket",
+        .title = "close a group as soon as its gradients hold that many bytes",
+        .paper = "tensor fusion (Horovod: 64 MiB)",
+        .argument = "bytes",
+        .default_argument = 67108864,
+        .mark = mark_bucket,
+    },
+    {
+        .name = "ddp",
+        .title = "buckets of 1 MiB, then 25 MiB",
+        .paper = "PyTorch DistributedDataParallel's default",
+        .mark = mark_ddp,
+    },
+    {
+        .name = "mg-wfbp",
+        .title = "greedy: merge while the next tensor is ready before a startup has passed",
+        .paper = "MG-WFBP (Shi et al., INFOCOM 2019)",
+        .mark = mark_mg_wfbp,
+    },
+    {
+        .name = "omgs",
+        .title = "greedy: Algorithm 1",
+        .paper = "OMGS-SGD (Shi et al., INFOCOM 2020)",
+        .mark = mark_omgs,
+    },
+    {
+        .name = "optimal",
+        .title = "the fastest of all plans",
+        .paper = "gradweave",
+    },
+    {0},
+};
+
+static enum gw_status unknown_policy(const char *text, struct gw_error *error) {
+    char names[256] = "";
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+        const struct gw_policy *policy = &gw_policies[i];
+        char name[64];
+        (void)snprintf(name, sizeof name, "%s%s%s", policy->name,
+                       policy->argument == NULL ? "" : ":",
+                       policy->argument == NULL ? "" : policy->argument);
+        gw_list_name(names, sizeof names, name);
+    }
+    return gw_fail(error, GW_BAD_INPUT, "policy: expected one of %s; got \"%s\"", names, text);
+}
+
+enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy,
+                               uint64_t *argument, struct gw_error *error) {
+    size_t length = strcspn(text, ":");
+    size_t i = 0;
+    while (gw_policies[i].name != NULL && (strncmp(gw_policies[i].name, text, length) != 0 ||
+                                           gw_policies[i].name[length] != '\0')) {
+        i++;
+    }
+    *policy = &gw_policies[i];
+    if ((*policy)->name == NULL) {
+        return unknown_policy(text, error);
+    }
+    bool given = text[length] == ':';
+    const char *digits = text + length + given;
+    if ((*policy)->argument == NULL) {
+        return given ? gw_fail(error, GW_BAD_INPUT,
+                               "policy: expected %s without a number; got \"%s\"", (*policy)->name,
+                               text)
+                     : GW_OK;
+    }
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(digits, &end, 10);
+    if (!given || digits[0] < '0' || digits[0] > '9' || *end != '\0' || errno != 0 || number == 0 ||
+        number > 1ULL << 53) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "policy: expected %s:N with N a positive number of %s; got \"%s\"",
+                       (*policy)->name, (*policy)->argument, text);
+    }
+    *argument = number;
+    return GW_OK;
+}
