@@ -8,19 +8,19 @@
  * The group's compression, on the compute stream; on the host, where how much was selected is known
  * at once, with its packing.
  */
-enum gw_status gw_compress_start(struct gw_worker *worker, struct gw_parcel *parcel,
+enum gw_status gw_compress_start(struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error);
 
 /* What is left of it, on the stream of exchanges; nothing if nothing is. Waits on a GPU. */
-enum gw_status gw_compress_pack(struct gw_worker *worker, struct gw_parcel *parcel,
+enum gw_status gw_compress_pack(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error);
 
 /* Takes the entries from the residual, into `sent`: struct gw_entry [selected]. */
 extern const struct gw_compression gw_compress_entries;
 
 /*
- * Lists their indices as known. Their values stay in the residual: the exchange takes them once it
- * knows whose travel.
+ * Lists their indices among the common ones. Their values stay in the residual: the exchange takes
+ * them once it knows whose travel.
  */
 extern const struct gw_compression gw_compress_indices;
 

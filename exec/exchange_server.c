@@ -1,34 +1,394 @@
-/* Everything to a server, which sums it, and back. */
+/* Exchanges with a server: all workers push, it adds, all pull. */
+#include <string.h>
+
+#include "exec/common_elements.h"
+#include "exec/compress.h"
 #include "exec/exchange.h"
-#include "exec/server.h"
 
-static size_t bytes_of(const struct gw_parcel *parcel) {
-    return parcel->slice->elements * sizeof(float);
+/* ---- a server's round ---------------------------------------------------------------------- */
+
+/*
+ * The server takes part in its gather and scatter: its own block is the one after the workers', and
+ * what it gives or gets itself is one more. This makes room for `bytes` of each rank there.
+ */
+static enum gw_status prepare_server(const struct gw_worker *worker, struct gw_group_state *group,
+                                     size_t bytes, struct gw_error *error) {
+    return worker->serves ? gw_buffer_reserve(&group->received, &worker->exchange,
+                                              (worker->workers + 2) * bytes, error)
+                          : GW_OK;
 }
 
-static enum gw_status prepare(struct gw_worker *worker, struct gw_parcel *parcel,
-                              struct gw_error *error) {
-    return gw_prepare_server(worker, parcel, bytes_of(parcel), error);
+/* All workers' `data`, of `bytes` on each, come to the server's `received`, one after another. */
+static enum gw_status push_to_server(struct gw_worker *worker, struct gw_group_state *group,
+                                     const void *data, size_t bytes, struct gw_error *error) {
+    struct gw_communicator *communicator = worker->communicator;
+    int server = (int)worker->workers;
+    if (!worker->serves) {
+        return communicator->transport->gather(communicator, server, data, bytes, NULL, error);
+    }
+    GW_TRY(prepare_server(worker, group, bytes, error));
+    char *blocks = group->received.memory;
+    return communicator->transport->gather(
+        communicator, server, blocks + (worker->workers + 1) * bytes, bytes, blocks, error);
 }
 
-static enum gw_status push(struct gw_worker *worker, struct gw_parcel *parcel, uint64_t *bytes,
-                           struct gw_error *error) {
-    *bytes = bytes_of(parcel);
-    return gw_push_to_server(
-        worker, parcel, worker->serves ? NULL : gw_worker_gradient(worker, parcel), *bytes, error);
+/* At the server: adds the workers' `count` floats up in the order of ranks, to *sums. */
+static enum gw_status sum_at_server(const struct gw_worker *worker, struct gw_group_state *group,
+                                    size_t count, float **sums, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    *sums = group->received.memory;
+    return memory->does->sum_blocks(memory, *sums, worker->workers, count, error);
 }
 
-static enum gw_status pull(struct gw_worker *worker, struct gw_parcel *parcel, uint64_t *bytes,
-                           struct gw_error *error) {
+/* The server's `data`, which may be the sums, comes to all workers' `out`. */
+static enum gw_status pull_from_server(struct gw_worker *worker, struct gw_group_state *group,
+                                       const void *data, size_t bytes, void *out,
+                                       struct gw_error *error) {
+    struct gw_communicator *communicator = worker->communicator;
+    int server = (int)worker->workers;
+    if (!worker->serves) {
+        return communicator->transport->scatter(communicator, server, NULL, bytes, out, error);
+    }
+    const struct gw_memory *memory = &worker->exchange;
+    char *blocks = group->received.memory;
+    for (size_t i = 0; i < worker->workers; i++) {
+        GW_TRY(memory->does->copy(memory, blocks + i * bytes, data, bytes, error));
+    }
+    return communicator->transport->scatter(communicator, server, blocks, bytes,
+                                            blocks + (worker->workers + 1) * bytes, error);
+}
+
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+/* Everything to a server, which sums it, and back. */
+
+static size_t gradient_bytes(const struct gw_group_state *group) {
+    return group->slice->elements * sizeof(float);
+}
+
+static enum gw_status prepare_gradients(struct gw_worker *worker, struct gw_group_state *group,
+                                        struct gw_error *error) {
+    return prepare_server(worker, group, gradient_bytes(group), error);
+}
+
+static enum gw_status push_gradients(struct gw_worker *worker, struct gw_group_state *group,
+                                     uint64_t *bytes, struct gw_error *error) {
+    *bytes = gradient_bytes(group);
+    return push_to_server(worker, group, worker->serves ? NULL : gw_worker_gradient(worker, group),
+                          *bytes, error);
+}
+
+static enum gw_status pull_gradients(struct gw_worker *worker, struct gw_group_state *group,
+                                     uint64_t *bytes, struct gw_error *error) {
     float *sums = NULL;
     if (worker->serves) {
-        GW_TRY(gw_sum_at_server(worker, parcel, parcel->slice->elements, &sums, error));
+        GW_TRY(sum_at_server(worker, group, group->slice->elements, &sums, error));
     }
-    *bytes = bytes_of(parcel);
-    parcel->written = GW_WRITTEN_ALL;
-    return gw_pull_from_server(worker, parcel, sums, *bytes,
-                               worker->serves ? NULL : gw_worker_aggregate(worker, parcel), error);
+    *bytes = gradient_bytes(group);
+    group->written = GW_WRITTEN_ALL;
+    return pull_from_server(worker, group, sums, *bytes,
+                            worker->serves ? NULL : gw_worker_aggregate(worker, group), error);
 }
 
-const struct gw_leg_runner gw_leg_push = {.prepare = prepare, .run = push};
-const struct gw_leg_runner gw_leg_pull = {.follows = true, .after = GW_DENSE, .run = pull};
+/* ---- sketches ------------------------------------------------------------------------------ */
+
+/*
+ * Sketches to a server, which finds in their sum whose exact values to ask for; then those values,
+ * and back their sums (Ivkin et al., 2019).
+ */
+
+static enum gw_status prepare_sketch(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    GW_TRY(gw_sketches_open(worker, group, error));
+    return prepare_server(worker, group, gw_sketches_cells(group) * sizeof(float), error);
+}
+
+static enum gw_status push_sketch(struct gw_worker *worker, struct gw_group_state *group,
+                                  uint64_t *bytes, struct gw_error *error) {
+    *bytes = gw_sketches_cells(group) * sizeof(float);
+    return push_to_server(worker, group, group->cells, *bytes, error);
+}
+
+static enum gw_status find_indices(struct gw_worker *worker, struct gw_group_state *group,
+                                   struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t cells = gw_sketches_cells(group);
+    float *sums = NULL;
+    GW_TRY(sum_at_server(worker, group, cells, &sums, error));
+    GW_TRY(memory->does->copy(memory, group->cells, sums, cells * sizeof *sums, error));
+    return gw_sketches_find(worker, group, error);
+}
+
+static enum gw_status pull_indices(struct gw_worker *worker, struct gw_group_state *group,
+                                   uint64_t *bytes, struct gw_error *error) {
+    if (worker->serves) {
+        GW_TRY(find_indices(worker, group, error));
+    }
+    group->common_count = group->slice->kept;
+    *bytes = group->common_count * sizeof(uint32_t);
+    return pull_from_server(worker, group, group->common.memory, *bytes, group->common.memory,
+                            error);
+}
+
+static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    size_t bytes = group->slice->kept * sizeof(float);
+    return worker->serves ? prepare_server(worker, group, bytes, error)
+                          : gw_values_reserve(worker, group, group->slice->kept, error);
+}
+
+static enum gw_status push_values(struct gw_worker *worker, struct gw_group_state *group,
+                                  uint64_t *bytes, struct gw_error *error) {
+    *bytes = group->common_count * sizeof(float);
+    if (!worker->serves) {
+        GW_TRY(gw_values_take(worker, group, error));
+    }
+    return push_to_server(worker, group, group->sent.memory, *bytes, error);
+}
+
+static enum gw_status pull_values(struct gw_worker *worker, struct gw_group_state *group,
+                                  uint64_t *bytes, struct gw_error *error) {
+    float *sums = NULL;
+    if (worker->serves) {
+        GW_TRY(sum_at_server(worker, group, group->common_count, &sums, error));
+    }
+    *bytes = group->common_count * sizeof(float);
+    GW_TRY(pull_from_server(worker, group, sums, *bytes, group->received.memory, error));
+    return worker->serves ? GW_OK : gw_values_put(worker, group, group->received.memory, error);
+}
+
+/* ---- whole layers -------------------------------------------------------------------------- */
+
+/*
+ * Whole layers to a server, which sums them, and those back that any worker sent. Both ways there
+ * are two messages: for each layer a number that says whether it was chosen, then the chosen ones,
+ * of which one worker has others than another.
+ */
+
+static bool chooses_layers(const struct gw_compressor *compressor) {
+    return compressor->layered;
+}
+
+static size_t chosen_elements(const struct gw_group_state *group, const float *flags) {
+    size_t elements = 0;
+    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+        elements += flags[layer] > 0 ? group->layers[layer] : 0;
+    }
+    return elements;
+}
+
+/* A worker's flags, or at the server all workers', for the host to look at. */
+static enum gw_status read_flags(struct gw_worker *worker, const float *from, size_t count,
+                                 float **flags, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    void *copy = NULL;
+    GW_TRY(
+        memory->does->read(memory, from, count * sizeof *from, &worker->list_copy, &copy, error));
+    *flags = copy;
+    return GW_OK;
+}
+
+static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    const struct gw_slice *slice = group->slice;
+    size_t expected = (slice->layer_count + slice->kept) * sizeof(float);
+    GW_TRY(gw_buffer_reserve(&group->presence, NULL, slice->layer_count * sizeof(float), error));
+    if (!worker->serves) {
+        GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, expected, error));
+        return gw_buffer_reserve(&group->received, &worker->exchange, expected, error);
+    }
+    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange,
+                             (slice->layer_count + slice->elements) * sizeof(float), error));
+    GW_TRY(prepare_server(worker, group, expected, error));
+    return gw_buffer_reserve(&group->merged, &worker->exchange, slice->elements * sizeof(float),
+                             error);
+}
+
+/* Adds a worker's layers to the sums; the first one that has a layer begins its sum. */
+static enum gw_status add_layers(const struct gw_memory *memory, struct gw_group_state *group,
+                                 const float *flags, const float *values, struct gw_error *error) {
+    float *presence = group->presence.memory;
+    float *sums = group->merged.memory;
+    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+        size_t size = group->layers[layer];
+        if (flags[layer] > 0) {
+            GW_TRY(presence[layer] > 0
+                       ? memory->does->add(memory, sums, values, size, error)
+                       : memory->does->copy(memory, sums, values, size * sizeof *sums, error));
+            presence[layer] = 1;
+            values += size;
+        }
+        sums += size;
+    }
+    return GW_OK;
+}
+
+static enum gw_status receive_all(struct gw_worker *worker, struct gw_group_state *group,
+                                  struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t layers = group->slice->layer_count;
+    float *flags = NULL;
+    GW_TRY(read_flags(worker, group->received.memory, worker->workers * layers, &flags, error));
+    memset(group->presence.memory, 0, layers * sizeof *flags);
+    for (size_t i = 0; i < worker->workers; i++, flags += layers) {
+        size_t count = chosen_elements(group, flags);
+        GW_TRY(gw_buffer_reserve(&group->sent, memory, count * sizeof *flags, error));
+        if (count > 0) {
+            GW_TRY(gw_receive(worker->communicator, (int)i, group->sent.memory,
+                              count * sizeof *flags, error));
+        }
+        GW_TRY(add_layers(memory, group, flags, group->sent.memory, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status push_layers(struct gw_worker *worker, struct gw_group_state *group,
+                                  uint64_t *bytes, struct gw_error *error) {
+    size_t layers = group->slice->layer_count;
+    const float *flags = group->sent.memory;
+    GW_TRY(push_to_server(worker, group, flags, layers * sizeof *flags, error));
+    if (worker->serves) {
+        return receive_all(worker, group, error);
+    }
+    *bytes = (layers + group->selected) * sizeof *flags;
+    return group->selected == 0 ? GW_OK
+                                : gw_send(worker->communicator, (int)worker->workers,
+                                          flags + layers, group->selected * sizeof *flags, error);
+}
+
+/* At the server: the layers that any worker sent next to each other, in `sent`, after the flags. */
+static enum gw_status close_up(struct gw_worker *worker, struct gw_group_state *group,
+                               struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t layers = group->slice->layer_count;
+    const float *presence = group->presence.memory;
+    const float *sums = group->merged.memory;
+    size_t all = layers + chosen_elements(group, presence);
+    GW_TRY(gw_buffer_reserve(&group->sent, memory, all * sizeof *sums, error));
+    float *packed = group->sent.memory;
+    GW_TRY(memory->does->write(memory, packed, presence, layers * sizeof *presence, error));
+    packed += layers;
+    for (size_t layer = 0; layer < layers; layer++) {
+        size_t size = group->layers[layer];
+        if (presence[layer] > 0) {
+            GW_TRY(memory->does->copy(memory, packed, sums, size * sizeof *sums, error));
+            packed += size;
+        }
+        sums += size;
+    }
+    return GW_OK;
+}
+
+/* Layers that nobody sent stay zero in the aggregate: parameters are kept as they are. */
+static enum gw_status take_layers(const struct gw_worker *worker, struct gw_group_state *group,
+                                  struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    const float *flags = group->presence.memory;
+    const float *values = (float *)group->received.memory + group->slice->layer_count;
+    float *aggregate = gw_worker_aggregate(worker, group);
+    group->written = GW_WRITTEN_LAYERS;
+    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+        size_t size = group->layers[layer];
+        if (flags[layer] > 0) {
+            GW_TRY(memory->does->copy(memory, aggregate, values, size * sizeof *values, error));
+            values += size;
+        }
+        aggregate += size;
+    }
+    return GW_OK;
+}
+
+/* Of any worker. */
+static enum gw_status pull_layer_values(struct gw_worker *worker, struct gw_group_state *group,
+                                        struct gw_error *error) {
+    size_t layers = group->slice->layer_count;
+    size_t bytes = group->all * sizeof(float);
+    if (group->all == 0) {
+        return GW_OK;
+    }
+    if (worker->serves) {
+        GW_TRY(prepare_server(worker, group, bytes, error));
+        return pull_from_server(worker, group, (float *)group->sent.memory + layers, bytes, NULL,
+                                error);
+    }
+    GW_TRY(gw_buffer_reserve(&group->received, &worker->exchange, layers * sizeof(float) + bytes,
+                             error));
+    return pull_from_server(worker, group, NULL, bytes, (float *)group->received.memory + layers,
+                            error);
+}
+
+/* To `any`, of the server and of the workers. */
+static enum gw_status pull_flags(struct gw_worker *worker, struct gw_group_state *group,
+                                 struct gw_error *error) {
+    size_t layers = group->slice->layer_count;
+    float *flags = NULL;
+    if (worker->serves) {
+        GW_TRY(close_up(worker, group, error));
+        return pull_from_server(worker, group, group->sent.memory, layers * sizeof *flags, NULL,
+                                error);
+    }
+    GW_TRY(pull_from_server(worker, group, NULL, layers * sizeof *flags, group->received.memory,
+                            error));
+    GW_TRY(read_flags(worker, group->received.memory, layers, &flags, error));
+    memcpy(group->presence.memory, flags, layers * sizeof *flags);
+    return GW_OK;
+}
+
+static enum gw_status pull_layers(struct gw_worker *worker, struct gw_group_state *group,
+                                  uint64_t *bytes, struct gw_error *error) {
+    GW_TRY(pull_flags(worker, group, error));
+    group->all = chosen_elements(group, group->presence.memory);
+    *bytes = (group->slice->layer_count + group->all) * sizeof(float);
+    GW_TRY(pull_layer_values(worker, group, error));
+    return worker->serves ? GW_OK : take_layers(worker, group, error);
+}
+
+/* ---- legs ---------------------------------------------------------------------------------- */
+
+const struct gw_leg_runner gw_server_legs[] = {
+    {.payload = GW_DENSE,
+     .collective = "push",
+     .prepare = prepare_gradients,
+     .run = push_gradients},
+    {.payload = GW_DENSE,
+     .collective = "pull",
+     .follows = true,
+     .after = GW_DENSE,
+     .run = pull_gradients},
+    {.payload = GW_SKETCH,
+     .collective = "push",
+     .compression = &gw_compress_sketch,
+     .suits = gw_sketches_suit,
+     .needed = gw_sketches_needed,
+     .prepare = prepare_sketch,
+     .run = push_sketch},
+    {.payload = GW_INDICES,
+     .collective = "pull",
+     .follows = true,
+     .after = GW_SKETCH,
+     .run = pull_indices},
+    {.payload = GW_VALUES,
+     .collective = "push",
+     .follows = true,
+     .after = GW_INDICES,
+     .prepare = prepare_values,
+     .run = push_values},
+    {.payload = GW_VALUES,
+     .collective = "pull",
+     .follows = true,
+     .after = GW_VALUES,
+     .run = pull_values},
+    {.payload = GW_LAYERS,
+     .collective = "push",
+     .compression = &gw_compress_layers,
+     .suits = chooses_layers,
+     .needed = "chooses whole layers",
+     .prepare = prepare_layers,
+     .run = push_layers},
+    {.payload = GW_ALL_LAYERS,
+     .collective = "pull",
+     .follows = true,
+     .after = GW_LAYERS,
+     .run = pull_layers},
+    {0},
+};

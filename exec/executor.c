@@ -4,15 +4,96 @@
 #include <string.h>
 
 #include "exec/accelerator.h"
-#include "exec/aggregate.h"
 #include "exec/compress.h"
 #include "exec/exchange.h"
 #include "exec/exec.h"
 #include "exec/outcome.h"
-#include "exec/stream.h"
 #include "exec/warm_up.h"
 
 static const size_t NOTHING = SIZE_MAX;
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+/* What an operation does on its stream's thread. */
+typedef void stream_run(void *context, size_t operation);
+
+struct stream_thread {
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t capacity, head, tail; /* of the ring; tail - head operations are queued */
+    size_t *ring;
+    bool closing;
+    stream_run *run;
+    void *context;
+};
+
+static void *serve_stream(void *argument) {
+    struct stream_thread *stream = argument;
+    gw_clock_sleep_precisely();
+    pthread_mutex_lock(&stream->mutex);
+    for (;;) {
+        while (stream->head == stream->tail && !stream->closing) {
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+        }
+        if (stream->head == stream->tail) {
+            break;
+        }
+        size_t operation = stream->ring[stream->head++ % stream->capacity];
+        pthread_mutex_unlock(&stream->mutex);
+        stream->run(stream->context, operation);
+        pthread_mutex_lock(&stream->mutex);
+    }
+    pthread_mutex_unlock(&stream->mutex);
+    return NULL;
+}
+
+/* Starts the thread; at most `capacity` operations are ever queued at once. */
+static enum gw_status open_stream(struct stream_thread *stream, size_t capacity, stream_run *run,
+                                  void *context, struct gw_error *error) {
+    *stream = (struct stream_thread){.capacity = capacity,
+                                     .ring = calloc(capacity, sizeof *stream->ring),
+                                     .run = run,
+                                     .context = context};
+    if (stream->ring == NULL) {
+        return gw_fail_memory(error, "opening a stream");
+    }
+    pthread_mutex_init(&stream->mutex, NULL);
+    pthread_cond_init(&stream->changed, NULL);
+    int result = pthread_create(&stream->thread, NULL, serve_stream, stream);
+    if (result != 0) {
+        free(stream->ring);
+        stream->ring = NULL;
+        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
+    }
+    return GW_OK;
+}
+
+/* Puts an operation at the queue's end. Never waits. */
+static void push_operation(struct stream_thread *stream, size_t operation) {
+    pthread_mutex_lock(&stream->mutex);
+    stream->ring[stream->tail++ % stream->capacity] = operation;
+    pthread_cond_signal(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Ends the thread once the queue is empty. */
+static void close_stream(struct stream_thread *stream) {
+    if (stream->ring == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&stream->mutex);
+    stream->closing = true;
+    pthread_cond_signal(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+    pthread_join(stream->thread, NULL);
+    pthread_cond_destroy(&stream->changed);
+    pthread_mutex_destroy(&stream->mutex);
+    free(stream->ring);
+    *stream = (struct stream_thread){0};
+}
+
+/* ---- the executor -------------------------------------------------------------------------- */
 
 /* When an operation ran, counted from the iteration's start, and what it really sent. */
 struct interval {
@@ -24,7 +105,7 @@ struct gw_executor {
     const struct gw_schedule *schedule;
     struct gw_worker worker;
     struct gw_outcome outcome;
-    struct gw_stream_thread streams[GW_STREAM_COUNT];
+    struct stream_thread streams[GW_STREAM_COUNT];
     bool on_gpu;
     struct gw_accelerator accelerator;   /* the GPU, and ... */
     struct gw_communicator between_gpus; /* ... what data travels by */
@@ -50,7 +131,7 @@ struct gw_executor {
     struct gw_error failure; /* of the first operation that failed; status GW_OK: none */
 };
 
-/* ---- one operation, on its stream's thread -------------------------------------------------- */
+/* ---- one operation, on its stream's thread ------------------------------------------------- */
 
 /* Returns whether the operation is to run: after a failure the rest of the iteration is skipped. */
 static bool wait_for_dependencies(struct gw_executor *executor,
@@ -106,7 +187,7 @@ static enum gw_status work(struct gw_executor *executor, const struct gw_operati
                            uint64_t *bytes, struct gw_error *error) {
     struct gw_worker *worker = &executor->worker;
     return operation->kind == GW_COMPRESS
-               ? gw_compress_start(worker, &worker->parcels[operation->group], error)
+               ? gw_compress_start(worker, &worker->groups[operation->group], error)
                : gw_exchange_run(worker, operation, bytes, error);
 }
 
@@ -126,8 +207,9 @@ static enum gw_status run_on_gpu(struct gw_executor *executor, size_t index, uin
     return gw_accelerator_end(accelerator, index, error);
 }
 
-static enum gw_status run(struct gw_executor *executor, const struct gw_operation *operation,
-                          double started_s, uint64_t *bytes, struct gw_error *error) {
+static enum gw_status run_on_host(struct gw_executor *executor,
+                                  const struct gw_operation *operation, double started_s,
+                                  uint64_t *bytes, struct gw_error *error) {
     double *clock_s = &executor->clock_s[operation->stream];
     if (is_skipped(executor, operation)) {
         return GW_OK;
@@ -159,7 +241,7 @@ static void run_operation(void *context, size_t index) {
     }
     if (healthy) {
         status = executor->on_gpu ? run_on_gpu(executor, index, &bytes, &error)
-                                  : run(executor, operation, started_s, &bytes, &error);
+                                  : run_on_host(executor, operation, started_s, &bytes, &error);
     }
     double ended_s = gw_clock_now_s();
     executor->ended_s[operation->stream] = ended_s;
@@ -187,18 +269,19 @@ static enum gw_status open_worker(struct gw_executor *executor,
                                   const struct gw_executor_options *options,
                                   struct gw_error *error) {
     struct gw_accelerator *gpu = &executor->accelerator;
-    struct gw_worker_place place = {.communicator = communicator, .hosts = communicator};
+    struct gw_worker_settings settings = {.communicator = communicator, .hosts = communicator};
     executor->on_gpu = options->device != NULL;
     if (executor->on_gpu) {
         GW_TRY(gw_accelerator_open(gpu, executor->schedule, options, error));
-        struct gw_gpu_settings settings = {.transport = options->transport,
-                                           .stream = gpu->streams[GW_STREAM_COMMUNICATION]};
-        GW_TRY(gw_communicator_open_gpu(&executor->between_gpus, communicator, &settings, error));
-        place.communicator = &executor->between_gpus;
-        place.compute = gpu->streams[GW_STREAM_COMPUTE];
-        place.exchange = gpu->streams[GW_STREAM_COMMUNICATION];
+        struct gw_gpu_settings between = {.transport = options->transport,
+                                          .stream = gpu->streams[GW_STREAM_COMMUNICATION]};
+        GW_TRY(gw_communicator_open_gpu(&executor->between_gpus, communicator, &between, error));
+        settings.communicator = &executor->between_gpus;
+        settings.compute = gpu->streams[GW_STREAM_COMPUTE];
+        settings.exchange = gpu->streams[GW_STREAM_COMMUNICATION];
     }
-    return gw_worker_open(&executor->worker, executor->schedule, &place, options->seed, error);
+    GW_TRY(gw_worker_open(&executor->worker, executor->schedule, &settings, options->seed, error));
+    return gw_exchanges_prepare(&executor->worker, error);
 }
 
 static enum gw_status open_parts(struct gw_executor *executor, struct gw_communicator *communicator,
@@ -217,7 +300,7 @@ static enum gw_status open_parts(struct gw_executor *executor, struct gw_communi
     GW_TRY(open_worker(executor, communicator, options, error));
     GW_TRY(gw_outcome_open(&executor->outcome, &executor->worker, error));
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        GW_TRY(gw_stream_open(&executor->streams[stream], count, run_operation, executor, error));
+        GW_TRY(open_stream(&executor->streams[stream], count, run_operation, executor, error));
     }
     return GW_OK;
 }
@@ -250,7 +333,7 @@ void gw_executor_close(struct gw_executor *executor) {
         return;
     }
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        gw_stream_close(&executor->streams[stream]);
+        close_stream(&executor->streams[stream]);
         pthread_cond_destroy(&executor->awaited_done[stream]);
     }
     gw_outcome_close(&executor->outcome);
@@ -272,16 +355,16 @@ void gw_executor_close(struct gw_executor *executor) {
 static enum gw_status prepare(struct gw_executor *executor, struct gw_error *error) {
     struct gw_worker *worker = &executor->worker;
     worker->iteration = executor->iterations++;
-    for (size_t group = 0; group < executor->schedule->group_count; group++) {
-        struct gw_parcel *parcel = &worker->parcels[group];
+    for (size_t g = 0; g < executor->schedule->group_count; g++) {
+        struct gw_group_state *group = &worker->groups[g];
         if (!worker->serves) {
-            GW_TRY(gw_aggregate_clear(worker, parcel, error));
+            GW_TRY(gw_aggregate_clear(worker, group, error));
         }
-        parcel->selected = parcel->slice->kept;
-        parcel->all = parcel->slice->kept;
+        group->selected = group->slice->kept;
+        group->all = group->slice->kept;
     }
     if (!worker->serves) {
-        gw_buffers_next_gradient(&worker->buffers, worker->iteration);
+        gw_vectors_next_gradient(&worker->vectors, worker->iteration);
     }
     memset(executor->done, 0, executor->schedule->operation_count * sizeof *executor->done);
     executor->left = executor->schedule->operation_count;
@@ -298,7 +381,7 @@ static enum gw_status run_streams(struct gw_executor *executor, struct gw_error 
         executor->ended_s[stream] = executor->start_s;
     }
     for (size_t i = 0; i < executor->schedule->operation_count; i++) {
-        gw_stream_push(&executor->streams[executor->schedule->operations[i].stream], i);
+        push_operation(&executor->streams[executor->schedule->operations[i].stream], i);
     }
     pthread_mutex_lock(&executor->mutex);
     while (executor->left > 0) {
@@ -378,7 +461,7 @@ enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct g
 }
 
 size_t gw_executor_elements(const struct gw_executor *executor) {
-    return gw_buffers_elements(executor->schedule);
+    return gw_vectors_elements(executor->schedule);
 }
 
 enum gw_status gw_executor_copy(struct gw_executor *executor, enum gw_vector vector, float *out,
@@ -386,9 +469,9 @@ enum gw_status gw_executor_copy(struct gw_executor *executor, enum gw_vector vec
     struct gw_worker *worker = &executor->worker;
     const struct gw_memory *memory = &worker->exchange;
     size_t bytes = gw_executor_elements(executor) * sizeof *out;
-    const float *from = vector == GW_GRADIENT   ? worker->buffers.gradient
-                        : vector == GW_RESIDUAL ? worker->buffers.residual
-                                                : worker->buffers.aggregate;
+    const float *from = vector == GW_GRADIENT   ? worker->vectors.gradient
+                        : vector == GW_RESIDUAL ? worker->vectors.residual
+                                                : worker->vectors.aggregate;
     void *copy = NULL;
     if (worker->serves) {
         memset(out, 0, bytes);

@@ -1,23 +1,61 @@
+/* Buffers in memory spaces. */
 #include "exec/memory.h"
 
-#include "kernels/gpu.h"
+#include <stdlib.h>
+#include <string.h>
 
-enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,
-                              struct gw_error *error) {
-    if (stream == NULL) {
-        *out = (struct gw_memory){.does = &gw_memory_on_host};
-        return GW_OK;
+#include "core/array.h"
+
+static enum gw_status allocate(const struct gw_memory *space, size_t bytes, void **out,
+                               struct gw_error *error) {
+    if (space != NULL) {
+        return space->does->allocate(space, bytes, out, error);
     }
-    *out = (struct gw_memory){
-        .does = &gw_memory_on_gpu, .device = gw_device_stream_device(stream), .stream = stream};
-    return gw_gpu_workspace_open(out->device, &out->gpu_workspace, error);
+    *out = gw_resident_zeros(bytes);
+    return *out != NULL ? GW_OK : gw_fail_memory(error, "making room on the host");
 }
 
-void gw_memory_close(struct gw_memory *memory) {
-    if (memory->gpu_workspace != NULL) {
-        gw_gpu_workspace_close(memory->gpu_workspace);
+static enum gw_status keep(const struct gw_buffer *buffer, void *memory, struct gw_error *error) {
+    if (buffer->space != NULL) {
+        return buffer->space->does->copy(buffer->space, memory, buffer->memory, buffer->capacity,
+                                         error);
     }
-    gw_workspace_free(&memory->workspace);
-    gw_selection_free(&memory->selection);
-    *memory = (struct gw_memory){0};
+    memcpy(memory, buffer->memory, buffer->capacity);
+    return GW_OK;
+}
+
+static void release(const struct gw_memory *space, void *memory) {
+    if (space != NULL) {
+        space->does->free(space, memory);
+    } else {
+        free(memory);
+    }
+}
+
+enum gw_status gw_buffer_reserve(struct gw_buffer *buffer, const struct gw_memory *space,
+                                 size_t bytes, struct gw_error *error) {
+    if (bytes <= buffer->capacity) {
+        return GW_OK;
+    }
+    /* Half as much again: counts that creep up do not ask for pages in each iteration. */
+    size_t capacity = buffer->capacity == 0 ? bytes : bytes + bytes / 2;
+    void *memory = NULL;
+    buffer->space = space;
+    GW_TRY(allocate(space, capacity, &memory, error));
+    if (buffer->capacity > 0) {
+        enum gw_status status = keep(buffer, memory, error);
+        if (status != GW_OK) {
+            release(space, memory);
+            return status;
+        }
+    }
+    release(space, buffer->memory);
+    buffer->capacity = capacity;
+    buffer->memory = memory;
+    return GW_OK;
+}
+
+void gw_buffer_free(struct gw_buffer *buffer) {
+    release(buffer->space, buffer->memory);
+    *buffer = (struct gw_buffer){0};
 }

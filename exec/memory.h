@@ -4,17 +4,33 @@
  * it is, only memory_host.c and memory_gpu.c know. Private to this room.
  *
  * On a GPU work is put on a stream, where it is done in order; none of it has been waited for, but
- * what gw_memory_read gives. On the host it is done when a function returns.
+ * what `read` gives. On the host it is done when a function returns.
  */
 #ifndef GW_EXEC_MEMORY_H
 #define GW_EXEC_MEMORY_H
 
 #include "device/device.h"
-#include "exec/room.h"
 #include "kernels/kernels.h"
 
 struct gw_memory;
-struct gw_parcel;
+struct gw_group_state;
+
+/*
+ * Memory for what travels, which grows where more is selected than before. Zero-initialise, then
+ * free. Its pages are there before time is taken (gw_resident_zeros).
+ */
+struct gw_buffer {
+    const struct gw_memory *space; /* that it was reserved in; NULL: the host, for the host alone */
+    size_t capacity;               /* bytes */
+    void *memory;
+};
+
+/*
+ * Makes it hold `bytes` of the space, always the same one, and keeps what is in it. It may move.
+ */
+enum gw_status gw_buffer_reserve(struct gw_buffer *buffer, const struct gw_memory *space,
+                                 size_t bytes, struct gw_error *error);
+void gw_buffer_free(struct gw_buffer *buffer);
 
 struct gw_memory_operations {
     /* Zeroed, and there before time is taken. */
@@ -26,9 +42,9 @@ struct gw_memory_operations {
                            struct gw_error *error);
     enum gw_status (*clear)(const struct gw_memory *memory, void *to, size_t bytes,
                             struct gw_error *error);
-    /* For the host to look at: *out is `from` itself or a copy in `copy`, a room of the host. */
+    /* For the host to look at: *out is `from` itself or a copy in `copy`, a buffer of the host. */
     enum gw_status (*read)(const struct gw_memory *memory, const void *from, size_t bytes,
-                           struct gw_room *copy, void **out, struct gw_error *error);
+                           struct gw_buffer *copy, void **out, struct gw_error *error);
     /* From the host, of whose `from` nothing is needed any more then; it may be `to`. */
     enum gw_status (*write)(const struct gw_memory *memory, void *to, const void *from,
                             size_t bytes, struct gw_error *error);
@@ -67,35 +83,35 @@ struct gw_memory_operations {
     enum gw_status (*put)(const struct gw_memory *memory, float *dense, const uint32_t *indices,
                           size_t count, const float *values, struct gw_error *error);
     /*
-     * Of the parcel's entries, which are whole layers: to `out`, 1 for each layer that is among
+     * Of the group's entries, which are whole layers: to `out`, 1 for each layer that is among
      * them and 0 for the others, then the entries' values.
      */
-    enum gw_status (*pack_layers)(const struct gw_memory *memory, struct gw_parcel *parcel,
+    enum gw_status (*pack_layers)(const struct gw_memory *memory, struct gw_group_state *group,
                                   float *out, struct gw_error *error);
 
-    /* Makes room for what the parcel's compressor selects, before time is taken. */
-    enum gw_status (*prepare)(const struct gw_memory *memory, struct gw_parcel *parcel,
+    /* Makes room for what the group's compressor selects, before time is taken. */
+    enum gw_status (*prepare)(const struct gw_memory *memory, struct gw_group_state *group,
                               struct gw_error *error);
     /*
-     * Starts a selection by the parcel's compressor, which leaves zeros in task->u if it `takes`.
-     * `found` gives it, on whichever stream goes on with it: waits, then the parcel's entries are
+     * Starts a selection by the group's compressor, which leaves zeros in task->u if it `takes`.
+     * `found` gives it, on whichever stream goes on with it: waits, then the group's entries are
      * there, and their number.
      */
-    enum gw_status (*select)(struct gw_memory *memory, struct gw_parcel *parcel,
+    enum gw_status (*select)(struct gw_memory *memory, struct gw_group_state *group,
                              struct gw_task *task, bool takes, struct gw_error *error);
-    enum gw_status (*found)(struct gw_memory *memory, struct gw_parcel *parcel,
+    enum gw_status (*found)(struct gw_memory *memory, struct gw_group_state *group,
                             struct gw_error *error);
 
     /*
-     * The parcel's sketch, of so many columns; of u + gradient, which is left in u; and what is
+     * The group's sketch, of so many columns; of u + gradient, which is left in u; and what is
      * found in it: as many indices as the group keeps.
      */
-    enum gw_status (*open_sketch)(const struct gw_memory *memory, struct gw_parcel *parcel,
+    enum gw_status (*open_sketch)(const struct gw_memory *memory, struct gw_group_state *group,
                                   size_t columns, struct gw_error *error);
-    enum gw_status (*sketch)(struct gw_memory *memory, struct gw_parcel *parcel, float *u,
+    enum gw_status (*sketch)(struct gw_memory *memory, struct gw_group_state *group, float *u,
                              const float *gradient, struct gw_error *error);
-    enum gw_status (*find)(struct gw_memory *memory, struct gw_parcel *parcel, uint64_t iteration,
-                           uint32_t *indices, struct gw_error *error);
+    enum gw_status (*find)(struct gw_memory *memory, struct gw_group_state *group,
+                           uint64_t iteration, uint32_t *indices, struct gw_error *error);
 };
 
 /* One stream's. */
@@ -108,11 +124,17 @@ struct gw_memory {
     struct gw_selection selection;          /* or of a merge */
 };
 
-/* NULL for the stream: the host. *out is safe to close in any case. */
-enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,
-                              struct gw_error *error);
-void gw_memory_close(struct gw_memory *memory);
-
 extern const struct gw_memory_operations gw_memory_on_host, gw_memory_on_gpu;
+
+/*
+ * Merges the entries of two workers into as many as either has: two lists of k entries, each
+ * ascending without repeated indices. Their sums, those of one index added up (`list` + `came`),
+ * are at least k; the k of the largest magnitude, of equals those of lower index, are left in
+ * `list`, ascending. The others, at most k, go to `pruned`, [k], ascending, and behind them 0 with
+ * GW_NO_INDEX. `merged` is for its use.
+ */
+enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
+                        struct gw_selection *merged, struct gw_entry *pruned,
+                        struct gw_error *error);
 
 #endif

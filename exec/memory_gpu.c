@@ -1,7 +1,7 @@
 /* A GPU's memory. */
 #include <stdlib.h>
 
-#include "exec/parcel.h"
+#include "exec/worker.h"
 #include "kernels/gpu.h"
 
 static enum gw_status allocate(const struct gw_memory *memory, size_t bytes, void **out,
@@ -25,10 +25,10 @@ static enum gw_status clear(const struct gw_memory *memory, void *to, size_t byt
 }
 
 static enum gw_status fetch(const struct gw_memory *memory, const void *from, size_t bytes,
-                            struct gw_room *room, void **out, struct gw_error *error) {
-    GW_TRY(gw_room_reserve(room, NULL, bytes, error));
-    GW_TRY(gw_device_copy(memory->stream, room->memory, from, bytes, error));
-    *out = room->memory;
+                            struct gw_buffer *copy, void **out, struct gw_error *error) {
+    GW_TRY(gw_buffer_reserve(copy, NULL, bytes, error));
+    GW_TRY(gw_device_copy(memory->stream, copy->memory, from, bytes, error));
+    *out = copy->memory;
     return gw_device_stream_finish(memory->stream, error);
 }
 
@@ -96,11 +96,11 @@ static enum gw_status put(const struct gw_memory *memory, float *dense, const ui
 }
 
 /* Where the group's layers begin, once and for all. */
-static enum gw_status list_beginnings(const struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status list_beginnings(const struct gw_memory *memory, struct gw_group_state *group,
                                       struct gw_error *error) {
-    size_t layers = parcel->slice->layer_count;
+    size_t layers = group->slice->layer_count;
     size_t bytes = layers * sizeof(uint32_t);
-    if (parcel->beginnings.capacity > 0 || layers == 0) {
+    if (group->beginnings.capacity > 0 || layers == 0) {
         return GW_OK;
     }
     uint32_t *beginnings = malloc(bytes);
@@ -109,71 +109,69 @@ static enum gw_status list_beginnings(const struct gw_memory *memory, struct gw_
     }
     for (size_t layer = 0, first = 0; layer < layers; layer++) {
         beginnings[layer] = (uint32_t)first;
-        first += parcel->layers[layer];
+        first += group->layers[layer];
     }
-    enum gw_status status = gw_room_reserve(&parcel->beginnings, memory, bytes, error);
+    enum gw_status status = gw_buffer_reserve(&group->beginnings, memory, bytes, error);
     if (status == GW_OK) {
-        status = send_up(memory, parcel->beginnings.memory, beginnings, bytes, error);
+        status = send_up(memory, group->beginnings.memory, beginnings, bytes, error);
     }
     free(beginnings);
     return status;
 }
 
-static enum gw_status pack_layers(const struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status pack_layers(const struct gw_memory *memory, struct gw_group_state *group,
                                   float *out, struct gw_error *error) {
-    size_t layers = parcel->slice->layer_count;
-    GW_TRY(list_beginnings(memory, parcel, error));
-    GW_TRY(gw_gpu_flag_indices(parcel->entries, parcel->selected, parcel->beginnings.memory, layers,
+    size_t layers = group->slice->layer_count;
+    GW_TRY(list_beginnings(memory, group, error));
+    GW_TRY(gw_gpu_flag_indices(group->entries, group->selected, group->beginnings.memory, layers,
                                out, memory->stream, error));
-    return gw_gpu_list_values(parcel->entries, parcel->selected, out + layers, memory->stream,
-                              error);
+    return gw_gpu_list_values(group->entries, group->selected, out + layers, memory->stream, error);
 }
 
 /* ---- selections and sketches --------------------------------------------------------------- */
 
-static enum gw_status prepare(const struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status prepare(const struct gw_memory *memory, struct gw_group_state *group,
                               struct gw_error *error) {
     size_t capacity =
-        gw_gpu_selection_capacity(parcel->compressor, parcel->slice->elements, parcel->slice->kept);
-    return gw_gpu_selection_reserve(&parcel->selection, memory->device, capacity, error);
+        gw_gpu_selection_capacity(group->compressor, group->slice->elements, group->slice->kept);
+    return gw_gpu_selection_reserve(&group->selection, memory->device, capacity, error);
 }
 
-static enum gw_status choose(struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status choose(struct gw_memory *memory, struct gw_group_state *group,
                              struct gw_task *task, bool takes, struct gw_error *error) {
-    const struct gw_gpu_compressor *compressor = gw_gpu_compressor_find(parcel->compressor->name);
-    struct gw_gpu_selection *selection = &parcel->selection;
+    const struct gw_gpu_compressor *compressor = gw_gpu_compressor_find(group->compressor->name);
+    struct gw_gpu_selection *selection = &group->selection;
     return takes
                ? gw_gpu_compress(compressor, task, memory->stream, memory->gpu_workspace, selection,
                                  error)
                : compressor->select(task, memory->stream, memory->gpu_workspace, selection, error);
 }
 
-static enum gw_status found(struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status found(struct gw_memory *memory, struct gw_group_state *group,
                             struct gw_error *error) {
-    GW_TRY(gw_gpu_selection_finish(&parcel->selection, memory->stream, &parcel->selected, error));
-    parcel->entries = parcel->selection.entries;
+    GW_TRY(gw_gpu_selection_finish(&group->selection, memory->stream, &group->selected, error));
+    group->entries = group->selection.entries;
     return GW_OK;
 }
 
-static enum gw_status open_sketch(const struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status open_sketch(const struct gw_memory *memory, struct gw_group_state *group,
                                   size_t columns, struct gw_error *error) {
-    GW_TRY(gw_gpu_sketch_open(&parcel->gpu_sketch, memory->device, GW_SKETCH_ROWS, columns,
-                              parcel->seed, error));
-    parcel->cells = parcel->gpu_sketch.table;
-    return gw_gpu_sketch_prepare(&parcel->gpu_sketch, parcel->slice->elements, memory->stream,
-                                 error);
+    GW_TRY(gw_gpu_sketch_open(&group->gpu_sketch, memory->device, GW_SKETCH_ROWS, columns,
+                              group->seed, error));
+    group->cells = group->gpu_sketch.table;
+    return gw_gpu_sketch_prepare(&group->gpu_sketch, group->slice->elements, memory->stream, error);
 }
 
-static enum gw_status sketch(struct gw_memory *memory, struct gw_parcel *parcel, float *u,
+static enum gw_status sketch(struct gw_memory *memory, struct gw_group_state *group, float *u,
                              const float *gradient, struct gw_error *error) {
-    GW_TRY(gw_gpu_sketch_clear(&parcel->gpu_sketch, memory->stream, error));
-    return gw_gpu_sketch_encode(&parcel->gpu_sketch, u, gradient, parcel->slice->elements,
+    GW_TRY(gw_gpu_sketch_clear(&group->gpu_sketch, memory->stream, error));
+    return gw_gpu_sketch_encode(&group->gpu_sketch, u, gradient, group->slice->elements,
                                 memory->stream, memory->gpu_workspace, error);
 }
 
-static enum gw_status find(struct gw_memory *memory, struct gw_parcel *parcel, uint64_t iteration,
-                           uint32_t *indices, struct gw_error *error) {
-    return gw_gpu_sketch_heavymix(&parcel->gpu_sketch, parcel->slice->elements, parcel->slice->kept,
+static enum gw_status find(struct gw_memory *memory, struct gw_group_state *group,
+                           uint64_t iteration, uint32_t *indices, struct gw_error *error) {
+    return gw_gpu_sketch_heavymix(&group->gpu_sketch, group->slice->elements, group->slice->kept,
                                   iteration, memory->stream, memory->gpu_workspace, indices, NULL,
                                   error);
 }

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "core/array.h"
-#include "exec/merge.h"
-#include "exec/parcel.h"
+#include "exec/worker.h"
 
 static enum gw_status allocate(const struct gw_memory *memory, size_t bytes, void **out,
                                struct gw_error *error) {
@@ -37,9 +36,63 @@ static enum gw_status clear(const struct gw_memory *memory, void *to, size_t byt
 }
 
 static enum gw_status look_at(const struct gw_memory *memory, const void *from, size_t bytes,
-                              struct gw_room *unused, void **out, struct gw_error *error) {
+                              struct gw_buffer *unused, void **out, struct gw_error *error) {
     (void)memory, (void)bytes, (void)unused, (void)error;
     *out = (void *)(uintptr_t)from;
+    return GW_OK;
+}
+
+/* ---- merging ------------------------------------------------------------------------------- */
+
+/* All sums, ascending; returns how many. */
+static size_t add_up(const struct gw_entry *a, const struct gw_entry *b, size_t k,
+                     struct gw_entry *out) {
+    size_t i = 0;
+    size_t j = 0;
+    size_t count = 0;
+    while (i < k || j < k) {
+        bool of_a = i < k && (j == k || a[i].index <= b[j].index);
+        bool of_b = j < k && (i == k || b[j].index <= a[i].index);
+        struct gw_entry sum = of_a ? a[i] : b[j];
+        if (of_a && of_b) {
+            sum.value += b[j].value;
+        }
+        i += of_a;
+        j += of_b;
+        out[count++] = sum;
+    }
+    return count;
+}
+
+/* What of `all` is not among the k of `kept`, which are some of them in the same order. */
+static size_t leave_out(const struct gw_entry *all, size_t count, const struct gw_entry *kept,
+                        size_t k, struct gw_entry *out) {
+    size_t passed = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (passed < k && kept[passed].index == all[i].index) {
+            passed++;
+        } else {
+            out[left++] = all[i];
+        }
+    }
+    return left;
+}
+
+enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
+                        struct gw_selection *merged, struct gw_entry *pruned,
+                        struct gw_error *error) {
+    /* All sums in the first half, of which copies in the second become the k largest. */
+    GW_TRY(gw_selection_reserve(merged, 4 * k, error));
+    struct gw_entry *all = merged->entries;
+    size_t sums = add_up(list, came, k, all);
+    struct gw_selection largest = {.count = sums, .capacity = 2 * k, .entries = all + 2 * k};
+    memcpy(largest.entries, all, sums * sizeof *all);
+    (void)gw_keep_largest(&largest, k);
+    for (size_t i = leave_out(all, sums, largest.entries, k, pruned); i < k; i++) {
+        pruned[i] = (struct gw_entry){.index = GW_NO_INDEX};
+    }
+    memcpy(list, largest.entries, k * sizeof *list);
     return GW_OK;
 }
 
@@ -143,19 +196,19 @@ static enum gw_status put(const struct gw_memory *memory, float *dense, const ui
 }
 
 /* A layer has at least one element, so that it was chosen if its first one was. */
-static enum gw_status pack_layers(const struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status pack_layers(const struct gw_memory *memory, struct gw_group_state *group,
                                   float *out, struct gw_error *error) {
     (void)memory, (void)error;
-    const struct gw_entry *entries = parcel->entries;
-    float *values = out + parcel->slice->layer_count;
+    const struct gw_entry *entries = group->entries;
+    float *values = out + group->slice->layer_count;
     size_t packed = 0;
-    for (size_t layer = 0, first = 0; layer < parcel->slice->layer_count; layer++) {
-        bool chosen = packed < parcel->selected && entries[packed].index == (uint32_t)first;
+    for (size_t layer = 0, first = 0; layer < group->slice->layer_count; layer++) {
+        bool chosen = packed < group->selected && entries[packed].index == (uint32_t)first;
         out[layer] = chosen ? 1 : 0;
-        for (size_t e = 0; e < parcel->layers[layer] && chosen; e++, packed++) {
+        for (size_t e = 0; e < group->layers[layer] && chosen; e++, packed++) {
             values[packed] = entries[packed].value;
         }
-        first += parcel->layers[layer];
+        first += group->layers[layer];
     }
     return GW_OK;
 }
@@ -163,50 +216,50 @@ static enum gw_status pack_layers(const struct gw_memory *memory, struct gw_parc
 /* ---- selections and sketches --------------------------------------------------------------- */
 
 /* Selections grow on demand. */
-static enum gw_status prepare(const struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status prepare(const struct gw_memory *memory, struct gw_group_state *group,
                               struct gw_error *error) {
     (void)memory;
-    (void)parcel;
+    (void)group;
     (void)error;
     return GW_OK;
 }
 
-static enum gw_status choose(struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status choose(struct gw_memory *memory, struct gw_group_state *group,
                              struct gw_task *task, bool takes, struct gw_error *error) {
     struct gw_selection *selection = &memory->selection;
     task->workspace = &memory->workspace;
-    GW_TRY(takes ? gw_compress(parcel->compressor, task, selection, error)
-                 : parcel->compressor->select(task, selection, error));
-    parcel->entries = selection->entries;
-    parcel->selected = selection->count;
+    GW_TRY(takes ? gw_compress(group->compressor, task, selection, error)
+                 : group->compressor->select(task, selection, error));
+    group->entries = selection->entries;
+    group->selected = selection->count;
     return GW_OK;
 }
 
-static enum gw_status found(struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status found(struct gw_memory *memory, struct gw_group_state *group,
                             struct gw_error *error) {
-    (void)memory, (void)parcel, (void)error;
+    (void)memory, (void)group, (void)error;
     return GW_OK;
 }
 
-static enum gw_status open_sketch(const struct gw_memory *memory, struct gw_parcel *parcel,
+static enum gw_status open_sketch(const struct gw_memory *memory, struct gw_group_state *group,
                                   size_t columns, struct gw_error *error) {
     (void)memory;
-    GW_TRY(gw_sketch_open(&parcel->sketch, GW_SKETCH_ROWS, columns, parcel->seed, error));
-    parcel->cells = parcel->sketch.table;
+    GW_TRY(gw_sketch_open(&group->sketch, GW_SKETCH_ROWS, columns, group->seed, error));
+    group->cells = group->sketch.table;
     return GW_OK;
 }
 
-static enum gw_status sketch(struct gw_memory *memory, struct gw_parcel *parcel, float *u,
+static enum gw_status sketch(struct gw_memory *memory, struct gw_group_state *group, float *u,
                              const float *gradient, struct gw_error *error) {
-    GW_TRY(add(memory, u, gradient, parcel->slice->elements, error));
-    gw_sketch_clear(&parcel->sketch);
-    return gw_sketch_encode(&parcel->sketch, u, 0, parcel->slice->elements, error);
+    GW_TRY(add(memory, u, gradient, group->slice->elements, error));
+    gw_sketch_clear(&group->sketch);
+    return gw_sketch_encode(&group->sketch, u, 0, group->slice->elements, error);
 }
 
-static enum gw_status find(struct gw_memory *memory, struct gw_parcel *parcel, uint64_t iteration,
-                           uint32_t *indices, struct gw_error *error) {
-    return gw_sketch_heavymix(&parcel->sketch, parcel->slice->elements, parcel->slice->kept,
-                              iteration, &memory->workspace, indices, NULL, error);
+static enum gw_status find(struct gw_memory *memory, struct gw_group_state *group,
+                           uint64_t iteration, uint32_t *indices, struct gw_error *error) {
+    return gw_sketch_heavymix(&group->sketch, group->slice->elements, group->slice->kept, iteration,
+                              &memory->workspace, indices, NULL, error);
 }
 
 const struct gw_memory_operations gw_memory_on_host = {

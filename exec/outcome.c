@@ -1,8 +1,76 @@
 #include "exec/outcome.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "exec/aggregate.h"
+/* ---- aggregates ---------------------------------------------------------------------------- */
+
+/* One step of a multiplicative hash over 32-bit words; its order of words matters. */
+static uint64_t absorb(uint64_t hash, uint32_t word) {
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ (hash >> 29);
+}
+
+static uint32_t bits(float value) {
+    uint32_t word;
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+static uint64_t absorb_element(uint64_t hash, const float *aggregate, uint32_t index) {
+    return absorb(absorb(hash, index), bits(aggregate[index]));
+}
+
+/* Of what the group's exchange wrote: which elements, and the bits in them. */
+static enum gw_status checksum_aggregate(struct gw_worker *worker,
+                                         const struct gw_group_state *group, uint64_t *out,
+                                         struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t count = group->listed_count;
+    uint64_t hash = group->seed;
+    void *copy = NULL;
+    GW_TRY(memory->does->read(memory, gw_worker_aggregate(worker, group),
+                              group->slice->elements * sizeof(float), &worker->dense_copy, &copy,
+                              error));
+    const float *aggregate = copy;
+    if (group->written != GW_WRITTEN_LISTED) {
+        for (size_t i = 0; i < group->slice->elements; i++) {
+            hash = absorb(hash, bits(aggregate[i]));
+        }
+    } else if (group->listed != NULL) {
+        GW_TRY(memory->does->read(memory, group->listed, count * sizeof *group->listed,
+                                  &worker->list_copy, &copy, error));
+        const struct gw_entry *entries = copy;
+        for (size_t i = 0; i < count; i++) {
+            hash = absorb_element(hash, aggregate, entries[i].index);
+        }
+    } else {
+        GW_TRY(memory->does->read(memory, gw_group_common(group), count * sizeof(uint32_t),
+                                  &worker->list_copy, &copy, error));
+        const uint32_t *indices = copy;
+        for (size_t i = 0; i < count; i++) {
+            hash = absorb_element(hash, aggregate, indices[i]);
+        }
+    }
+    *out = hash;
+    return GW_OK;
+}
+
+enum gw_status gw_aggregate_clear(const struct gw_worker *worker,
+                                  const struct gw_group_state *group, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    float *aggregate = gw_worker_aggregate(worker, group);
+    if (group->written == GW_WRITTEN_LAYERS) {
+        return memory->does->clear(memory, aggregate, group->slice->elements * sizeof *aggregate,
+                                   error);
+    }
+    return group->listed != NULL ? memory->does->clear_entries(
+                                       memory, group->listed, group->listed_count, aggregate, error)
+                                 : memory->does->put(memory, aggregate, gw_group_common(group),
+                                                     group->listed_count, NULL, error);
+}
+
+/* ---- what ranks tell each other ------------------------------------------------------------ */
 
 enum gw_status gw_outcome_open(struct gw_outcome *out, const struct gw_worker *worker,
                                struct gw_error *error) {
@@ -27,8 +95,8 @@ void gw_outcome_close(struct gw_outcome *outcome) {
     free(outcome->extents);
 }
 
-static enum gw_status compare(const struct gw_outcome *outcome, const struct gw_worker *worker,
-                              struct gw_error *error) {
+static enum gw_status compare_checksums(const struct gw_outcome *outcome,
+                                        const struct gw_worker *worker, struct gw_error *error) {
     size_t groups = worker->schedule->group_count;
     for (size_t i = 0; i < worker->workers * groups; i++) {
         if (outcome->of[i].checksum != outcome->of[i % groups].checksum) {
@@ -42,13 +110,13 @@ static enum gw_status compare(const struct gw_outcome *outcome, const struct gw_
 }
 
 /* Of one group; the server's own outcome does not count. */
-static void take(struct gw_outcome *outcome, const struct gw_worker *worker, size_t group) {
+static void count_selected(struct gw_outcome *outcome, const struct gw_worker *worker, size_t g) {
     size_t groups = worker->schedule->group_count;
-    struct gw_selected *extent = &outcome->extents[group];
-    *extent = (struct gw_selected){.all = outcome->of[group].all};
+    struct gw_selected *extent = &outcome->extents[g];
+    *extent = (struct gw_selected){.all = outcome->of[g].all};
     for (size_t i = 0; i < worker->workers; i++) {
-        uint64_t selected = outcome->of[i * groups + group].selected;
-        outcome->selected[group * worker->workers + i] = selected;
+        uint64_t selected = outcome->of[i * groups + g].selected;
+        outcome->selected[g * worker->workers + i] = selected;
         outcome->counts[i] = selected;
         extent->most = selected > extent->most ? selected : extent->most;
     }
@@ -59,38 +127,38 @@ static enum gw_status gather(struct gw_outcome *outcome, struct gw_worker *worke
                              bool with_checksums, struct gw_error *error) {
     struct gw_communicator *communicator = worker->hosts;
     size_t groups = worker->schedule->group_count;
-    for (size_t group = 0; group < groups; group++) {
-        const struct gw_parcel *parcel = &worker->parcels[group];
-        struct gw_group_outcome *own = &outcome->own[group];
-        *own = (struct gw_group_outcome){.selected = parcel->selected, .all = parcel->all};
+    for (size_t g = 0; g < groups; g++) {
+        const struct gw_group_state *group = &worker->groups[g];
+        struct gw_group_outcome *own = &outcome->own[g];
+        *own = (struct gw_group_outcome){.selected = group->selected, .all = group->all};
         if (with_checksums && !worker->serves) {
-            GW_TRY(gw_aggregate_checksum(worker, parcel, &own->checksum, error));
+            GW_TRY(checksum_aggregate(worker, group, &own->checksum, error));
         }
     }
     return communicator->transport->allgather(communicator, outcome->own,
                                               groups * sizeof *outcome->own, outcome->of, error);
 }
 
-static void tell(struct gw_outcome *outcome, struct gw_worker *worker) {
-    for (size_t group = 0; group < worker->schedule->group_count; group++) {
-        const struct gw_parcel *parcel = &worker->parcels[group];
-        take(outcome, worker, group);
-        if (parcel->state != NULL && parcel->compressor->observe != NULL) {
-            parcel->compressor->observe(parcel->state, outcome->counts);
+static void observe_counts(struct gw_outcome *outcome, struct gw_worker *worker) {
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        const struct gw_group_state *group = &worker->groups[g];
+        count_selected(outcome, worker, g);
+        if (group->state != NULL && group->compressor->observe != NULL) {
+            group->compressor->observe(group->state, outcome->counts);
         }
     }
 }
 
-enum gw_status gw_outcome_tell(struct gw_outcome *outcome, struct gw_worker *worker,
-                               struct gw_error *error) {
+enum gw_status gw_outcome_share_counts(struct gw_outcome *outcome, struct gw_worker *worker,
+                                       struct gw_error *error) {
     GW_TRY(gather(outcome, worker, false, error));
-    tell(outcome, worker);
+    observe_counts(outcome, worker);
     return GW_OK;
 }
 
 enum gw_status gw_outcome_conclude(struct gw_outcome *outcome, struct gw_worker *worker,
                                    struct gw_error *error) {
     GW_TRY(gather(outcome, worker, true, error));
-    tell(outcome, worker);
-    return compare(outcome, worker, error);
+    observe_counts(outcome, worker);
+    return compare_checksums(outcome, worker, error);
 }

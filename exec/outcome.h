@@ -32,7 +32,14 @@ enum gw_status gw_outcome_conclude(struct gw_outcome *outcome, struct gw_worker 
                                    struct gw_error *error);
 
 /* The same where nothing was exchanged: without aggregates. */
-enum gw_status gw_outcome_tell(struct gw_outcome *outcome, struct gw_worker *worker,
-                               struct gw_error *error);
+enum gw_status gw_outcome_share_counts(struct gw_outcome *outcome, struct gw_worker *worker,
+                                       struct gw_error *error);
+
+/*
+ * Zeroes what the group's exchange wrote in the aggregate, if the next iteration may not write it
+ * again.
+ */
+enum gw_status gw_aggregate_clear(const struct gw_worker *worker,
+                                  const struct gw_group_state *group, struct gw_error *error);
 
 #endif

@@ -1,11 +1,122 @@
+/* cuBLAS is loaded when it is asked for: a machine without it can do all else. */
 #include "exec/products.h"
 
+#include <cublas_v2.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/symbols.h"
 #include "device/cuda.h"
-#include "exec/cublas.h"
 #include "exec/exec.h"
 #include "kernels/kernels.h"
+
+/* cuBLAS' functions by their names, without "cublas". */
+struct cublas_calls {
+    cublasStatus_t (*GetProperty)(libraryPropertyType type, int *value);
+    const char *(*GetStatusString)(cublasStatus_t status);
+    cublasStatus_t (*Create)(cublasHandle_t *handle);
+    cublasStatus_t (*Destroy)(cublasHandle_t handle);
+    cublasStatus_t (*SetStream)(cublasHandle_t handle, cudaStream_t stream);
+    cublasStatus_t (*SetWorkspace)(cublasHandle_t handle, void *workspace, size_t bytes);
+    cublasStatus_t (*GemmEx)(cublasHandle_t handle, cublasOperation_t a_operation,
+                             cublasOperation_t b_operation, int m, int n, int k, const void *alpha,
+                             const void *a, cudaDataType a_type, int a_stride, const void *b,
+                             cudaDataType b_type, int b_stride, const void *beta, void *c,
+                             cudaDataType c_type, int c_stride, cublasComputeType_t compute,
+                             cublasGemmAlgo_t algorithm);
+};
+
+/* What is called is the same in both; the one of this build's toolkit goes with its driver. */
+#ifndef GW_CUBLAS_LIBRARIES
+#define TEXT_OF(value) #value
+#define NAME_OF(major) "libcublas.so." TEXT_OF(major)
+#define GW_CUBLAS_LIBRARIES NAME_OF(CUBLAS_VER_MAJOR), "libcublas.so.13", "libcublas.so.12"
+#endif
+
+static const struct gw_symbol symbols[] = {
+    {"cublasGetProperty", offsetof(struct cublas_calls, GetProperty)},
+    {"cublasGetStatusString", offsetof(struct cublas_calls, GetStatusString)},
+    {"cublasCreate_v2", offsetof(struct cublas_calls, Create)},
+    {"cublasDestroy_v2", offsetof(struct cublas_calls, Destroy)},
+    {"cublasSetStream_v2", offsetof(struct cublas_calls, SetStream)},
+    {"cublasSetWorkspace_v2", offsetof(struct cublas_calls, SetWorkspace)},
+    {"cublasGemmEx", offsetof(struct cublas_calls, GemmEx)},
+};
+
+static struct cublas_calls calls;
+static char missing[256]; /* why this machine's cuBLAS cannot be called; empty: it can */
+static char version_text[64];
+
+/* Whether this machine's driver can do with a library of that name, "...so.12". */
+static bool suits_driver(const char *name) {
+    int version = 0;
+    const char *dot = strrchr(name, '.');
+    bool known = cudaDriverGetVersion(&version) == cudaSuccess && version > 0;
+    return !known || dot == NULL || strtol(dot + 1, NULL, 10) <= version / 1000;
+}
+
+/* The first of its names that this machine has; why not the first name, where it has none. */
+static void *open_library(void) {
+    static const char *const names[] = {GW_CUBLAS_LIBRARIES};
+    void *library = dlopen(names[0], RTLD_NOW);
+    if (library == NULL) {
+        (void)snprintf(missing, sizeof missing, "%s", dlerror());
+    }
+    for (size_t i = 1; i < sizeof names / sizeof *names && library == NULL; i++) {
+        library = suits_driver(names[i]) ? dlopen(names[i], RTLD_NOW) : NULL;
+    }
+    return library;
+}
+
+static void find_calls(void *library) {
+    const char *lacks = gw_find_symbols(library, symbols, sizeof symbols / sizeof *symbols, &calls);
+    missing[0] = '\0';
+    if (lacks != NULL) {
+        (void)snprintf(missing, sizeof missing, "it has no %s", lacks);
+    }
+}
+
+static int property(libraryPropertyType type) {
+    int value = 0;
+    return calls.GetProperty(type, &value) == CUBLAS_STATUS_SUCCESS ? value : 0;
+}
+
+static void load(void) {
+    void *library = open_library();
+    if (library != NULL) {
+        find_calls(library);
+    }
+    if (missing[0] == '\0') {
+        (void)snprintf(version_text, sizeof version_text, "%d.%d.%d", property(MAJOR_VERSION),
+                       property(MINOR_VERSION), property(PATCH_LEVEL));
+    } else {
+        (void)snprintf(version_text, sizeof version_text, "%d.%d.%d, not on this machine",
+                       CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH);
+    }
+}
+
+static void load_once(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+}
+
+const char *gw_cublas_version(void) {
+    load_once();
+    return version_text;
+}
+
+enum gw_status gw_cublas_need(struct gw_error *error) {
+    load_once();
+    return missing[0] == '\0'
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "expected cuBLAS on this machine: %s", missing);
+}
+
+/* ---- products ------------------------------------------------------------------------------ */
 
 enum { DRAWN = 1 << 16 }; /* elements of a matrix that are drawn; the others are these again */
 
@@ -16,7 +127,7 @@ static enum gw_status check(cublasStatus_t result, const char *call, struct gw_e
         return GW_OK;
     }
     (void)cudaGetLastError(); /* or the next launch would seem to have failed */
-    return gw_fail(error, GW_FAILED, "%s: %s", call, gw_cublas_calls()->GetStatusString(result));
+    return gw_fail(error, GW_FAILED, "%s: %s", call, calls.GetStatusString(result));
 }
 
 /* ---- matrices ------------------------------------------------------------------------------ */
@@ -64,15 +175,14 @@ static enum gw_status open_matrices(struct gw_products *products, struct gw_erro
     return fill(products, products->b, 2, error);
 }
 
-/* ---- cuBLAS -------------------------------------------------------------------------------- */
+/* ---- multiplying --------------------------------------------------------------------------- */
 
 /* A handle's workspace is the default again once its stream is set. */
 static enum gw_status open_handle(struct gw_products *products, struct gw_error *error) {
-    const struct gw_cublas_calls *calls = gw_cublas_calls();
     cudaStream_t stream = gw_cuda_stream(products->stream);
-    GW_TRY(check(calls->Create(&products->handle), "cublasCreate", error));
-    GW_TRY(check(calls->SetStream(products->handle, stream), "cublasSetStream", error));
-    return check(calls->SetWorkspace(products->handle, products->workspace, workspace_bytes),
+    GW_TRY(check(calls.Create(&products->handle), "cublasCreate", error));
+    GW_TRY(check(calls.SetStream(products->handle, stream), "cublasSetStream", error));
+    return check(calls.SetWorkspace(products->handle, products->workspace, workspace_bytes),
                  "cublasSetWorkspace", error);
 }
 
@@ -91,7 +201,7 @@ void gw_products_close(struct gw_products *products) {
     struct gw_device *device = gw_device_stream_device(products->stream);
     if (products->handle != NULL) {
         (void)gw_cuda_stream(products->stream);
-        (void)gw_cublas_calls()->Destroy(products->handle);
+        (void)calls.Destroy(products->handle);
     }
     gw_device_free(device, products->a);
     gw_device_free(device, products->b);
@@ -106,9 +216,9 @@ enum gw_status gw_products_multiply(const struct gw_products *products, size_t d
     const float beta = 0;
     int n = (int)products->n;
     (void)gw_cuda_stream(products->stream);
-    return check(gw_cublas_calls()->GemmEx(
-                     products->handle, CUBLAS_OP_N, CUBLAS_OP_T, n, n, (int)depth, &alpha,
-                     products->a, CUDA_R_32F, n, products->b, CUDA_R_32F, n, &beta, products->c,
-                     CUDA_R_32F, n, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT),
+    return check(calls.GemmEx(products->handle, CUBLAS_OP_N, CUBLAS_OP_T, n, n, (int)depth, &alpha,
+                              products->a, CUDA_R_32F, n, products->b, CUDA_R_32F, n, &beta,
+                              products->c, CUDA_R_32F, n, CUBLAS_COMPUTE_32F_FAST_TF32,
+                              CUBLAS_GEMM_DEFAULT),
                  "cublasGemmEx", error);
 }

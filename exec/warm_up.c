@@ -7,20 +7,20 @@ struct tally {
     double selected, asked;
 };
 
-static bool warms_up(const struct gw_parcel *parcel) {
-    return parcel->compressor != NULL && !parcel->compressor->exact;
+static bool warms_up(const struct gw_group_state *group) {
+    return group->compressor != NULL && !group->compressor->exact;
 }
 
 /* As in an iteration, but that nothing travels: of a joint selection, each clears its own. */
 static enum gw_status compress(struct gw_worker *worker, struct gw_error *error) {
     struct gw_memory *memory = &worker->compute;
-    gw_buffers_next_gradient(&worker->buffers, worker->iteration);
-    for (size_t group = 0; group < worker->schedule->group_count; group++) {
-        struct gw_parcel *parcel = &worker->parcels[group];
-        if (warms_up(parcel)) {
-            struct gw_task task = gw_worker_task(worker, parcel);
-            GW_TRY(memory->does->select(memory, parcel, &task, true, error));
-            GW_TRY(memory->does->found(memory, parcel, error));
+    gw_vectors_next_gradient(&worker->vectors, worker->iteration);
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        struct gw_group_state *group = &worker->groups[g];
+        if (warms_up(group)) {
+            struct gw_task task = gw_worker_task(worker, group);
+            GW_TRY(memory->does->select(memory, group, &task, true, error));
+            GW_TRY(memory->does->found(memory, group, error));
         }
     }
     return GW_OK;
@@ -29,16 +29,16 @@ static enum gw_status compress(struct gw_worker *worker, struct gw_error *error)
 /* On average of the workers, each of which selects for itself what it is asked for. */
 static struct tally count(const struct gw_worker *worker, const struct gw_outcome *outcome) {
     struct tally tally = {0};
-    for (size_t group = 0; group < worker->schedule->group_count; group++) {
-        const struct gw_parcel *parcel = &worker->parcels[group];
-        double share = !warms_up(parcel)           ? 0
-                       : parcel->compressor->joint ? 1
-                                                   : 1 / (double)worker->workers;
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        const struct gw_group_state *group = &worker->groups[g];
+        double share = !warms_up(group)           ? 0
+                       : group->compressor->joint ? 1
+                                                  : 1 / (double)worker->workers;
         for (size_t i = 0; i < worker->workers; i++) {
-            double selected = (double)outcome->selected[group * worker->workers + i];
+            double selected = (double)outcome->selected[g * worker->workers + i];
             tally.selected += share * selected;
         }
-        tally.asked += share > 0 ? (double)parcel->slice->kept : 0;
+        tally.asked += share > 0 ? (double)group->slice->kept : 0;
     }
     return tally;
 }
@@ -51,8 +51,8 @@ static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
 }
 
 static bool has_any(const struct gw_worker *worker) {
-    for (size_t group = 0; group < worker->schedule->group_count; group++) {
-        if (warms_up(&worker->parcels[group])) {
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        if (warms_up(&worker->groups[g])) {
             return true;
         }
     }
@@ -68,7 +68,7 @@ enum gw_status gw_worker_warm_up(struct gw_worker *worker, struct gw_outcome *ou
     *out = (struct gw_warmed_up){0};
     while (!end) {
         GW_TRY(worker->serves ? GW_OK : compress(worker, error));
-        GW_TRY(gw_outcome_tell(outcome, worker, error));
+        GW_TRY(gw_outcome_share_counts(outcome, worker, error));
         worker->iteration++;
         struct tally tally = count(worker, outcome);
         out->iterations++;

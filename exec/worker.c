@@ -3,33 +3,167 @@
 #include <gsl/gsl_cdf.h>
 #include <stdlib.h>
 
-#include "exec/exchange.h"
+#include "kernels/kernels.h"
 
-float *gw_worker_residual(const struct gw_worker *worker, const struct gw_parcel *parcel) {
-    return worker->buffers.residual + parcel->slice->first;
+/* ---- vectors ------------------------------------------------------------------------------- */
+
+const double gw_gradient_deviation = 1e-3;
+
+enum { MARGIN = 1 << 16, CACHE_LINE = 64 };
+
+size_t gw_vectors_elements(const struct gw_schedule *schedule) {
+    size_t elements = 0;
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        elements += schedule->groups[g].elements;
+    }
+    return elements;
 }
 
-const float *gw_worker_gradient(const struct gw_worker *worker, const struct gw_parcel *parcel) {
-    return worker->buffers.gradient + parcel->slice->first;
+/* Drawn on the host, whatever the memory: the same on both. */
+static enum gw_status draw_noise(struct gw_vectors *vectors, const struct gw_memory *memory,
+                                 size_t worker, uint64_t seed, struct gw_error *error) {
+    size_t count = vectors->elements + MARGIN;
+    if (memory->device == NULL) {
+        return gw_gradient_fill(vectors->noise, count, gw_gradient_deviation, seed, worker, error);
+    }
+    float *drawn = malloc(count * sizeof *drawn);
+    if (drawn == NULL) {
+        return gw_fail_memory(error, "drawing gradients");
+    }
+    enum gw_status status =
+        gw_gradient_fill(drawn, count, gw_gradient_deviation, seed, worker, error);
+    if (status == GW_OK) {
+        status = memory->does->write(memory, vectors->noise, drawn, count * sizeof *drawn, error);
+    }
+    free(drawn);
+    return status;
 }
 
-float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_parcel *parcel) {
-    return worker->buffers.aggregate + parcel->slice->first;
+static enum gw_status fill_vectors(struct gw_vectors *vectors, const struct gw_memory *memory,
+                                   size_t worker, uint64_t seed, struct gw_error *error) {
+    size_t bytes = vectors->elements * sizeof(float);
+    float **const blocks[] = {&vectors->noise, &vectors->residual, &vectors->aggregate};
+    for (size_t i = 0; i < 3; i++) {
+        void *block = NULL;
+        GW_TRY(memory->does->allocate(memory, bytes + (i == 0 ? MARGIN * sizeof(float) : 0), &block,
+                                      error));
+        *blocks[i] = block;
+    }
+    vectors->gradient = vectors->noise;
+    return draw_noise(vectors, memory, worker, seed, error);
 }
 
-struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_parcel *parcel) {
-    return (struct gw_task){.u = gw_worker_residual(worker, parcel),
-                            .gradient = gw_worker_gradient(worker, parcel),
-                            .n = parcel->slice->elements,
-                            .k = parcel->slice->kept,
+static void close_vectors(struct gw_vectors *vectors, const struct gw_memory *memory) {
+    float *const blocks[] = {vectors->noise, vectors->residual, vectors->aggregate};
+    for (size_t i = 0; i < 3; i++) {
+        if (blocks[i] != NULL) {
+            memory->does->free(memory, blocks[i]);
+        }
+    }
+    *vectors = (struct gw_vectors){0};
+}
+
+static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memory *memory,
+                                   const struct gw_schedule *schedule, size_t worker, uint64_t seed,
+                                   struct gw_error *error) {
+    *out = (struct gw_vectors){.elements = gw_vectors_elements(schedule)};
+    enum gw_status status = fill_vectors(out, memory, worker, seed, error);
+    if (status != GW_OK) {
+        close_vectors(out, memory);
+    }
+    return status;
+}
+
+void gw_vectors_next_gradient(struct gw_vectors *vectors, uint64_t iteration) {
+    /* Steps of an odd number of cache lines visit every aligned window before one comes again. */
+    uint64_t step = 1237 * (CACHE_LINE / sizeof(float));
+    vectors->gradient = vectors->noise + iteration * step % MARGIN;
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+void gw_group_list_entries(struct gw_group_state *group, const struct gw_entry *entries,
+                           size_t count) {
+    group->written = GW_WRITTEN_LISTED;
+    group->listed = entries;
+    group->listed_count = count;
+}
+
+void gw_group_list_common(struct gw_group_state *group) {
+    gw_group_list_entries(group, NULL, group->common_count);
+}
+
+enum gw_status gw_group_reserve_common(const struct gw_memory *memory, struct gw_group_state *group,
+                                       size_t count, struct gw_error *error) {
+    return gw_buffer_reserve(&group->common, memory, count * sizeof(uint32_t), error);
+}
+
+static void close_group(struct gw_group_state *group) {
+    if (group->state != NULL) {
+        group->compressor->close(group->state);
+    }
+    gw_buffer_free(&group->sent);
+    gw_buffer_free(&group->received);
+    gw_buffer_free(&group->merged);
+    gw_buffer_free(&group->pruned);
+    gw_buffer_free(&group->presence);
+    gw_buffer_free(&group->announced);
+    gw_buffer_free(&group->beginnings);
+    gw_buffer_free(&group->common);
+    gw_sketch_free(&group->sketch);
+    gw_gpu_sketch_free(&group->gpu_sketch);
+    gw_gpu_selection_free(&group->selection);
+    free(group->counts);
+}
+
+float *gw_worker_residual(const struct gw_worker *worker, const struct gw_group_state *group) {
+    return worker->vectors.residual + group->slice->first;
+}
+
+const float *gw_worker_gradient(const struct gw_worker *worker,
+                                const struct gw_group_state *group) {
+    return worker->vectors.gradient + group->slice->first;
+}
+
+float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_group_state *group) {
+    return worker->vectors.aggregate + group->slice->first;
+}
+
+struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_group_state *group) {
+    return (struct gw_task){.u = gw_worker_residual(worker, group),
+                            .gradient = gw_worker_gradient(worker, group),
+                            .n = group->slice->elements,
+                            .k = group->slice->kept,
                             .worker = worker->rank,
                             .workers = worker->workers,
-                            .seed = parcel->seed,
+                            .seed = group->seed,
                             .iteration = worker->iteration,
-                            .threshold = parcel->threshold,
-                            .layers = parcel->layers,
-                            .layer_count = parcel->slice->layer_count,
-                            .state = parcel->state};
+                            .threshold = group->threshold,
+                            .layers = group->layers,
+                            .layer_count = group->slice->layer_count,
+                            .state = group->state};
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static enum gw_status open_memory(struct gw_memory *out, struct gw_device_stream *stream,
+                                  struct gw_error *error) {
+    if (stream == NULL) {
+        *out = (struct gw_memory){.does = &gw_memory_on_host};
+        return GW_OK;
+    }
+    *out = (struct gw_memory){
+        .does = &gw_memory_on_gpu, .device = gw_device_stream_device(stream), .stream = stream};
+    return gw_gpu_workspace_open(out->device, &out->gpu_workspace, error);
+}
+
+static void close_memory(struct gw_memory *memory) {
+    if (memory->gpu_workspace != NULL) {
+        gw_gpu_workspace_close(memory->gpu_workspace);
+    }
+    gw_workspace_free(&memory->workspace);
+    gw_selection_free(&memory->selection);
+    *memory = (struct gw_memory){0};
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -40,79 +174,72 @@ static double first_threshold(const struct gw_slice *slice) {
     return gw_gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
 }
 
-static const struct gw_compressor *compressor_of(const struct gw_schedule *schedule,
-                                                 uint32_t group) {
+static const struct gw_compressor *compressor_of(const struct gw_schedule *schedule, uint32_t g) {
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
-        if (operation->kind == GW_COMPRESS && operation->group == group) {
+        if (operation->kind == GW_COMPRESS && operation->group == g) {
             return gw_compressor_find(operation->method);
         }
     }
     return NULL;
 }
 
-static enum gw_status open_parcel(struct gw_worker *worker, uint32_t group, uint64_t seed,
-                                  struct gw_error *error) {
+static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t seed,
+                                 struct gw_error *error) {
     const struct gw_schedule *schedule = worker->schedule;
-    struct gw_parcel *parcel = &worker->parcels[group];
-    *parcel = (struct gw_parcel){.slice = &schedule->groups[group],
-                                 .compressor = compressor_of(schedule, group),
-                                 .seed = gw_random_mix(seed) + group,
-                                 .counts = calloc(worker->workers, sizeof *parcel->counts)};
-    parcel->layers = schedule->layers + parcel->slice->first_layer;
-    parcel->threshold = first_threshold(parcel->slice);
-    if (parcel->counts == NULL) {
+    struct gw_group_state *group = &worker->groups[g];
+    *group = (struct gw_group_state){.slice = &schedule->groups[g],
+                                     .compressor = compressor_of(schedule, g),
+                                     .seed = gw_random_mix(seed) + g,
+                                     .counts = calloc(worker->workers, sizeof *group->counts)};
+    group->layers = schedule->layers + group->slice->first_layer;
+    group->threshold = first_threshold(group->slice);
+    if (group->counts == NULL) {
         return gw_fail_memory(error, "opening an executor's group");
     }
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        const struct gw_operation *operation = &schedule->operations[i];
-        if (operation->kind == GW_EXCHANGE && operation->group == group) {
-            GW_TRY(gw_exchange_prepare(worker, operation, error));
-        }
-    }
-    if (worker->serves || parcel->compressor == NULL) {
+    if (worker->serves || group->compressor == NULL) {
         return GW_OK;
     }
-    GW_TRY(worker->compute.does->prepare(&worker->compute, parcel, error));
-    if (parcel->compressor->open == NULL) {
+    GW_TRY(worker->compute.does->prepare(&worker->compute, group, error));
+    if (group->compressor->open == NULL) {
         return GW_OK;
     }
-    struct gw_task task = gw_worker_task(worker, parcel);
-    return parcel->compressor->open(&task, &parcel->state, error);
+    struct gw_task task = gw_worker_task(worker, group);
+    return group->compressor->open(&task, &group->state, error);
 }
 
 enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *schedule,
-                              const struct gw_worker_place *place, uint64_t seed,
+                              const struct gw_worker_settings *settings, uint64_t seed,
                               struct gw_error *error) {
     *out = (struct gw_worker){.schedule = schedule,
-                              .communicator = place->communicator,
-                              .hosts = place->hosts,
-                              .rank = (size_t)place->hosts->rank,
+                              .communicator = settings->communicator,
+                              .hosts = settings->hosts,
+                              .rank = (size_t)settings->hosts->rank,
                               .workers = schedule->workers};
     out->serves = out->rank == schedule->workers;
-    out->parcels = calloc(schedule->group_count, sizeof *out->parcels);
-    if (out->parcels == NULL) {
+    out->groups = calloc(schedule->group_count, sizeof *out->groups);
+    if (out->groups == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
-    GW_TRY(gw_memory_open(&out->compute, place->compute, error));
-    GW_TRY(gw_memory_open(&out->exchange, place->exchange, error));
+    GW_TRY(open_memory(&out->compute, settings->compute, error));
+    GW_TRY(open_memory(&out->exchange, settings->exchange, error));
     if (!out->serves) {
-        GW_TRY(gw_buffers_open(&out->buffers, &out->exchange, schedule, out->rank, seed, error));
+        GW_TRY(open_vectors(&out->vectors, &out->exchange, schedule, out->rank, seed, error));
     }
-    for (uint32_t group = 0; group < schedule->group_count; group++) {
-        GW_TRY(open_parcel(out, group, seed, error));
+    for (uint32_t g = 0; g < schedule->group_count; g++) {
+        GW_TRY(open_group(out, g, seed, error));
     }
     return GW_OK;
 }
 
 void gw_worker_close(struct gw_worker *worker) {
-    for (size_t i = 0; worker->parcels != NULL && i < worker->schedule->group_count; i++) {
-        gw_parcel_close(&worker->parcels[i]);
+    for (size_t i = 0; worker->groups != NULL && i < worker->schedule->group_count; i++) {
+        close_group(&worker->groups[i]);
     }
-    free(worker->parcels);
-    gw_buffers_close(&worker->buffers, &worker->exchange);
-    gw_room_free(&worker->list_copy);
-    gw_room_free(&worker->dense_copy);
-    gw_memory_close(&worker->compute);
-    gw_memory_close(&worker->exchange);
+    free(worker->groups);
+    close_vectors(&worker->vectors, &worker->exchange);
+    gw_buffer_free(&worker->list_copy);
+    gw_buffer_free(&worker->dense_copy);
+    close_memory(&worker->compute);
+    close_memory(&worker->exchange);
 }

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "exec/depths.h"
+#include "exec/gpu_work.h"
 #include "tests/support.h"
 
 enum { COUNT = 6 };

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "exec/gpu_clock.h"
+#include "exec/accelerator.h"
 #include "kernels/gpu.h"
 #include "tests/device/device_support.h"
 #include "tests/exec/exec_pairs.h"

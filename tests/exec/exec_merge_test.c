@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "exec/merge.h"
+#include "exec/memory.h"
 
 enum { INDICES = 60, MOST = 20, CASES = 3000 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "exec/merge.h"
+#include "exec/memory.h"
 #include "kernels/gpu.h"
 #include "tests/device/device_support.h"
 

@@ -98,8 +98,8 @@ static void pass_on(const char *bytes, size_t count, int out) {
 }
 
 static void keep(struct gw_launch_report *report, const char *bytes, size_t count) {
-    size_t room = sizeof report->text - 1 - report->length;
-    size_t kept = count < room ? count : room;
+    size_t left = sizeof report->text - 1 - report->length;
+    size_t kept = count < left ? count : left;
     memcpy(report->text + report->length, bytes, kept);
     report->length += kept;
     report->text[report->length] = '\0';

@@ -1,6 +1,20 @@
-/* A build without cuBLAS' header. */
+/* What a build without CUDA, or without cuBLAS' header, answers. */
 #include "exec/exec.h"
+#include "exec/gpu_kernels.h"
 #include "exec/products.h"
+
+#ifndef GW_HAVE_CUDA
+
+/* There is no stream to call this with. */
+enum gw_status gw_gpu_hold(uint64_t *clock, uint64_t nanoseconds, bool continues,
+                           struct gw_device_stream *stream, struct gw_error *error) {
+    (void)clock, (void)nanoseconds, (void)continues, (void)stream;
+    return gw_fail(error, GW_BAD_INPUT, "expected a GPU: this build has no CUDA in it");
+}
+
+#endif
+
+#ifndef GW_HAVE_CUBLAS
 
 const char *gw_cublas_version(void) {
     return NULL;
@@ -26,3 +40,5 @@ enum gw_status gw_products_multiply(const struct gw_products *products, size_t d
     (void)products, (void)depth;
     return gw_cublas_need(error);
 }
+
+#endif

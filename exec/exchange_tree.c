@@ -1,0 +1,206 @@
+/* Exchanges up the binomial tree of collectives/, by messages, and down by a broadcast. */
+#include "exec/common_elements.h"
+#include "exec/compress.h"
+#include "exec/exchange.h"
+
+/* ---- the tree ------------------------------------------------------------------------------ */
+
+/* Takes in what a rank further down has sent. */
+typedef enum gw_status tree_combine(void *context, struct gw_error *error);
+
+/*
+ * In round i those ranks meet in pairs that are left after i rounds; an odd one out goes on to the
+ * next. The lower rank receives the other's `own` in `came`, both of `bytes`, and combines; rank 0
+ * is left.
+ */
+static enum gw_status send_up_tree(struct gw_communicator *communicator, const void *own,
+                                   void *came, size_t bytes, tree_combine *combine, void *context,
+                                   struct gw_error *error) {
+    int rank = communicator->rank;
+    for (int apart = 1; apart < communicator->size; apart *= 2) {
+        if ((rank & apart) != 0) {
+            return gw_send(communicator, rank - apart, own, bytes, error);
+        }
+        if (rank + apart < communicator->size) {
+            GW_TRY(gw_receive(communicator, rank + apart, came, bytes, error));
+            GW_TRY(combine(context, error));
+        }
+    }
+    return GW_OK;
+}
+
+struct sum {
+    const struct gw_memory *memory;
+    float *values;
+    const float *came;
+    size_t count;
+};
+
+static enum gw_status add_sums(void *context, struct gw_error *error) {
+    const struct sum *sum = context;
+    return sum->memory->does->add(sum->memory, sum->values, sum->came, sum->count, error);
+}
+
+/*
+ * The sum of all ranks' `values`, in place, on all of them: added up the tree, then broadcast;
+ * `came` has room for as many.
+ */
+static enum gw_status sum_in_tree(struct gw_communicator *communicator,
+                                  const struct gw_memory *memory, float *values, float *came,
+                                  size_t count, struct gw_error *error) {
+    struct sum sum = {.memory = memory, .values = values, .came = came, .count = count};
+    GW_TRY(send_up_tree(communicator, values, came, count * sizeof *values, add_sums, &sum, error));
+    return communicator->transport->broadcast(communicator, 0, values, count * sizeof *values,
+                                              error);
+}
+
+/* ---- entries ------------------------------------------------------------------------------- */
+
+/*
+ * Entries merged two by two along a tree, of which the largest sums go on; then a broadcast.
+ *
+ * What does not come through is not lost. An entry whose index is not in the result goes back to
+ * the residual of the worker that selected it. Where others' entries of that index came through,
+ * what was pruned on the way stays in the residual of the worker that pruned it, who alone knows:
+ * the sum over workers is kept.
+ */
+
+static bool selects_own(const struct gw_compressor *compressor) {
+    return compressor->exact && !compressor->common;
+}
+
+/* A worker merges once for each worker that tells it. */
+static size_t most_merges(size_t workers) {
+    size_t merges = 0;
+    while ((size_t)1 << merges < workers) {
+        merges++;
+    }
+    return merges;
+}
+
+static enum gw_status prepare_merges(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    size_t bytes = group->slice->kept * sizeof(struct gw_entry);
+    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, bytes, error));
+    GW_TRY(gw_buffer_reserve(&group->received, &worker->exchange, bytes, error));
+    GW_TRY(gw_buffer_reserve(&group->merged, &worker->exchange, bytes, error));
+    GW_TRY(gw_buffer_reserve(&group->pruned, &worker->exchange,
+                             most_merges(worker->workers) * bytes, error));
+    return worker->exchange.does->prepare_merge(&worker->exchange, group->slice->kept, error);
+}
+
+struct merging {
+    struct gw_worker *worker;
+    struct gw_group_state *group;
+    size_t merges; /* so far; each has its k entries of what is pruned */
+};
+
+static enum gw_status merge(void *context, struct gw_error *error) {
+    struct merging *merging = context;
+    struct gw_group_state *group = merging->group;
+    struct gw_memory *memory = &merging->worker->exchange;
+    struct gw_entry *pruned = group->pruned.memory;
+    size_t k = group->slice->kept;
+    return memory->does->merge(memory, group->merged.memory, group->received.memory, k,
+                               pruned + k * merging->merges++, error);
+}
+
+/* Of one merge no index is pruned twice; what several pruned is added in their order. */
+static enum gw_status give_back(const struct merging *merging, struct gw_error *error) {
+    const struct gw_group_state *group = merging->group;
+    const struct gw_memory *memory = &merging->worker->exchange;
+    const struct gw_entry *result = group->merged.memory;
+    const struct gw_entry *pruned = group->pruned.memory;
+    size_t k = group->slice->kept;
+    float *u = gw_worker_residual(merging->worker, group);
+    GW_TRY(
+        memory->does->scatter_add_where(memory, group->sent.memory, k, result, k, false, u, error));
+    for (size_t i = 0; i < merging->merges; i++) {
+        GW_TRY(
+            memory->does->scatter_add_where(memory, pruned + k * i, k, result, k, true, u, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status merge_entries(struct gw_worker *worker, struct gw_group_state *group,
+                                    uint64_t *bytes, struct gw_error *error) {
+    struct gw_communicator *communicator = worker->communicator;
+    const struct gw_memory *memory = &worker->exchange;
+    struct merging merging = {.worker = worker, .group = group};
+    struct gw_entry *merged = group->merged.memory;
+    size_t k = group->slice->kept;
+    *bytes = k * sizeof *merged;
+    GW_TRY(memory->does->copy(memory, merged, group->sent.memory, *bytes, error));
+    GW_TRY(
+        send_up_tree(communicator, merged, group->received.memory, *bytes, merge, &merging, error));
+    GW_TRY(communicator->transport->broadcast(communicator, 0, merged, *bytes, error));
+    gw_group_list_entries(group, merged, k);
+    GW_TRY(memory->does->scatter_add(memory, merged, &k, 1, gw_worker_aggregate(worker, group),
+                                     error));
+    return give_back(&merging, error);
+}
+
+/* ---- sketches ------------------------------------------------------------------------------ */
+
+/*
+ * Sketches summed along a tree, from which all workers find the same elements; then the exact
+ * values of these, likewise (gs-SGD, Algorithms 1 and 2).
+ */
+
+static enum gw_status prepare_sketch(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    GW_TRY(gw_sketches_open(worker, group, error));
+    return gw_buffer_reserve(&group->received, &worker->exchange,
+                             gw_sketches_cells(group) * sizeof(float), error);
+}
+
+static enum gw_status sum_sketches(struct gw_worker *worker, struct gw_group_state *group,
+                                   uint64_t *bytes, struct gw_error *error) {
+    size_t cells = gw_sketches_cells(group);
+    *bytes = cells * sizeof(float);
+    GW_TRY(sum_in_tree(worker->communicator, &worker->exchange, group->cells,
+                       group->received.memory, cells, error));
+    return gw_sketches_find(worker, group, error);
+}
+
+static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    return gw_values_reserve(worker, group, group->slice->kept, error);
+}
+
+static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state *group,
+                                 uint64_t *bytes, struct gw_error *error) {
+    size_t count = group->common_count;
+    float *values = group->sent.memory;
+    *bytes = count * sizeof *values;
+    GW_TRY(gw_values_take(worker, group, error));
+    GW_TRY(sum_in_tree(worker->communicator, &worker->exchange, values, group->received.memory,
+                       count, error));
+    return gw_values_put(worker, group, values, error);
+}
+
+/* ---- legs ---------------------------------------------------------------------------------- */
+
+const struct gw_leg_runner gw_tree_legs[] = {
+    {.payload = GW_SPARSE,
+     .collective = "gtopk",
+     .compression = &gw_compress_entries,
+     .suits = selects_own,
+     .needed = "selects as many elements as it is asked for, others on each worker",
+     .prepare = prepare_merges,
+     .run = merge_entries},
+    {.payload = GW_SKETCH,
+     .collective = "sketch",
+     .compression = &gw_compress_sketch,
+     .suits = gw_sketches_suit,
+     .needed = gw_sketches_needed,
+     .prepare = prepare_sketch,
+     .run = sum_sketches},
+    {.payload = GW_VALUES,
+     .collective = "sketch",
+     .follows = true,
+     .after = GW_SKETCH,
+     .prepare = prepare_values,
+     .run = sum_values},
+    {0},
+};
