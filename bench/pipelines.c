@@ -31,21 +31,21 @@ static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
 
 static enum gw_status plan(struct bench_pipeline *pipeline, const struct gw_algorithm *algorithm,
                            size_t workers, struct gw_error *error) {
-    struct gw_exchange_question question = {.compressor = algorithm->compressor,
+    struct gw_exchange_question question = {.exchange = algorithm->exchange,
+                                            .compressor = algorithm->compressor,
                                             .density = 0.001,
                                             .model = &pipeline->model,
                                             .workers = workers};
     struct gw_exchange_cost exchange;
     struct gw_planning planning = {.model = &pipeline->model,
                                    .workers = workers,
-                                   .compressor = algorithm->compressor,
+                                   .compressor = algorithm->compressor->name,
                                    .density = 0.001,
                                    .exchange = &exchange.curve};
     if (gw_algorithm_is_sparse(algorithm)) {
-        GW_TRY(gw_cluster_compressor(&pipeline->cluster, algorithm->compressor, &planning.compress,
-                                     error));
+        GW_TRY(gw_cluster_compressor(&pipeline->cluster, algorithm->compressor->name,
+                                     &planning.compress, error));
     }
-    GW_TRY(gw_exchange_find(algorithm->exchange, &question.exchange, error));
     GW_TRY(gw_exchange_cost_open(&exchange, &question, &pipeline->cluster, error));
     const struct gw_planning_legs legs = {
         .exchange_s = exchange_s,

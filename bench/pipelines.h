@@ -2,7 +2,7 @@
 #ifndef GW_BENCH_PIPELINES_H
 #define GW_BENCH_PIPELINES_H
 
-#include "methods/algorithms.h"
+#include "methods/schedule.h"
 #include "traces/traces.h"
 
 /* A cluster that ships, whose nodes have one worker each; its network is 10 Gb/s and 5 us. */

@@ -43,7 +43,7 @@ enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, b
                                             struct gw_error *error) {
     size_t kept = 0;
     for (size_t i = 0; list[i] != NULL; i++) {
-        if (gw_gpu_compressor_find(list[i]->name) != NULL) {
+        if (gw_gpu_kernel_of(list[i]) != NULL) {
             list[kept++] = list[i];
         } else if (named) {
             return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",

@@ -223,8 +223,8 @@ static uint64_t fingerprint(const struct gw_grid *grid) {
     }
     for (size_t i = 0; i < grid->counts[GW_AXIS_ALGORITHM]; i++) {
         sum = gw_fingerprint_add_text(sum, grid->changed[i].policy);
-        sum = gw_fingerprint_add_text(sum, grid->changed[i].compressor);
-        sum = gw_fingerprint_add_text(sum, grid->changed[i].exchange);
+        sum = gw_fingerprint_add_text(sum, grid->changed[i].compressor->name);
+        sum = gw_fingerprint_add_text(sum, grid->changed[i].exchange->name);
     }
     return sum;
 }

@@ -34,11 +34,14 @@ static const char *const collective_keys[] = {"operation", "name", "title", "sou
 static const char *const data_keys[] = {"name", "title", NULL};
 
 static enum gw_status list_algorithms(cJSON *array, struct gw_error *error) {
-    for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
-        const struct gw_algorithm *a = gw_algorithms[i];
-        const char *values[] = {
-            a->name,  a->policy, a->compressor, a->exchange, a->overlap ? "yes" : "no",
-            a->title, a->paper};
+    for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
+        const char *values[] = {row->name,
+                                row->policy,
+                                row->compressor->name,
+                                row->exchange->name,
+                                gw_algorithm_overlaps(row) ? "yes" : "no",
+                                row->title,
+                                row->paper};
         GW_TRY(add_row(array, algorithm_keys, values, error));
     }
     return GW_OK;

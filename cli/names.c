@@ -43,8 +43,8 @@ static void add_collectives(const char **names) {
 static void add_names(const char **names, enum gw_names kind) {
     switch (kind) {
     case GW_NAMES_ALGORITHMS:
-        for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
-            add_name(names, gw_algorithms[i]->name);
+        for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
+            add_name(names, gw_algorithms[i].name);
         }
         break;
     case GW_NAMES_COMPRESSORS:

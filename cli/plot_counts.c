@@ -47,21 +47,19 @@ static void average(const struct gw_plot_counts *plot, const struct gw_counts *c
     }
 }
 
-enum gw_status gw_plot_counts_trained(const struct gw_plot_counts *plot, const char *compressor,
-                                      double (*of)(const struct gw_counts *counts,
-                                                   size_t iteration),
-                                      double *heights, struct gw_error *error) {
+enum gw_status
+gw_plot_counts_trained(const struct gw_plot_counts *plot, const struct gw_compressor *compressor,
+                       double (*of)(const struct gw_counts *counts, size_t iteration),
+                       double *heights, struct gw_error *error) {
     struct gw_group all = {.first = plot->model.tensor_count - 1, .last = 0};
     const struct gw_plan plan = {.model = plot->model.name,
-                                 .compressor = (char *)compressor,
                                  .density = plot->density,
                                  .workers = plot->workers,
                                  .group_count = 1,
                                  .groups = &all};
     const struct gw_plot_options *options = plot->options;
     const struct gw_gradient_emulation emulation = {.model = plot->model.name,
-                                                    .algorithm = compressor,
-                                                    .compressor = compressor,
+                                                    .algorithm = compressor->name,
                                                     .density = plot->density,
                                                     .iterations = iterations_of(plot),
                                                     .decay = options->decay > 0 ? options->decay
@@ -71,10 +69,10 @@ enum gw_status gw_plot_counts_trained(const struct gw_plot_counts *plot, const c
                                                     .threads = gw_cores()};
     struct gw_schedule schedule;
     struct gw_counts counts;
-    GW_TRY(gw_schedule_create(&schedule, &plot->model, &plan, error));
+    GW_TRY(gw_schedule_create(&schedule, &plot->model, &plan, compressor, error));
     enum gw_status status = gw_emulate_gradients(&schedule, &emulation, &counts, error);
     if (status == GW_OK) {
-        gw_log(GW_LOG_VERBOSE, "%s: %s", compressor, counts.source);
+        gw_log(GW_LOG_VERBOSE, "%s: %s", compressor->name, counts.source);
         average(plot, &counts, of, heights);
         gw_counts_free(&counts);
     }

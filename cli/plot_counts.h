@@ -23,10 +23,10 @@ size_t gw_plot_window(const struct gw_plot_counts *plot);  /* iterations of one 
 size_t gw_plot_windows(const struct gw_plot_counts *plot); /* how many, at most GW_PLOT_WINDOWS */
 
 /* heights[gw_plot_windows()]: means of what `of` gives for the compressor's iterations. */
-enum gw_status gw_plot_counts_trained(const struct gw_plot_counts *plot, const char *compressor,
-                                      double (*of)(const struct gw_counts *counts,
-                                                   size_t iteration),
-                                      double *heights, struct gw_error *error);
+enum gw_status
+gw_plot_counts_trained(const struct gw_plot_counts *plot, const struct gw_compressor *compressor,
+                       double (*of)(const struct gw_counts *counts, size_t iteration),
+                       double *heights, struct gw_error *error);
 
 /* Draws lines over the last iterations of windows. */
 enum gw_status gw_plot_counts_draw(const struct gw_plot_counts *plot, const char *title,

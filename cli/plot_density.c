@@ -13,10 +13,7 @@ struct density_plot {
 
 /* Whether all that any worker selects becomes part of the update; otherwise that is k elements. */
 static bool sums_selections(const struct gw_algorithm *algorithm) {
-    const struct gw_exchange_kind *exchange = NULL;
-    if (gw_exchange_find(algorithm->exchange, &exchange, NULL) != GW_OK) {
-        return false;
-    }
+    const struct gw_exchange_kind *exchange = algorithm->exchange;
     for (size_t i = 0; i < exchange->leg_count; i++) {
         const struct gw_leg *leg = &exchange->legs[i];
         bool entries =

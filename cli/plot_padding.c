@@ -3,7 +3,8 @@
 
 static enum gw_status draw_padding(const struct gw_plot_counts *plot, struct gw_error *error) {
     enum { LINES = 2 };
-    static const char *const compressors[LINES] = {"exdyna-static", "exdyna"};
+    static const struct gw_compressor *const compressors[LINES] = {&gw_compressor_exdyna_static,
+                                                                   &gw_compressor_exdyna};
     static const char *const labels[LINES] = {"partitions stay equal", "dynamic allocation"};
     double heights[LINES][GW_PLOT_WINDOWS];
     struct gw_line lines[LINES];

@@ -105,7 +105,7 @@ static void print_range(const struct gw_result *result) {
 }
 
 /* Where they depend on gradients. */
-static void print_counts(const struct gw_result *result, const char *compressor) {
+static void print_counts(const struct gw_result *result, const struct gw_compressor *compressor) {
     if (!gw_counts_depend_on_data(compressor)) {
         return;
     }
@@ -120,7 +120,7 @@ static void print_counts(const struct gw_result *result, const char *compressor)
     printf("\n");
 }
 
-static void print_text(const struct gw_question *question, const char *compressor,
+static void print_text(const struct gw_question *question, const struct gw_compressor *compressor,
                        const struct gw_result *result) {
     static const char *const headings[] = {"part", "time", "share"};
     char text[GW_UNITS_SIZE];

@@ -108,10 +108,8 @@ static enum gw_status find_workers(const struct gw_validate_options *options, si
 
 static enum gw_status check_server(const struct gw_validation *validation,
                                    const struct gw_algorithm *algorithm, struct gw_error *error) {
-    const struct gw_exchange_kind *exchange = NULL;
     size_t workers = validation->question.workers;
-    GW_TRY(gw_exchange_find(algorithm->exchange, &exchange, error));
-    return !exchange->server || validation->ranks > workers
+    return !algorithm->exchange->server || validation->ranks > workers
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s: expected a rank for its server: %zu workers in a job of %zu ranks "

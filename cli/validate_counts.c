@@ -52,8 +52,8 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
                                               struct gw_validation_pair *comparison,
                                               struct gw_error *error) {
     const struct gw_algorithm *algorithm = comparison->pipeline.algorithm;
-    const struct gw_compressor *compressor = gw_compressor_find(algorithm->compressor);
-    comparison->counts_depend_on_data = gw_counts_depend_on_data(algorithm->compressor);
+    const struct gw_compressor *compressor = algorithm->compressor;
+    comparison->counts_depend_on_data = gw_counts_depend_on_data(compressor);
     if (!comparison->counts_depend_on_data) {
         return GW_OK;
     }
@@ -62,7 +62,7 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
                    validation->options->iterations, (unsigned long long)validation->options->seed);
     const struct gw_counts_about about = {.model = validation->question.model.name,
                                           .algorithm = algorithm->name,
-                                          .compressor = algorithm->compressor,
+                                          .compressor = compressor->name,
                                           .source = source,
                                           .density = comparison->pipeline.plan->density};
     comparison->extents = calloc(comparison->pipeline.schedule.group_count, sizeof(uint64_t));
@@ -93,8 +93,7 @@ enum gw_status gw_validation_pair_record(struct gw_validation_pair *comparison,
 
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *comparison) {
     const struct gw_counts *counts = &comparison->recorded;
-    const struct gw_compressor *compressor =
-        gw_compressor_find(comparison->pipeline.algorithm->compressor);
+    const struct gw_compressor *compressor = comparison->pipeline.algorithm->compressor;
     double selected = 0;
     double asked = 0;
     for (size_t i = 0; i < counts->iteration_count * counts->group_count * counts->workers; i++) {

@@ -42,11 +42,11 @@ enum gw_status gw_validate_check_compressor(const struct gw_validate_gpu *option
                                             const struct gw_algorithm *algorithm,
                                             struct gw_error *error) {
     return !options->device.cuda || !gw_algorithm_is_sparse(algorithm) ||
-                   gw_gpu_compressor_find(algorithm->compressor) != NULL
+                   gw_gpu_kernel_of(algorithm->compressor) != NULL
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "--device cuda: %s: expected a compressor that there is for GPUs, got %s",
-                         algorithm->name, algorithm->compressor);
+                         algorithm->name, algorithm->compressor->name);
 }
 
 /* ---- on every rank ------------------------------------------------------------------------- */

@@ -61,7 +61,7 @@ function(gradweave_cuda room)
   endif()
 endfunction()
 
-# gradweave_list(VARIABLE FILE): the sources that a list such as methods/list.inc names, one WORD(x) a line for x.c.
+# gradweave_list(VARIABLE FILE): the sources that a list such as planner/list.inc names, one WORD(x) a line for x.c.
 function(gradweave_list variable file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(STRINGS ${file} lines REGEX "^[A-Z]+\\([a-z0-9_]+\\)$")

@@ -54,7 +54,7 @@ static enum gw_status check_compression(const struct gw_operation *operation, bo
                        "(gradweave list compressors)",
                        operation->method);
     }
-    if (on_gpu && gw_gpu_compressor_find(operation->method) == NULL) {
+    if (on_gpu && gw_gpu_kernel_of(gw_compressor_find(operation->method)) == NULL) {
         return gw_fail(error, GW_BAD_INPUT,
                        "execution: compressor %s: expected one that there is for GPUs",
                        operation->method);

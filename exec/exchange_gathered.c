@@ -175,7 +175,7 @@ static enum gw_status gather_indices(struct gw_worker *worker, struct gw_group_s
 /* One worker in turn selects, and broadcasts the indices. */
 
 static bool can_lead(const struct gw_compressor *compressor) {
-    return compressor->exact && !compressor->common && compressor->open == NULL;
+    return compressor->exact && !compressor->common && !compressor->stateful;
 }
 
 static enum gw_status prepare_broadcast(struct gw_worker *worker, struct gw_group_state *group,

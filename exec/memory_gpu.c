@@ -139,7 +139,7 @@ static enum gw_status prepare(const struct gw_memory *memory, struct gw_group_st
 
 static enum gw_status choose(struct gw_memory *memory, struct gw_group_state *group,
                              struct gw_task *task, bool takes, struct gw_error *error) {
-    const struct gw_gpu_compressor *compressor = gw_gpu_compressor_find(group->compressor->name);
+    const struct gw_gpu_kernel *compressor = gw_gpu_kernel_of(group->compressor);
     struct gw_gpu_selection *selection = &group->selection;
     return takes
                ? gw_gpu_compress(compressor, task, memory->stream, memory->gpu_workspace, selection,

@@ -229,7 +229,7 @@ static enum gw_status choose(struct gw_memory *memory, struct gw_group_state *gr
     struct gw_selection *selection = &memory->selection;
     task->workspace = &memory->workspace;
     GW_TRY(takes ? gw_compress(group->compressor, task, selection, error)
-                 : group->compressor->select(task, selection, error));
+                 : gw_kernel_of(group->compressor)->select(task, selection, error));
     group->entries = selection->entries;
     group->selected = selection->count;
     return GW_OK;

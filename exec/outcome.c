@@ -143,9 +143,7 @@ static void observe_counts(struct gw_outcome *outcome, struct gw_worker *worker)
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         const struct gw_group_state *group = &worker->groups[g];
         count_selected(outcome, worker, g);
-        if (group->state != NULL && group->compressor->observe != NULL) {
-            group->compressor->observe(group->state, outcome->counts);
-        }
+        gw_state_observe(group->compressor, group->state, outcome->counts);
     }
 }
 

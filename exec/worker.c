@@ -99,9 +99,7 @@ enum gw_status gw_group_reserve_common(const struct gw_memory *memory, struct gw
 }
 
 static void close_group(struct gw_group_state *group) {
-    if (group->state != NULL) {
-        group->compressor->close(group->state);
-    }
+    gw_state_close(group->compressor, group->state);
     gw_buffer_free(&group->sent);
     gw_buffer_free(&group->received);
     gw_buffer_free(&group->merged);
@@ -201,11 +199,8 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t 
         return GW_OK;
     }
     GW_TRY(worker->compute.does->prepare(&worker->compute, group, error));
-    if (group->compressor->open == NULL) {
-        return GW_OK;
-    }
     struct gw_task task = gw_worker_task(worker, group);
-    return group->compressor->open(&task, &group->state, error);
+    return gw_state_open(group->compressor, &task, &group->state, error);
 }
 
 enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *schedule,

@@ -4,7 +4,7 @@
  *
  * Work is put on a stream, where it is done in order. Nothing here waits for it but what says so.
  * Pointers marked GPU are memory of the stream's GPU. In a build without CUDA there is no stream to
- * call these with, gw_gpu_compressor_find() finds nothing, and the others fail with GW_BAD_INPUT.
+ * call these with, gw_gpu_kernel_of() finds nothing, and the others fail with GW_BAD_INPUT.
  */
 #ifndef GW_KERNELS_GPU_H
 #define GW_KERNELS_GPU_H
@@ -54,7 +54,7 @@ void gw_gpu_workspace_close(struct gw_gpu_workspace *workspace);
 
 /*
  * As gw_select, with task->u and task->gradient on the GPU and task->layers and state of the host,
- * where the state is the CPU compressor's (gw_compressor.open, observe), to be closed before the
+ * where the state is the CPU compressor's (gw_state_open), to be closed before the
  * GPU is. task->workspace and threads are not looked at. A compressor that selects just k needs
  * room for k entries in `out`, any other for n. NaNs come out with gw_gpu_selection_finish.
  */
@@ -62,23 +62,21 @@ typedef enum gw_status gw_gpu_select(const struct gw_task *task, struct gw_devic
                                      struct gw_gpu_workspace *workspace,
                                      struct gw_gpu_selection *out, struct gw_error *error);
 
-struct gw_gpu_compressor {
-    const struct gw_compressor *compressor; /* what it is like, and what it gives */
+struct gw_gpu_kernel {
     gw_gpu_select *select;
     bool waits; /* for a count that decides what it does next: the stream is then idle meanwhile */
 };
 
-/* By the CPU compressor's name; NULL if there is none for GPUs. */
-const struct gw_gpu_compressor *gw_gpu_compressor_find(const char *name);
+/* Of a compressor; NULL if it has none for GPUs, or this build has no CUDA. */
+const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor);
 
 /* Room that `out` needs for a task: k or n entries. */
 size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t n, size_t k);
 
 /* As gw_compress: error feedback. What was selected is cleared in u, unless there is a NaN. */
-enum gw_status gw_gpu_compress(const struct gw_gpu_compressor *compressor,
-                               const struct gw_task *task, struct gw_device_stream *stream,
-                               struct gw_gpu_workspace *workspace, struct gw_gpu_selection *out,
-                               struct gw_error *error);
+enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const struct gw_task *task,
+                               struct gw_device_stream *stream, struct gw_gpu_workspace *workspace,
+                               struct gw_gpu_selection *out, struct gw_error *error);
 
 /* The sum of |u| in no particular order, to *sum (GPU): one pass, which others are compared with.
  */

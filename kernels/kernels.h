@@ -10,6 +10,7 @@
 
 #include "core/core.h"
 #include "kernels/on_both.h"
+#include "methods/methods.h"
 
 /* ---- sparse vectors ------------------------------------------------------------------------ */
 
@@ -100,15 +101,8 @@ struct gw_task {
 typedef enum gw_status gw_select(const struct gw_task *task, struct gw_selection *out,
                                  struct gw_error *error);
 
-struct gw_compressor {
-    const char *name;  /* as in `--compressor` and in cluster files */
-    const char *title; /* one line for a person */
-    const char *paper;
-    bool exact;    /* selects just k, no matter what u is */
-    bool common;   /* selects the same indices on all workers, so that only values travel */
-    bool joint;    /* what any worker selects, all send */
-    bool layered;  /* selects whole layers */
-    bool sketched; /* finds them in a count sketch, and can in the sum of all workers' */
+/* A compressor's functions on the host, attached to its descriptor. */
+struct gw_kernel {
     gw_select *select;
     gw_select *reference; /* the obvious version that tests compare with */
     /* A state that lives across iterations, for tasks like this one; NULL: it has none. */
@@ -118,9 +112,14 @@ struct gw_compressor {
     void (*observe)(void *state, const size_t *counts);
 };
 
-/* All compressors, ended by NULL; and one by name (NULL if there is none). */
-extern const struct gw_compressor *const gw_compressors[];
-const struct gw_compressor *gw_compressor_find(const char *name);
+/* Of any compressor in the table. */
+const struct gw_kernel *gw_kernel_of(const struct gw_compressor *compressor);
+
+/* The same, for compressors with and without a state: *state is NULL where there is none. */
+enum gw_status gw_state_open(const struct gw_compressor *compressor, const struct gw_task *task,
+                             void **state, struct gw_error *error);
+void gw_state_close(const struct gw_compressor *compressor, void *state);
+void gw_state_observe(const struct gw_compressor *compressor, void *state, const size_t *counts);
 
 /* ---- compression with memory --------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* A build without CUDA: there are no streams, so nothing here but gw_gpu_compressor_find, _capacity
+/* A build without CUDA: there are no streams, so nothing here but gw_gpu_kernel_of, _capacity
  * and what frees is ever called. */
 #include "kernels/gpu.h"
 
@@ -36,8 +36,8 @@ void gw_gpu_workspace_close(struct gw_gpu_workspace *workspace) {
     (void)workspace;
 }
 
-const struct gw_gpu_compressor *gw_gpu_compressor_find(const char *name) {
-    (void)name;
+const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor) {
+    (void)compressor;
     return NULL;
 }
 
@@ -45,10 +45,9 @@ size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t 
     return compressor->exact ? k : n;
 }
 
-enum gw_status gw_gpu_compress(const struct gw_gpu_compressor *compressor,
-                               const struct gw_task *task, struct gw_device_stream *stream,
-                               struct gw_gpu_workspace *workspace, struct gw_gpu_selection *out,
-                               struct gw_error *error) {
+enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const struct gw_task *task,
+                               struct gw_device_stream *stream, struct gw_gpu_workspace *workspace,
+                               struct gw_gpu_selection *out, struct gw_error *error) {
     (void)compressor, (void)task, (void)stream, (void)workspace, (void)out;
     return refuse(error);
 }

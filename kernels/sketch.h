@@ -38,9 +38,7 @@
 #include "kernels/kernels.h"
 
 enum {
-    GW_SKETCH_ROWS = 5, /* the default: see gw_sketch_columns */
     GW_SKETCH_ROWS_LIMIT = 15,
-    GW_SKETCH_BLOCK = 16, /* coordinates that are hashed together: a cache line of floats */
 };
 
 struct gw_sketch {
@@ -48,20 +46,6 @@ struct gw_sketch {
     uint64_t seed; /* of the hash functions: sketches with another one cannot be added */
     float *table;  /* [rows * columns], row by row: what travels */
 };
-
-/*
- * Columns for HEAVYMIX to find k of n coordinates: a power of two, O(k log(n/k)), some 4 k at
- * k = n/1000. Where most of ||u|| is in many small elements, the median of 5 rows errs by a
- * standard deviation of sqrt(0.287 / columns) ||u|| (0.287: variance of the median of 5 normal
- * variables), and a coordinate counts as heavy from ||u|| / sqrt(k) on. The n that are small pass
- * by mistake less than k / 3 times if that is sqrt(2 ln(n/k)) standard deviations:
- * columns = 0.574 k ln(n/k). Where nearly all of ||u|| is in h large elements, h <= k, others
- * that meet them with one sign in 3 of 5 rows, 2.5 n (h / columns)^3, pass as well: to hold those
- * to k / 3 takes up to (7.5 n/k)^(1/3) k columns, five times as many at k = n/1000. They cost
- * places, not correctness: values are exact, and the residual keeps what was not chosen.
- * 1 <= k <= n < 2^32.
- */
-size_t gw_sketch_columns(size_t n, size_t k);
 
 /*
  * A sketch of nothing. `rows` is odd and at most GW_SKETCH_ROWS_LIMIT, `columns` a power of two

@@ -98,9 +98,7 @@ static enum gw_status open_compressor(const struct gradweave_compression *compre
         opened->task.layers = opened->layers;
         opened->task.layer_count = compression->layer_count;
     }
-    return opened->compressor->open == NULL
-               ? GW_OK
-               : opened->compressor->open(&opened->task, &opened->task.state, error);
+    return gw_state_open(opened->compressor, &opened->task, &opened->task.state, error);
 }
 
 enum gradweave_status gradweave_compressor_open(const struct gradweave_compression *compression,
@@ -126,9 +124,7 @@ void gradweave_compressor_close(struct gradweave_compressor *compressor) {
     if (compressor == NULL) {
         return;
     }
-    if (compressor->task.state != NULL) {
-        compressor->compressor->close(compressor->task.state);
-    }
+    gw_state_close(compressor->compressor, compressor->task.state);
     gw_workspace_free(&compressor->workspace);
     gw_selection_free(&compressor->selection);
     free(compressor->layers);
@@ -137,9 +133,7 @@ void gradweave_compressor_close(struct gradweave_compressor *compressor) {
 }
 
 void gradweave_compressor_observe(struct gradweave_compressor *compressor, const size_t *counts) {
-    if (compressor->compressor->observe != NULL) {
-        compressor->compressor->observe(compressor->task.state, counts);
-    }
+    gw_state_observe(compressor->compressor, compressor->task.state, counts);
 }
 
 static enum gw_status compress(struct gradweave_compressor *compressor, struct gw_error *error) {

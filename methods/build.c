@@ -1,4 +1,7 @@
-#include "methods/presets.h"
+/* The schedule of an iteration, from a model, a plan and a pipeline's choices. */
+#include <string.h>
+
+#include "methods/schedule.h"
 
 static enum gw_status add_forward(const struct gw_model *model, struct gw_schedule *out,
                                   struct gw_error *error) {
@@ -30,7 +33,7 @@ static enum gw_status add_compute(const struct gw_algorithm *algorithm,
     struct gw_operation compress = {.kind = GW_COMPRESS,
                                     .stream = GW_STREAM_COMPUTE,
                                     .group = number,
-                                    .method = algorithm->compressor,
+                                    .method = algorithm->compressor->name,
                                     .payload = GW_SPARSE,
                                     .elements = out->groups[number].elements};
     return gw_schedule_add(out, compress, NULL, 0, ready, error);
@@ -73,19 +76,24 @@ static enum gw_status add_exchange(const struct gw_exchange_kind *exchange,
     return GW_OK;
 }
 
-enum gw_status gw_build(const struct gw_algorithm *algorithm, const struct gw_model *model,
-                        const struct gw_plan *plan, struct gw_schedule *out,
-                        struct gw_error *error) {
-    const struct gw_exchange_kind *exchange = NULL;
-    GW_TRY(gw_exchange_find(algorithm->exchange, &exchange, error));
-    out->server = exchange->server;
+/*
+ * Forward; then for each group of the plan its tensors' backward, its compression (sparse only) and
+ * the legs of its exchange on the communication stream; the update when the last exchange has
+ * ended, unless a server has done it. It is the OMGS paper's Fig. 1 (a) to (d), depending on the
+ * plan and the compressor.
+ */
+static enum gw_status add_operations(const struct gw_algorithm *algorithm,
+                                     const struct gw_model *model, const struct gw_plan *plan,
+                                     struct gw_schedule *out, struct gw_error *error) {
+    out->server = algorithm->exchange->server;
     GW_TRY(add_forward(model, out, error));
     size_t last = 0;
     bool updated = false;
     for (uint32_t number = 0; number < plan->group_count; number++) {
         size_t ready = 0;
         GW_TRY(add_compute(algorithm, model, &plan->groups[number], number, out, &ready, error));
-        GW_TRY(add_exchange(exchange, model, number, ready, out, &last, &updated, error));
+        GW_TRY(
+            add_exchange(algorithm->exchange, model, number, ready, out, &last, &updated, error));
     }
     struct gw_operation update = {.kind = GW_UPDATE,
                                   .stream = GW_STREAM_COMPUTE,
@@ -93,4 +101,34 @@ enum gw_status gw_build(const struct gw_algorithm *algorithm, const struct gw_mo
                                   .elements = gw_model_elements(model),
                                   .duration_s = updated ? 0 : model->update_s};
     return gw_schedule_add(out, update, &last, 1, NULL, error);
+}
+
+static enum gw_status check_fit(const struct gw_algorithm *algorithm, const struct gw_plan *plan,
+                                struct gw_error *error) {
+    if (strcmp(algorithm->compressor->name, plan->compressor) != 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "algorithm %s: expected a plan for compressor %s, got one for %s",
+                       algorithm->name, algorithm->compressor->name, plan->compressor);
+    }
+    if (!gw_algorithm_overlaps(algorithm) && plan->group_count != 1) {
+        return gw_fail(
+            error, GW_BAD_INPUT,
+            "algorithm %s: expected a plan with one group, as it does not overlap unless "
+            "its policy is changed, got %zu groups",
+            algorithm->name, plan->group_count);
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
+                                     const struct gw_model *model, const struct gw_plan *plan,
+                                     struct gw_schedule *out, struct gw_error *error) {
+    *out = (struct gw_schedule){0};
+    GW_TRY(check_fit(algorithm, plan, error));
+    GW_TRY(gw_schedule_create(out, model, plan, algorithm->compressor, error));
+    enum gw_status status = add_operations(algorithm, model, plan, out, error);
+    if (status != GW_OK) {
+        gw_schedule_free(out);
+    }
+    return status;
 }

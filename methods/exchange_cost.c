@@ -4,13 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "kernels/sketch.h"
-
 /* ---- a group ------------------------------------------------------------------------------- */
 
 static bool is_dense(const struct gw_exchange_question *question) {
-    return strcmp(question->compressor, "none") == 0;
+    return question->compressor == &gw_compressor_none;
 }
 
 static struct gw_extent extent_of(const struct gw_exchange_question *question, uint64_t elements,
@@ -42,8 +39,7 @@ double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements
  * sketch has no fewer columns than elements that it is to find, and 4 bytes a cell.
  */
 static double least_share(enum gw_payload payload, const struct gw_exchange_question *question) {
-    const struct gw_compressor *compressor = gw_compressor_find(question->compressor);
-    double workers = compressor != NULL && compressor->joint ? (double)question->workers : 1;
+    double workers = question->compressor->joint ? (double)question->workers : 1;
     switch (payload) {
     case GW_DENSE:
         return 1;
@@ -186,11 +182,11 @@ static enum gw_status look_up(struct gw_exchange_cost *cost, const struct gw_clu
     return GW_OK;
 }
 
-static bool is_simple(const struct gw_exchange_kind *exchange, const char *compressor) {
-    const struct gw_compressor *found = gw_compressor_find(compressor);
+static bool is_simple(const struct gw_exchange_kind *exchange,
+                      const struct gw_compressor *compressor) {
     enum gw_payload payload = exchange->legs[0].payload;
     return exchange->leg_count == 1 && !exchange->legs[0].updates &&
-           (payload == GW_DENSE || (payload == GW_SPARSE && !(found != NULL && found->joint)));
+           (payload == GW_DENSE || (payload == GW_SPARSE && !compressor->joint));
 }
 
 enum gw_status gw_exchange_cost_open(struct gw_exchange_cost *out,

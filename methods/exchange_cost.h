@@ -1,15 +1,15 @@
 /* What the exchange of a group takes on a cluster: the times of its legs, one after another. */
-#ifndef GW_ALGORITHMS_EXCHANGE_COST_H
-#define GW_ALGORITHMS_EXCHANGE_COST_H
+#ifndef GW_METHODS_EXCHANGE_COST_H
+#define GW_METHODS_EXCHANGE_COST_H
 
 #include "core/core.h"
-#include "methods/exchange.h"
+#include "methods/methods.h"
 #include "traces/traces.h"
 
 /* For groups of which a compressor keeps a share. Pointers are borrowed. */
 struct gw_exchange_question {
     const struct gw_exchange_kind *exchange;
-    const char *compressor; /* that the exchange carries */
+    const struct gw_compressor *compressor; /* that the exchange carries */
     double density;
     const struct gw_model *model;
     size_t workers;

@@ -1,7 +1,6 @@
 #include "methods/schedule.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Groups go through the tensors from the last to the first. */
 static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model,
@@ -18,8 +17,10 @@ static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model
 }
 
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
-                                  const struct gw_plan *plan, struct gw_error *error) {
-    *out = (struct gw_schedule){.group_count = plan->group_count,
+                                  const struct gw_plan *plan,
+                                  const struct gw_compressor *compressor, struct gw_error *error) {
+    *out = (struct gw_schedule){.compressor = compressor,
+                                .group_count = plan->group_count,
                                 .groups = calloc(plan->group_count, sizeof *out->groups),
                                 .layers = calloc(model->tensor_count, sizeof *out->layers),
                                 .workers = plan->workers,
@@ -28,17 +29,16 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
         gw_schedule_free(out);
         return gw_fail_memory(error, "building a schedule");
     }
-    bool dense = strcmp(plan->compressor, "none") == 0;
     uint64_t first = 0;
     for (size_t g = 0; g < plan->group_count; g++) {
         uint64_t n = gw_group_elements(&plan->groups[g], model);
-        uint64_t kept = dense ? n : gw_elements_kept(n, plan->density);
-        out->groups[g] = (struct gw_slice){
-            .first = first,
-            .elements = n,
-            .kept = kept,
-            .sketch_cells = gw_sketch_cells(plan->compressor, n, kept),
-            .selected = gw_selected_as_asked(plan->compressor, kept, plan->workers)};
+        uint64_t kept = compressor == &gw_compressor_none ? n : gw_elements_kept(n, plan->density);
+        out->groups[g] =
+            (struct gw_slice){.first = first,
+                              .elements = n,
+                              .kept = kept,
+                              .sketch_cells = gw_sketch_cells(compressor, n, kept),
+                              .selected = gw_selected_as_asked(compressor, kept, plan->workers)};
         first += n;
     }
     lay_out_layers(out, model, plan);

@@ -7,11 +7,11 @@
  * worker runs the same schedule; an exchange is one collective of all workers. An update on the
  * communication stream is the server's, for which all workers wait.
  */
-#ifndef GW_ALGORITHMS_SCHEDULE_H
-#define GW_ALGORITHMS_SCHEDULE_H
+#ifndef GW_METHODS_SCHEDULE_H
+#define GW_METHODS_SCHEDULE_H
 
 #include "core/core.h"
-#include "methods/exchange.h"
+#include "methods/methods.h"
 #include "traces/traces.h"
 
 struct gw_operation {
@@ -45,6 +45,7 @@ struct gw_slice {
 };
 
 struct gw_schedule {
+    const struct gw_compressor *compressor; /* of all groups */
     size_t operation_count, operation_capacity;
     struct gw_operation *operations;
     size_t dependency_count, dependency_capacity;
@@ -59,7 +60,8 @@ struct gw_schedule {
 
 /* A schedule without operations, with the slices of the plan's groups, selected as asked for. */
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
-                                  const struct gw_plan *plan, struct gw_error *error);
+                                  const struct gw_plan *plan,
+                                  const struct gw_compressor *compressor, struct gw_error *error);
 
 /*
  * Appends an operation that depends on the `count` earlier ones in `after`; *index is its number.
@@ -71,6 +73,11 @@ enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation
 
 /* Gives exchanges the bytes that they have when so much is selected of each group [group_count]. */
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
+
+/* The algorithm's schedule, checked: out is empty on failure. Borrows the model's names. */
+enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
+                                     const struct gw_model *model, const struct gw_plan *plan,
+                                     struct gw_schedule *out, struct gw_error *error);
 
 void gw_schedule_free(struct gw_schedule *schedule);
 

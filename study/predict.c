@@ -21,14 +21,16 @@ static enum gw_status check_finite(const struct gw_question *question, double it
 enum gw_status gw_exchange_choose(const char *compressor, const char *name,
                                   const struct gw_exchange_kind **out, struct gw_error *error) {
     if (name == NULL && strcmp(compressor, "none") != 0 && gw_compressor_find(compressor) == NULL) {
-        return gw_exchange_find("allgather", out, error); /* one that only the cluster knows */
+        *out = &gw_exchange_allgather; /* one that only the cluster knows */
+        return GW_OK;
     }
     const struct gw_algorithm any = {
-        .policy = "single", .compressor = "none", .exchange = "allreduce"};
+        .policy = "single", .compressor = &gw_compressor_none, .exchange = &gw_exchange_allreduce};
     const struct gw_choice_changes chosen = {.compressor = compressor, .exchange = name};
     struct gw_algorithm checked;
     GW_TRY(gw_algorithm_change(&any, &chosen, &checked, error));
-    return gw_exchange_find(checked.exchange, out, error);
+    *out = checked.exchange;
+    return GW_OK;
 }
 
 static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
@@ -37,17 +39,19 @@ static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
 
 enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
                              const char *exchange, struct gw_costs *out, struct gw_error *error) {
-    struct gw_exchange_question asked = {.compressor = compressor,
-                                         .density = question->density,
-                                         .model = &question->model,
-                                         .workers = question->workers};
+    struct gw_exchange_question asked = {
+        .density = question->density, .model = &question->model, .workers = question->workers};
     *out = (struct gw_costs){.question = question,
+                             .unlisted = {.name = compressor, .exact = true},
                              .planning = {.model = &question->model,
                                           .workers = question->workers,
                                           .compressor = compressor,
                                           .density = question->density,
                                           .exchange = &out->exchange.curve}};
     GW_TRY(gw_exchange_choose(compressor, exchange, &asked.exchange, error));
+    if (gw_compressor_choose(compressor, &asked.compressor, NULL) != GW_OK) {
+        asked.compressor = &out->unlisted;
+    }
     GW_TRY(gw_exchange_cost_open(&out->exchange, &asked, &question->cluster, error));
     if (!out->exchange.simple) {
         bool updates = out->exchange.update_s_per_element > 0;
@@ -96,13 +100,11 @@ enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, s
 /* A server adds up what workers push: of a single one it would send back what it got. */
 static enum gw_status check_server(const struct gw_question *question,
                                    const struct gw_algorithm *algorithm, struct gw_error *error) {
-    const struct gw_exchange_kind *exchange = NULL;
-    GW_TRY(gw_exchange_find(algorithm->exchange, &exchange, error));
-    return !exchange->server || question->workers > 1
+    return !algorithm->exchange->server || question->workers > 1
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "exchange %s: expected at least 2 workers beside the server, got %zu",
-                         exchange->name, question->workers);
+                         algorithm->exchange->name, question->workers);
 }
 
 enum gw_status gw_pipeline_open(const struct gw_question *question,
@@ -112,7 +114,8 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
     GW_TRY(check_server(question, algorithm, error));
     if (given == NULL) {
         struct gw_costs costs;
-        GW_TRY(gw_costs_open(question, algorithm->compressor, algorithm->exchange, &costs, error));
+        GW_TRY(gw_costs_open(question, algorithm->compressor->name, algorithm->exchange->name,
+                             &costs, error));
         enum gw_status planned = gw_costs_plan(&costs, algorithm->policy, &out->own, error);
         gw_costs_close(&costs);
         GW_TRY(planned);
@@ -141,13 +144,13 @@ static const char *changed(const char *choice, const char *preset) {
 
 void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm) {
     const struct gw_algorithm *preset = algorithm;
-    for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
-        preset = strcmp(gw_algorithms[i]->name, algorithm->name) == 0 ? gw_algorithms[i] : preset;
+    for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
+        preset = strcmp(row->name, algorithm->name) == 0 ? row : preset;
     }
     result->algorithm = algorithm->name;
     result->policy = changed(algorithm->policy, preset->policy);
-    result->compressor = changed(algorithm->compressor, preset->compressor);
-    result->exchange = changed(algorithm->exchange, preset->exchange);
+    result->compressor = changed(algorithm->compressor->name, preset->compressor->name);
+    result->exchange = changed(algorithm->exchange->name, preset->exchange->name);
 }
 
 struct gw_result gw_pipeline_result(const struct gw_question *question,
@@ -195,7 +198,6 @@ static enum gw_status train_counts(const struct gw_question *question,
     const struct gw_gradient_emulation emulation = {
         .model = question->model.name,
         .algorithm = pipeline->algorithm->name,
-        .compressor = pipeline->algorithm->compressor,
         .density = pipeline->plan->density,
         .warmup = WARMUP,
         .iterations = iterations < MOST_TRAINED ? iterations : MOST_TRAINED,
@@ -212,7 +214,7 @@ static enum gw_status read_counts(const char *path, const struct gw_question *qu
                                   struct gw_error *error) {
     const struct gw_counts_about expected = {.model = question->model.name,
                                              .algorithm = pipeline->algorithm->name,
-                                             .compressor = pipeline->algorithm->compressor,
+                                             .compressor = pipeline->algorithm->compressor->name,
                                              .density = pipeline->plan->density};
     GW_TRY(gw_counts_read(path, &out->own, error));
     (void)snprintf(out->source, sizeof out->source, "recorded in %s", path);
@@ -220,17 +222,17 @@ static enum gw_status read_counts(const char *path, const struct gw_question *qu
 }
 
 /* There is nothing to train; counts of others, and a file that would stay empty, are mistakes. */
-static enum gw_status take_as_asked(const struct gw_counts_source *source, const char *compressor,
-                                    bool trained, struct selection_counts *out,
-                                    struct gw_error *error) {
+static enum gw_status take_as_asked(const struct gw_counts_source *source,
+                                    const struct gw_compressor *compressor, bool trained,
+                                    struct selection_counts *out, struct gw_error *error) {
     if (!trained || source->out != NULL) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s %s: expected a compressor whose counts depend on gradients, got %s",
                        trained ? "--counts-out" : "--counts", trained ? source->out : source->name,
-                       compressor);
+                       compressor->name);
     }
     (void)snprintf(out->note, sizeof out->note,
-                   "%s selects as many as asked, whatever the gradients are", compressor);
+                   "%s selects as many as asked, whatever the gradients are", compressor->name);
     return GW_OK;
 }
 
@@ -240,7 +242,7 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
                                   const struct gw_pipeline *pipeline, size_t iterations,
                                   const struct gw_simulation *simulation,
                                   struct selection_counts *out, struct gw_error *error) {
-    const char *compressor = pipeline->algorithm->compressor;
+    const struct gw_compressor *compressor = pipeline->algorithm->compressor;
     if (source->recorded != NULL) {
         out->counts = source->recorded;
         (void)snprintf(out->source, sizeof out->source, "recorded in the measured iterations");
@@ -250,7 +252,7 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
     if (source->name == NULL || strcmp(source->name, "asked") == 0) {
         return GW_OK;
     }
-    if (strcmp(compressor, "none") == 0) {
+    if (!gw_algorithm_is_sparse(pipeline->algorithm)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts: expected an algorithm that compresses, got %s",
                        pipeline->algorithm->name);
@@ -438,7 +440,7 @@ const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
 enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
                                    size_t *count, struct gw_error *error) {
     size_t capacity = 1;
-    while (gw_algorithms[capacity - 1] != NULL) {
+    while (gw_algorithms[capacity - 1].name != NULL) {
         capacity++;
     }
     capacity += strlen(text);
@@ -448,8 +450,8 @@ enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm *
         found == NULL || names == NULL ? gw_fail_memory(error, "reading names") : GW_OK;
     *count = 0;
     if (status == GW_OK && strcmp(text, "all") == 0) {
-        while (gw_algorithms[*count] != NULL) {
-            found[*count] = gw_algorithms[*count];
+        while (gw_algorithms[*count].name != NULL) {
+            found[*count] = &gw_algorithms[*count];
             (*count)++;
         }
     } else if (status == GW_OK) {

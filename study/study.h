@@ -4,8 +4,9 @@
 
 #include "core/core.h"
 #include "kernels/kernels.h"
-#include "methods/algorithms.h"
 #include "methods/exchange_cost.h"
+#include "methods/methods.h"
+#include "methods/schedule.h"
 #include "planner/planner.h"
 #include "sim/sim.h"
 #include "traces/traces.h"
@@ -43,6 +44,7 @@ extern const struct gw_values_rule gw_density_rule, gw_workers_rule, gw_bandwidt
 /* What plans for a question are made with. Its planning points into it: it stays where it is. */
 struct gw_costs {
     const struct gw_question *question;
+    struct gw_compressor unlisted; /* one that only the cluster's file knows */
     struct gw_planning planning;
     struct gw_planning_legs legs;
     struct gw_optimum optimum; /* once it is found */

@@ -53,7 +53,7 @@ static enum gw_status repeat_once(struct bench_run *run, const struct gw_compres
     (void)time_read(run->u, n);
     run->read_s[i] = time_read(run->u, n);
     started_s = gw_clock_now_s();
-    GW_TRY(compressor->select(&run->task, &run->selection, error));
+    GW_TRY(gw_kernel_of(compressor)->select(&run->task, &run->selection, error));
     run->select_s[i] = gw_clock_now_s() - started_s;
     return GW_OK;
 }
@@ -82,20 +82,17 @@ static enum gw_status measure(struct bench_run *run, const struct gw_compressor 
 
 static enum gw_status bench_one(struct bench_run *run, const struct gw_compressor *compressor,
                                 struct gw_bench_row *row, struct gw_error *error) {
-    run->task.state = NULL;
     run->task.iteration = 0;
     enum gw_status status = GW_OK;
-    if (compressor->open != NULL) {
-        GW_TRY(compressor->open(&run->task, &run->task.state, error));
+    GW_TRY(gw_state_open(compressor, &run->task, &run->task.state, error));
+    if (compressor->stateful) {
         status =
             gw_settle_on_cpu(compressor, &run->task, &run->selection, longest_settling_s, error);
     }
     if (status == GW_OK) {
         status = measure(run, compressor, row, error);
     }
-    if (compressor->close != NULL) {
-        compressor->close(run->task.state);
-    }
+    gw_state_close(compressor, run->task.state);
     return status;
 }
 

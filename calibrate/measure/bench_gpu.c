@@ -18,7 +18,7 @@ struct gpu_bench {
     struct gw_gpu_timer timer;
     struct gw_gpu_workspace *workspace;
     struct gw_gpu_selection selection;
-    const struct gw_gpu_compressor *compressor;
+    const struct gw_gpu_kernel *compressor;
     struct gw_task task; /* selects from u */
     float *u, *gradient; /* GPU [elements] */
     float *start;        /* GPU: u - gradient, so that their sum is u, but for rounding */
@@ -117,7 +117,6 @@ static enum gw_status measure(struct gpu_bench *run, struct gw_bench_row *row,
     gw_summarise(run->seconds[COPY], repeats, &copy);
     gw_summarise(run->seconds[SELECT], repeats, &row->select_s);
     gw_summarise(run->seconds[COMPRESS], repeats, &row->compress_s);
-    row->compressor = run->compressor->compressor;
     row->waits = run->compressor->waits;
     row->passes = row->select_s.median / (copy.median / 2);
     row->compress_passes = row->compress_s.median / (copy.median / 2);
@@ -137,25 +136,23 @@ static enum gw_status bench_one(struct gpu_bench *run, const struct gw_compresso
                                 struct gw_bench_row *row, struct gw_error *error) {
     const struct gw_selecting selecting = {.select = select_once, .context = run};
     size_t capacity = gw_gpu_selection_capacity(compressor, run->task.n, run->task.k);
-    run->compressor = gw_gpu_compressor_find(compressor->name);
+    run->compressor = gw_gpu_kernel_of(compressor);
     if (run->compressor == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
                        compressor->name);
     }
     GW_TRY(gw_gpu_selection_reserve(&run->selection, run->timer.device, capacity, error));
-    run->task.state = NULL;
+    row->compressor = compressor;
     run->task.iteration = 0;
     enum gw_status status = GW_OK;
-    if (compressor->open != NULL) {
-        GW_TRY(compressor->open(&run->task, &run->task.state, error));
+    GW_TRY(gw_state_open(compressor, &run->task, &run->task.state, error));
+    if (compressor->stateful) {
         status = gw_settle(compressor, &run->task, &selecting, longest_settling_s, error);
     }
     if (status == GW_OK) {
         status = measure(run, row, error);
     }
-    if (compressor->close != NULL) {
-        compressor->close(run->task.state);
-    }
+    gw_state_close(compressor, run->task.state);
     return status;
 }
 

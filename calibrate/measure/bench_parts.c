@@ -21,7 +21,7 @@ double gw_bench_energy(const struct gw_selection *selection) {
 
 enum gw_status gw_bench_find_topk(struct gw_task *task, struct gw_selection *out, double *energy,
                                   struct gw_error *error) {
-    GW_TRY(gw_compressor_find("topk")->select(task, out, error));
+    GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(task, out, error));
     double least = INFINITY;
     for (size_t i = 0; i < out->count; i++) {
         least = fmin(least, fabs((double)out->entries[i].value));

@@ -30,7 +30,7 @@ enum { GW_MOST_COMPRESSION_SIZES = 64 };
 struct gw_compression {
     struct gw_compressor_series *all;
     const struct gw_compressor *compressor;
-    const struct gw_gpu_compressor *gpu; /* NULL: on CPUs */
+    const struct gw_gpu_kernel *gpu; /* NULL: on CPUs */
     /* One for each size. Their states live from visit to visit: what they have learnt, stays. */
     struct gw_task tasks[GW_MOST_COMPRESSION_SIZES];
     size_t task_count;

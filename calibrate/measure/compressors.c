@@ -44,9 +44,7 @@ static void restore(void *context) {
     } else {
         memset(task->u, 0, task->n * sizeof *task->u);
     }
-    if (compression->compressor->observe != NULL) {
-        compression->compressor->observe(task->state, &compression->selected);
-    }
+    gw_state_observe(compression->compressor, task->state, &compression->selected);
     task->iteration++;
 }
 
@@ -70,11 +68,9 @@ static enum gw_status open_size(struct gw_compression *compression, struct gw_ta
     struct gw_compressor_series *all = compression->all;
     *task = gw_pool_task(elements, all->density, &all->workspace);
     lay_out_layers(all, task);
-    if (compression->compressor->open != NULL) {
-        GW_TRY(compression->compressor->open(task, &task->state, error));
-    }
+    GW_TRY(gw_state_open(compression->compressor, task, &task->state, error));
     compression->task_count++;
-    if (compression->compressor->open == NULL) {
+    if (!compression->compressor->stateful) {
         return GW_OK;
     }
     task->u = all->gradient.data;
@@ -106,21 +102,18 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
 
 static void close_sizes(struct gw_compression *compression) {
     for (size_t i = 0; i < compression->task_count; i++) {
-        if (compression->compressor->close != NULL) {
-            compression->compressor->close(compression->tasks[i].state);
-        }
+        gw_state_close(compression->compressor, compression->tasks[i].state);
     }
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static enum gw_status find_gpu(struct gw_compression *compression, struct gw_error *error) {
-    const char *name = compression->compressor->name;
-    compression->gpu = gw_gpu_compressor_find(name);
+    compression->gpu = gw_gpu_kernel_of(compression->compressor);
     return compression->gpu != NULL
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
-                         name);
+                         compression->compressor->name);
 }
 
 static enum gw_status add(struct gw_compression *compression, int workers,

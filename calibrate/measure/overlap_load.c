@@ -116,7 +116,7 @@ void gw_overlap_load_close(struct gw_overlap_load *load) {
 
 void gw_overlap_load_choose(struct gw_overlap_load *load, const char *compressor) {
     load->compressor = gw_compressor_find(compressor);
-    load->gpu = gw_gpu_compressor_find(compressor);
+    load->gpu = gw_gpu_kernel_of(load->compressor);
 }
 
 enum gw_status gw_overlap_load_run(void *context, struct gw_error *error) {

@@ -22,7 +22,7 @@ struct gw_overlap_load {
     /* On a GPU, with a stream as exec's for compute: */
     struct gw_device *device;
     struct gw_device_stream *stream;
-    const struct gw_gpu_compressor *gpu;
+    const struct gw_gpu_kernel *gpu;
     struct gw_gpu_workspace *gpu_workspace;
     struct gw_gpu_selection gpu_selection;
     struct gw_device_event *from[GW_OVERLAP_SERIES], *to[GW_OVERLAP_SERIES];

@@ -7,18 +7,16 @@ enum gw_status gw_settle(const struct gw_compressor *compressor, struct gw_task 
                          const struct gw_selecting *selecting, double longest_s,
                          struct gw_error *error) {
     double end_s = gw_clock_now_s() + longest_s;
+    bool learns = gw_kernel_of(compressor)->observe != NULL;
     struct gw_warm_up warm_up = {.tolerance = close_to_asked};
     bool ends = false;
     for (size_t i = 0; i < ROUNDS && !ends; i++) {
         size_t count = 0;
         GW_TRY(selecting->select(selecting->context, task, &count, error));
-        if (compressor->observe != NULL) {
-            compressor->observe(task->state, &count);
-        }
+        gw_state_observe(compressor, task->state, &count);
         task->iteration++;
         gw_warm_up_add(&warm_up, (double)count, (double)task->k);
-        ends = gw_warm_up_reached(&warm_up) ||
-               (compressor->observe == NULL && gw_warm_up_unchanged(&warm_up)) ||
+        ends = gw_warm_up_reached(&warm_up) || (!learns && gw_warm_up_unchanged(&warm_up)) ||
                gw_clock_now_s() > end_s;
     }
     return GW_OK;
@@ -32,7 +30,7 @@ struct on_cpu {
 static enum gw_status select_on_cpu(void *context, const struct gw_task *task, size_t *count,
                                     struct gw_error *error) {
     const struct on_cpu *cpu = context;
-    GW_TRY(cpu->compressor->select(task, cpu->selection, error));
+    GW_TRY(gw_kernel_of(cpu->compressor)->select(task, cpu->selection, error));
     *count = cpu->selection->count;
     return GW_OK;
 }

@@ -11,8 +11,6 @@
 #include "kernels/sketch/loops.h"
 #include "kernels/threshold.h"
 
-extern const struct gw_compressor gw_compressor_count_sketch;
-
 static void close_state(void *opened) {
     struct gw_count_sketch *state = opened;
     if (state->indices_on_gpu != NULL) {
@@ -79,12 +77,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
     return take(task, out, error);
 }
 
-const struct gw_compressor gw_compressor_count_sketch = {
-    .name = "count-sketch",
-    .title = "count sketch of 5 rows, and HEAVYMIX: heavy hitters and, to make k, others by lot",
-    .paper = "Ivkin et al., Communication-efficient Distributed SGD with Sketching, 2019",
-    .exact = true,
-    .sketched = true,
+const struct gw_kernel gw_kernel_count_sketch = {
     .select = select_fast,
     .reference = select_reference,
     .open = open_state,

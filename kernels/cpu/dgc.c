@@ -12,8 +12,6 @@
 #include "kernels/cpu/workspace.h"
 #include "kernels/threshold.h"
 
-extern const struct gw_compressor gw_compressor_dgc;
-
 /* ---- fast ---------------------------------------------------------------------------------- */
 
 static enum gw_status take_sample(const struct gw_task *task, struct gw_error *error) {
@@ -36,7 +34,7 @@ static enum gw_status sample_magnitude(const struct gw_task *task, struct gw_sel
                                 .n = gw_dgc_samples(task->n),
                                 .k = gw_dgc_rank(task),
                                 .workspace = task->workspace};
-    GW_TRY(gw_compressor_topk.select(&of_sample, out, error));
+    GW_TRY(gw_kernel_topk.select(&of_sample, out, error));
     *magnitude = GW_INFINITE;
     for (size_t i = 0; i < out->count; i++) {
         int32_t one = gw_magnitude(out->entries[i].value);
@@ -89,10 +87,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
     return GW_OK;
 }
 
-const struct gw_compressor gw_compressor_dgc = {
-    .name = "dgc",
-    .title = "DGC: a threshold from a sample of 1%, and exact top-k of what is far too much",
-    .paper = "Lin et al., Deep Gradient Compression, 2018",
+const struct gw_kernel gw_kernel_dgc = {
     .select = select_fast,
     .reference = select_reference,
 };

@@ -12,8 +12,6 @@
 #include "kernels/exdyna_state.h"
 #include "kernels/threshold.h"
 
-extern const struct gw_compressor gw_compressor_exdyna;
-
 struct state {
     struct gw_exdyna_layout layout;
     size_t wanted;
@@ -22,13 +20,13 @@ struct state {
     size_t *blocks_of; /* [workers], by partition */
 };
 
-void gw_exdyna_close(void *opened) {
+static void close_state(void *opened) {
     struct state *state = opened;
     free(state->blocks_of);
     free(state);
 }
 
-enum gw_status gw_exdyna_open(const struct gw_task *task, void **out, struct gw_error *error) {
+static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
     size_t workers = task->workers > 0 ? task->workers : 1;
     struct state *state = calloc(1, sizeof *state);
     size_t *blocks_of = calloc(workers, sizeof *blocks_of);
@@ -60,18 +58,18 @@ static void move_blocks(struct state *state, const size_t *counts) {
     gw_exdyna_allocate(&state->layout, state->next++, counts, state->blocks_of);
 }
 
-void gw_exdyna_observe_static(void *opened, const size_t *counts) {
+static void observe_static(void *opened, const size_t *counts) {
     struct state *state = opened;
     state->threshold.value = gw_exdyna_next_threshold(
         state->threshold.value, sum(counts, state->layout.workers), state->wanted);
 }
 
-void gw_exdyna_observe(void *opened, const size_t *counts) {
-    gw_exdyna_observe_static(opened, counts);
+static void observe(void *opened, const size_t *counts) {
+    observe_static(opened, counts);
     move_blocks(opened, counts);
 }
 
-void gw_exdyna_observe_trend(void *opened, const size_t *counts) {
+static void observe_trend(void *opened, const size_t *counts) {
     struct state *state = opened;
     gw_exdyna_track(&state->threshold, sum(counts, state->layout.workers), state->wanted);
     move_blocks(state, counts);
@@ -100,8 +98,8 @@ static enum gw_status send_something(const struct gw_task *task, const struct gw
     return GW_OK;
 }
 
-enum gw_status gw_exdyna_select(const struct gw_task *task, struct gw_selection *out,
-                                struct gw_error *error) {
+static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
+                                  struct gw_error *error) {
     struct gw_exdyna_aim aim = gw_exdyna_aim_of(task);
     GW_TRY(gw_accumulate(task, 0, aim.begin, error));
     GW_TRY(gw_threshold_select_range(task, aim.begin, aim.end, aim.threshold, out, error));
@@ -109,8 +107,8 @@ enum gw_status gw_exdyna_select(const struct gw_task *task, struct gw_selection 
     return send_something(task, &aim, out, error);
 }
 
-enum gw_status gw_exdyna_select_reference(const struct gw_task *task, struct gw_selection *out,
-                                          struct gw_error *error) {
+static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
+                                       struct gw_error *error) {
     struct gw_exdyna_aim aim = gw_exdyna_aim_of(task);
     GW_TRY(gw_threshold_accumulate_reference(task, error));
     GW_TRY(gw_selection_reserve(out, aim.end - aim.begin, error));
@@ -127,14 +125,32 @@ enum gw_status gw_exdyna_select_reference(const struct gw_task *task, struct gw_
     return send_something(task, &aim, out, error);
 }
 
-const struct gw_compressor gw_compressor_exdyna = {
-    .name = "exdyna",
-    .title = "ExDyna: what reaches a shared threshold in the worker's own partition",
-    .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost, 2024",
-    .joint = true,
-    .select = gw_exdyna_select,
-    .reference = gw_exdyna_select_reference,
-    .open = gw_exdyna_open,
-    .close = gw_exdyna_close,
-    .observe = gw_exdyna_observe,
+/* As published: the threshold by Algorithm 5, and dynamic allocation. */
+const struct gw_kernel gw_kernel_exdyna = {
+    .select = select_fast,
+    .reference = select_reference,
+    .open = open_state,
+    .close = close_state,
+    .observe = observe,
+};
+
+/* The threshold by a step in proportion to the error that also follows the trend of scales. */
+const struct gw_kernel gw_kernel_exdyna_trend = {
+    .select = select_fast,
+    .reference = select_reference,
+    .open = open_state,
+    .close = close_state,
+    .observe = observe_trend,
+};
+
+/*
+ * Without dynamic allocation: partitions stay equal, however unequal what workers find in them.
+ * What the paper compares with as coarse-grained partitioning (its Fig. 9).
+ */
+const struct gw_kernel gw_kernel_exdyna_static = {
+    .select = select_fast,
+    .reference = select_reference,
+    .open = open_state,
+    .close = close_state,
+    .observe = observe_static,
 };

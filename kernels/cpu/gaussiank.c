@@ -7,8 +7,6 @@
 
 #include <gsl/gsl_cdf.h>
 
-extern const struct gw_compressor gw_compressor_gaussiank;
-
 static double quantile(const struct gw_task *task) {
     return gsl_cdf_ugaussian_Qinv((double)task->k / (2 * (double)task->n));
 }
@@ -42,10 +40,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
     return gw_threshold_select_reference(task, threshold, false, out, error);
 }
 
-const struct gw_compressor gw_compressor_gaussiank = {
-    .name = "gaussiank",
-    .title = "Gaussian_k: the normal quantile as a threshold, adjusted up to four times",
-    .paper = "Shi et al., Understanding Top-k Sparsification in Distributed Deep Learning, 2019",
+const struct gw_kernel gw_kernel_gaussiank = {
     .select = select_fast,
     .reference = select_reference,
 };

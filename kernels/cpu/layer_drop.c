@@ -12,8 +12,6 @@
 #include "kernels/layers.h"
 #include "kernels/threshold.h"
 
-extern const struct gw_compressor gw_compressor_layer_drop;
-
 enum { SEARCH_INTERVAL = 100 }; /* iterations (paper, Section 5) */
 
 static void close_state(void *opened) {
@@ -96,11 +94,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
     return take_layers(task, out, error);
 }
 
-const struct gw_compressor gw_compressor_layer_drop = {
-    .name = "layer-drop",
-    .title = "layer dropping: whole layers, whose mean magnitude reaches a threshold",
-    .paper = "Lee et al., Communication Optimization Schemes for Distributed Deep Learning, 2020",
-    .layered = true,
+const struct gw_kernel gw_kernel_layer_drop = {
     .select = select_fast,
     .reference = select_reference,
     .open = open_state,

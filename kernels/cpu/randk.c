@@ -11,8 +11,6 @@
 #include "kernels/permutation.h"
 #include "kernels/threshold.h"
 
-extern const struct gw_compressor gw_compressor_randk;
-
 static struct gw_permutation permutation_of(const struct gw_task *task) {
     return gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
 }
@@ -83,12 +81,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
     return check(task, out, error);
 }
 
-const struct gw_compressor gw_compressor_randk = {
-    .name = "randk",
-    .title = "random-k: k elements by lot, the same on all workers",
-    .paper = "Stich et al., Sparsified SGD with Memory, 2018",
-    .exact = true,
-    .common = true,
+const struct gw_kernel gw_kernel_randk = {
     .select = select_fast,
     .reference = select_reference,
 };

@@ -5,8 +5,6 @@
  */
 #include "kernels/redsync.h"
 
-extern const struct gw_compressor gw_compressor_redsync;
-
 enum { STEPS = GW_REDSYNC_STEPS };
 
 static double threshold_at(const struct gw_task *task, const struct gw_exceedances *all, int step) {
@@ -43,10 +41,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
     return GW_OK;
 }
 
-const struct gw_compressor gw_compressor_redsync = {
-    .name = "redsync",
-    .title = "trimmed top-k: a threshold between mean and maximum, by bisection",
-    .paper = "Fang et al., RedSync: Reducing synchronization bandwidth, 2019",
+const struct gw_kernel gw_kernel_redsync = {
     .select = select_fast,
     .reference = select_reference,
 };

@@ -87,7 +87,7 @@ void gw_scatter_add(const struct gw_entry *entries, size_t count, float *dense) 
 
 enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
                            struct gw_selection *out, struct gw_error *error) {
-    GW_TRY(compressor->select(task, out, error));
+    GW_TRY(gw_kernel_of(compressor)->select(task, out, error));
     for (size_t i = 0; i < out->count; i++) {
         task->u[out->entries[i].index] = 0;
     }

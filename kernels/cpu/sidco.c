@@ -8,8 +8,6 @@
 #include "kernels/sidco_fit.h"
 #include "kernels/threshold.h"
 
-extern const struct gw_compressor gw_compressor_sidco;
-
 static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
     (void)task;
     struct gw_sidco *state = malloc(sizeof *state);
@@ -60,10 +58,7 @@ static enum gw_status select_reference(const struct gw_task *task, struct gw_sel
     return GW_OK;
 }
 
-const struct gw_compressor gw_compressor_sidco = {
-    .name = "sidco",
-    .title = "SIDCo: a threshold from exponential fits, in stages that adapt",
-    .paper = "Abdelmoniem et al., An Efficient Statistical-based Gradient Compression, 2021",
+const struct gw_kernel gw_kernel_sidco = {
     .select = select_fast,
     .reference = select_reference,
     .open = open_state,

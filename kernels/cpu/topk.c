@@ -21,11 +21,7 @@ static enum gw_status select_topk(const struct gw_task *task, struct gw_selectio
     return GW_OK;
 }
 
-const struct gw_compressor gw_compressor_topk = {
-    .name = "topk",
-    .title = "exact top-k: the k elements of largest magnitude",
-    .paper = "Aji and Heafield, Sparse Communication for Distributed Gradient Descent, 2017",
-    .exact = true,
+const struct gw_kernel gw_kernel_topk = {
     .select = select_topk,
     .reference = gw_topk_reference,
 };

@@ -4,7 +4,7 @@
 
 #include "kernels/kernels.h"
 
-extern const struct gw_compressor gw_compressor_topk;
+extern const struct gw_kernel gw_kernel_topk;
 
 /* Selects by definition. */
 gw_select gw_topk_reference;

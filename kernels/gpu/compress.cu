@@ -12,10 +12,9 @@ static __global__ void clear_selected(float *u, const gw_entry *entries,
     }
 }
 
-enum gw_status gw_gpu_compress(const struct gw_gpu_compressor *compressor,
-                               const struct gw_task *task, struct gw_device_stream *stream,
-                               struct gw_gpu_workspace *workspace, struct gw_gpu_selection *out,
-                               struct gw_error *error) {
+enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const struct gw_task *task,
+                               struct gw_device_stream *stream, struct gw_gpu_workspace *workspace,
+                               struct gw_gpu_selection *out, struct gw_error *error) {
     size_t most =
         BLOCKS_OF_A_MULTIPROCESSOR * gw_device_multiprocessors(gw_device_stream_device(stream));
     size_t useful = (out->capacity + THREADS - 1) / THREADS;

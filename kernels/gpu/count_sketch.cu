@@ -6,8 +6,7 @@ extern "C" {
 #include "kernels/gpu/outcome.h"
 #include "kernels/sketch/gpu.h"
 
-extern const struct gw_compressor gw_compressor_count_sketch;
-extern const struct gw_gpu_compressor gw_gpu_compressor_count_sketch;
+extern const struct gw_gpu_kernel gw_gpu_kernel_count_sketch;
 }
 
 static enum gw_status open_on_gpu(struct gw_count_sketch *state, size_t k, struct gw_device *device,
@@ -44,5 +43,4 @@ static enum gw_status select_sketched(const struct gw_task *task, struct gw_devi
     return gw_gpu_outcome_end(task->k, out, stream, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_count_sketch = {&gw_compressor_count_sketch,
-                                                                 select_sketched, true};
+const struct gw_gpu_kernel gw_gpu_kernel_count_sketch = {select_sketched, true};

@@ -7,8 +7,7 @@
 extern "C" {
 #include "kernels/dgc.h"
 #include "kernels/gpu/largest.h"
-extern const struct gw_compressor gw_compressor_dgc;
-extern const struct gw_gpu_compressor gw_gpu_compressor_dgc;
+extern const struct gw_gpu_kernel gw_gpu_kernel_dgc;
 }
 
 struct dgc_sampling {
@@ -68,4 +67,4 @@ static enum gw_status select_dgc(const gw_task *task, gw_device_stream *stream,
     return gw_gpu_compact(task, stream, workspace, out, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_dgc = {&gw_compressor_dgc, select_dgc, false};
+const struct gw_gpu_kernel gw_gpu_kernel_dgc = {select_dgc, false};

@@ -11,8 +11,7 @@
 extern "C" {
 #include "kernels/gaussiank.h"
 #include "kernels/gpu/largest.h"
-extern const struct gw_compressor gw_compressor_gaussiank;
-extern const struct gw_gpu_compressor gw_gpu_compressor_gaussiank;
+extern const struct gw_gpu_kernel gw_gpu_kernel_gaussiank;
 }
 
 struct first_threshold {
@@ -56,5 +55,4 @@ static enum gw_status select_gaussiank(const gw_task *task, gw_device_stream *st
     return gw_gpu_compact(task, stream, workspace, out, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_gaussiank = {&gw_compressor_gaussiank,
-                                                              select_gaussiank, false};
+const struct gw_gpu_kernel gw_gpu_kernel_gaussiank = {select_gaussiank, false};

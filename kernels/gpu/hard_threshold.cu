@@ -2,8 +2,7 @@
 #include "kernels/gpu/collect.cuh"
 
 extern "C" {
-extern const struct gw_compressor gw_compressor_hard_threshold;
-extern const struct gw_gpu_compressor gw_gpu_compressor_hard_threshold;
+extern const struct gw_gpu_kernel gw_gpu_kernel_hard_threshold;
 }
 
 static enum gw_status select_hard(const gw_task *task, gw_device_stream *stream,
@@ -15,5 +14,4 @@ static enum gw_status select_hard(const gw_task *task, gw_device_stream *stream,
                              stream, workspace, rule, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_hard_threshold = {&gw_compressor_hard_threshold,
-                                                                   select_hard, false};
+const struct gw_gpu_kernel gw_gpu_kernel_hard_threshold = {select_hard, false};

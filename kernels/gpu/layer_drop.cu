@@ -10,8 +10,7 @@ extern "C" {
 #include "kernels/gpu/sums.h"
 #include "kernels/layer_drop.h"
 
-extern const struct gw_compressor gw_compressor_layer_drop;
-extern const struct gw_gpu_compressor gw_gpu_compressor_layer_drop;
+extern const struct gw_gpu_kernel gw_gpu_kernel_layer_drop;
 }
 
 enum { THREADS = 256, BLOCKS_EACH = 16 /* of a multiprocessor */ };
@@ -132,5 +131,4 @@ static enum gw_status select_layers(const struct gw_task *task, struct gw_device
     return take(task, state, &scratch, stream, workspace, out, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_layer_drop = {&gw_compressor_layer_drop,
-                                                               select_layers, true};
+const struct gw_gpu_kernel gw_gpu_kernel_layer_drop = {select_layers, true};

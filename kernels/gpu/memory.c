@@ -143,20 +143,33 @@ enum gw_status gw_gpu_workspace_begin_chain(struct gw_gpu_workspace *workspace, 
 
 /* ---- compressors --------------------------------------------------------------------------- */
 
-#define COMPRESSOR(name) extern const struct gw_gpu_compressor gw_gpu_compressor_##name;
-#include "kernels/gpu/list.inc"
-#undef COMPRESSOR
+extern const struct gw_gpu_kernel gw_gpu_kernel_hard_threshold, gw_gpu_kernel_topk,
+    gw_gpu_kernel_randk, gw_gpu_kernel_layer_drop, gw_gpu_kernel_count_sketch,
+    gw_gpu_kernel_gaussiank, gw_gpu_kernel_redsync, gw_gpu_kernel_sidco, gw_gpu_kernel_dgc,
+    gw_gpu_kernel_exdyna;
 
-static const struct gw_gpu_compressor *const compressors[] = {
-#define COMPRESSOR(name) &gw_gpu_compressor_##name,
-#include "kernels/gpu/list.inc"
-#undef COMPRESSOR
-    NULL};
+static const struct {
+    const struct gw_compressor *compressor;
+    const struct gw_gpu_kernel *kernel;
+} kernels[] = {
+    {&gw_compressor_topk, &gw_gpu_kernel_topk},
+    {&gw_compressor_randk, &gw_gpu_kernel_randk},
+    {&gw_compressor_dgc, &gw_gpu_kernel_dgc},
+    {&gw_compressor_redsync, &gw_gpu_kernel_redsync},
+    {&gw_compressor_gaussiank, &gw_gpu_kernel_gaussiank},
+    {&gw_compressor_count_sketch, &gw_gpu_kernel_count_sketch},
+    {&gw_compressor_layer_drop, &gw_gpu_kernel_layer_drop},
+    {&gw_compressor_hard_threshold, &gw_gpu_kernel_hard_threshold},
+    {&gw_compressor_sidco, &gw_gpu_kernel_sidco},
+    {&gw_compressor_exdyna, &gw_gpu_kernel_exdyna},
+    {&gw_compressor_exdyna_trend, &gw_gpu_kernel_exdyna},
+    {&gw_compressor_exdyna_static, &gw_gpu_kernel_exdyna},
+};
 
-const struct gw_gpu_compressor *gw_gpu_compressor_find(const char *name) {
-    for (size_t i = 0; compressors[i] != NULL; i++) {
-        if (strcmp(compressors[i]->compressor->name, name) == 0) {
-            return compressors[i];
+const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor) {
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (kernels[i].compressor == compressor) {
+            return kernels[i].kernel;
         }
     }
     return NULL;

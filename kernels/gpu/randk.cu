@@ -6,8 +6,7 @@ extern "C" {
 #include "kernels/gpu/outcome.h"
 #include "kernels/permutation.h"
 
-extern const struct gw_compressor gw_compressor_randk;
-extern const struct gw_gpu_compressor gw_gpu_compressor_randk;
+extern const struct gw_gpu_kernel gw_gpu_kernel_randk;
 }
 
 struct scratch {
@@ -48,5 +47,4 @@ static enum gw_status select_randk(const struct gw_task *task, struct gw_device_
     return gw_gpu_outcome_end(task->k, out, stream, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_randk = {&gw_compressor_randk, select_randk,
-                                                          false};
+const struct gw_gpu_kernel gw_gpu_kernel_randk = {select_randk, false};

@@ -9,8 +9,7 @@
 extern "C" {
 #include "kernels/gpu/largest.h"
 #include "kernels/redsync.h"
-extern const struct gw_compressor gw_compressor_redsync;
-extern const struct gw_gpu_compressor gw_gpu_compressor_redsync;
+extern const struct gw_gpu_kernel gw_gpu_kernel_redsync;
 }
 
 struct all_thresholds {
@@ -50,5 +49,4 @@ static enum gw_status select_redsync(const gw_task *task, gw_device_stream *stre
     return gw_gpu_compact(task, stream, workspace, out, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_redsync = {&gw_compressor_redsync, select_redsync,
-                                                            false};
+const struct gw_gpu_kernel gw_gpu_kernel_redsync = {select_redsync, false};

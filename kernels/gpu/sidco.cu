@@ -5,8 +5,7 @@
 
 extern "C" {
 #include "kernels/sidco_fit.h"
-extern const struct gw_compressor gw_compressor_sidco;
-extern const struct gw_gpu_compressor gw_gpu_compressor_sidco;
+extern const struct gw_gpu_kernel gw_gpu_kernel_sidco;
 }
 
 struct next_threshold {
@@ -43,4 +42,4 @@ static enum gw_status select_sidco(const gw_task *task, gw_device_stream *stream
     return GW_OK;
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_sidco = {&gw_compressor_sidco, select_sidco, true};
+const struct gw_gpu_kernel gw_gpu_kernel_sidco = {select_sidco, true};

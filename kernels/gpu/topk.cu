@@ -11,7 +11,7 @@ extern "C" {
 #include "kernels/cpu/sample.h"
 #include "kernels/cpu/topk.h"
 #include "kernels/gpu/largest.h"
-extern const struct gw_gpu_compressor gw_gpu_compressor_topk;
+extern const struct gw_gpu_kernel gw_gpu_kernel_topk;
 }
 
 enum { SAMPLE_SHIFT = 17, SAMPLE_BINS = 1 << (31 - SAMPLE_SHIFT) }; /* 64 bins to an octave */
@@ -82,4 +82,4 @@ static enum gw_status select_topk(const gw_task *task, gw_device_stream *stream,
     return gw_gpu_compact(task, stream, workspace, out, error);
 }
 
-const struct gw_gpu_compressor gw_gpu_compressor_topk = {&gw_compressor_topk, select_topk, false};
+const struct gw_gpu_kernel gw_gpu_kernel_topk = {select_topk, false};

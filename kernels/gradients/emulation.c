@@ -29,7 +29,6 @@ static const double most_memory = 4.0 * (1 << 30);
 struct emulation {
     const struct gw_schedule *schedule;
     const struct gw_gradient_emulation *settings;
-    const struct gw_compressor *compressor;
     struct gw_shrunk *shrunk; /* [group_count] */
     float *pool;              /* [POOL] */
     struct gw_counts *counts;
@@ -66,7 +65,8 @@ static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *er
 
 static size_t least_kept(const struct emulation *emulation) {
     size_t of_workers = LEAST_KEPT_OF_A_WORKER * emulation->schedule->workers;
-    return emulation->compressor->joint && of_workers > LEAST_KEPT ? of_workers : LEAST_KEPT;
+    return emulation->schedule->compressor->joint && of_workers > LEAST_KEPT ? of_workers
+                                                                             : LEAST_KEPT;
 }
 
 /* What must be kept at least needs as many more elements as less is kept, on every worker. */
@@ -81,7 +81,7 @@ static enum gw_status check_memory(const struct emulation *emulation, size_t ele
                          "workers of %zu elements each, of which %s keeps a share of %g (fewer "
                          "workers or a larger density need less)",
                          most_memory / (1 << 30), bytes / (1 << 30), workers, elements,
-                         emulation->compressor->name, emulation->settings->density);
+                         emulation->schedule->compressor->name, emulation->settings->density);
 }
 
 static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error *error) {
@@ -115,7 +115,7 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
                    total_elements(schedule) / left, settings->iterations);
     const struct gw_counts_about about = {.model = settings->model,
                                           .algorithm = settings->algorithm,
-                                          .compressor = settings->compressor,
+                                          .compressor = schedule->compressor->name,
                                           .source = source,
                                           .density = settings->density,
                                           .iteration_count = settings->iterations};
@@ -143,7 +143,7 @@ static enum gw_status specify(const struct emulation *emulation, size_t group,
                               struct gw_training_spec *out, struct gw_error *error) {
     const struct gw_shrunk *shrunk = &emulation->shrunk[group];
     *out = (struct gw_training_spec){
-        .compressor = emulation->compressor,
+        .compressor = emulation->schedule->compressor,
         .gradients = {.shape = GW_SHAPE_NORMAL,
                       .seed = gw_random_mix(emulation->settings->seed + group),
                       .spread = tensor_spread,
@@ -158,7 +158,7 @@ static enum gw_status specify(const struct emulation *emulation, size_t group,
         .threads = emulation->settings->threads};
     GW_TRY(normalise(&out->gradients, error));
     /* A compressor with a state finds a threshold by itself. */
-    return emulation->compressor->open == NULL
+    return !emulation->schedule->compressor->stateful
                ? gw_training_first_threshold(out, &out->threshold, error)
                : GW_OK;
 }
@@ -224,14 +224,11 @@ static enum gw_status emulate_all(struct emulation *emulation, struct gw_error *
 enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                                     const struct gw_gradient_emulation *settings,
                                     struct gw_counts *out, struct gw_error *error) {
-    struct emulation emulation = {.schedule = schedule,
-                                  .settings = settings,
-                                  .compressor = gw_compressor_find(settings->compressor),
-                                  .counts = out};
+    struct emulation emulation = {.schedule = schedule, .settings = settings, .counts = out};
     *out = (struct gw_counts){0};
-    if (emulation.compressor == NULL) {
+    if (schedule->compressor == &gw_compressor_none) {
         return gw_fail(error, GW_BAD_INPUT, "counts: expected a compressor, got \"%s\"",
-                       settings->compressor);
+                       schedule->compressor->name);
     }
     enum gw_status status = emulate_all(&emulation, error);
     for (size_t g = 0; g < schedule->group_count && emulation.shrunk != NULL; g++) {

@@ -17,7 +17,7 @@
 #include "traces/traces.h"
 
 struct gw_gradient_emulation {
-    const char *model, *algorithm, *compressor; /* as in counts */
+    const char *model, *algorithm; /* as in counts */
     double density;
     size_t warmup;     /* iterations before the first that is counted */
     size_t iterations; /* that are counted, at least 1 */
@@ -34,8 +34,8 @@ struct gw_gradient_emulation {
 /*
  * Of the schedule's groups and workers. Counts have a source: "trained at 1/S size over N
  * iterations". `elements` of 0 takes a few seconds, unless what must be kept at least asks for
- * more: of a joint compressor time grows as the square of the workers. GW_BAD_INPUT for a
- * compressor that there is not, or "none", and for more than 4 GiB.
+ * more: of a joint compressor time grows as the square of the workers. GW_BAD_INPUT for
+ * dense exchange, and for more than 4 GiB.
  */
 enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                                     const struct gw_gradient_emulation *settings,
@@ -43,9 +43,9 @@ enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
 
 /*
  * Whether how much is selected depends on the gradients: not of compressors that select just as
- * many as they are asked for, whatever the gradients are, nor of "none".
+ * many as they are asked for, whatever the gradients are, nor of dense exchange.
  */
-bool gw_counts_depend_on_data(const char *compressor);
+bool gw_counts_depend_on_data(const struct gw_compressor *compressor);
 
 /* Counts of the schedule's groups, all 0; `about` need not have groups and workers. */
 enum gw_status gw_counts_for(const struct gw_schedule *schedule,

@@ -5,9 +5,8 @@
 #include "kernels/gradients/emulation.h"
 #include "kernels/kernels.h"
 
-bool gw_counts_depend_on_data(const char *compressor) {
-    const struct gw_compressor *found = gw_compressor_find(compressor);
-    return found != NULL && !found->exact;
+bool gw_counts_depend_on_data(const struct gw_compressor *compressor) {
+    return compressor != &gw_compressor_none && !compressor->exact;
 }
 
 enum gw_status gw_counts_for(const struct gw_schedule *schedule,

@@ -35,9 +35,7 @@ static enum gw_status open_worker(struct gw_training *training, size_t index,
     if (worker->gradient == NULL || worker->task.u == NULL) {
         return gw_fail_memory(error, "opening a training");
     }
-    return training->compressor->open == NULL
-               ? GW_OK
-               : training->compressor->open(&worker->task, &worker->task.state, error);
+    return gw_state_open(training->compressor, &worker->task, &worker->task.state, error);
 }
 
 enum gw_status gw_training_open(struct gw_training *out, const struct gw_training_spec *spec,
@@ -65,9 +63,7 @@ enum gw_status gw_training_open(struct gw_training *out, const struct gw_trainin
 void gw_training_close(struct gw_training *training) {
     for (size_t i = 0; i < training->workers; i++) {
         struct gw_training_worker *worker = &training->each[i];
-        if (worker->task.state != NULL) {
-            training->compressor->close(worker->task.state);
-        }
+        gw_state_close(training->compressor, worker->task.state);
         gw_gradients_close(worker->gradients);
         gw_selection_free(&worker->selection);
         gw_workspace_free(&worker->workspace);
@@ -122,8 +118,8 @@ enum gw_status gw_training_step(struct gw_training *training, double factor,
     if (training->compressor->joint) {
         clear_jointly(training);
     }
-    for (size_t i = 0; i < training->workers && training->compressor->observe != NULL; i++) {
-        training->compressor->observe(training->each[i].task.state, training->counts);
+    for (size_t i = 0; i < training->workers; i++) {
+        gw_state_observe(training->compressor, training->each[i].task.state, training->counts);
     }
     training->iteration++;
     return GW_OK;
@@ -162,7 +158,7 @@ enum gw_status gw_training_first_threshold(const struct gw_training_spec *spec, 
                                            struct gw_error *error) {
     struct gw_training_spec first = *spec;
     struct gw_training training;
-    first.compressor = gw_compressor_find("topk");
+    first.compressor = &gw_compressor_topk;
     first.workers = 1;
     enum gw_status status = gw_training_open(&training, &first, error);
     status = status == GW_OK ? gw_training_step(&training, 1, error) : status;

@@ -25,20 +25,6 @@ static const struct gw_sketch_loops *best_loops(void) {
 
 /* ---- a sketch's life ----------------------------------------------------------------------- */
 
-static size_t power_of_two_from(double least) {
-    size_t power = GW_SKETCH_BLOCK;
-    while ((double)power < least) {
-        power *= 2;
-    }
-    return power;
-}
-
-size_t gw_sketch_columns(size_t n, size_t k) {
-    double needed = 2 * 0.287 * (double)k * log((double)n / (double)k);
-    /* k close to n: no fewer columns than k, but as many as there may be */
-    return power_of_two_from(fmin(fmax(needed, (double)k), 0x1p31));
-}
-
 enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error) {
     if (rows % 2 == 0 || rows > GW_SKETCH_ROWS_LIMIT) {
         return gw_fail(error, GW_BAD_INPUT,

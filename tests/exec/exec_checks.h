@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "exec/exec.h"
-#include "methods/algorithms.h"
+#include "methods/schedule.h"
 #include "tests/exec/exec_reference.h"
 
 /* ---- a scenario ---------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static inline void require(const struct rank *rank, bool holds, const char *what
     const struct scenario *scenario = rank->scenario;
     if (!holds) {
         (void)fprintf(stderr, "%s by %s, %zu workers, density %g, %zu groups, rank %d: %s\n",
-                      scenario->algorithm->compressor, scenario->algorithm->exchange,
+                      scenario->algorithm->compressor->name, scenario->algorithm->exchange->name,
                       scenario->workers, scenario->density, scenario->schedule.group_count,
                       rank->communicator->rank, what);
         rank->communicator->transport->abort(rank->communicator, 1);
@@ -93,7 +93,7 @@ static inline void check_residuals(const struct rank *rank, const struct referen
 
 /* What all had, is what all have and what was sent: to the rounding of the sums of floats. */
 static inline void check_conservation(const struct rank *rank) {
-    bool dense = strcmp(rank->scenario->algorithm->compressor, "none") == 0;
+    bool dense = !gw_algorithm_is_sparse(rank->scenario->algorithm);
     for (size_t i = 0; i < rank->elements && !dense; i++) {
         double had = 0;
         double have = (double)rank->aggregates[i];

@@ -31,13 +31,13 @@ static void every_pair_computes_the_reference(void **state) {
 
 static void every_preset_computes_the_reference(void **state) {
     (void)state;
-    for (size_t i = 0; gw_algorithms[i] != NULL; i++) {
-        run_scenario(gw_algorithms[i], 4, 0.02, 5);
+    for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
+        run_scenario(&gw_algorithms[i], 4, 0.02, 5);
     }
 }
 
 static void run_long(const struct gw_algorithm *algorithm) {
-    run_scenario(algorithm, 3, 0.01, algorithm->overlap ? 200 : 0);
+    run_scenario(algorithm, 3, 0.01, gw_algorithm_overlaps(algorithm) ? 200 : 0);
 }
 
 static void two_hundred_iterations_compute_the_reference(void **state) {

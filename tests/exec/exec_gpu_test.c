@@ -22,14 +22,13 @@ static size_t run_on_gpu, left_out;
 
 /* Three workers with one group each, two with several, and one that keeps everything. */
 static void run_pair(const struct gw_algorithm *algorithm) {
-    if (gw_algorithm_is_sparse(algorithm) &&
-        gw_gpu_compressor_find(algorithm->compressor) == NULL) {
+    if (gw_algorithm_is_sparse(algorithm) && gw_gpu_kernel_of(algorithm->compressor) == NULL) {
         left_out++;
         return;
     }
     run_on_gpu++;
-    run_scenario(algorithm, algorithm->overlap ? 2 : 3, 0.01, 2);
-    if (!algorithm->overlap) {
+    run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, 2);
+    if (!gw_algorithm_overlaps(algorithm)) {
         run_scenario(algorithm, 1, 1, 1);
     }
 }
@@ -66,9 +65,7 @@ static void need_gpu_for_each_rank(void) {
 
 /* Two workers with several groups, or where a server has a GPU too; else three. */
 static void run_pair_over_nccl(const struct gw_algorithm *algorithm) {
-    const struct gw_exchange_kind *exchange = NULL;
-    assert_int_equal(gw_exchange_find(algorithm->exchange, &exchange, NULL), GW_OK);
-    bool fewer = exchange->server || algorithm->overlap;
+    bool fewer = algorithm->exchange->server || gw_algorithm_overlaps(algorithm);
     run_scenario(algorithm, fewer ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, 2);
 }
 

@@ -30,12 +30,13 @@ static inline void open_scenario(struct scenario *scenario) {
                                         .bytes_per_element = 4,
                                         .tensor_count = TENSORS,
                                         .tensors = scenario->tensors};
-    assert_int_equal(gw_plan_create(&scenario->plan, "small", "by hand", algorithm->compressor,
-                                    scenario->density, scenario->workers, NULL),
+    assert_int_equal(gw_plan_create(&scenario->plan, "small", "by hand",
+                                    algorithm->compressor->name, scenario->density,
+                                    scenario->workers, NULL),
                      GW_OK);
-    scenario->plan.group_count = algorithm->overlap ? 4 : 1;
+    scenario->plan.group_count = gw_algorithm_overlaps(algorithm) ? 4 : 1;
     scenario->plan.groups = calloc(4, sizeof *scenario->plan.groups);
-    memcpy(scenario->plan.groups, algorithm->overlap ? several : one,
+    memcpy(scenario->plan.groups, gw_algorithm_overlaps(algorithm) ? several : one,
            scenario->plan.group_count * sizeof *scenario->plan.groups);
     assert_int_equal(gw_algorithm_schedule(algorithm, &scenario->model, &scenario->plan,
                                            &scenario->schedule, NULL),
@@ -104,7 +105,7 @@ static inline void note_luck(const struct rank *rank) {
         uint64_t most = most_selected(rank, g);
         nothing_selected += most == 0;
         everything_selected += most == rank->scenario->schedule.groups[g].elements &&
-                               strcmp(rank->scenario->algorithm->compressor, "none") != 0;
+                               gw_algorithm_is_sparse(rank->scenario->algorithm);
     }
 }
 
@@ -136,7 +137,7 @@ static inline void run_rank(const struct scenario *scenario, struct gw_communica
     struct reference *reference = calloc(1, sizeof *reference);
     *reference = (struct reference){.schedule = &scenario->schedule,
                                     .compressor = scenario->algorithm->compressor,
-                                    .exchange = scenario->algorithm->exchange,
+                                    .exchange = scenario->algorithm->exchange->name,
                                     .workers = scenario->workers,
                                     .elements = rank.elements,
                                     .seed = SEED};
@@ -184,10 +185,8 @@ static struct gw_communicator *job;
 /* Inside a job, `most` workers are as many as it has room for. */
 static inline void run_scenario(const struct gw_algorithm *algorithm, size_t most, double density,
                                 size_t iterations) {
-    const struct gw_exchange_kind *exchange = NULL;
-    assert_int_equal(gw_exchange_find(algorithm->exchange, &exchange, NULL), GW_OK);
     if (job != NULL) {
-        most = (size_t)job->size - (exchange->server ? 1 : 0);
+        most = (size_t)job->size - (algorithm->exchange->server ? 1 : 0);
     }
     bool dense = !gw_algorithm_is_sparse(algorithm);
     struct scenario scenario = {.algorithm = algorithm,
@@ -211,22 +210,22 @@ static inline void run_scenario(const struct gw_algorithm *algorithm, size_t mos
 /* Calls `run` with every compressor by every exchange that can carry it, without overlap and with.
  */
 static inline void for_each_pair(void (*run)(const struct gw_algorithm *algorithm)) {
-    const char *names[32] = {"none"};
+    const struct gw_compressor *compressors[32] = {&gw_compressor_none};
     size_t count = 1;
     size_t pairs = 0;
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
-        names[count++] = gw_compressors[i]->name;
+        compressors[count++] = gw_compressors[i];
     }
     for (size_t c = 0; c < count; c++) {
         for (size_t e = 0; gw_exchange_kinds[e] != NULL; e++) {
-            if (!gw_exchange_kinds[e]->carries(names[c])) {
+            if (!gw_exchange_kinds[e]->carries(compressors[c])) {
                 continue;
             }
             for (int overlap = 0; overlap <= 1; overlap++) {
                 struct gw_algorithm algorithm = {.name = "pair",
-                                                 .compressor = names[c],
-                                                 .exchange = gw_exchange_kinds[e]->name,
-                                                 .overlap = overlap == 1};
+                                                 .policy = overlap == 1 ? "per-tensor" : "single",
+                                                 .compressor = compressors[c],
+                                                 .exchange = gw_exchange_kinds[e]};
                 run(&algorithm);
                 pairs++;
             }

@@ -19,7 +19,8 @@ enum { MOST_WORKERS = 5, MOST_ELEMENTS = 3000, MOST_GROUPS = 8 };
 
 struct reference {
     const struct gw_schedule *schedule;
-    const char *compressor, *exchange;
+    const struct gw_compressor *compressor;
+    const char *exchange;
     size_t workers, elements;
     uint64_t seed, iteration;
     const float *gradients; /* [workers * elements], of this iteration */
@@ -74,8 +75,7 @@ static inline void select_by_definition(struct reference *reference, size_t work
                                         uint32_t group) {
     struct gw_task task = task_of(reference, worker, group);
     struct gw_selection *selection = &reference->selections[worker];
-    const struct gw_compressor *compressor = gw_compressor_find(reference->compressor);
-    if (compressor->reference(&task, selection, NULL) != GW_OK) {
+    if (gw_kernel_of(reference->compressor)->reference(&task, selection, NULL) != GW_OK) {
         abort();
     }
     reference->selected[group][worker] = selection->count;
@@ -327,26 +327,22 @@ static inline void exchange_by_definition(struct reference *reference, uint32_t 
 }
 
 static inline void reference_open(struct reference *reference) {
-    const struct gw_compressor *compressor = gw_compressor_find(reference->compressor);
+    const struct gw_compressor *compressor = reference->compressor;
     reference->residuals =
         calloc(reference->workers * reference->elements, sizeof *reference->residuals);
     for (size_t w = 0; w < reference->workers; w++) {
         for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
-            if (compressor != NULL && compressor->open != NULL) {
-                struct gw_task task = task_of(reference, w, g);
-                (void)compressor->open(&task, &reference->states[w][g], NULL);
-            }
+            struct gw_task task = task_of(reference, w, g);
+            (void)gw_state_open(compressor, &task, &reference->states[w][g], NULL);
         }
     }
 }
 
 static inline void reference_close(struct reference *reference) {
-    const struct gw_compressor *compressor = gw_compressor_find(reference->compressor);
+    const struct gw_compressor *compressor = reference->compressor;
     for (size_t w = 0; w < reference->workers; w++) {
         for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
-            if (reference->states[w][g] != NULL) {
-                compressor->close(reference->states[w][g]);
-            }
+            gw_state_close(compressor, reference->states[w][g]);
         }
         gw_selection_free(&reference->selections[w]);
     }
@@ -355,16 +351,14 @@ static inline void reference_close(struct reference *reference) {
 }
 
 static inline void reference_iterate(struct reference *reference, const float *gradients) {
-    const struct gw_compressor *compressor = gw_compressor_find(reference->compressor);
+    const struct gw_compressor *compressor = reference->compressor;
     reference->gradients = gradients;
     memset(reference->aggregate, 0, sizeof reference->aggregate);
     for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
         reference->all[g] = reference->schedule->groups[g].kept;
         exchange_by_definition(reference, g);
         for (size_t w = 0; w < reference->workers; w++) {
-            if (reference->states[w][g] != NULL && compressor->observe != NULL) {
-                compressor->observe(reference->states[w][g], reference->selected[g]);
-            }
+            gw_state_observe(compressor, reference->states[w][g], reference->selected[g]);
         }
     }
     reference->iteration++;

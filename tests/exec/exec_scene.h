@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "exec/exec.h"
-#include "methods/algorithms.h"
+#include "methods/schedule.h"
 #include "tests/local_transport.h"
 
 enum { TENSORS = 7, MOST_WORKERS = 5, MOST_RANKS = MOST_WORKERS + 1 };
@@ -40,14 +40,14 @@ static inline void open_scene(struct scene *scene, const struct gw_algorithm *al
                                      .tensor_count = TENSORS,
                                      .tensors = scene->tensors};
     double density = gw_algorithm_is_sparse(algorithm) ? 0.01 : 1;
-    assert_int_equal(gw_plan_create(&scene->plan, "small", "by hand", algorithm->compressor,
+    assert_int_equal(gw_plan_create(&scene->plan, "small", "by hand", algorithm->compressor->name,
                                     density, workers, NULL),
                      GW_OK);
     static const struct gw_group one[] = {{TENSORS - 1, 0}};
     static const struct gw_group three[] = {{6, 5}, {4, 2}, {1, 0}};
-    scene->plan.group_count = algorithm->overlap ? 3 : 1;
+    scene->plan.group_count = gw_algorithm_overlaps(algorithm) ? 3 : 1;
     scene->plan.groups = calloc(3, sizeof *scene->plan.groups);
-    memcpy(scene->plan.groups, algorithm->overlap ? three : one,
+    memcpy(scene->plan.groups, gw_algorithm_overlaps(algorithm) ? three : one,
            scene->plan.group_count * sizeof *scene->plan.groups);
     assert_int_equal(
         gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &scene->schedule, NULL),

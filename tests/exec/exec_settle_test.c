@@ -24,8 +24,7 @@ static void expect(struct rank *rank, bool holds, const char *what) {
 }
 
 static bool depends_on_gradients(const struct gw_algorithm *algorithm) {
-    const struct gw_compressor *compressor = gw_compressor_find(algorithm->compressor);
-    return compressor != NULL && !compressor->exact;
+    return gw_algorithm_is_sparse(algorithm) && !algorithm->compressor->exact;
 }
 
 static const struct gw_algorithm *find(const char *name) {
@@ -132,11 +131,11 @@ static void *settle_step_by_step(void *argument) {
 
 static void residuals_are_kept(void **state) {
     (void)state;
-    for (size_t a = 0; gw_algorithms[a] != NULL; a++) {
-        for (size_t workers = 1; workers <= 3 && depends_on_gradients(gw_algorithms[a]);
+    for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
+        for (size_t workers = 1; workers <= 3 && depends_on_gradients(&gw_algorithms[a]);
              workers++) {
             struct scene scene;
-            open_scene(&scene, gw_algorithms[a], workers);
+            open_scene(&scene, &gw_algorithms[a], workers);
             run_ranks(&scene.schedule, NULL, settle_step_by_step);
             close_scene(&scene);
         }
@@ -160,10 +159,10 @@ static void *settle_nothing(void *argument) {
 
 static void others_have_nothing_to_settle(void **state) {
     (void)state;
-    for (size_t a = 0; gw_algorithms[a] != NULL; a++) {
+    for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         struct scene scene;
-        open_scene(&scene, gw_algorithms[a], 2);
-        if (!depends_on_gradients(gw_algorithms[a])) {
+        open_scene(&scene, &gw_algorithms[a], 2);
+        if (!depends_on_gradients(&gw_algorithms[a])) {
             run_ranks(&scene.schedule, NULL, settle_nothing);
         }
         close_scene(&scene);

@@ -88,10 +88,10 @@ static void *run_rank(void *argument) {
 
 static void timelines_keep_to_every_schedule(void **state) {
     (void)state;
-    for (size_t a = 0; gw_algorithms[a] != NULL; a++) {
+    for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
             struct scene scene;
-            open_scene(&scene, gw_algorithms[a], workers);
+            open_scene(&scene, &gw_algorithms[a], workers);
             run_ranks(&scene.schedule, NULL, run_rank);
             close_scene(&scene);
         }

@@ -95,13 +95,13 @@ static void contend(struct contest *contest, uint64_t *lot, int kind) {
                      contest->compressor->name, kind, n, contest->task.k, contest->task.threshold,
                      t, offset, contest->task.gradient == NULL ? "" : ", gradient");
         }
-        if (contest->compressor->observe != NULL) {
+        if (gw_kernel_of(contest->compressor)->observe != NULL) {
             size_t counts[3];
             for (size_t worker = 0; worker < 3; worker++) {
                 counts[worker] = draw_below(lot, 2 * contest->task.k);
             }
-            contest->compressor->observe(contest->task.state, counts);
-            contest->compressor->observe(contest->gpu_state, counts);
+            gw_state_observe(contest->compressor, contest->task.state, counts);
+            gw_state_observe(contest->compressor, contest->gpu_state, counts);
         }
         contest->task.iteration++;
         if (kind == NANS) {

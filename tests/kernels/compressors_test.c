@@ -34,17 +34,12 @@ static void run(const char *name, struct gw_task *task, struct gw_selection *out
     struct gw_workspace workspace = {0};
     const struct gw_compressor *compressor = gw_compressor_find(name);
     task->workspace = &workspace;
-    task->state = NULL;
-    if (compressor->open != NULL) {
-        assert_int_equal(compressor->open(task, &task->state, NULL), GW_OK);
-    }
+    assert_int_equal(gw_state_open(compressor, task, &task->state, NULL), GW_OK);
     /* what adapts, adapts: SIDCo every five iterations */
     for (task->iteration = 0; task->iteration < 40; task->iteration++) {
-        assert_int_equal(compressor->select(task, out, NULL), GW_OK);
+        assert_int_equal(gw_kernel_of(compressor)->select(task, out, NULL), GW_OK);
     }
-    if (compressor->close != NULL) {
-        compressor->close(task->state);
-    }
+    gw_state_close(compressor, task->state);
     gw_workspace_free(&workspace);
 }
 
@@ -169,8 +164,8 @@ static void random_k_is_common_to_workers(void **state) {
     struct gw_selection selection = {0};
     draw(GW_SHAPE_NORMAL, u);
     draw(GW_SHAPE_LAPLACE, other);
-    const struct gw_compressor *randk = gw_compressor_find("randk");
-    assert_true(randk->common && randk->exact);
+    const struct gw_kernel *randk = gw_kernel_of(&gw_compressor_randk);
+    assert_true(gw_compressor_randk.common && gw_compressor_randk.exact);
     for (size_t worker = 0; worker < 4; worker++) {
         struct gw_workspace workspace = {0};
         struct gw_task task = {.u = worker % 2 ? other : u,
@@ -217,7 +212,7 @@ static void random_k_is_fair(void **state) {
     struct gw_workspace workspace = {0};
     struct gw_selection selection = {0};
     struct gw_task task = {.u = u, .n = SMALL, .k = FEW, .seed = seed, .workspace = &workspace};
-    const struct gw_compressor *randk = gw_compressor_find("randk");
+    const struct gw_kernel *randk = gw_kernel_of(&gw_compressor_randk);
     for (; task.iteration < ITERATIONS; task.iteration++) {
         assert_int_equal(randk->select(&task, &selection, NULL), GW_OK);
         for (size_t i = 0; i < FEW; i++) {

@@ -42,8 +42,7 @@ static void scene_open(struct scene *scene, const char *compressor, double densi
         scene->tensors[t] =
             (struct gw_tensor){.name = (char *)"t", .elements = 1 + elements * (t % 3 + 1) / 2};
     }
-    scene->plan = (struct gw_plan){.compressor = (char *)compressor,
-                                   .density = density,
+    scene->plan = (struct gw_plan){.density = density,
                                    .workers = workers,
                                    .group_count = group_count,
                                    .groups = scene->groups};
@@ -52,7 +51,9 @@ static void scene_open(struct scene *scene, const char *compressor, double densi
         size_t next = tensors - (g + 1) * tensors / group_count;
         scene->groups[g] = (struct gw_group){.first = first, .last = next};
     }
-    assert_int_equal(gw_schedule_create(&scene->schedule, &scene->model, &scene->plan, NULL),
+    const struct gw_compressor *found = NULL;
+    assert_int_equal(gw_compressor_choose(compressor, &found, NULL), GW_OK);
+    assert_int_equal(gw_schedule_create(&scene->schedule, &scene->model, &scene->plan, found, NULL),
                      GW_OK);
 }
 
@@ -61,7 +62,6 @@ static struct gw_counts emulate(const struct scene *scene, struct gw_gradient_em
     struct gw_error error = {0};
     asked.model = "m";
     asked.algorithm = "a";
-    asked.compressor = scene->plan.compressor;
     asked.density = scene->plan.density;
     asked.decay = asked.decay == 0 ? SIZE_MAX : asked.decay;
     if (gw_emulate_gradients(&scene->schedule, &asked, &counts, &error) != GW_OK) {
@@ -161,7 +161,7 @@ static void check_direct(const char *compressor, size_t workers, size_t threads)
         }
         gw_gradients_close(scales);
         spec.gradients.scale = 1 / sqrt(squares);
-        if (spec.compressor->open == NULL) {
+        if (!spec.compressor->stateful) {
             assert_int_equal(gw_training_first_threshold(&spec, &spec.threshold, NULL), GW_OK);
         }
         struct gw_training training;
@@ -326,13 +326,13 @@ static void selections_follow_from_counts(void **state) {
     }
 }
 
-static void an_unknown_compressor_is_refused(void **state) {
+static void dense_exchange_is_refused(void **state) {
     (void)state;
     struct scene scene;
     struct gw_counts counts;
     scene_open(&scene, "none", 1, 2, 3, 100, 1);
     const struct gw_gradient_emulation asked = {
-        .model = "m", .algorithm = "a", .compressor = "none", .density = 1, .iterations = 1};
+        .model = "m", .algorithm = "a", .density = 1, .iterations = 1};
     assert_int_equal(gw_emulate_gradients(&scene.schedule, &asked, &counts, NULL), GW_BAD_INPUT);
     gw_schedule_free(&scene.schedule);
 }
@@ -349,7 +349,7 @@ int main(void) {
         cmocka_unit_test(a_decay_makes_density_drop),
         cmocka_unit_test(moving_partitions_are_padded_less),
         cmocka_unit_test(selections_follow_from_counts),
-        cmocka_unit_test(an_unknown_compressor_is_refused),
+        cmocka_unit_test(dense_exchange_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,9 +49,7 @@ static void nothing_is_lost(void **state) {
                                .seed = seed,
                                .threshold = 0.05,
                                .workspace = &workspace};
-        if (compressor->open != NULL) {
-            assert_int_equal(compressor->open(&task, &task.state, NULL), GW_OK);
-        }
+        assert_int_equal(gw_state_open(compressor, &task, &task.state, NULL), GW_OK);
         for (; task.iteration < ITERATIONS; task.iteration++) {
             assert_int_equal(gw_gradient_fill(gradient, N, 0.01, seed, 100 + task.iteration, NULL),
                              GW_OK);
@@ -60,13 +58,9 @@ static void nothing_is_lost(void **state) {
             }
             assert_int_equal(gw_compress(compressor, &task, &selection, NULL), GW_OK);
             check_conserved(accumulated, residual, N, selection.entries, selection.count);
-            if (compressor->observe != NULL) {
-                compressor->observe(task.state, &selection.count);
-            }
+            gw_state_observe(compressor, task.state, &selection.count);
         }
-        if (compressor->close != NULL) {
-            compressor->close(task.state);
-        }
+        gw_state_close(compressor, task.state);
         free(residual);
     }
     free(gradient);

@@ -229,20 +229,6 @@ static double rounding_of(const struct gw_compressor *compressor) {
     return 0;
 }
 
-static void *open_state(const struct gw_compressor *compressor, const struct gw_task *task) {
-    void *state = NULL;
-    if (compressor->open != NULL) {
-        assert_int_equal(compressor->open(task, &state, NULL), GW_OK);
-    }
-    return state;
-}
-
-static void close_state(const struct gw_compressor *compressor, void *state) {
-    if (compressor->close != NULL) {
-        compressor->close(state);
-    }
-}
-
 static void check_against_reference(const struct gw_compressor *compressor, const char *input,
                                     const float *u, const float *gradient, size_t n, size_t k) {
     struct pair pair = {.compressor = compressor, .input = input};
@@ -262,14 +248,15 @@ static void check_against_reference(const struct gw_compressor *compressor, cons
                                      .threshold = fabs((double)u[k - 1]),
                                      .threads = which == 0 ? n % 4 : 1,
                                      .workspace = &workspace};
-        pair.task.state = open_state(compressor, &pair.task);
-        gw_select *select = which == 0 ? compressor->select : compressor->reference;
+        assert_int_equal(gw_state_open(compressor, &pair.task, &pair.task.state, NULL), GW_OK);
+        const struct gw_kernel *kernel = gw_kernel_of(compressor);
+        gw_select *select = which == 0 ? kernel->select : kernel->reference;
         enum gw_status status = select(&pair.task, &pair.selections[which], &error);
         if (status != GW_OK) {
             fail_msg("%s, %s, n %zu, k %zu: %s", compressor->name, input, n, k, error.message);
         }
         check_selection(&pair, which);
-        close_state(compressor, pair.task.state);
+        gw_state_close(compressor, pair.task.state);
         gw_workspace_free(&workspace);
     }
     assert_memory_equal(pair.u[0], pair.u[1], n * sizeof *u);
@@ -386,7 +373,8 @@ static void ties_go_to_the_lower_index(void **state) {
     (void)state;
     float u[] = {1, -2, 0, 2, -3, 2, -2, 1};
     const uint32_t expected[][4] = {{4}, {1, 4}, {1, 3, 4}, {1, 3, 4, 5}};
-    gw_select *const selects[] = {gw_compressor_topk.select, gw_compressor_topk.reference};
+    const struct gw_kernel *topk = gw_kernel_of(&gw_compressor_topk);
+    gw_select *const selects[] = {topk->select, topk->reference};
     struct gw_workspace workspace = {0};
     struct gw_selection selection = {0};
     for (size_t s = 0; s < 2; s++) {
@@ -413,7 +401,8 @@ static void check_nan(const float *gradient, size_t n, size_t k, size_t first) {
     snprintf(place, sizeof place, "element %zu of %zu", first, n);
     float *u = allocate(n, sizeof *u);
     for (size_t c = 0; gw_compressors[c] != NULL; c++) {
-        gw_select *const selects[] = {gw_compressors[c]->select, gw_compressors[c]->reference};
+        const struct gw_kernel *kernel = gw_kernel_of(gw_compressors[c]);
+        gw_select *const selects[] = {kernel->select, kernel->reference};
         for (size_t s = 0; s < 2; s++) {
             struct gw_workspace workspace = {0};
             struct gw_selection selection = {0};
@@ -425,14 +414,14 @@ static void check_nan(const float *gradient, size_t n, size_t k, size_t first) {
                                    .k = k,
                                    .threads = first % 3,
                                    .workspace = &workspace};
-            task.state = open_state(gw_compressors[c], &task);
+            assert_int_equal(gw_state_open(gw_compressors[c], &task, &task.state, NULL), GW_OK);
             assert_int_equal(selects[s](&task, &selection, &error), GW_BAD_INPUT);
             assert_int_equal(error.status, GW_BAD_INPUT);
             if (strstr(error.message, place) == NULL) {
                 fail_msg("%s: expected \"%s\" in \"%s\"", gw_compressors[c]->name, place,
                          error.message);
             }
-            close_state(gw_compressors[c], task.state);
+            gw_state_close(gw_compressors[c], task.state);
             gw_selection_free(&selection);
             gw_workspace_free(&workspace);
         }
@@ -493,7 +482,7 @@ static void scratch_can_be_freed_and_used_again(void **state) {
     struct gw_selection selection = {0};
     for (size_t round = 0; round < 2; round++) {
         struct gw_task task = {.u = u, .n = 3, .k = 1, .workspace = &workspace};
-        assert_int_equal(gw_compressor_topk.select(&task, &selection, NULL), GW_OK);
+        assert_int_equal(gw_kernel_of(&gw_compressor_topk)->select(&task, &selection, NULL), GW_OK);
         assert_int_equal(selection.entries[0].index, 1);
         for (size_t twice = 0; twice < 2; twice++) {
             gw_workspace_free(&workspace);

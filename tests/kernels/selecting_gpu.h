@@ -9,7 +9,7 @@
 /* What selects, on either side, from the same gradients. */
 struct contest {
     const struct gw_compressor *compressor;
-    const struct gw_gpu_compressor *on_gpu;
+    const struct gw_gpu_kernel *on_gpu;
     struct gw_task task; /* with u and gradient of the host, and its workspace and state */
     void *gpu_state;
     struct gw_device_stream *stream;
@@ -83,12 +83,12 @@ static inline bool same_selection(struct contest *contest, size_t offset) {
 
 static inline struct contest begin_contest(struct gw_device *device, const char *name,
                                            size_t room) {
-    struct contest contest = {.compressor = gw_compressor_find(name),
-                              .on_gpu = gw_gpu_compressor_find(name),
+    const struct gw_compressor *compressor = gw_compressor_find(name);
+    struct contest contest = {.compressor = compressor,
+                              .on_gpu = gw_gpu_kernel_of(compressor),
                               .stream = open_stream(device),
                               .room = room};
     assert_non_null(contest.on_gpu);
-    assert_ptr_equal(contest.on_gpu->compressor, contest.compressor);
     contest.task.workspace = allocate(1, sizeof *contest.task.workspace);
     assert_int_equal(gw_gpu_workspace_open(device, &contest.workspace, NULL), GW_OK);
     assert_int_equal(gw_device_allocate(device, room * sizeof(float), (void **)&contest.u, NULL),
@@ -100,19 +100,14 @@ static inline struct contest begin_contest(struct gw_device *device, const char 
 
 /* States for the task as it is, of both sides, where the compressor has one. */
 static inline void open_states(struct contest *contest) {
-    if (contest->compressor->open != NULL) {
-        assert_int_equal(contest->compressor->open(&contest->task, &contest->task.state, NULL),
-                         GW_OK);
-        assert_int_equal(contest->compressor->open(&contest->task, &contest->gpu_state, NULL),
-                         GW_OK);
-    }
+    const struct gw_task *task = &contest->task;
+    assert_int_equal(gw_state_open(contest->compressor, task, &contest->task.state, NULL), GW_OK);
+    assert_int_equal(gw_state_open(contest->compressor, task, &contest->gpu_state, NULL), GW_OK);
 }
 
 static inline void close_states(struct contest *contest) {
-    if (contest->compressor->close != NULL) {
-        contest->compressor->close(contest->task.state);
-        contest->compressor->close(contest->gpu_state);
-    }
+    gw_state_close(contest->compressor, contest->task.state);
+    gw_state_close(contest->compressor, contest->gpu_state);
 }
 
 static inline void end_contest(struct contest *contest) {

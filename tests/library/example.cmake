@@ -1,5 +1,5 @@
 # The example and the README: cmake -DPROGRAM=<the built example> -DSOURCE=<repository> -P example.cmake
-# The README shows docs/examples/plan.c as it is, and what it prints; docs/adding-an-algorithm.md shows a file that
+# The README shows docs/examples/plan.c as it is, and what it prints; docs/adding-an-algorithm.md shows a row that
 # there is.
 
 cmake_minimum_required(VERSION 3.25)
@@ -24,8 +24,12 @@ expect("the program docs/examples/plan.c" "${example}")
 expect("what docs/examples/plan.c prints" "${output}")
 
 file(READ ${SOURCE}/docs/adding-an-algorithm.md adding)
-file(READ ${SOURCE}/methods/exchange_leader.c exchange)
+file(READ ${SOURCE}/methods/exchanges.c exchanges)
+string(REGEX MATCH "const struct gw_exchange_kind gw_exchange_leader = {.*" exchange "${exchanges}")
+string(FIND "${exchange}" "\n};\n" end)
+math(EXPR end "${end} + 4")
+string(SUBSTRING "${exchange}" 0 ${end} exchange)
 string(FIND "${adding}" "```c\n${exchange}```" place)
 if(place EQUAL -1)
-  message(FATAL_ERROR "docs/adding-an-algorithm.md: expected methods/exchange_leader.c as it is:\n${exchange}")
+  message(FATAL_ERROR "docs/adding-an-algorithm.md: expected the row of methods/exchanges.c as it is:\n${exchange}")
 endif()

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/algorithms.h"
 #include "methods/exchange_cost.h"
+#include "methods/methods.h"
 #include "planner/planner.h"
 #include "sim/sim.h"
 #include "tests/methods/exchange_definition.h"
@@ -111,7 +111,7 @@ static double call_cost(const void *cost, uint64_t elements, size_t tensors) {
 /* Plans as the program makes them. */
 static void open_planning(struct scene *scene) {
     const struct gw_exchange_kind *exchange = scene->question.exchange;
-    const char *compressor = scene->question.compressor;
+    const char *compressor = scene->question.compressor->name;
     assert_int_equal(gw_exchange_cost_open(&scene->cost, &scene->question, &scene->cluster, &error),
                      GW_OK);
     scene->planning = (struct gw_planning){.model = &scene->model,
@@ -137,7 +137,8 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
     size_t workers = counts[gw_random_below(random, 5)];
     *scene = (struct scene){.question = {.model = &scene->model, .workers = workers}};
     open_model(scene, random);
-    scene->question.compressor = pairs[pair].compressor;
+    assert_int_equal(
+        gw_compressor_choose(pairs[pair].compressor, &scene->question.compressor, &error), GW_OK);
     scene->question.density = power_between(random, 1e-4, 1);
     assert_int_equal(gw_exchange_find(pairs[pair].exchange, &scene->question.exchange, &error),
                      GW_OK);
@@ -189,7 +190,7 @@ static double definition(const struct scene *scene, double elements, double laye
     double kept = fmax(1, floor(scene->question.density * elements));
     const char *exchange = scene->question.exchange->name;
     if (strcmp(exchange, "allgather-padded") == 0 &&
-        strcmp(scene->question.compressor, "exdyna") == 0) {
+        scene->question.compressor == &gw_compressor_exdyna) {
         kept = ceil(kept / (double)scene->question.workers);
     }
     return exchange_by_definition(&scene->cluster, scene->question.workers, exchange, elements,
@@ -360,11 +361,13 @@ static void the_optimum_is_the_least_of_all(void **state) {
 
 static void check_simulation(struct scene *scene) {
     static const char *const policies[] = {"optimal", "per-tensor", "single", "omgs", "mg-wfbp"};
-    const struct gw_algorithm preset = {
-        .name = "any", .policy = "single", .compressor = "none", .exchange = "allreduce"};
+    const struct gw_algorithm preset = {.name = "any",
+                                        .policy = "single",
+                                        .compressor = &gw_compressor_none,
+                                        .exchange = &gw_exchange_allreduce};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         const struct gw_choice_changes changes = {.policy = policies[i],
-                                                  .compressor = scene->question.compressor,
+                                                  .compressor = scene->question.compressor->name,
                                                   .exchange = scene->question.exchange->name};
         struct gw_algorithm algorithm;
         struct gw_plan plan;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "methods/algorithms.h"
+#include "methods/schedule.h"
 #include "sim/sim.h"
 #include "tests/planner/planner_cases.h"
 #include "tests/support.h"
@@ -150,10 +150,11 @@ static void make_cluster(const struct grouped_case *x, const struct gw_algorithm
     assert_int_equal(gw_cluster_create(out, "random", 16, 1, &error), GW_OK);
     assert_int_equal(gw_curve_copy(&x->x.exchange, &exchange, &error), GW_OK);
     assert_int_equal(
-        gw_cluster_add_collective(out, algorithm->exchange, 16, exchange, NULL, &error), GW_OK);
+        gw_cluster_add_collective(out, algorithm->exchange->name, 16, exchange, NULL, &error),
+        GW_OK);
     assert_int_equal(gw_curve_copy(&x->x.compress, &compress, &error), GW_OK);
-    assert_int_equal(gw_cluster_add_compressor(out, algorithm->compressor, compress, NULL, &error),
-                     GW_OK);
+    assert_int_equal(
+        gw_cluster_add_compressor(out, algorithm->compressor->name, compress, NULL, &error), GW_OK);
 }
 
 static void simulate(const struct gw_schedule *schedule, const struct gw_cluster *cluster,

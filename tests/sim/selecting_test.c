@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "methods/algorithms.h"
+#include "methods/schedule.h"
 #include "sim/sim.h"
 #include "tests/support.h"
 
@@ -52,9 +52,8 @@ static void scene_open(struct scene *scene, struct gw_random *random) {
     /* Of top-k, as the cluster has overlap factors of several sizes of it. */
     struct gw_algorithm algorithm = {.name = "any",
                                      .policy = "per-tensor",
-                                     .compressor = "topk",
-                                     .exchange = "allgather-padded",
-                                     .overlap = true};
+                                     .compressor = &gw_compressor_topk,
+                                     .exchange = &gw_exchange_allgather_padded};
     assert_int_equal(
         gw_algorithm_schedule(&algorithm, &scene->model, &scene->plan, &scene->schedule, NULL),
         GW_OK);

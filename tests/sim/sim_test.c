@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/algorithms.h"
+#include "methods/schedule.h"
 #include "sim/sim.h"
 #include "tests/methods/exchange_definition.h"
 #include "tests/support.h"
@@ -87,7 +87,7 @@ static void random_groups(struct gw_random *random, const struct gw_algorithm *a
     scene->plan.groups = calloc(count, sizeof *scene->plan.groups);
     size_t first = count - 1;
     for (size_t tensor = count; tensor-- > 0;) {
-        if (tensor == 0 || (algorithm->overlap && gw_random_below(random, 3) == 0)) {
+        if (tensor == 0 || (gw_algorithm_overlaps(algorithm) && gw_random_below(random, 3) == 0)) {
             scene->plan.groups[scene->plan.group_count++] =
                 (struct gw_group){.first = first, .last = tensor};
             first = tensor - 1;
@@ -118,13 +118,13 @@ static void open_scene(struct scene *scene, struct gw_random *random,
     assert_int_equal(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, NULL), GW_OK);
     random_collectives(random, scene);
     if (gw_algorithm_is_sparse(algorithm)) {
-        assert_int_equal(gw_cluster_add_compressor(&scene->cluster, algorithm->compressor,
+        assert_int_equal(gw_cluster_add_compressor(&scene->cluster, algorithm->compressor->name,
                                                    random_curve(random, 1e6), NULL, NULL),
                          GW_OK);
     }
     double density =
         gw_algorithm_is_sparse(algorithm) ? pow(10, -4 * gw_random_uniform(random)) : 1;
-    assert_int_equal(gw_plan_create(&scene->plan, "random", "random", algorithm->compressor,
+    assert_int_equal(gw_plan_create(&scene->plan, "random", "random", algorithm->compressor->name,
                                     density, scene->workers, NULL),
                      GW_OK);
     random_groups(random, algorithm, scene);
@@ -140,7 +140,7 @@ static void close_scene(struct scene *scene) {
 /* Compute clocks C of all workers, a communication clock T that waits for the last of them. */
 static double arithmetic(const struct scene *scene, const struct gw_algorithm *algorithm,
                          const double *slowdown) {
-    bool sparse = strcmp(algorithm->compressor, "none") != 0;
+    bool sparse = gw_algorithm_is_sparse(algorithm);
     double compute[MOST_WORKERS];
     double communication = 0;
     double all = 0;
@@ -165,10 +165,10 @@ static double arithmetic(const struct scene *scene, const struct gw_algorithm *a
             communication = fmax(communication, compute[w]);
         }
         communication +=
-            exchange_by_definition(&scene->cluster, scene->workers, algorithm->exchange, elements,
-                                   kept, layers, scene->model.update_s * elements / all);
+            exchange_by_definition(&scene->cluster, scene->workers, algorithm->exchange->name,
+                                   elements, kept, layers, scene->model.update_s * elements / all);
     }
-    double update_s = has_server_update(algorithm->exchange) ? 0 : scene->model.update_s;
+    double update_s = has_server_update(algorithm->exchange->name) ? 0 : scene->model.update_s;
     double end = 0;
     for (size_t w = 0; w < scene->workers; w++) {
         end = fmax(end, fmax(compute[w], communication) + slowdown[w] * update_s);
@@ -246,11 +246,11 @@ static void equals_the_arithmetic(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
-    for (size_t a = 0; gw_algorithms[a] != NULL; a++) {
+    for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         for (int repeat = 0; repeat < 1000; repeat++) {
             struct scene scene;
-            open_scene(&scene, random, gw_algorithms[a]);
-            check_scene(gw_algorithms[a], &scene);
+            open_scene(&scene, random, &gw_algorithms[a]);
+            check_scene(&gw_algorithms[a], &scene);
             close_scene(&scene);
         }
     }
@@ -357,12 +357,12 @@ static void give_both_counts_one_curve(struct scene *scene, const struct gw_algo
     gw_cluster_free(&scene->cluster);
     assert_int_equal(gw_cluster_create(&scene->cluster, "two sizes", many, 1, NULL), GW_OK);
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(gw_cluster_add_collective(&scene->cluster, algorithm->exchange, workers[i],
-                                                   curve, NULL, NULL),
+        assert_int_equal(gw_cluster_add_collective(&scene->cluster, algorithm->exchange->name,
+                                                   workers[i], curve, NULL, NULL),
                          GW_OK);
     }
     assert_int_equal(
-        gw_cluster_add_compressor(&scene->cluster, algorithm->compressor, curve, NULL, NULL),
+        gw_cluster_add_compressor(&scene->cluster, algorithm->compressor->name, curve, NULL, NULL),
         GW_OK);
 }
 

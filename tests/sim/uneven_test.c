@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/algorithms.h"
+#include "methods/schedule.h"
 #include "sim/simulator.h"
 #include "tests/support.h"
 

@@ -1,0 +1,160 @@
+/* What each compressor is like. What it does is in kernels/, attached to these rows. */
+#include <math.h>
+#include <string.h>
+
+#include "methods/methods.h"
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+const struct gw_compressor gw_compressor_none = {.name = "none", .title = "dense exchange"};
+
+const struct gw_compressor gw_compressor_topk = {
+    .name = "topk",
+    .title = "exact top-k: the k elements of largest magnitude",
+    .paper = "Aji and Heafield, Sparse Communication for Distributed Gradient Descent, 2017",
+    .exact = true,
+};
+
+const struct gw_compressor gw_compressor_randk = {
+    .name = "randk",
+    .title = "random-k: k elements by lot, the same on all workers",
+    .paper = "Stich et al., Sparsified SGD with Memory, 2018",
+    .exact = true,
+    .common = true,
+};
+
+const struct gw_compressor gw_compressor_dgc = {
+    .name = "dgc",
+    .title = "DGC: a threshold from a sample of 1%, and exact top-k of what is far too much",
+    .paper = "Lin et al., Deep Gradient Compression, 2018",
+};
+
+const struct gw_compressor gw_compressor_redsync = {
+    .name = "redsync",
+    .title = "trimmed top-k: a threshold between mean and maximum, by bisection",
+    .paper = "Fang et al., RedSync: Reducing synchronization bandwidth, 2019",
+};
+
+const struct gw_compressor gw_compressor_gaussiank = {
+    .name = "gaussiank",
+    .title = "Gaussian_k: the normal quantile as a threshold, adjusted up to four times",
+    .paper = "Shi et al., Understanding Top-k Sparsification in Distributed Deep Learning, 2019",
+};
+
+const struct gw_compressor gw_compressor_count_sketch = {
+    .name = "count-sketch",
+    .title = "count sketch of 5 rows, and HEAVYMIX: heavy hitters and, to make k, others by lot",
+    .paper = "Ivkin et al., Communication-efficient Distributed SGD with Sketching, 2019",
+    .exact = true,
+    .sketched = true,
+    .stateful = true,
+};
+
+const struct gw_compressor gw_compressor_layer_drop = {
+    .name = "layer-drop",
+    .title = "layer dropping: whole layers, whose mean magnitude reaches a threshold",
+    .paper = "Lee et al., Communication Optimization Schemes for Distributed Deep Learning, 2020",
+    .layered = true,
+    .stateful = true,
+};
+
+const struct gw_compressor gw_compressor_hard_threshold = {
+    .name = "hard-threshold",
+    .title = "what reaches a threshold that is given once",
+    .paper = "Sahu et al., Rethinking gradient sparsification as total error minimization, 2021",
+};
+
+const struct gw_compressor gw_compressor_sidco = {
+    .name = "sidco",
+    .title = "SIDCo: a threshold from exponential fits, in stages that adapt",
+    .paper = "Abdelmoniem et al., An Efficient Statistical-based Gradient Compression, 2021",
+    .stateful = true,
+};
+
+const struct gw_compressor gw_compressor_exdyna = {
+    .name = "exdyna",
+    .title = "ExDyna: what reaches a shared threshold in the worker's own partition",
+    .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost, 2024",
+    .joint = true,
+    .stateful = true,
+};
+
+const struct gw_compressor gw_compressor_exdyna_trend = {
+    .name = "exdyna-trend",
+    .title = "ExDyna, with a threshold that follows the trend of scales",
+    .paper = "this project, after Yoon and Oh, 2024",
+    .joint = true,
+    .stateful = true,
+};
+
+const struct gw_compressor gw_compressor_exdyna_static = {
+    .name = "exdyna-static",
+    .title = "ExDyna with partitions that stay equal",
+    .paper = "Yoon and Oh, 2024, as the paper compares with in its Fig. 9",
+    .joint = true,
+    .stateful = true,
+};
+
+const struct gw_compressor *const gw_compressors[] = {
+    &gw_compressor_topk,
+    &gw_compressor_randk,
+    &gw_compressor_dgc,
+    &gw_compressor_redsync,
+    &gw_compressor_gaussiank,
+    &gw_compressor_count_sketch,
+    &gw_compressor_layer_drop,
+    &gw_compressor_hard_threshold,
+    &gw_compressor_sidco,
+    &gw_compressor_exdyna,
+    &gw_compressor_exdyna_trend,
+    &gw_compressor_exdyna_static,
+    NULL,
+};
+
+/* ---- one of them --------------------------------------------------------------------------- */
+
+const struct gw_compressor *gw_compressor_find(const char *name) {
+    for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+        if (strcmp(gw_compressors[i]->name, name) == 0) {
+            return gw_compressors[i];
+        }
+    }
+    return NULL;
+}
+
+enum gw_status gw_compressor_choose(const char *name, const struct gw_compressor **out,
+                                    struct gw_error *error) {
+    *out = strcmp(name, "none") == 0 ? &gw_compressor_none : gw_compressor_find(name);
+    return *out != NULL ? GW_OK
+                        : gw_fail(error, GW_BAD_INPUT,
+                                  "compressor: expected none or one of gradweave list compressors, "
+                                  "got \"%s\"",
+                                  name);
+}
+
+/* ---- how much is selected ------------------------------------------------------------------ */
+
+struct gw_selected gw_selected_as_asked(const struct gw_compressor *compressor, uint64_t kept,
+                                        size_t workers) {
+    bool shared = compressor->joint && workers > 0;
+    return (struct gw_selected){.most = shared ? (kept + workers - 1) / workers : kept,
+                                .all = kept};
+}
+
+static size_t power_of_two_from(double least) {
+    size_t power = GW_SKETCH_BLOCK;
+    while ((double)power < least) {
+        power *= 2;
+    }
+    return power;
+}
+
+size_t gw_sketch_columns(size_t n, size_t k) {
+    double needed = 2 * 0.287 * (double)k * log((double)n / (double)k);
+    /* k close to n: no fewer columns than k, but as many as there may be */
+    return power_of_two_from(fmin(fmax(needed, (double)k), 0x1p31));
+}
+
+uint64_t gw_sketch_cells(const struct gw_compressor *compressor, uint64_t elements, uint64_t kept) {
+    return compressor->sketched ? GW_SKETCH_ROWS * gw_sketch_columns(elements, kept) : 0;
+}

@@ -1,0 +1,230 @@
+/* How what a compressor leaves of a group travels. What runs its legs is in exec/. */
+#include <string.h>
+
+#include "methods/methods.h"
+
+/* ---- what can be carried ------------------------------------------------------------------- */
+
+static bool is_dense(const struct gw_compressor *compressor) {
+    return compressor == &gw_compressor_none;
+}
+
+static bool is_sparse(const struct gw_compressor *compressor) {
+    return !is_dense(compressor);
+}
+
+static bool is_exact(const struct gw_compressor *compressor) {
+    return compressor->exact;
+}
+
+static bool is_common(const struct gw_compressor *compressor) {
+    return compressor->common;
+}
+
+static bool is_joint(const struct gw_compressor *compressor) {
+    return compressor->joint;
+}
+
+static bool is_layered(const struct gw_compressor *compressor) {
+    return compressor->layered;
+}
+
+static bool is_sketched(const struct gw_compressor *compressor) {
+    return compressor->sketched;
+}
+
+static bool is_exact_alone(const struct gw_compressor *compressor) {
+    return compressor->exact && !compressor->common;
+}
+
+static bool is_exact_alone_without_state(const struct gw_compressor *compressor) {
+    return is_exact_alone(compressor) && !compressor->stateful;
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+const struct gw_exchange_kind gw_exchange_allreduce = {
+    .name = "allreduce",
+    .title = "everything, summed by one allreduce",
+    .source = "every framework",
+    .needed = "no compressor",
+    .carries = is_dense,
+    .leg_count = 1,
+    .legs = {{.collective = "allreduce", .payload = GW_DENSE}},
+};
+
+const struct gw_exchange_kind gw_exchange_common_values = {
+    .name = "common-values",
+    .title = "the values of elements that all workers choose alike, summed by one allreduce",
+    .source = "random-k with a shared seed, as the GaussianK paper describes it (Shi et al., 2019)",
+    .needed = "a compressor that selects the same elements on all workers",
+    .carries = is_common,
+    .leg_count = 1,
+    .legs = {{.collective = "allreduce", .payload = GW_VALUES}},
+};
+
+const struct gw_exchange_kind gw_exchange_union = {
+    .name = "union",
+    .title = "each worker's indices by a padded allgather, then the values of all of them by an "
+             "allreduce",
+    .source = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost (ExDyna, 2024), "
+              "Algorithm 1",
+    .needed = "a compressor whose workers share out the elements",
+    .carries = is_joint,
+    .leg_count = 3,
+    .legs = {{.collective = "allgather", .payload = GW_COUNTS},
+             {.collective = "allgather", .payload = GW_INDICES},
+             {.collective = "allreduce", .payload = GW_VALUES}},
+};
+
+const struct gw_exchange_kind gw_exchange_sketch_tree = {
+    .name = "sketch-tree",
+    .title = "sketches summed along a tree; then the exact values of what the sum points to",
+    .source = "Dai et al., gs-SGD, 2022, Algorithms 1 and 2, Fig. 1",
+    .needed = "a compressor that sketches",
+    .carries = is_sketched,
+    .leg_count = 2,
+    .legs = {{.collective = "sketch", .payload = GW_SKETCH},
+             {.collective = "sketch", .payload = GW_VALUES}},
+};
+
+const struct gw_exchange_kind gw_exchange_layer_server = {
+    .name = "layer-server",
+    .title = "whole layers to a server and back; a layer that is not chosen is one element",
+    .source = "Lee et al., Communication Optimization Schemes (layer dropping), 2020, Algorithm 1",
+    .needed = "a compressor that chooses whole layers",
+    .carries = is_layered,
+    .server = true,
+    .leg_count = 2,
+    .legs = {{.collective = "push", .payload = GW_LAYERS},
+             {.collective = "pull", .payload = GW_ALL_LAYERS, .updates = true}},
+};
+
+const struct gw_exchange_kind gw_exchange_allgather = {
+    .name = "allgather",
+    .title = "as many entries of each worker, by one allgather",
+    .source = "Lin et al., Deep Gradient Compression, 2018",
+    .needed = "a compressor that selects just as many elements as it is asked for",
+    .carries = is_exact,
+    .leg_count = 1,
+    .legs = {{.collective = "allgather", .payload = GW_SPARSE}},
+};
+
+const struct gw_exchange_kind gw_exchange_allgather_padded = {
+    .name = "allgather-padded",
+    .title = "counts by an allgather, then each worker's entries, padded to the most, by another",
+    .source = "Shi et al., Understanding Top-k Sparsification (GaussianK), 2019",
+    .needed = "a compressor",
+    .carries = is_sparse,
+    .leg_count = 2,
+    .legs = {{.collective = "allgather", .payload = GW_COUNTS},
+             {.collective = "allgather", .payload = GW_PADDED}},
+};
+
+const struct gw_exchange_kind gw_exchange_gtopk = {
+    .name = "gtopk",
+    .title = "entries merged two by two along a tree, of which the k largest sums go on; then a "
+             "broadcast",
+    .source = "Shi et al., A Distributed Synchronous SGD Algorithm with Global Top-k "
+              "Sparsification, 2019",
+    .needed = "a compressor that selects just as many elements as it is asked for, on each worker "
+              "its own",
+    .carries = is_exact_alone,
+    .leg_count = 1,
+    .legs = {{.collective = "gtopk", .payload = GW_SPARSE}},
+};
+
+const struct gw_exchange_kind gw_exchange_sketch_server = {
+    .name = "sketch-server",
+    .title = "sketches to a server, which asks for the exact values of what their sum points to",
+    .source = "Ivkin et al., Communication-efficient Distributed SGD with Sketching, 2019",
+    .needed = "a compressor that sketches",
+    .carries = is_sketched,
+    .server = true,
+    .leg_count = 4,
+    .legs = {{.collective = "push", .payload = GW_SKETCH},
+             {.collective = "pull", .payload = GW_INDICES},
+             {.collective = "push", .payload = GW_VALUES},
+             {.collective = "pull", .payload = GW_VALUES}},
+};
+
+const struct gw_exchange_kind gw_exchange_server = {
+    .name = "server",
+    .title = "everything to a server, which updates, and back",
+    .source = "Li et al., Scaling Distributed Machine Learning with the Parameter Server, 2014",
+    .needed = "no compressor",
+    .carries = is_dense,
+    .server = true,
+    .leg_count = 2,
+    .legs = {{.collective = "push", .payload = GW_DENSE},
+             {.collective = "pull", .payload = GW_DENSE, .updates = true}},
+};
+
+const struct gw_exchange_kind gw_exchange_leader = {
+    .name = "leader",
+    .title = "one worker in turn broadcasts its indices; then the values of all workers by an "
+             "allreduce",
+    .source = "Chen et al., ScaleCom (CLT-k), 2020",
+    .needed = "a compressor without a state that selects just as many elements as it is asked for",
+    .carries = is_exact_alone_without_state,
+    .leg_count = 2,
+    .legs = {{.collective = "broadcast", .payload = GW_INDICES},
+             {.collective = "allreduce", .payload = GW_VALUES}},
+};
+
+const struct gw_exchange_kind *const gw_exchange_kinds[] = {
+    &gw_exchange_allreduce,        &gw_exchange_common_values, &gw_exchange_union,
+    &gw_exchange_sketch_tree,      &gw_exchange_layer_server,  &gw_exchange_allgather,
+    &gw_exchange_allgather_padded, &gw_exchange_gtopk,         &gw_exchange_sketch_server,
+    &gw_exchange_server,           &gw_exchange_leader,        NULL,
+};
+
+/* ---- one of them --------------------------------------------------------------------------- */
+
+enum gw_status gw_exchange_find(const char *name, const struct gw_exchange_kind **out,
+                                struct gw_error *error) {
+    char names[256] = "";
+    for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
+        if (strcmp(gw_exchange_kinds[i]->name, name) == 0) {
+            *out = gw_exchange_kinds[i];
+            return GW_OK;
+        }
+        gw_list_name(names, sizeof names, gw_exchange_kinds[i]->name);
+    }
+    return gw_fail(error, GW_BAD_INPUT, "exchange: expected one of %s; got \"%s\"", names, name);
+}
+
+const struct gw_exchange_kind *gw_exchange_for(const struct gw_compressor *compressor) {
+    size_t i = 0;
+    while (gw_exchange_kinds[i] != NULL && !gw_exchange_kinds[i]->carries(compressor)) {
+        i++;
+    }
+    return gw_exchange_kinds[i];
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *extent) {
+    const uint64_t number = GW_NUMBER_BYTES;
+    const uint64_t entry = GW_ENTRY_BYTES;
+    switch (payload) {
+    case GW_DENSE:
+        return extent->elements * extent->bytes_per_element;
+    case GW_SPARSE:
+    case GW_PADDED:
+        return entry * extent->selected.most;
+    case GW_COUNTS:
+        return number;
+    case GW_INDICES:
+        return number * extent->selected.most;
+    case GW_VALUES:
+        return number * extent->selected.all;
+    case GW_SKETCH:
+        return number * extent->sketch_cells;
+    case GW_LAYERS:
+        return number * (extent->selected.most + extent->layers);
+    case GW_ALL_LAYERS:
+        return number * (extent->selected.all + extent->layers);
+    }
+    return 0;
+}

@@ -1,0 +1,190 @@
+/*
+ * Methods are data: compressors' traits, exchanges and published pipelines are three tables of
+ * descriptors, with the paper each comes from. Code attaches to them: kernels/ to a compressor,
+ * exec/ to an exchange's leg. Descriptors travel through the program; names are for people and
+ * files, and are looked up once, where they are read.
+ */
+#ifndef GW_METHODS_METHODS_H
+#define GW_METHODS_METHODS_H
+
+#include "core/core.h"
+
+/* ---- compressors --------------------------------------------------------------------------- */
+
+struct gw_compressor {
+    const char *name;  /* as in `--compressor` and in cluster files */
+    const char *title; /* one line for a person */
+    const char *paper;
+    bool exact;    /* selects just k, no matter what the gradient is */
+    bool common;   /* selects the same indices on all workers, so that only values travel */
+    bool joint;    /* what any worker selects, all send */
+    bool layered;  /* selects whole layers */
+    bool sketched; /* finds them in a count sketch, and can in the sum of all workers' */
+    bool stateful; /* remembers something from one iteration to the next */
+};
+
+/* Nothing is compressed: dense exchange. Not in the table. */
+extern const struct gw_compressor gw_compressor_none;
+
+/* The table, ended by NULL, and its rows. */
+extern const struct gw_compressor *const gw_compressors[];
+extern const struct gw_compressor gw_compressor_topk, gw_compressor_randk, gw_compressor_dgc,
+    gw_compressor_redsync, gw_compressor_gaussiank, gw_compressor_count_sketch,
+    gw_compressor_layer_drop, gw_compressor_hard_threshold, gw_compressor_sidco,
+    gw_compressor_exdyna, gw_compressor_exdyna_trend, gw_compressor_exdyna_static;
+
+/* The row of that name; NULL if there is none. */
+const struct gw_compressor *gw_compressor_find(const char *name);
+
+/* The row of that name, or for "none" the descriptor of dense exchange. */
+enum gw_status gw_compressor_choose(const char *name, const struct gw_compressor **out,
+                                    struct gw_error *error);
+
+/* How many elements of a group were selected. */
+struct gw_selected {
+    uint64_t most; /* by the worker that selected the most */
+    uint64_t all;  /* whose values travel, if those of all workers travel together */
+};
+
+/*
+ * The elements selected of a group if every compressor keeps just what it is asked for: a joint one
+ * shares that out evenly among the workers, of which the one with the most has at least one.
+ */
+struct gw_selected gw_selected_as_asked(const struct gw_compressor *compressor, uint64_t kept,
+                                        size_t workers);
+
+/* ---- count sketches, as they travel -------------------------------------------------------- */
+
+enum {
+    GW_SKETCH_ROWS = 5,   /* see gw_sketch_columns */
+    GW_SKETCH_BLOCK = 16, /* coordinates that are hashed together: a cache line of floats */
+};
+
+/*
+ * Columns for HEAVYMIX to find k of n coordinates: a power of two, O(k log(n/k)), some 4 k at
+ * k = n/1000. Where most of ||u|| is in many small elements, the median of 5 rows errs by a
+ * standard deviation of sqrt(0.287 / columns) ||u|| (0.287: variance of the median of 5 normal
+ * variables), and a coordinate counts as heavy from ||u|| / sqrt(k) on. The n that are small pass
+ * by mistake less than k / 3 times if that is sqrt(2 ln(n/k)) standard deviations:
+ * columns = 0.574 k ln(n/k). Where nearly all of ||u|| is in h large elements, h <= k, others
+ * that meet them with one sign in 3 of 5 rows, 2.5 n (h / columns)^3, pass as well: to hold those
+ * to k / 3 takes up to (7.5 n/k)^(1/3) k columns, five times as many at k = n/1000. They cost
+ * places, not correctness: values are exact, and the residual keeps what was not chosen.
+ * 1 <= k <= n < 2^32.
+ */
+size_t gw_sketch_columns(size_t n, size_t k);
+
+/* The cells of the sketch that finds `kept` of so many elements; 0 of other compressors. */
+uint64_t gw_sketch_cells(const struct gw_compressor *compressor, uint64_t elements, uint64_t kept);
+
+/* ---- exchanges ----------------------------------------------------------------------------- */
+
+/*
+ * An exchange is how what a compressor leaves of a group travels, and becomes the same update on
+ * all workers. It is made of legs, collectives one after another. What a leg carries says how many
+ * bytes that is, and what execution does with it.
+ */
+enum gw_payload {
+    GW_DENSE,   /* the group's gradient; of a server, back: what it made of all of them */
+    GW_SPARSE,  /* the entries that each worker selected, as many on all: 8 bytes each */
+    GW_COUNTS,  /* how many entries each worker selected: 4 bytes */
+    GW_PADDED,  /* these entries, padded to the most that any worker selected: 8 bytes each */
+    GW_INDICES, /* indices alone, padded likewise, after which all workers know them: 4 bytes each
+                 */
+    GW_VALUES,  /* values of the indices that all workers know, each its own: 4 bytes each */
+    GW_SKETCH,  /* a count sketch of the group: 4 bytes a cell */
+    GW_LAYERS,  /* of each layer a number that says whether it was chosen, and the chosen ones: 4
+                 * bytes an element */
+    GW_ALL_LAYERS, /* the same of the layers that any worker chose */
+};
+
+enum {
+    GW_NUMBER_BYTES = 4, /* of a value, an index or a count that travels */
+    GW_ENTRY_BYTES = 8,  /* of a value with its index */
+};
+
+/* What a leg's bytes follow from, besides its payload. */
+struct gw_extent {
+    uint64_t elements, bytes_per_element; /* of the group's gradient */
+    uint64_t layers;                      /* that the group is made of */
+    uint64_t sketch_cells;
+    struct gw_selected selected;
+};
+
+/* What one worker contributes to a leg, in bytes. */
+uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *extent);
+
+struct gw_leg {
+    const char *collective; /* as in cluster files, or made of such (traces/cluster.h) */
+    enum gw_payload payload;
+    bool updates; /* the server updates what it was sent before it sends it back: before this leg */
+};
+
+enum { GW_MOST_LEGS = 4 };
+
+struct gw_exchange_kind {
+    const char *name;  /* as in `--exchange` */
+    const char *title; /* one line for a person */
+    const char *source;
+    const char *needed; /* what it can carry: "a compressor that ..." */
+    bool (*carries)(const struct gw_compressor *compressor);
+    bool server; /* a rank beside the workers takes part */
+    size_t leg_count;
+    struct gw_leg legs[GW_MOST_LEGS];
+};
+
+/* The table, ended by NULL, and its rows. */
+extern const struct gw_exchange_kind *const gw_exchange_kinds[];
+extern const struct gw_exchange_kind gw_exchange_allreduce, gw_exchange_common_values,
+    gw_exchange_union, gw_exchange_sketch_tree, gw_exchange_layer_server, gw_exchange_allgather,
+    gw_exchange_allgather_padded, gw_exchange_gtopk, gw_exchange_sketch_server, gw_exchange_server,
+    gw_exchange_leader;
+
+/* The exchange of that name; fails with the list of names. */
+enum gw_status gw_exchange_find(const char *name, const struct gw_exchange_kind **out,
+                                struct gw_error *error);
+
+/* The first in the table that carries what the compressor leaves, or NULL. */
+const struct gw_exchange_kind *gw_exchange_for(const struct gw_compressor *compressor);
+
+/* ---- published pipelines ------------------------------------------------------------------- */
+
+/* A preset of three choices, from which the schedule of an iteration follows (schedule.h). */
+struct gw_algorithm {
+    const char *name; /* as in `--algo` */
+    const char *title;
+    const char *paper;
+    const char *policy; /* of the planner, as in `--policy` */
+    const struct gw_compressor *compressor;
+    const struct gw_exchange_kind *exchange;
+};
+
+/* The table, ended by a row without a name. */
+extern const struct gw_algorithm gw_algorithms[];
+
+/* The algorithm of that name; fails with the list of names. */
+enum gw_status gw_algorithm_find(const char *name, const struct gw_algorithm **out,
+                                 struct gw_error *error);
+
+static inline bool gw_algorithm_is_sparse(const struct gw_algorithm *algorithm) {
+    return algorithm->compressor != &gw_compressor_none;
+}
+
+/* Whether exchanges run beside the backward pass: a single group has to wait for its end. */
+bool gw_algorithm_overlaps(const struct gw_algorithm *algorithm);
+
+/* Names of choices other than a preset's own; NULL: as they are. */
+struct gw_choice_changes {
+    const char *policy, *compressor, *exchange;
+};
+
+/*
+ * The algorithm with changed choices. A compressor whose leavings the exchange cannot carry brings
+ * its own exchange, unless that is chosen too. Refuses an exchange that cannot carry what the
+ * compressor leaves.
+ */
+enum gw_status gw_algorithm_change(const struct gw_algorithm *preset,
+                                   const struct gw_choice_changes *changes,
+                                   struct gw_algorithm *out, struct gw_error *error);
+
+#endif
