@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/bench.h"
 #include "cli/cli.h"
 #include "cli/device.h"
 #include "kernels/kernels.h"
+#include "report/measurements.h"
 
 struct options {
     struct gw_output_options output;

@@ -3,15 +3,346 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/calibrate_check.h"
-#include "cli/calibrate_options.h"
-#include "cli/calibrate_report.h"
+#include "calibrate/calibrate.h"
+#include "cli/gpu_job.h"
+#include "cli/job.h"
+#include "report/measurements.h"
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+enum { MOST_COLLECTIVES = 16 };
+
+struct options {
+    struct gw_output_options output;
+    struct gw_job_options job;
+    struct gw_calibration calibration; /* complete but for name, command and journal */
+    const char *name;                  /* NULL: after the file */
+    const char *out;                   /* NULL with `check` */
+    const char *check;                 /* the cluster to look at again, or NULL */
+    double tolerance;                  /* of the check */
+    bool add;                          /* to the cluster that `out` has */
+    struct gw_device_choice device;
+    enum gw_transport_choice transport;
+
+    /* What `calibration` points to. */
+    const char *collectives[MOST_COLLECTIVES];
+    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    /* As given; what is 0 or NULL was not. */
+    double time_s, precision, max_s_per_point;
+    size_t max_bytes, max_elements;
+    const char *only, *compressor;
+    bool quick, thorough, no_network;
+};
+
+/* `target` is the struct of all options. */
+static void read_compressors(char *argument, void *target, struct argp_state *state) {
+    struct options *options = target;
+    struct gw_error error;
+    options->compressor = argument;
+    if (gw_compressors_parse(argument, options->compressors, &error) != GW_OK) {
+        gw_refuse(state, "%s", error.message);
+    }
+    options->calibration.compressors = options->compressors;
+}
+
+#define IN(member) offsetof(struct options, member)
+
+/* Sizes begin at 1024, and two or more make a curve. */
+static const struct gw_option option_table[] = {
+    {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out),
+     .help = "Where to write the cluster (required without --check)", .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_job_table},
+    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "The cluster's name",
+     .otherwise = "that of the file, without folder and ending"},
+    {"quick", 0, NULL, GW_FLAG, IN(quick),
+     .help = "Sizes in steps of four, up to 1 MiB and 1048576 elements, in 10 s"},
+    {"thorough", 0, NULL, GW_FLAG, IN(thorough),
+     .help = "Two sizes to each doubling, up to 64 MiB and 33554432 elements, known to 1%, in "
+             "300 s"},
+    {"time", 0, "SECONDS", GW_POSITIVE, IN(time_s), .help = "For everything but starting the job",
+     .otherwise = "55, for --check 8", .maximum = 1e7},
+    {"only", 0, "WHAT[,WHAT..]", GW_TEXT, IN(only),
+     .help = "Measure these alone: names of collectives and compressors, network, overlap",
+     .otherwise = "everything", .names = GW_NAMES_COMPRESSORS, .is_list = true},
+    {"add", 0, NULL, GW_FLAG, IN(add), .help = "Keep what CLUSTER.json has besides"},
+    {"resume", 0, NULL, GW_FLAG, IN(calibration.resume),
+     .help = "Go on with a calibration that was interrupted, where there is one"},
+    {"check", 0, "CLUSTER.json", GW_TEXT, IN(check),
+     .help = "Measure some sizes again and say whether the file still describes the cluster",
+     .names = GW_NAMES_CLUSTERS},
+    {"tolerance", 0, "R", GW_POSITIVE, IN(tolerance),
+     .help = "By which share of it a time may differ for --check", .value = "0.1"},
+    {"density", 0, "R", GW_POSITIVE, IN(calibration.density),
+     .help = "Share of elements that compressors keep", .maximum = 1,
+     .otherwise = "0.001, for --check the file's"},
+    {"compressor", 'c', "A[,B..]|all", GW_CUSTOM, 0,
+     .help = "The compressors to measure, with everything else", .otherwise = "all",
+     .names = GW_NAMES_COMPRESSORS, .is_list = true, .read = read_compressors},
+    {"precision", 0, "R", GW_POSITIVE, IN(precision),
+     .help = "Repeat until a median is known to this share of it", .maximum = 1,
+     .otherwise = "0.02"},
+    {"max-time", 0, "SECONDS", GW_POSITIVE, IN(max_s_per_point),
+     .help = "Most time to measure at one size", .otherwise = "10, for --thorough 30"},
+    {"max-bytes", 0, "BYTES", GW_COUNT, IN(max_bytes), .help = "Largest message",
+     .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 27},
+    {"max-elements", 0, "N", GW_COUNT, IN(max_elements), .help = "Largest gradient to compress",
+     .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 28},
+    {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
+     .help = "What compresses, and whose memory is exchanged: this machine's processors, each "
+             "rank's own GPU, or GPU N of each host",
+     .value = "cpu", .read = gw_read_device},
+    {"transport", 0, NULL, GW_CHOICE, IN(transport), .help = "What GPUs' memory travels by",
+     .otherwise = "nccl where each rank has a GPU to itself, otherwise mpi",
+     .choices = gw_transport_choices},
+    {"no-network", 0, NULL, GW_FLAG, IN(no_network),
+     .help = "Leave out messages between two ranks"},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {0},
+};
+
+static const struct gw_option_rule rules[] = {
+    GW_NEEDS_JOB,
+    GW_HOSTFILE_NEEDS_NODES,
+    {"quick", GW_EXCLUDES, "thorough", "expected --quick or --thorough, not both"},
+    {NULL, GW_NEEDS, "out check", "expected --out CLUSTER.json, or --check CLUSTER.json"},
+    {"check", GW_EXCLUDES, "out name add resume no-network",
+     "--check: expected none of --out, --name, --add, --resume, --no-network with it, as it writes "
+     "nothing"},
+    {"tolerance", GW_NEEDS, "check", "--tolerance: expected --check with it"},
+    {"transport", GW_NEEDS, "device=cuda", "--transport: expected --device cuda with it"},
+    {"only", GW_EXCLUDES, "compressor no-network",
+     "--only: expected neither --compressor nor --no-network with it, as it names all that is "
+     "measured"},
+    {0},
+};
+
+/* ---- --only -------------------------------------------------------------------------------- */
+
+static const char *find_collective(const char *name) {
+    for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
+        if (strcmp(gw_calibrated_collectives[i], name) == 0) {
+            return gw_calibrated_collectives[i];
+        }
+    }
+    return NULL;
+}
+
+/* All that --only may name, with commas between; the program ends after it. */
+static void refuse_unknown(const char *name, struct argp_state *state) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    for (size_t i = 0; stream != NULL && gw_calibrated_collectives[i] != NULL; i++) {
+        (void)fprintf(stream, "%s, ", gw_calibrated_collectives[i]);
+    }
+    for (size_t i = 0; stream != NULL && gw_compressors[i] != NULL; i++) {
+        (void)fprintf(stream, "%s, ", gw_compressors[i]->name);
+    }
+    if (stream != NULL) {
+        (void)fclose(stream);
+    }
+    gw_refuse(state, "--only: expected some of %snetwork, overlap, each once, got \"%s\"",
+              text == NULL ? "" : text, name);
+    free(text);
+}
+
+/* Adds what the name stands for; false if it is unknown or there already. */
+static bool add_named(struct options *options, const char *name, size_t *collectives,
+                      size_t *compressors) {
+    struct gw_calibration *asked = &options->calibration;
+    const char *collective = find_collective(name);
+    const struct gw_compressor *compressor = gw_compressor_find(name);
+    for (size_t i = 0; i < *collectives; i++) {
+        if (options->collectives[i] == collective) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < *compressors; i++) {
+        if (options->compressors[i] == compressor) {
+            return false;
+        }
+    }
+    if (collective != NULL) {
+        options->collectives[(*collectives)++] = collective;
+    } else if (compressor != NULL) {
+        options->compressors[(*compressors)++] = compressor;
+    } else if (strcmp(name, "network") == 0 && !asked->network) {
+        asked->network = true;
+    } else if (strcmp(name, "overlap") == 0 && !asked->overlap) {
+        asked->overlap = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void choose_only(struct options *options, struct argp_state *state) {
+    size_t collectives = 0;
+    size_t compressors = 0;
+    options->calibration.network = false;
+    options->calibration.overlap = false;
+    for (const char *text = options->only; text != NULL;) {
+        char name[64];
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
+        if (!add_named(options, name, &collectives, &compressors)) {
+            refuse_unknown(name, state);
+        }
+        text = text[length] == ',' ? text + length + 1 : NULL;
+    }
+    options->calibration.collectives = options->collectives;
+    options->calibration.compressors = options->compressors;
+}
+
+/* What was given, over what the preset says, over what is usual. */
+static void complete(void *input, struct argp_state *state) {
+    struct options *options = input;
+    struct gw_calibration *asked = &options->calibration;
+    if (options->quick) {
+        gw_calibration_make_quick(asked);
+    } else if (options->thorough) {
+        gw_calibration_make_thorough(asked);
+    } else if (options->check != NULL) {
+        asked->time_s = 8;
+    }
+    asked->time_s = options->time_s > 0 ? options->time_s : asked->time_s;
+    asked->precision = options->precision > 0 ? options->precision : asked->precision;
+    asked->max_s_per_point =
+        options->max_s_per_point > 0 ? options->max_s_per_point : asked->max_s_per_point;
+    asked->max_bytes = options->max_bytes > 0 ? options->max_bytes : asked->max_bytes;
+    asked->max_elements = options->max_elements > 0 ? options->max_elements : asked->max_elements;
+    asked->network = !options->no_network;
+    if (options->only != NULL) {
+        choose_only(options, state);
+    }
+    /* Of messages and of overlap a file has no curve that a check could look at. */
+    if (options->only != NULL && options->check != NULL && (asked->network || asked->overlap)) {
+        gw_refuse(state, "--check: expected only collectives and compressors in --only, neither "
+                         "network nor overlap, as curves alone are measured again");
+    }
+}
+
+/* ---- --check ------------------------------------------------------------------------------- */
+
+static enum gw_status read_text(const char *name, char **text, size_t *length,
+                                struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
+    enum gw_status status = gw_file_read(path, text, length, error);
+    free(path);
+    return status;
+}
+
+/* Rank 0 reads it, as other hosts may not have it; all of them know it then. */
+static enum gw_status read_everywhere(struct gw_communicator *communicator, const char *name,
+                                      struct gw_cluster *out, struct gw_error *error) {
+    const struct gw_transport *transport = communicator->transport;
+    char *text = NULL;
+    size_t length = 0;
+    enum gw_status status =
+        communicator->rank == 0 ? read_text(name, &text, &length, error) : GW_OK;
+    GW_TRY(gw_agree(communicator, status, error));
+    status = transport->broadcast(communicator, 0, &length, sizeof length, error);
+    if (status == GW_OK && communicator->rank != 0) {
+        text = calloc(length + 1, 1);
+        status = text == NULL ? gw_fail_memory(error, "reading a cluster") : GW_OK;
+    }
+    status = gw_agree(communicator, status, error);
+    if (status == GW_OK) {
+        status = transport->broadcast(communicator, 0, text, length, error);
+    }
+    if (status == GW_OK) {
+        status = gw_cluster_parse(text, length, name, out, error);
+    }
+    free(text);
+    return gw_agree(communicator, status, error);
+}
+
+/* What was asked for and the file has, measured as it was then; sizes that do not take long. */
+struct narrowed {
+    struct gw_calibration calibration;
+    const char *collectives[MOST_COLLECTIVES];
+    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+};
+
+static void narrow(const struct options *options, const struct gw_cluster *cluster,
+                   struct narrowed *out) {
+    const size_t largest = 4 << 20;
+    const struct gw_calibration *asked = &options->calibration;
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    const cJSON *density = cJSON_GetObjectItemCaseSensitive(source, "density");
+    size_t count = 0;
+    *out = (struct narrowed){.calibration = *asked};
+    for (size_t i = 0; asked->collectives[i] != NULL; i++) {
+        if (gw_cluster_find_collective(cluster, asked->collectives[i], 0) != NULL) {
+            out->collectives[count++] = asked->collectives[i];
+        }
+    }
+    count = 0;
+    for (size_t i = 0; asked->compressors[i] != NULL; i++) {
+        if (gw_cluster_find_compressor(cluster, asked->compressors[i]->name) != NULL) {
+            out->compressors[count++] = asked->compressors[i];
+        }
+    }
+    out->calibration.collectives = out->collectives;
+    out->calibration.compressors = out->compressors;
+    out->calibration.max_bytes = options->max_bytes > 0 ? options->max_bytes : largest;
+    out->calibration.max_elements = options->max_elements > 0 ? options->max_elements : largest;
+    if (cJSON_IsNumber(density) && density->valuedouble > 0 && density->valuedouble <= 1) {
+        out->calibration.density = density->valuedouble;
+    }
+}
+
+static enum gw_status require_device(const struct gw_cluster *cluster,
+                                     const struct options *options, struct gw_error *error) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    const char *device = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "device"));
+    bool cuda = device != NULL && strcmp(device, "cuda") == 0;
+    return cuda == options->device.cuda
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--device: expected %s, which cluster %s was calibrated with",
+                         cuda ? "cuda" : "cpu", cluster->name);
+}
+
+static enum gw_status recheck(struct gw_communicator *communicator, const struct options *options,
+                              const struct gw_cluster *cluster, int *verdict,
+                              struct gw_error *error) {
+    struct narrowed narrowed;
+    struct gw_check check;
+    GW_TRY(gw_calibration_require_same_hosts(communicator, cluster, error));
+    GW_TRY(require_device(cluster, options, error));
+    narrow(options, cluster, &narrowed);
+    enum gw_status status = gw_calibration_check(communicator, &narrowed.calibration, cluster,
+                                                 options->tolerance, &check, error);
+    if (status == GW_BAD_INPUT) { /* which all ranks know of */
+        return status;
+    }
+    gw_job_require(communicator, status, error);
+    *verdict = communicator->rank == 0 && !check.describes;
+    if (communicator->rank == 0 && options->output.json) {
+        status = gw_check_print_json(&check, cluster->name, options->tolerance, error);
+    } else if (communicator->rank == 0) {
+        gw_check_print(&check, options->check, options->tolerance);
+    }
+    gw_check_free(&check);
+    return gw_agree(communicator, status, error);
+}
+
+static enum gw_status check_cluster(struct gw_communicator *communicator,
+                                    const struct options *options, int *verdict,
+                                    struct gw_error *error) {
+    struct gw_cluster cluster;
+    GW_TRY(read_everywhere(communicator, options->check, &cluster, error));
+    enum gw_status status = recheck(communicator, options, &cluster, verdict, error);
+    gw_cluster_free(&cluster);
+    return status;
+}
 
 /* ---- rank 0's files ------------------------------------------------------------------------ */
 
 static enum gw_status write_and_print(const struct gw_cluster *cluster,
-                                      const struct gw_calibrate_options *options,
-                                      struct gw_error *error) {
+                                      const struct options *options, struct gw_error *error) {
     cJSON *document = NULL;
     GW_TRY(gw_cluster_document(cluster, &document, error));
     enum gw_status status = gw_json_write(document, options->out, error);
@@ -22,7 +353,7 @@ static enum gw_status write_and_print(const struct gw_cluster *cluster,
         return gw_print_document(document, error);
     }
     if (status == GW_OK) {
-        gw_calibrate_print(cluster, document, &options->calibration, options->out);
+        gw_calibration_print(cluster, document, &options->calibration, options->out);
     }
     cJSON_Delete(document);
     return status;
@@ -30,14 +361,14 @@ static enum gw_status write_and_print(const struct gw_cluster *cluster,
 
 /* The cluster that curves are added to, which must be of the same hosts; on rank 0 it is read. */
 static enum gw_status read_older(struct gw_communicator *communicator,
-                                 const struct gw_calibrate_options *options,
-                                 struct gw_cluster *older, struct gw_error *error) {
+                                 const struct options *options, struct gw_cluster *older,
+                                 struct gw_error *error) {
     enum gw_status status =
         communicator->rank == 0 ? gw_cluster_read(options->out, older, error) : GW_OK;
     GW_TRY(gw_agree(communicator, status, error));
     status = gw_calibration_require_same_hosts(communicator, older, error);
     if (status == GW_OK && communicator->rank == 0) {
-        status = gw_calibrate_require_device(older, options, error);
+        status = require_device(older, options, error);
     }
     status = gw_agree(communicator, status, error);
     if (status != GW_OK) {
@@ -48,8 +379,7 @@ static enum gw_status read_older(struct gw_communicator *communicator,
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-static enum gw_status calibrate(struct gw_communicator *communicator,
-                                const struct gw_calibrate_options *options,
+static enum gw_status calibrate(struct gw_communicator *communicator, const struct options *options,
                                 struct gw_error *error) {
     struct gw_cluster cluster = {0};
     struct gw_cluster older = {0};
@@ -70,11 +400,11 @@ static enum gw_status calibrate(struct gw_communicator *communicator,
 }
 
 static enum gw_status calibrate_or_check(struct gw_communicator *communicator,
-                                         const struct gw_calibrate_options *options, int *verdict,
+                                         const struct options *options, int *verdict,
                                          struct gw_error *error) {
     enum gw_status status = GW_OK;
     if (options->check != NULL) {
-        return gw_calibrate_recheck(communicator, options, verdict, error);
+        return check_cluster(communicator, options, verdict, error);
     }
     if (communicator->rank == 0) {
         status = gw_file_check_target(options->out, error);
@@ -85,7 +415,7 @@ static enum gw_status calibrate_or_check(struct gw_communicator *communicator,
 
 /* The compressors asked for are on every rank the same, and so is what is missing of them. */
 static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
-                                        struct gw_calibrate_options *options, int *verdict,
+                                        struct options *options, int *verdict,
                                         struct gw_error *error) {
     struct gw_gpu_job job;
     struct gw_calibration *asked = &options->calibration;
@@ -108,7 +438,7 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
 }
 
 /* Collectives of one rank on a GPU take time all the same: its library copies. */
-static bool needs_two(const struct gw_calibrate_options *options) {
+static bool needs_two(const struct options *options) {
     const struct gw_calibration *asked = &options->calibration;
     bool named = options->only != NULL && (asked->network || asked->overlap);
     bool exchanges = asked->collectives[0] != NULL || asked->network || asked->overlap;
@@ -117,7 +447,7 @@ static bool needs_two(const struct gw_calibrate_options *options) {
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
                            struct gw_error *error) {
-    struct gw_calibrate_options *options = context;
+    struct options *options = context;
     if (communicator->size < 2 && needs_two(options)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "calibrate: expected at least 2 ranks, as one exchanges nothing");
@@ -163,8 +493,8 @@ static char *journal_for(const char *path) {
 }
 
 static int run(int argc, char **argv) {
-    struct gw_calibrate_options options = {.calibration = gw_calibration_defaults(),
-                                           .transport = GW_TRANSPORT_ANY};
+    struct options options = {.calibration = gw_calibration_defaults(),
+                              .transport = GW_TRANSPORT_ANY};
     struct gw_error error = {0};
     /* Before parsing: argp moves the options to the front of argv. */
     char *command = join_command(argc, argv);
@@ -195,9 +525,9 @@ const struct gw_verb gw_verb_calibrate = {
     .about = "Measures what collectives, messages and compressors cost on this cluster, through "
              "the same functions that validate runs, and writes their cost curves and LogGP "
              "parameters.",
-    .options = gw_calibrate_table,
-    .rules = gw_calibrate_rules,
+    .options = option_table,
+    .rules = rules,
     .surplus = "expected options only, got",
-    .check = gw_calibrate_settle,
+    .check = complete,
     .run = run,
 };

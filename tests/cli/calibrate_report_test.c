@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/calibrate_report.h"
+#include "report/measurements.h"
 #include "tests/support.h"
 
 static struct gw_error error;
@@ -50,7 +50,7 @@ static char *print_for(const char *folder, const char *text,
     int captured = open(path_in(folder, "stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     assert_true(before >= 0 && captured >= 0);
     assert_true(dup2(captured, STDOUT_FILENO) >= 0);
-    gw_calibrate_print(&cluster, document, calibration, "c.json");
+    gw_calibration_print(&cluster, document, calibration, "c.json");
     (void)fflush(stdout);
     assert_true(dup2(before, STDOUT_FILENO) >= 0);
     (void)close(captured);

@@ -1,8 +1,8 @@
-#include "cli/bench.h"
-
+/* How fast and how good compressors were. */
+#include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "report/measurements.h"
 
 /* ---- targets ------------------------------------------------------------------------------- */
 
@@ -119,80 +119,73 @@ void gw_bench_print(const struct gw_bench_request *request, const struct gw_benc
 
 /* ---- a document ---------------------------------------------------------------------------- */
 
-static enum gw_status put_target(double passes, double target, const char *key, const char *met,
-                                 cJSON *object, struct gw_error *error) {
-    if (target <= 0) {
-        return GW_OK;
+static void write_target(struct gw_json_writer *writer, double passes, double target,
+                         const char *key, const char *met) {
+    if (target > 0) {
+        gw_writer_number(writer, key, target);
+        gw_writer_flag(writer, met, passes <= target);
     }
-    GW_TRY(gw_json_put_number(object, key, target, error));
-    return gw_json_put(object, met, cJSON_CreateBool(passes <= target), error);
 }
 
-static enum gw_status put_gpu_row(const struct gw_bench_request *request,
-                                  const struct gw_bench_row *row, cJSON *object,
-                                  struct gw_error *error) {
+static void write_gpu_row(struct gw_json_writer *writer, const struct gw_bench_request *request,
+                          const struct gw_bench_row *row) {
     struct target target = target_of(row);
-    GW_TRY(gw_json_put_number(object, "with_residual_p5_s", row->compress_s.p5, error));
-    GW_TRY(gw_json_put_number(object, "with_residual_p95_s", row->compress_s.p95, error));
-    GW_TRY(
-        gw_json_put_number(object, "bytes_per_s", bandwidth(request, row->select_s.median), error));
-    GW_TRY(gw_json_put(object, "waits", cJSON_CreateBool(row->waits), error));
-    GW_TRY(put_target(row->passes, target.select, "target_passes", "met", object, error));
-    return put_target(row->compress_passes, target.compress, "with_residual_target_passes",
-                      "with_residual_met", object, error);
+    gw_writer_number(writer, "with_residual_p5_s", row->compress_s.p5);
+    gw_writer_number(writer, "with_residual_p95_s", row->compress_s.p95);
+    gw_writer_number(writer, "bytes_per_s", bandwidth(request, row->select_s.median));
+    gw_writer_flag(writer, "waits", row->waits);
+    write_target(writer, row->passes, target.select, "target_passes", "met");
+    write_target(writer, row->compress_passes, target.compress, "with_residual_target_passes",
+                 "with_residual_met");
 }
 
-static enum gw_status put_row(const struct gw_bench_request *request,
-                              const struct gw_bench_row *row, cJSON *rows, struct gw_error *error) {
-    cJSON *object = cJSON_CreateObject();
-    GW_TRY(gw_json_append(rows, object, error));
-    GW_TRY(gw_json_put_text(object, "compressor", row->compressor->name, error));
-    GW_TRY(gw_json_put_number(object, "median_s", row->select_s.median, error));
-    GW_TRY(gw_json_put_number(object, "p5_s", row->select_s.p5, error));
-    GW_TRY(gw_json_put_number(object, "p95_s", row->select_s.p95, error));
-    GW_TRY(gw_json_put_number(object, "passes", row->passes, error));
-    GW_TRY(gw_json_put_number(object, "with_residual_s", row->compress_s.median, error));
-    GW_TRY(gw_json_put_number(object, "with_residual_passes", row->compress_passes, error));
-    GW_TRY(gw_json_put_number(object, "count_ratio", row->count_ratio, error));
-    GW_TRY(gw_json_put_number(object, "energy_ratio", row->energy_ratio, error));
-    return request->gpu == NULL ? GW_OK : put_gpu_row(request, row, object, error);
+static void write_row(struct gw_json_writer *writer, const struct gw_bench_request *request,
+                      const struct gw_bench_row *row) {
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "compressor", row->compressor->name);
+    gw_writer_number(writer, "median_s", row->select_s.median);
+    gw_writer_number(writer, "p5_s", row->select_s.p5);
+    gw_writer_number(writer, "p95_s", row->select_s.p95);
+    gw_writer_number(writer, "passes", row->passes);
+    gw_writer_number(writer, "with_residual_s", row->compress_s.median);
+    gw_writer_number(writer, "with_residual_passes", row->compress_passes);
+    gw_writer_number(writer, "count_ratio", row->count_ratio);
+    gw_writer_number(writer, "energy_ratio", row->energy_ratio);
+    if (request->gpu != NULL) {
+        write_gpu_row(writer, request, row);
+    }
+    gw_writer_end(writer);
 }
 
-static enum gw_status put_device(const struct gw_bench_request *request,
-                                 const struct gw_bench_result *result, cJSON *document,
-                                 struct gw_error *error) {
+static void write_device(struct gw_json_writer *writer, const struct gw_bench_request *request,
+                         const struct gw_bench_result *result) {
     if (request->gpu == NULL) {
-        GW_TRY(gw_json_put_number(document, "threads", (double)request->threads, error));
-        return gw_json_put_text(document, "instruction_set", gw_instruction_set(), error);
+        gw_writer_number(writer, "threads", (double)request->threads);
+        gw_writer_text(writer, "instruction_set", gw_instruction_set());
+        return;
     }
-    GW_TRY(gw_json_put_text(document, "device", "cuda", error));
-    GW_TRY(gw_json_put_text(document, "gpu", request->gpu->name, error));
-    GW_TRY(gw_json_put_text(document, "cuda", gw_cuda_version(), error));
-    GW_TRY(gw_json_put(document, "ecc", cJSON_CreateBool(request->gpu->ecc), error));
-    GW_TRY(gw_json_put_number(document, "copy_s", result->copy_s.median, error));
-    return gw_json_put_number(document, "copy_bytes_per_s",
-                              2 * bandwidth(request, result->copy_s.median), error);
-}
-
-static enum gw_status put_document(const struct gw_bench_request *request,
-                                   const struct gw_bench_result *result, cJSON *document,
-                                   struct gw_error *error) {
-    cJSON *rows = cJSON_CreateArray();
-    GW_TRY(gw_json_put_text(document, "schema", "gradweave/bench@1", error));
-    GW_TRY(gw_json_put_number(document, "elements", (double)request->elements, error));
-    GW_TRY(gw_json_put_number(document, "density", request->density, error));
-    GW_TRY(gw_json_put_text(document, "shape", request->shape, error));
-    GW_TRY(put_device(request, result, document, error));
-    GW_TRY(gw_json_put_number(document, "read_pass_s", result->read_pass_s.median, error));
-    GW_TRY(gw_json_put(document, "compressors", rows, error));
-    for (size_t i = 0; i < result->count; i++) {
-        GW_TRY(put_row(request, &result->rows[i], rows, error));
-    }
-    return GW_OK;
+    gw_writer_text(writer, "device", "cuda");
+    gw_writer_text(writer, "gpu", request->gpu->name);
+    gw_writer_text(writer, "cuda", gw_cuda_version());
+    gw_writer_flag(writer, "ecc", request->gpu->ecc);
+    gw_writer_number(writer, "copy_s", result->copy_s.median);
+    gw_writer_number(writer, "copy_bytes_per_s", 2 * bandwidth(request, result->copy_s.median));
 }
 
 enum gw_status gw_bench_print_json(const struct gw_bench_request *request,
                                    const struct gw_bench_result *result, struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    return gw_print_filled(document, put_document(request, result, document, error), error);
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/bench@1");
+    gw_writer_number(&writer, "elements", (double)request->elements);
+    gw_writer_number(&writer, "density", request->density);
+    gw_writer_text(&writer, "shape", request->shape);
+    write_device(&writer, request, result);
+    gw_writer_number(&writer, "read_pass_s", result->read_pass_s.median);
+    gw_writer_array(&writer, "compressors");
+    for (size_t i = 0; i < result->count; i++) {
+        write_row(&writer, request, &result->rows[i]);
+    }
+    gw_writer_end(&writer);
+    return gw_print_written(&writer, error);
 }

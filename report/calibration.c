@@ -1,10 +1,18 @@
-#include "cli/calibrate_report.h"
-
+/* What calibrate says at its end, and what its check says. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "report/measurements.h"
+
+static const cJSON *member(const cJSON *object, const char *key) {
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static const char *text_at(const cJSON *object, const char *key) {
+    const char *text = cJSON_GetStringValue(member(object, key));
+    return text == NULL ? "" : text;
+}
 
 /* ---- how well medians are known ------------------------------------------------------------ */
 
@@ -20,13 +28,12 @@ struct verdict {
 };
 
 static bool is_text(const cJSON *entry, const char *key, const char *expected) {
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, key));
-    return text != NULL && strcmp(text, expected) == 0;
+    return strcmp(text_at(entry, key), expected) == 0;
 }
 
 static void judge(const cJSON *entry, struct verdict *verdict) {
     verdict->points++;
-    if (!cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(entry, "precise"))) {
+    if (!cJSON_IsFalse(member(entry, "precise"))) {
         return;
     }
     if (is_text(entry, "stopped_by", "max-time")) {
@@ -42,9 +49,9 @@ static void judge(const cJSON *entry, struct verdict *verdict) {
 static void print_precision(struct gw_table *table, const cJSON *kept, struct verdict *verdict) {
     struct precision precision = {0};
     const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(kept, "raw")) {
+    cJSON_ArrayForEach(entry, member(kept, "raw")) {
         precision.points++;
-        precision.precise += !cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(entry, "precise"));
+        precision.precise += !cJSON_IsFalse(member(entry, "precise"));
         if (verdict != NULL) {
             judge(entry, verdict);
         }
@@ -65,14 +72,14 @@ struct row {
 };
 
 static double number_at(const cJSON *object, const char *key) {
-    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return cJSON_GetNumberValue(member(object, key));
 }
 
 /* The largest size that was measured. */
 static double largest_of(const struct row *row) {
     double largest = 0;
     const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(row->kept, "raw")) {
+    cJSON_ArrayForEach(entry, member(row->kept, "raw")) {
         double size = number_at(entry, row->size_key);
         largest = isfinite(size) ? fmax(largest, size) : largest;
     }
@@ -91,10 +98,10 @@ static double slope_of(const struct row *row) {
  * the first one has the startup, and the second one large sizes.
  */
 static const cJSON *line_of(const cJSON *kept, int which) {
-    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(kept, "fit");
-    const char *chosen = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fit, "chosen"));
-    const cJSON *line = chosen == NULL ? NULL : cJSON_GetObjectItemCaseSensitive(fit, chosen);
-    const cJSON *segments = cJSON_GetObjectItemCaseSensitive(line, "segments");
+    const cJSON *fit = member(kept, "fit");
+    const char *chosen = text_at(fit, "chosen");
+    const cJSON *line = member(fit, chosen);
+    const cJSON *segments = member(line, "segments");
     return segments == NULL ? line : cJSON_GetArrayItem(segments, which);
 }
 
@@ -127,8 +134,8 @@ static void print_rate(struct gw_table *table, double per_unit_s, bool bytes) {
 
 static void print_row(struct gw_table *table, const struct row *row, struct verdict *verdict) {
     char text[GW_UNITS_SIZE];
-    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(row->kept, "fit");
-    const char *chosen = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(fit, "chosen"));
+    const cJSON *fit = member(row->kept, "fit");
+    const char *chosen = text_at(fit, "chosen");
     double error = number_at(fit, "held_out_error");
     double slope_s = slope_of(row);
     const cJSON *last = line_of(row->kept, 1);
@@ -136,7 +143,7 @@ static void print_row(struct gw_table *table, const struct row *row, struct verd
     if (row->workers > 0) {
         gw_table_cell(table, "%zu", row->workers);
     }
-    gw_table_cell(table, "%s", chosen == NULL ? "" : chosen);
+    gw_table_cell(table, "%s", chosen);
     gw_table_cell(table, "%s", gw_format_seconds(gw_curve_startup(row->curve), text));
     print_interval(table, line_of(row->kept, 0), "startup");
     gw_table_cell(table, "%s", gw_format_seconds(slope_s, text));
@@ -210,11 +217,11 @@ static void print_compressors(const struct gw_cluster *cluster,
 static void print_link(struct gw_table *table, const char *name, const struct gw_loggp *loggp,
                        const cJSON *network, struct verdict *verdict) {
     char text[GW_UNITS_SIZE];
-    const cJSON *kept = cJSON_GetObjectItemCaseSensitive(network, name);
+    const cJSON *kept = member(network, name);
     if (kept == NULL) {
         return;
     }
-    double off = number_at(cJSON_GetObjectItemCaseSensitive(kept, "fit"), "median_relative_error");
+    double off = number_at(member(kept, "fit"), "median_relative_error");
     gw_table_cell(table, "%s nodes", name);
     gw_table_cell(table, "%s", gw_format_seconds(loggp->latency_s, text));
     gw_table_cell(table, "%s", gw_format_seconds(loggp->overhead_s, text));
@@ -235,6 +242,140 @@ static void print_network(const struct gw_network *network, struct verdict *verd
     print_link(table, "within", &network->within, network->kept, verdict);
     print_link(table, "between", &network->between, network->kept, verdict);
     gw_table_print_and_close(table);
+}
+
+static void print_share(struct gw_table *table, double share) {
+    if (isfinite(share)) {
+        gw_table_cell(table, "%.1f%%", 100 * share);
+    } else {
+        gw_table_cell(table, "-");
+    }
+}
+
+/* ---- growth -------------------------------------------------------------------------------- */
+
+/* "2, 3, 4". */
+static void print_numbers(struct gw_table *table, const cJSON *array) {
+    char text[48];
+    size_t used = 0;
+    const cJSON *number = NULL;
+    text[0] = '\0';
+    cJSON_ArrayForEach(number, array) {
+        int length = snprintf(text + used, sizeof text - used, "%s%.6g", used == 0 ? "" : ", ",
+                              cJSON_GetNumberValue(number));
+        if (length < 0 || used + (size_t)length + sizeof "..." > sizeof text) {
+            (void)snprintf(text + used, sizeof text - used, "...");
+            break;
+        }
+        used += (size_t)length;
+    }
+    gw_table_cell(table, "%s", text);
+}
+
+static void print_growth(const cJSON *document) {
+    static const char *const headings[] = {"growth with P", "startup",    "per byte",
+                                           "measured at P", "left out P", "largest left out"};
+    const cJSON *growth = member(document, "growth");
+    if (!cJSON_IsObject(growth) || cJSON_GetArraySize(growth) == 0) {
+        return;
+    }
+    struct gw_table *table = gw_table_open(headings, "lllrrr");
+    const cJSON *law = NULL;
+    cJSON_ArrayForEach(law, growth) {
+        gw_table_cell(table, "%s", law->string);
+        gw_table_cell(table, "%s", text_at(member(law, "startup"), "law"));
+        gw_table_cell(table, "%s", text_at(member(law, "bandwidth"), "law"));
+        print_numbers(table, member(law, "workers"));
+        print_share(table, cJSON_GetNumberValue(member(law, "left_out_error")));
+        print_share(table, cJSON_GetNumberValue(member(law, "largest_left_out_error")));
+    }
+    printf("\n");
+    gw_table_print_and_close(table);
+}
+
+/* ---- overlap ------------------------------------------------------------------------------- */
+
+static void print_factor(struct gw_table *table, const cJSON *factor) {
+    double value = cJSON_GetNumberValue(member(factor, "factor"));
+    double low = cJSON_GetNumberValue(member(factor, "low"));
+    double high = cJSON_GetNumberValue(member(factor, "high"));
+    if (!isfinite(value)) {
+        gw_table_cell(table, "-");
+    } else if (isfinite(low) && isfinite(high)) {
+        gw_table_cell(table, "%.2f (%.2f to %.2f)", value, low, high);
+    } else {
+        gw_table_cell(table, "%.2f", value);
+    }
+}
+
+static void print_pair(struct gw_table *table, const cJSON *collective, const cJSON *pair) {
+    const cJSON *point = NULL;
+    cJSON_ArrayForEach(point, pair) {
+        char bytes[GW_UNITS_SIZE];
+        gw_table_cell(table, "%s", collective->string);
+        gw_table_cell(table, "%s", pair->string);
+        gw_table_cell(table, "%s",
+                      gw_format_bytes(cJSON_GetNumberValue(member(point, "bytes")), bytes));
+        print_factor(table, member(point, "compute"));
+        print_factor(table, member(point, "communication"));
+    }
+}
+
+static void print_overlap(const cJSON *document) {
+    static const char *const headings[] = {"at once", "and", "bytes", "compute takes",
+                                           "exchange takes"};
+    const cJSON *factors = member(member(document, "overlap"), "factors");
+    if (!cJSON_IsObject(factors) || cJSON_GetArraySize(factors) == 0) {
+        return;
+    }
+    struct gw_table *table = gw_table_open(headings, "llrrr");
+    const cJSON *collective = NULL;
+    cJSON_ArrayForEach(collective, factors) {
+        const cJSON *pair = NULL;
+        cJSON_ArrayForEach(pair, collective) {
+            print_pair(table, collective, pair);
+        }
+    }
+    printf("\n");
+    gw_table_print_and_close(table);
+    printf("Factors on what each takes alone: medians of rounds (95%% intervals; of 5 or fewer, "
+           "ranges).\n");
+}
+
+/* ---- warnings ------------------------------------------------------------------------------ */
+
+/* Lines of at most 100 columns, broken at spaces; all but the first are indented. */
+static void print_wrapped(const char *first, const char *indent, const char *text) {
+    enum { COLUMNS = 100 };
+    const char *start = first;
+    while (*text != '\0') {
+        size_t room = COLUMNS - strlen(start);
+        size_t length = strlen(text);
+        if (length > room) {
+            length = room;
+            while (length > 0 && text[length] != ' ') {
+                length--;
+            }
+            length = length > 0 ? length : strcspn(text, " "); /* a word longer than a line */
+        }
+        printf("%s%.*s\n", start, (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+        start = indent;
+    }
+}
+
+static void print_warnings(const cJSON *document) {
+    const cJSON *warnings = member(member(document, "source"), "warnings");
+    const cJSON *warning = NULL;
+    if (cJSON_GetArraySize(warnings) > 0) {
+        printf("\n");
+    }
+    cJSON_ArrayForEach(warning, warnings) {
+        if (cJSON_IsString(warning)) {
+            print_wrapped("warning: ", "         ", warning->valuestring);
+        }
+    }
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -283,8 +424,8 @@ static void print_verdict(const struct verdict *verdict, const struct gw_calibra
     gw_print_notes(notes, count);
 }
 
-void gw_calibrate_print(const struct gw_cluster *cluster, const cJSON *document,
-                        const struct gw_calibration *calibration, const char *out) {
+void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *document,
+                          const struct gw_calibration *calibration, const char *out) {
     struct verdict verdict = {0};
     printf("%s: %zu workers, %zu per node\n\n", cluster->name, cluster->workers,
            cluster->workers_per_node);
@@ -297,9 +438,89 @@ void gw_calibrate_print(const struct gw_cluster *cluster, const cJSON *document,
     if (cluster->network != NULL) {
         print_network(cluster->network, calibration->network ? &verdict : NULL);
     }
-    gw_calibrate_print_growth(document);
-    gw_calibrate_print_overlap(document);
+    print_growth(document);
+    print_overlap(document);
     print_legend(calibration, out);
-    gw_calibrate_print_warnings(document);
+    print_warnings(document);
     print_verdict(&verdict, calibration);
+}
+
+/* ---- a check ------------------------------------------------------------------------------- */
+
+static bool same_curve(const struct gw_check_row *a, const struct gw_check_row *b) {
+    return a->workers == b->workers && strcmp(a->name, b->name) == 0;
+}
+
+static void put_size(const struct gw_check_row *row, char out[GW_UNITS_SIZE]) {
+    (void)(row->is_compressor ? gw_format_count(row->size, out) : gw_format_bytes(row->size, out));
+}
+
+static void print_check_table(const struct gw_check *check) {
+    static const char *const headings[] = {"measured", "workers", "size",   "then",
+                                           "usually",  "now",     "change", ""};
+    struct gw_table *table = gw_table_open(headings, "lrrrrrrl");
+    char text[GW_UNITS_SIZE];
+    char other[GW_UNITS_SIZE];
+    for (size_t i = 0; i < check->count; i++) {
+        const struct gw_check_row *row = &check->rows[i];
+        bool begins = i == 0 || !same_curve(row, row - 1);
+        gw_table_cell(table, "%s", begins ? row->name : "");
+        (void)snprintf(other, sizeof other, "%zu", row->workers);
+        gw_table_cell(table, "%s", begins ? other : "");
+        put_size(row, text);
+        gw_table_cell(table, "%s", text);
+        gw_table_cell(table, "%s", gw_format_seconds(row->file_s, text));
+        gw_table_cell(table, "%s to %s", gw_format_seconds(row->file_p5_s, text),
+                      gw_format_seconds(row->file_p95_s, other));
+        gw_table_cell(table, "%s", gw_format_seconds(row->now_s.median, text));
+        gw_table_cell(table, "%+.1f%%", 100 * row->change);
+        gw_table_cell(table, "%s", row->moved ? "moved" : "");
+    }
+    gw_table_print_and_close(table);
+}
+
+void gw_check_print(const struct gw_check *check, const char *name, double tolerance) {
+    print_check_table(check);
+    printf(
+        "\n%s %s: %zu of %zu sizes moved by more than %g%% and out of their usual spread, in %zu "
+        "of %zu curves two or more\n",
+        name,
+        check->describes ? "still describes this cluster"
+                         : "does not describe this cluster any more",
+        check->moved, check->count, 100 * tolerance, check->moved_curves, check->curves);
+}
+
+static void write_check_row(struct gw_json_writer *writer, const struct gw_check_row *row) {
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, row->is_compressor ? "compressor" : "collective", row->name);
+    if (!row->is_compressor) {
+        gw_writer_number(writer, "workers", (double)row->workers);
+    }
+    gw_writer_number(writer, row->is_compressor ? "elements" : "bytes", row->size);
+    gw_writer_number(writer, "then_s", row->file_s);
+    gw_writer_number(writer, "then_p5_s", row->file_p5_s);
+    gw_writer_number(writer, "then_p95_s", row->file_p95_s);
+    gw_writer_number(writer, "now_s", row->now_s.median);
+    gw_writer_number(writer, "now_low_s", row->now_s.median_low);
+    gw_writer_number(writer, "now_high_s", row->now_s.median_high);
+    gw_writer_number(writer, "repeats", (double)row->now_s.count);
+    gw_writer_number(writer, "change", row->change);
+    gw_writer_flag(writer, "moved", row->moved);
+    gw_writer_end(writer);
+}
+
+enum gw_status gw_check_print_json(const struct gw_check *check, const char *cluster,
+                                   double tolerance, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/calibration-check@1");
+    gw_writer_text(&writer, "cluster", cluster);
+    gw_writer_number(&writer, "tolerance", tolerance);
+    gw_writer_flag(&writer, "describes", check->describes);
+    gw_writer_array(&writer, "results");
+    for (size_t i = 0; i < check->count; i++) {
+        write_check_row(&writer, &check->rows[i]);
+    }
+    gw_writer_end(&writer);
+    return gw_print_written(&writer, error);
 }
