@@ -67,17 +67,18 @@ static enum gw_status simulate(const struct question *question,
                                        .choices = &choice,
                                        .every_worker = question->every_worker};
     struct gw_simulator *simulator = NULL;
+    struct gw_arena arena = {0};
     void *state = NULL;
     double start_s = gw_clock_now_s();
     GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->cluster, &simulation, NULL,
                              error));
     out->lanes = simulator->lane_count;
-    enum gw_status status = gw_runner_messages.open(&state, simulator, error);
+    enum gw_status status = gw_runner_messages.open(&state, simulator, &arena, error);
     out->open_s = gw_clock_now_s() - start_s;
     if (status == GW_OK) {
         status = repeat(state, out, error);
-        gw_runner_messages.close(state);
     }
+    gw_arena_free(&arena);
     gw_simulator_close(simulator);
     return status;
 }

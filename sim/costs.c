@@ -84,12 +84,12 @@ static enum gw_status add_price(struct gw_simulator *simulator, const char *coll
     return GW_OK;
 }
 
-void gw_prices_free(struct gw_prices *prices) {
+static void release_prices(void *object) {
+    struct gw_prices *prices = object;
     for (size_t i = 0; i < prices->count; i++) {
         gw_curve_free(&prices->list[i].curve);
     }
     free(prices->list);
-    *prices = (struct gw_prices){0};
 }
 
 /* Never below zero, however uncertain. */
@@ -125,6 +125,9 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
                                   struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
     double congestion = 1;
+    if (gw_arena_own(&simulator->arena, &simulator->prices, release_prices) == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
     if (simulator->simulation.level == GW_LEVEL_CURVES) {
         GW_TRY(find_congestion(simulator->cluster, &simulator->simulation, &congestion, result,
                                error));

@@ -8,12 +8,9 @@
  * before the interface is free again. Crossing takes 2 o + g.
  */
 #include <math.h>
-#include <stdlib.h>
 
-#include "collectives/collectives.h"
 #include "goal/goal.h"
-#include "sim/exchanges.h"
-#include "sim/simulator.h"
+#include "sim/traffic.h"
 
 enum { COMPUTE_CPU = 0, MESSAGE_CPU = 1, MESSAGE_NIC = 0, CROSSING_NIC = 1 };
 
@@ -218,26 +215,21 @@ static enum gw_status check_times(const struct gw_simulator *simulator, struct g
     return GW_OK;
 }
 
-static enum gw_status export_to(struct export *export, const char *path, struct gw_error *error) {
-    const struct gw_schedule *schedule = export->simulator->schedule;
-    export->ends = calloc(schedule->operation_count + 1, sizeof *export->ends);
-    export->awaited = calloc(schedule->dependency_count + 1, sizeof *export->awaited);
-    enum gw_status status = export->ends == NULL || export->awaited == NULL
-                                ? gw_fail_memory(error, "exporting a schedule")
-                                : write_file(export, path, error);
-    free(export->ends);
-    free(export->awaited);
-    return status;
-}
-
 enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, const char *path,
                                         struct gw_error *error) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    struct gw_arena arena = {0};
     struct gw_exchanges exchanges = {0};
-    struct export export = {.simulator = simulator, .exchanges = &exchanges};
     GW_TRY(check_times(simulator, error));
-    enum gw_status status =
-        gw_exchanges_open(&exchanges, simulator->schedule, &simulator->simulation, error);
-    status = status == GW_OK ? export_to(&export, path, error) : status;
-    gw_exchanges_close(&exchanges);
+    struct export export = {
+        .simulator = simulator,
+        .exchanges = &exchanges,
+        .ends = gw_arena_zeros(&arena, schedule->operation_count + 1, sizeof *export.ends),
+        .awaited = gw_arena_zeros(&arena, schedule->dependency_count + 1, sizeof *export.awaited)};
+    enum gw_status status = export.ends == NULL || export.awaited == NULL
+                                ? gw_fail_memory(error, "exporting a schedule")
+                                : gw_exchanges_open(&exchanges, simulator, &arena, error);
+    status = status == GW_OK ? write_file(&export, path, error) : status;
+    gw_arena_free(&arena);
     return status;
 }

@@ -1,8 +1,7 @@
-#include "sim/interference.h"
+#include "sim/simulator.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- classes ------------------------------------------------------------------------------- */
@@ -162,12 +161,28 @@ static void note_interference(struct gw_result *result, size_t measured, size_t 
     }
 }
 
-static enum gw_status fill(struct gw_interference *out, const struct gw_schedule *schedule,
-                           const struct gw_cluster *cluster, const char **names,
-                           struct gw_result *result, struct gw_error *error) {
+enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
+                                    struct gw_error *error) {
+    const struct gw_cluster *cluster = simulator->cluster;
+    const struct gw_schedule *schedule = simulator->schedule;
+    size_t count = schedule->operation_count + 1;
+    struct gw_interference *out = &simulator->interference;
+    if (cluster->overlap == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: overlap: expected measured factors for interference, got nothing "
+                       "(gradweave calibrate --only overlap --add measures them)",
+                       cluster->path == NULL ? cluster->name : cluster->path);
+    }
+    GW_TRY(check_streams(schedule, error));
+    const char **names = gw_arena_zeros(&simulator->arena, count, sizeof *names);
+    out->class_of = gw_arena_zeros(&simulator->arena, count, sizeof *out->class_of);
+    if (names == NULL || out->class_of == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
     sort_operations(out, schedule, cluster->overlap, names);
-    out->slowing = calloc(schedule->operation_count + 1, out->class_count * sizeof *out->slowing);
-    out->pairs = calloc(schedule->operation_count + 1, out->class_count * sizeof(void *));
+    size_t pairs = count * out->class_count;
+    out->slowing = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->slowing);
+    out->pairs = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->pairs);
     if (out->slowing == NULL || out->pairs == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
@@ -178,39 +193,6 @@ static enum gw_status fill(struct gw_interference *out, const struct gw_schedule
         }
     }
     gw_interference_again(out, schedule);
+    note_interference(result, cluster->overlap->workers, simulator->simulation.workers);
     return GW_OK;
-}
-
-/* ---- opening ------------------------------------------------------------------------------- */
-
-enum gw_status gw_interference_open(struct gw_interference *out, const struct gw_schedule *schedule,
-                                    const struct gw_cluster *cluster, size_t workers,
-                                    struct gw_result *result, struct gw_error *error) {
-    *out = (struct gw_interference){0};
-    if (cluster->overlap == NULL) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: overlap: expected measured factors for interference, got nothing "
-                       "(gradweave calibrate --only overlap --add measures them)",
-                       cluster->path == NULL ? cluster->name : cluster->path);
-    }
-    GW_TRY(check_streams(schedule, error));
-    const char **names = calloc(schedule->operation_count + 1, sizeof *names);
-    out->class_of = calloc(schedule->operation_count + 1, sizeof *out->class_of);
-    enum gw_status status = names == NULL || out->class_of == NULL
-                                ? gw_fail_memory(error, "opening a simulation")
-                                : fill(out, schedule, cluster, names, result, error);
-    free(names);
-    if (status != GW_OK) {
-        gw_interference_close(out);
-        return status;
-    }
-    note_interference(result, cluster->overlap->workers, workers);
-    return GW_OK;
-}
-
-void gw_interference_close(struct gw_interference *interference) {
-    free(interference->class_of);
-    free(interference->slowing);
-    free(interference->pairs);
-    *interference = (struct gw_interference){0};
 }

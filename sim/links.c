@@ -1,8 +1,5 @@
 #include "sim/links.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * A message occupies a link for its bytes, behind those before it. First bytes are held up only
  * where a message leaves its sender; behind that, how long a link was busy shows in when last bytes
@@ -55,8 +52,9 @@ static struct gw_costs_ps costs_of(const struct gw_loggp *loggp) {
 
 /* ---- where things are ---------------------------------------------------------------------- */
 
-static enum gw_status set_nodes(struct gw_links *links, struct gw_error *error) {
-    links->node = malloc(links->ranks * sizeof *links->node);
+static enum gw_status set_nodes(struct gw_links *links, struct gw_arena *arena,
+                                struct gw_error *error) {
+    links->node = gw_arena_zeros(arena, links->ranks, sizeof *links->node);
     if (links->node == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
@@ -82,8 +80,8 @@ bool gw_links_are_symmetric(const struct gw_links_spec *spec) {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static struct link *open_some(size_t count) {
-    struct link *links = malloc(count * sizeof *links);
+static struct link *open_some(size_t count, struct gw_arena *arena) {
+    struct link *links = gw_arena_zeros(arena, count, sizeof *links);
     for (size_t i = 0; links != NULL && i < count; i++) {
         links[i] = (struct link){.slowness = 1};
     }
@@ -91,19 +89,19 @@ static struct link *open_some(size_t count) {
 }
 
 static enum gw_status open_direction(struct direction *direction, size_t count,
-                                     struct gw_error *error) {
+                                     struct gw_arena *arena, struct gw_error *error) {
     direction->count = count;
-    direction->out = open_some(count);
-    direction->in = open_some(count);
+    direction->out = open_some(count, arena);
+    direction->in = open_some(count, arena);
     return direction->out == NULL || direction->in == NULL
                ? gw_fail_memory(error, "opening a simulation")
                : GW_OK;
 }
 
-static void slow_down(struct gw_links *links, const struct gw_links_spec *spec) {
-    size_t uneven = spec->bandwidth == NULL ? 0 : links->node[links->workers - 1] + 1;
+static void set_slowness(struct gw_links *links, const struct gw_links_spec *spec) {
+    size_t given = spec->bandwidth == NULL ? 0 : links->node[links->workers - 1] + 1;
     for (size_t node = 0; node < links->nodes; node++) {
-        double factor = node < uneven ? spec->bandwidth[node] : 1;
+        double factor = node < given ? spec->bandwidth[node] : 1;
         double slowness = 1 / (factor * (1 - spec->background));
         links->node_links.out[node].slowness = slowness;
         links->node_links.in[node].slowness = slowness;
@@ -111,24 +109,24 @@ static void slow_down(struct gw_links *links, const struct gw_links_spec *spec) 
 }
 
 static enum gw_status open_links(struct gw_links *links, const struct gw_links_spec *spec,
-                                 struct gw_error *error) {
+                                 struct gw_arena *arena, struct gw_error *error) {
     const struct gw_network *network = spec->network;
-    GW_TRY(set_nodes(links, error));
+    GW_TRY(set_nodes(links, arena, error));
     links->nodes_per_switch = network->nodes_per_switch;
     links->switches = switch_of(links, links->nodes - 1) + 1;
     if (links->nodes_per_switch > 0) {
         links->uplink_gap_per_byte = links->between.gap_per_byte * network->oversubscription /
                                      ((double)links->nodes_per_switch * (1 - spec->background));
     }
-    GW_TRY(open_direction(&links->rank_links, links->ranks, error));
-    GW_TRY(open_direction(&links->node_links, links->nodes, error));
-    slow_down(links, spec);
-    return open_direction(&links->switch_links, links->switches, error);
+    GW_TRY(open_direction(&links->rank_links, links->ranks, arena, error));
+    GW_TRY(open_direction(&links->node_links, links->nodes, arena, error));
+    set_slowness(links, spec);
+    return open_direction(&links->switch_links, links->switches, arena, error);
 }
 
 enum gw_status gw_links_open(struct gw_links **out, const struct gw_links_spec *spec,
-                             struct gw_error *error) {
-    struct gw_links *links = calloc(1, sizeof *links);
+                             struct gw_arena *arena, struct gw_error *error) {
+    struct gw_links *links = gw_arena_zeros(arena, 1, sizeof *links);
     if (links == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
@@ -137,28 +135,8 @@ enum gw_status gw_links_open(struct gw_links **out, const struct gw_links_spec *
     links->workers_per_node = spec->workers_per_node;
     links->within = costs_of(&spec->network->within);
     links->between = costs_of(&spec->network->between);
-    enum gw_status status = open_links(links, spec, error);
-    if (status != GW_OK) {
-        gw_links_close(links);
-        return status;
-    }
     *out = links;
-    return GW_OK;
-}
-
-static void close_direction(struct direction *direction) {
-    free(direction->out);
-    free(direction->in);
-}
-
-void gw_links_close(struct gw_links *links) {
-    if (links != NULL) {
-        close_direction(&links->rank_links);
-        close_direction(&links->node_links);
-        close_direction(&links->switch_links);
-        free(links->node);
-        free(links);
-    }
+    return open_links(links, spec, arena, error);
 }
 
 static void reset_direction(struct direction *direction) {

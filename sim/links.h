@@ -6,10 +6,11 @@
 #ifndef GW_SIM_LINKS_H
 #define GW_SIM_LINKS_H
 
+#include "core/arena.h"
 #include "core/core.h"
 #include "traces/traces.h"
 
-/* Where ranks are, and what is uneven. Pointers are borrowed. */
+/* Where ranks are, and how they differ. Pointers are borrowed. */
 struct gw_links_spec {
     const struct gw_network *network;
     size_t ranks;
@@ -38,8 +39,7 @@ struct gw_flight {
 };
 
 enum gw_status gw_links_open(struct gw_links **out, const struct gw_links_spec *spec,
-                             struct gw_error *error);
-void gw_links_close(struct gw_links *links);
+                             struct gw_arena *arena, struct gw_error *error);
 
 /* Makes all links free from time 0 on. */
 void gw_links_reset(struct gw_links *links);

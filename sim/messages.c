@@ -4,7 +4,6 @@
  */
 #include "sim/messages.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/traffic.h"
@@ -35,7 +34,7 @@ struct messages {
     size_t lane_count;
     struct lane *lanes;
     struct visit *visits; /* lane * exchange_count + exchange */
-    uint64_t *ends;       /* slot * lane_count + lane, see gw_slots_assign */
+    uint64_t *ends;       /* slot * lane_count + lane, see assign_slots */
 
     struct gw_timeline *timeline;
     double start_s;
@@ -62,76 +61,52 @@ enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *
                                     struct gw_error *error) {
     const struct gw_simulation *simulation = &simulator->simulation;
     struct gw_links_spec spec = links_of(simulator, simulation->workers);
+    struct gw_arena arena = {0};
     struct gw_exchanges exchanges = {0};
-    GW_TRY(gw_exchanges_open(&exchanges, simulator->schedule, simulation, error));
+    enum gw_status status = gw_exchanges_open(&exchanges, simulator, &arena, error);
     *out = exchanges.symmetric && gw_links_are_symmetric(&spec) && !simulation->every_worker &&
            simulation->compute_noise.kind == GW_NOISE_NONE &&
            simulation->network_noise.kind == GW_NOISE_NONE && simulation->slowdown == NULL;
-    gw_exchanges_close(&exchanges);
-    return GW_OK;
-}
-
-static enum gw_status open_state(struct messages *messages, struct gw_error *error) {
-    const struct gw_simulator *simulator = messages->simulator;
-    size_t workers = simulator->simulation.workers;
-    messages->lane_count = simulator->lane_count;
-    messages->collapsed = simulator->lane_count < workers;
-    messages->lanes = calloc(messages->lane_count, sizeof *messages->lanes);
-    messages->last_entered = calloc(messages->exchanges.count + 1, sizeof *messages->last_entered);
-    messages->next_served =
-        calloc(messages->exchanges.ranks - workers + 1, sizeof *messages->next_served);
-    messages->visits =
-        calloc(messages->exchanges.count + 1, messages->lane_count * sizeof *messages->visits);
-    messages->ends =
-        calloc(simulator->slot_count + 1, messages->lane_count * sizeof *messages->ends);
-    if (messages->lanes == NULL || messages->last_entered == NULL ||
-        messages->next_served == NULL || messages->visits == NULL || messages->ends == NULL) {
-        return gw_fail_memory(error, "opening a simulation");
-    }
-    return GW_OK;
-}
-
-static void close_messages(void *state) {
-    struct messages *messages = state;
-    if (messages == NULL) {
-        return;
-    }
-    gw_traffic_close(messages->traffic);
-    gw_exchanges_close(&messages->exchanges);
-    free(messages->last_entered);
-    free(messages->next_served);
-    free(messages->lanes);
-    free(messages->visits);
-    free(messages->ends);
-    free(messages);
+    gw_arena_free(&arena);
+    return status;
 }
 
 static enum gw_status leave(void *context, uint32_t which, uint64_t now);
 
 static enum gw_status open_messages(void **out, const struct gw_simulator *simulator,
-                                    struct gw_error *error) {
-    struct messages *messages = calloc(1, sizeof *messages);
+                                    struct gw_arena *arena, struct gw_error *error) {
+    size_t lanes = simulator->lane_count;
+    size_t workers = simulator->simulation.workers;
+    struct messages *messages = gw_arena_zeros(arena, 1, sizeof *messages);
     if (messages == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
+    const struct gw_exchanges *exchanges = &messages->exchanges;
+    GW_TRY(gw_exchanges_open(&messages->exchanges, simulator, arena, error));
+    struct gw_traffic_spec spec = {.exchanges = exchanges,
+                                   .links = links_of(simulator, exchanges->ranks),
+                                   .noise = &simulator->simulation.network_noise,
+                                   .left = leave,
+                                   .context = messages};
+    GW_TRY(gw_traffic_open(&messages->traffic, &spec, arena, error));
     messages->simulator = simulator;
-    enum gw_status status =
-        gw_exchanges_open(&messages->exchanges, simulator->schedule, &simulator->simulation, error);
-    if (status == GW_OK) {
-        struct gw_traffic_spec spec = {.exchanges = &messages->exchanges,
-                                       .links = links_of(simulator, messages->exchanges.ranks),
-                                       .noise = &simulator->simulation.network_noise,
-                                       .left = leave,
-                                       .context = messages};
-        status = gw_traffic_open(&messages->traffic, &spec, error);
-    }
-    status = status == GW_OK ? open_state(messages, error) : status;
-    if (status != GW_OK) {
-        close_messages(messages);
-        return status;
-    }
+    messages->lane_count = lanes;
+    messages->collapsed = lanes < workers;
+    messages->lanes = gw_arena_zeros(arena, lanes, sizeof *messages->lanes);
+    messages->last_entered =
+        gw_arena_zeros(arena, exchanges->count + 1, sizeof *messages->last_entered);
+    messages->next_served =
+        gw_arena_zeros(arena, exchanges->ranks - workers + 1, sizeof *messages->next_served);
+    messages->visits =
+        gw_arena_zeros(arena, exchanges->count + 1, lanes * sizeof *messages->visits);
+    messages->ends =
+        gw_arena_zeros(arena, simulator->slot_count + 1, lanes * sizeof *messages->ends);
     *out = messages;
-    return GW_OK;
+    return messages->lanes == NULL || messages->last_entered == NULL ||
+                   messages->next_served == NULL || messages->visits == NULL ||
+                   messages->ends == NULL
+               ? gw_fail_memory(error, "opening a simulation")
+               : GW_OK;
 }
 
 uint64_t gw_messages_events(const void *state) {
@@ -403,5 +378,4 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                : gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
 }
 
-const struct gw_runner gw_runner_messages = {
-    .open = open_messages, .iterate = iterate, .close = close_messages};
+const struct gw_runner gw_runner_messages = {.open = open_messages, .iterate = iterate};

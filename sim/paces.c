@@ -8,9 +8,79 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "sim/interference.h"
-#include "sim/order.h"
 #include "sim/tally.h"
+
+static const size_t NO_EXCHANGE = SIZE_MAX;
+
+/* ---- a schedule by its streams --------------------------------------------------------------- */
+
+/*
+ * Each stream runs in order: of what an operation waits for on the other stream only the last one
+ * counts. Places count the operations of a stream, in order; exchanges, and updates of a server,
+ * are the communication stream's.
+ */
+struct order {
+    size_t compute_count, exchange_count;
+    size_t *computes, *exchanges; /* per place: the operation */
+    size_t *awaited_exchanges;    /* per compute: how many exchanges must have ended */
+    /*
+     * The exchanges that wait for just n computes: first_waiting[n], and from each the next one;
+     * NO_EXCHANGE: no more.
+     */
+    size_t *first_waiting, *next_waiting;
+};
+
+/* How many operations of the other stream must have ended. */
+static size_t count_awaited(const struct gw_schedule *schedule, size_t index,
+                            const size_t *places) {
+    const struct gw_operation *operation = &schedule->operations[index];
+    size_t awaited = 0;
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        size_t before = schedule->dependencies[operation->first_dependency + d];
+        bool other_stream = schedule->operations[before].stream != operation->stream;
+        awaited = other_stream && places[before] + 1 > awaited ? places[before] + 1 : awaited;
+    }
+    return awaited;
+}
+
+static void lay_out(struct order *order, const struct gw_schedule *schedule, size_t *places) {
+    for (size_t i = 0; i <= schedule->operation_count; i++) {
+        order->first_waiting[i] = NO_EXCHANGE;
+    }
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        size_t awaited = count_awaited(schedule, i, places);
+        if (gw_operation_is_shared(&schedule->operations[i])) {
+            places[i] = order->exchange_count++;
+            order->exchanges[places[i]] = i;
+            order->next_waiting[places[i]] = order->first_waiting[awaited];
+            order->first_waiting[awaited] = places[i];
+        } else {
+            places[i] = order->compute_count++;
+            order->computes[places[i]] = i;
+            order->awaited_exchanges[places[i]] = awaited;
+        }
+    }
+}
+
+static enum gw_status open_order(struct order *out, const struct gw_schedule *schedule,
+                                 struct gw_arena *arena, struct gw_error *error) {
+    size_t count = schedule->operation_count + 1;
+    size_t *places = gw_arena_zeros(arena, count, sizeof *places);
+    *out = (struct order){.computes = gw_arena_zeros(arena, count, sizeof *out->computes),
+                          .exchanges = gw_arena_zeros(arena, count, sizeof *out->exchanges),
+                          .awaited_exchanges =
+                              gw_arena_zeros(arena, count, sizeof *out->awaited_exchanges),
+                          .first_waiting = gw_arena_zeros(arena, count, sizeof *out->first_waiting),
+                          .next_waiting = gw_arena_zeros(arena, count, sizeof *out->next_waiting)};
+    if (places == NULL || out->computes == NULL || out->exchanges == NULL ||
+        out->awaited_exchanges == NULL || out->first_waiting == NULL || out->next_waiting == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    lay_out(out, schedule, places);
+    return GW_OK;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
 
 /* Work of left_s as of since_s, which takes factor times as long. */
 struct work {
@@ -23,7 +93,7 @@ struct paces {
     const struct gw_simulator *simulator;
     size_t lane_count;
 
-    struct gw_order order;
+    struct order order;
     struct work *lanes;   /* per lane: what its compute stream does */
     size_t *next_compute; /* per lane: its next operation, or what it is at */
     struct work exchange;
@@ -47,55 +117,41 @@ struct paces {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static void close_paces(void *state) {
-    struct paces *paces = state;
-    if (paces == NULL) {
-        return;
-    }
-    gw_queue_close(paces->queue);
-    gw_tally_close(&paces->tally);
-    gw_order_close(&paces->order);
-    free(paces->lanes);
-    free(paces->next_compute);
-    free(paces->arrived);
-    free(paces->active);
-    free(paces->changed);
-    free(paces->noise);
-    free(paces->arrivals);
-    free(paces);
+static void close_queue(void *queue) {
+    gw_queue_close(queue);
 }
 
-static enum gw_status open_state(struct paces *paces, struct gw_error *error) {
-    GW_TRY(gw_order_open(&paces->order, paces->simulator->schedule, error));
-    paces->arrived = calloc(paces->order.exchange_count + 1, sizeof *paces->arrived);
-    GW_TRY(gw_queue_open(&paces->queue, error));
-    GW_TRY(gw_tally_open(&paces->tally, paces->lane_count, error));
-    paces->lanes = calloc(paces->lane_count, sizeof *paces->lanes);
-    paces->next_compute = calloc(paces->lane_count, sizeof *paces->next_compute);
-    paces->changed = calloc(paces->lane_count, sizeof *paces->changed);
-    paces->noise = calloc(paces->lane_count, sizeof *paces->noise);
-    paces->active = calloc(paces->simulator->interference.class_count, sizeof *paces->active);
-    return paces->arrived == NULL || paces->lanes == NULL || paces->next_compute == NULL ||
-                   paces->changed == NULL || paces->noise == NULL || paces->active == NULL
-               ? gw_fail_memory(error, "simulating")
-               : GW_OK;
+static void free_arrivals(void *object) {
+    struct paces *paces = object;
+    free(paces->arrivals);
 }
 
 static enum gw_status open_paces(void **out, const struct gw_simulator *simulator,
-                                 struct gw_error *error) {
-    struct paces *paces = calloc(1, sizeof *paces);
-    if (paces == NULL) {
+                                 struct gw_arena *arena, struct gw_error *error) {
+    size_t lanes = simulator->lane_count;
+    size_t classes = simulator->interference.class_count;
+    struct paces *paces = gw_arena_zeros(arena, 1, sizeof *paces);
+    if (gw_arena_own(arena, paces, free_arrivals) == NULL) {
         return gw_fail_memory(error, "simulating");
     }
     paces->simulator = simulator;
-    paces->lane_count = simulator->lane_count;
-    enum gw_status status = open_state(paces, error);
-    if (status != GW_OK) {
-        close_paces(paces);
-        return status;
-    }
+    paces->lane_count = lanes;
+    GW_TRY(open_order(&paces->order, simulator->schedule, arena, error));
+    GW_TRY(gw_tally_open(&paces->tally, lanes, arena, error));
+    GW_TRY(gw_queue_open(&paces->queue, error));
+    paces->queue = gw_arena_own(arena, paces->queue, close_queue);
+    paces->arrived = gw_arena_zeros(arena, paces->order.exchange_count + 1, sizeof *paces->arrived);
+    paces->lanes = gw_arena_zeros(arena, lanes, sizeof *paces->lanes);
+    paces->next_compute = gw_arena_zeros(arena, lanes, sizeof *paces->next_compute);
+    paces->changed = gw_arena_zeros(arena, lanes, sizeof *paces->changed);
+    paces->noise = gw_arena_zeros(arena, lanes, sizeof *paces->noise);
+    paces->active = gw_arena_zeros(arena, classes, sizeof *paces->active);
     *out = paces;
-    return GW_OK;
+    return paces->queue == NULL || paces->arrived == NULL || paces->lanes == NULL ||
+                   paces->next_compute == NULL || paces->changed == NULL || paces->noise == NULL ||
+                   paces->active == NULL
+               ? gw_fail_memory(error, "simulating")
+               : GW_OK;
 }
 
 static void reset(struct paces *paces, uint64_t repetition) {
@@ -112,7 +168,7 @@ static void reset(struct paces *paces, uint64_t repetition) {
     paces->exchanges_done = 0;
     memset(paces->arrived, 0, paces->order.exchange_count * sizeof *paces->arrived);
     memset(paces->active, 0, simulator->interference.class_count * sizeof *paces->active);
-    for (size_t i = paces->order.first_waiting[0]; i != GW_NO_EXCHANGE;
+    for (size_t i = paces->order.first_waiting[0]; i != NO_EXCHANGE;
          i = paces->order.next_waiting[i]) {
         paces->arrived[i] = paces->lane_count;
     }
@@ -196,7 +252,7 @@ static void end_compute(struct paces *paces, size_t lane, double now_s) {
     record(paces, lane, work->operation, kind, work->started_s, now_s);
     work->running = false;
     size_t done = ++paces->next_compute[lane];
-    for (size_t i = paces->order.first_waiting[done]; i != GW_NO_EXCHANGE;
+    for (size_t i = paces->order.first_waiting[done]; i != NO_EXCHANGE;
          i = paces->order.next_waiting[i]) {
         paces->arrived[i]++;
         if (paces->timeline != NULL) {
@@ -410,5 +466,4 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                : gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
 }
 
-const struct gw_runner gw_runner_interference = {
-    .open = open_paces, .iterate = iterate, .close = close_paces};
+const struct gw_runner gw_runner_interference = {.open = open_paces, .iterate = iterate};

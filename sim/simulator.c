@@ -4,10 +4,157 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/interference.h"
 #include "sim/messages.h"
-#include "sim/run.h"
-#include "sim/selecting.h"
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+/* ---- lanes ----------------------------------------------------------------------------------- */
+
+struct unlike {
+    double slowdown;
+    size_t worker;
+};
+
+static int compare_unlike(const void *left, const void *right) {
+    const struct unlike *a = left;
+    const struct unlike *b = right;
+    if (a->slowdown != b->slowdown) {
+        return a->slowdown < b->slowdown ? -1 : 1;
+    }
+    return a->worker < b->worker ? -1 : 1;
+}
+
+static int compare_lanes(const void *left, const void *right) {
+    const struct gw_lane *a = left;
+    const struct gw_lane *b = right;
+    return a->worker < b->worker ? -1 : 1;
+}
+
+/* Lane 0 is of all that are as worker 0; the others, sorted, lie in runs of equal slowdown. */
+static void group_unlike(struct unlike *unlike, size_t unlike_count, size_t workers,
+                         struct gw_lane *lanes, size_t *count) {
+    qsort(unlike, unlike_count, sizeof *unlike, compare_unlike);
+    lanes[0] = (struct gw_lane){.worker = 0, .workers = workers - unlike_count};
+    *count = 1;
+    for (size_t i = 0; i < unlike_count; i++) {
+        if (i == 0 || unlike[i].slowdown != unlike[i - 1].slowdown) {
+            lanes[(*count)++] = (struct gw_lane){.worker = unlike[i].worker};
+        }
+        lanes[*count - 1].workers++;
+    }
+    qsort(lanes, *count, sizeof *lanes, compare_lanes);
+}
+
+static enum gw_status group_by_slowdown(const struct gw_simulation *simulation,
+                                        struct gw_arena *arena, struct gw_lane **lanes,
+                                        size_t *count, struct gw_error *error) {
+    const double *slowdown = simulation->slowdown;
+    size_t unlike_count = 0;
+    for (size_t worker = 1; slowdown != NULL && worker < simulation->workers; worker++) {
+        unlike_count += slowdown[worker] != slowdown[0];
+    }
+    struct unlike *unlike = calloc(unlike_count + 1, sizeof *unlike);
+    *lanes = gw_arena_zeros(arena, unlike_count + 1, sizeof **lanes);
+    if (unlike == NULL || *lanes == NULL) {
+        free(unlike);
+        return gw_fail_memory(error, "opening a simulation");
+    }
+    size_t found = 0;
+    for (size_t worker = 1; found < unlike_count; worker++) {
+        if (slowdown[worker] != slowdown[0]) {
+            unlike[found++] = (struct unlike){.slowdown = slowdown[worker], .worker = worker};
+        }
+    }
+    group_unlike(unlike, unlike_count, simulation->workers, *lanes, count);
+    free(unlike);
+    return GW_OK;
+}
+
+/* Lanes for the workers; those of equal slowdown share one unless each is to be seen or noise tells
+ * them apart. O(P + K log K) for K workers that are not as the first. */
+static enum gw_status group_workers(const struct gw_simulation *simulation, struct gw_arena *arena,
+                                    struct gw_lane **lanes, size_t *count, struct gw_error *error) {
+    if (!simulation->every_worker && simulation->compute_noise.kind == GW_NOISE_NONE) {
+        return group_by_slowdown(simulation, arena, lanes, count, error);
+    }
+    *count = simulation->workers;
+    *lanes = gw_arena_zeros(arena, *count, sizeof **lanes);
+    if (*lanes == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
+    for (size_t worker = 0; worker < *count; worker++) {
+        (*lanes)[worker] = (struct gw_lane){.worker = worker, .workers = 1};
+    }
+    return GW_OK;
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* last_use[operation] is the last one of another stream that waits for it, or 0: none does. */
+static enum gw_status find_last_uses(const struct gw_schedule *schedule, size_t *last_use,
+                                     struct gw_error *error) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        const struct gw_operation *operation = &schedule->operations[i];
+        for (size_t d = 0; d < operation->dependency_count; d++) {
+            size_t before = schedule->dependencies[operation->first_dependency + d];
+            if (before >= i) {
+                return gw_fail(error, GW_FAILED,
+                               "simulation: operation %zu: expected it to depend on operations "
+                               "before it, got %zu: the schedule waits for itself",
+                               i, before);
+            }
+            if (schedule->operations[before].stream != operation->stream) {
+                last_use[before] = i;
+            }
+        }
+    }
+    return GW_OK;
+}
+
+/* Slots that nobody waits for any more, the last one freed on top. */
+struct free_slots {
+    size_t count;
+    size_t *slots;
+};
+
+/* Once each: an operation may name another one twice. */
+static void free_used_up(const struct gw_schedule *schedule, size_t i, size_t *last_use,
+                         const size_t *slots, struct free_slots *stack) {
+    const struct gw_operation *operation = &schedule->operations[i];
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        size_t before = schedule->dependencies[operation->first_dependency + d];
+        if (last_use[before] == i) {
+            stack->slots[stack->count++] = slots[before];
+            last_use[before] = 0;
+        }
+    }
+}
+
+/*
+ * Where operations leave their ends for those that wait for them. A stream's clock says when its
+ * last operation ended, so only ends that another stream waits for are kept, each from the
+ * operation to the last one that waits for it: as many slots as ends are kept at a time. Fails if
+ * an operation depends on one that does not stand before it.
+ */
+static enum gw_status assign_slots(struct gw_simulator *simulator, struct gw_error *error) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    size_t count = schedule->operation_count;
+    size_t *last_use = gw_arena_zeros(&simulator->arena, count + 1, sizeof *last_use);
+    struct free_slots stack = {
+        .slots = gw_arena_zeros(&simulator->arena, count + 1, sizeof *stack.slots)};
+    if (last_use == NULL || stack.slots == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
+    GW_TRY(find_last_uses(schedule, last_use, error));
+    for (size_t i = 0; i < count; i++) {
+        bool awaited = last_use[i] > 0;
+        free_used_up(schedule, i, last_use, simulator->slots, &stack);
+        simulator->slots[i] = !awaited          ? GW_NO_SLOT
+                              : stack.count > 0 ? stack.slots[--stack.count]
+                                                : simulator->slot_count++;
+    }
+    return GW_OK;
+}
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
@@ -68,7 +215,8 @@ static enum gw_status open_lanes(struct gw_simulator *simulator, struct gw_error
         GW_TRY(gw_messages_collapse(simulator, &collapse, error));
         seen.every_worker = !collapse;
     }
-    return gw_lanes_open(&seen, &simulator->lanes, &simulator->lane_count, error);
+    return group_workers(&seen, &simulator->arena, &simulator->lanes, &simulator->lane_count,
+                         error);
 }
 
 /* Steps of messages wait for processors and links; how compression delays them is not measured. */
@@ -83,21 +231,20 @@ static enum gw_status open_interference(struct gw_simulator *simulator, struct g
                        "interference: expected exchanges by curves, got messages: overlap factors "
                        "are of whole collectives");
     }
-    return gw_interference_open(&simulator->interference, simulator->schedule, simulator->cluster,
-                                simulation->workers, result, error);
+    return gw_interference_open(simulator, result, error);
 }
 
 static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *result,
                               struct gw_error *error) {
-    const struct gw_schedule *schedule = simulator->schedule;
-    simulator->seconds = calloc(schedule->operation_count + 1, sizeof *simulator->seconds);
-    simulator->slots = calloc(schedule->operation_count + 1, sizeof *simulator->slots);
+    size_t count = simulator->schedule->operation_count + 1;
+    simulator->seconds = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->seconds);
+    simulator->slots = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->slots);
     if (simulator->seconds == NULL || simulator->slots == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
     GW_TRY(find_network(simulator, result, error));
     GW_TRY(open_lanes(simulator, error));
-    GW_TRY(gw_slots_assign(schedule, simulator->slots, &simulator->slot_count, error));
+    GW_TRY(assign_slots(simulator, error));
     GW_TRY(open_interference(simulator, result, error));
     return gw_operation_costs(simulator, result, error);
 }
@@ -126,11 +273,7 @@ void gw_simulator_close(struct gw_simulator *simulator) {
     if (simulator == NULL) {
         return;
     }
-    free(simulator->lanes);
-    free(simulator->seconds);
-    free(simulator->slots);
-    gw_prices_free(&simulator->prices);
-    gw_interference_close(&simulator->interference);
+    gw_arena_free(&simulator->arena);
     free(simulator);
 }
 
@@ -149,12 +292,61 @@ void gw_measure_other(struct gw_measure *measure) {
     parts->other_s = fabs(other_s) < 1e-12 * end_s ? 0 : other_s;
 }
 
+/* ---- iterations that differ in how many elements were selected ------------------------------- */
+
+/* What an iteration changes is a copy, all else the original's. */
+struct selecting {
+    struct gw_simulator simulator;
+    struct gw_schedule schedule;
+};
+
+static void *copy_of(struct gw_arena *arena, const void *list, size_t count, size_t size) {
+    void *copy = gw_arena_zeros(arena, count + 1, size);
+    return copy == NULL || count == 0 ? copy : memcpy(copy, list, count * size);
+}
+
+/* `of` lives longer. */
+static enum gw_status open_selecting(struct selecting *out, const struct gw_simulator *of,
+                                     struct gw_arena *arena, struct gw_error *error) {
+    struct gw_schedule *schedule = &out->schedule;
+    struct gw_simulator *simulator = &out->simulator;
+    struct gw_slowing **slowing = &simulator->interference.slowing;
+    size_t operations = of->schedule->operation_count;
+    size_t factors = operations * of->interference.class_count;
+    *schedule = *of->schedule;
+    *simulator = *of;
+    simulator->schedule = schedule;
+    schedule->operations =
+        copy_of(arena, schedule->operations, operations, sizeof *schedule->operations);
+    schedule->groups =
+        copy_of(arena, schedule->groups, schedule->group_count, sizeof *schedule->groups);
+    simulator->seconds = copy_of(arena, of->seconds, operations, sizeof *simulator->seconds);
+    *slowing = copy_of(arena, *slowing, factors, sizeof **slowing);
+    return schedule->operations == NULL || schedule->groups == NULL || simulator->seconds == NULL ||
+                   *slowing == NULL
+               ? gw_fail_memory(error, "simulating")
+               : GW_OK;
+}
+
+/* Gives exchanges the bytes and times of an iteration: O(operations). */
+static void select_elements(struct selecting *selecting, uint64_t iteration) {
+    const struct gw_simulation *simulation = &selecting->simulator.simulation;
+    size_t first = (size_t)(iteration % simulation->selected_count);
+    gw_schedule_select(&selecting->schedule,
+                       simulation->selected + first * selecting->schedule.group_count);
+    gw_operation_costs_again(&selecting->simulator);
+    if (simulation->interference) {
+        gw_interference_again(&selecting->simulator.interference, &selecting->schedule);
+    }
+}
+
 /* ---- repetitions --------------------------------------------------------------------------- */
 
 /* One of those that share the iterations. */
 struct member {
-    struct gw_selecting *selecting; /* NULL: iterations do not differ in what is selected */
-    void *state;
+    struct gw_arena arena;
+    struct selecting *selecting; /* NULL: iterations do not differ in what is selected */
+    void *state;                 /* of its runner */
     enum gw_status status;
     struct gw_error error;
 };
@@ -176,7 +368,7 @@ static void run_share(size_t number, void *context) {
     for (size_t i = number; i < team->iterations && member->status == GW_OK; i += team->count) {
         struct gw_measure *measure = &team->measures[i];
         if (member->selecting != NULL) {
-            gw_selecting_take(member->selecting, i);
+            select_elements(member->selecting, i);
         }
         member->status = team->runner->iterate(member->state, i, team->threads, team->timeline,
                                                start_s, measure, &member->error);
@@ -192,7 +384,8 @@ static void choose_members(const struct gw_simulator *simulator, struct team *te
     size_t threads = simulation->threads < cores ? simulation->threads : cores;
     threads = threads < 1 ? 1 : threads;
     size_t most = team->iterations < threads ? team->iterations : threads;
-    bool many = !messages && !simulation->interference && gw_run_blocks(simulator) >= 2 * threads;
+    bool many =
+        !messages && !simulation->interference && gw_clocks_blocks(simulator) >= 2 * threads;
     bool alone = team->timeline != NULL || most < 2 || many;
     team->runner = messages                   ? &gw_runner_messages
                    : simulation->interference ? &gw_runner_interference
@@ -204,10 +397,14 @@ static void choose_members(const struct gw_simulator *simulator, struct team *te
 static enum gw_status open_member(struct member *member, const struct gw_runner *runner,
                                   const struct gw_simulator *simulator, struct gw_error *error) {
     if (simulator->simulation.selected != NULL) {
-        GW_TRY(gw_selecting_open(&member->selecting, simulator, error));
-        simulator = gw_selecting_simulator(member->selecting);
+        member->selecting = gw_arena_zeros(&member->arena, 1, sizeof *member->selecting);
+        if (member->selecting == NULL) {
+            return gw_fail_memory(error, "simulating");
+        }
+        GW_TRY(open_selecting(member->selecting, simulator, &member->arena, error));
+        simulator = &member->selecting->simulator;
     }
-    return runner->open(&member->state, simulator, error);
+    return runner->open(&member->state, simulator, &member->arena, error);
 }
 
 static enum gw_status run_team(struct team *team, const struct gw_simulator *simulator,
@@ -236,8 +433,7 @@ enum gw_status gw_simulator_run(const struct gw_simulator *simulator, size_t ite
     }
     enum gw_status status = run_team(&team, simulator, error);
     for (size_t m = 0; m < team.count; m++) {
-        team.runner->close(team.members[m].state);
-        gw_selecting_close(team.members[m].selecting);
+        gw_arena_free(&team.members[m].arena);
     }
     free(team.members);
     return status;

@@ -2,6 +2,7 @@
 #ifndef GW_SIM_SIMULATOR_H
 #define GW_SIM_SIMULATOR_H
 
+#include "core/arena.h"
 #include "sim/sim.h"
 
 /* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.
@@ -27,6 +28,7 @@ struct gw_prices {
 };
 
 struct gw_simulator {
+    struct gw_arena arena; /* what follows lives in it, but for what is borrowed */
     const struct gw_schedule *schedule;
     const struct gw_cluster *cluster;
     struct gw_network network; /* of messages: the cluster's, or one that was derived */
@@ -40,34 +42,29 @@ struct gw_simulator {
     struct gw_interference interference; /* all 0 if it is not simulated */
 };
 
-/* Lanes for the workers; those of equal slowdown share one unless each is to be seen or noise tells
- * them apart. O(P + K log K) for K workers that are not as the first. */
-enum gw_status gw_lanes_open(const struct gw_simulation *simulation, struct gw_lane **lanes,
-                             size_t *count, struct gw_error *error);
-
-/*
- * Where operations leave their ends for those that wait for them. A stream's clock says when its
- * last operation ended, so only ends that another stream waits for are kept, each from the
- * operation to the last one that waits for it: as many slots as ends are kept at a time. Fails if
- * an operation depends on one that does not stand before it.
- */
+/* Of an operation whose end no other stream waits for. */
 static const size_t GW_NO_SLOT = SIZE_MAX;
-enum gw_status gw_slots_assign(const struct gw_schedule *schedule, size_t *slots,
-                               size_t *slot_count, struct gw_error *error);
 
 /*
- * A way to run repetitions: by clocks (run.c), or by messages (messages.c). A runner's state is
- * used again for its next repetition. `iterate` measures repetition number `repetition`; spans in
- * `timeline` (or NULL; then one thread) are moved by `start_s`.
+ * A way to run repetitions. Its state, which lives in the arena, is used again for its next
+ * repetition. `iterate` measures repetition number `repetition`; spans in `timeline` (or NULL; then
+ * one thread) are moved by `start_s`.
  */
 struct gw_runner {
-    enum gw_status (*open)(void **out, const struct gw_simulator *simulator,
+    enum gw_status (*open)(void **out, const struct gw_simulator *simulator, struct gw_arena *arena,
                            struct gw_error *error);
     enum gw_status (*iterate)(void *state, uint64_t repetition, size_t threads,
                               struct gw_timeline *timeline, double start_s, struct gw_measure *out,
                               struct gw_error *error);
-    void (*close)(void *state); /* NULL: nothing to close */
 };
+
+/* By clocks (clocks.c); each repetition's clock starts at 0, so that rounding does not grow with
+ * iterations. Lanes are worked on in blocks: as many threads as blocks can be of use. */
+extern const struct gw_runner gw_runner_clocks;
+size_t gw_clocks_blocks(const struct gw_simulator *simulator);
+
+/* By the ends of operations, whose pace changes as others begin and end (paces.c). */
+extern const struct gw_runner gw_runner_interference;
 
 /* Sets other_s to what the other parts leave of the iteration, but for the rounding of sums. */
 void gw_measure_other(struct gw_measure *measure);
@@ -78,9 +75,28 @@ void gw_measure_other(struct gw_measure *measure);
  */
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
-void gw_prices_free(struct gw_prices *prices);
 
 /* Exchanges of other bytes than before, with the same collectives: fills their seconds again. */
 void gw_operation_costs_again(struct gw_simulator *simulator);
+
+/* ---- compression and exchanges that run at once slow each other ------------------------------ */
+
+/*
+ * While a compute operation and the exchange of its worker's communication stream both run, the
+ * one proceeds at 1 / compute and the other at 1 / communication of its usual pace, by the
+ * cluster's overlap factors. An exchange goes at the pace of its slowest worker.
+ */
+
+/*
+ * Fails if the cluster has no factors for what the schedule does at once, or if the schedule has
+ * anything but exchanges and a server's updates on the communication stream, or those elsewhere.
+ * What was taken from elsewhere is noted in `result` (may be NULL).
+ */
+enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
+                                    struct gw_error *error);
+
+/* Exchanges of other bytes than before: fills their factors again. */
+void gw_interference_again(struct gw_interference *interference,
+                           const struct gw_schedule *schedule);
 
 #endif

@@ -1,17 +1,17 @@
 #include "sim/tally.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_error *error) {
-    *out = (struct gw_tally){.idle = calloc(lane_count, sizeof(double))};
+enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_arena *arena,
+                             struct gw_error *error) {
+    *out = (struct gw_tally){.idle = gw_arena_zeros(arena, lane_count, sizeof(double))};
     bool complete = out->idle != NULL;
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        out->clock[stream] = calloc(lane_count, sizeof(double));
+        out->clock[stream] = gw_arena_zeros(arena, lane_count, sizeof(double));
         complete = complete && out->clock[stream] != NULL;
     }
     for (int kind = 0; kind < GW_TALLIED; kind++) {
-        out->busy[kind] = calloc(lane_count, sizeof(double));
+        out->busy[kind] = gw_arena_zeros(arena, lane_count, sizeof(double));
         complete = complete && out->busy[kind] != NULL;
     }
     return complete ? GW_OK : gw_fail_memory(error, "simulating");
@@ -27,16 +27,6 @@ void gw_tally_reset(struct gw_tally *tally, size_t lane_count) {
     }
     memset(tally->idle, 0, bytes);
     tally->exchanges_s = 0;
-}
-
-void gw_tally_close(struct gw_tally *tally) {
-    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        free(tally->clock[stream]);
-    }
-    for (int kind = 0; kind < GW_TALLIED; kind++) {
-        free(tally->busy[kind]);
-    }
-    free(tally->idle);
 }
 
 /* Over workers. Equal values have that mean exactly, and lanes may be of one worker or of many. */

@@ -15,9 +15,9 @@ struct gw_tally {
 };
 
 /* All 0. */
-enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_error *error);
+enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_arena *arena,
+                             struct gw_error *error);
 void gw_tally_reset(struct gw_tally *tally, size_t lane_count);
-void gw_tally_close(struct gw_tally *tally);
 
 /* Once all lanes are done: adds to what they idled what their exchanges have left at the end. */
 void gw_tally_measure(struct gw_tally *tally, const struct gw_simulator *simulator,
@@ -31,7 +31,7 @@ static inline double gw_later(double a, double b) {
     return a > b ? a : b;
 }
 
-/* Nothing stays nothing, however slow. */
+/* 0 s stay 0 s also where the factor is infinite. */
 static inline double gw_stretched(double seconds, double factor) {
     return factor > 0 ? seconds * factor : 0;
 }

@@ -5,8 +5,40 @@
 #ifndef GW_SIM_TRAFFIC_H
 #define GW_SIM_TRAFFIC_H
 
-#include "sim/exchanges.h"
+#include "collectives/collectives.h"
 #include "sim/links.h"
+#include "sim/simulator.h"
+
+/* ---- the exchanges of a schedule as calls of collectives ------------------------------------- */
+
+struct gw_exchange {
+    size_t operation; /* of the schedule */
+    const struct gw_collective *collective;
+    struct gw_call call;
+    uint32_t ranks; /* that take part: workers, and servers */
+};
+
+struct gw_exchanges {
+    uint32_t ranks; /* of the largest exchange; at least the workers */
+    size_t count;
+    struct gw_exchange *list;
+    bool symmetric; /* in all of them ranks are interchangeable */
+};
+
+/*
+ * Shares of a call are made equal, in whole elements, where that makes all ranks alike: a message
+ * is then at most an element longer. Fails if there is no such collective.
+ */
+enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_simulator *simulator,
+                                 struct gw_arena *arena, struct gw_error *error);
+
+/* Exchanges of other bytes than before, with the same collectives. */
+void gw_exchanges_again(struct gw_exchanges *exchanges, const struct gw_schedule *schedule);
+
+/* How many steps the rank takes: none for no bytes. */
+uint32_t gw_exchange_steps(const struct gw_exchange *exchange, uint32_t rank);
+
+/* ---- traffic --------------------------------------------------------------------------------- */
 
 struct gw_traffic;
 
@@ -23,8 +55,7 @@ struct gw_traffic_spec {
 };
 
 enum gw_status gw_traffic_open(struct gw_traffic **out, const struct gw_traffic_spec *spec,
-                               struct gw_error *error);
-void gw_traffic_close(struct gw_traffic *traffic);
+                               struct gw_arena *arena, struct gw_error *error);
 
 /* All links are free, all ranks outside of exchanges; noise is that of the repetition. */
 void gw_traffic_reset(struct gw_traffic *traffic, uint64_t seed, uint64_t repetition);

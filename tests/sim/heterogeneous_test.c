@@ -1,5 +1,5 @@
 /*
- * Uneven clusters: random schedules against an evaluation that is written here, operation by
+ * Heterogeneous clusters: random schedules against an evaluation that is written here, operation by
  * operation for every worker, to the bit; closed forms; and that no figure depends on how workers
  * are collapsed or shared among threads. The seed is printed; GRADWEAVE_SEED repeats a run.
  */
@@ -88,14 +88,14 @@ static struct gw_noise random_noise(struct gw_random *random) {
     return table[gw_random_below(random, 4)];
 }
 
-struct uneven {
+struct scene {
     struct gw_schedule schedule;
     struct gw_cluster cluster;
     struct gw_simulation simulation;
     double slowdown[MOST_WORKERS], bandwidth[MOST_WORKERS];
 };
 
-static void open_uneven(struct uneven *x, struct gw_random *random) {
+static void open_scene(struct scene *x, struct gw_random *random) {
     random_schedule(random, &x->schedule);
     size_t workers = 2 + (size_t)gw_random_below(random, MOST_WORKERS - 1);
     make_cluster(workers, &x->cluster);
@@ -112,7 +112,7 @@ static void open_uneven(struct uneven *x, struct gw_random *random) {
     }
 }
 
-static void close_uneven(struct uneven *x) {
+static void close_scene(struct scene *x) {
     gw_schedule_free(&x->schedule);
     gw_cluster_free(&x->cluster);
 }
@@ -125,7 +125,7 @@ struct truth {
 };
 
 /* An operation's time without noise and slowdown. */
-static double cost(const struct uneven *x, const struct gw_operation *operation) {
+static double cost(const struct scene *x, const struct gw_operation *operation) {
     double slowest = INFINITY;
     for (size_t node = 0; node < (x->simulation.workers + 1) / 2; node++) {
         slowest = fmin(slowest, x->bandwidth[node]);
@@ -139,7 +139,7 @@ static double cost(const struct uneven *x, const struct gw_operation *operation)
 }
 
 /* All ends of all workers are kept, and looked for from the first operation on. */
-static void evaluate(const struct uneven *x, uint64_t repetition, struct truth *out) {
+static void evaluate(const struct scene *x, uint64_t repetition, struct truth *out) {
     const struct gw_simulation *simulation = &x->simulation;
     *out = (struct truth){0};
     for (size_t i = 0; i < x->schedule.operation_count; i++) {
@@ -175,7 +175,7 @@ static void evaluate(const struct uneven *x, uint64_t repetition, struct truth *
     }
 }
 
-static void check_spans(const struct uneven *x, const struct gw_timeline *timeline,
+static void check_spans(const struct scene *x, const struct gw_timeline *timeline,
                         const struct truth *truth, double begin_s) {
     size_t operations = 0;
     for (size_t s = 0; s < timeline->span_count; s++) {
@@ -200,7 +200,7 @@ static struct gw_measure measure_timeline(const struct gw_timeline *timeline) {
     return measure;
 }
 
-static void simulate(const struct uneven *x, size_t iterations, struct gw_timeline *timeline,
+static void simulate(const struct scene *x, size_t iterations, struct gw_timeline *timeline,
                      struct gw_measure *measures) {
     struct gw_simulator *simulator = NULL;
     struct gw_error error = {0};
@@ -215,7 +215,7 @@ static void simulate(const struct uneven *x, size_t iterations, struct gw_timeli
     gw_simulator_close(simulator);
 }
 
-static void check_against_truth(struct uneven *x) {
+static void check_against_truth(struct scene *x) {
     struct gw_timeline timeline;
     struct gw_measure measure;
     static struct truth truth;
@@ -234,7 +234,7 @@ static void check_against_truth(struct uneven *x) {
     gw_timeline_free(&timeline);
 }
 
-static void check_collapse(struct uneven *x) {
+static void check_collapse(struct scene *x) {
     struct gw_measure apart[2], together[2];
     x->simulation.compute_noise = (struct gw_noise){0};
     for (int equal = 0; equal < 2; equal++) {
@@ -247,14 +247,14 @@ static void check_collapse(struct uneven *x) {
     }
 }
 
-static void for_random_schedules(uint64_t stream, size_t cases, void (*check)(struct uneven *)) {
+static void for_random_schedules(uint64_t stream, size_t cases, void (*check)(struct scene *)) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
     for (size_t i = 0; i < cases; i++) {
-        struct uneven x;
-        open_uneven(&x, random);
+        struct scene x;
+        open_scene(&x, random);
         check(&x);
-        close_uneven(&x);
+        close_scene(&x);
     }
     gw_random_close(random);
 }
@@ -271,7 +271,7 @@ static void collapsed_workers_answer_alike(void **state) {
 
 /* ---- repetitions --------------------------------------------------------------------------- */
 
-static void check_repetitions(struct uneven *x) {
+static void check_repetitions(struct scene *x) {
     enum { iterations = 4 };
     struct gw_measure recorded[iterations], measures[iterations];
     struct gw_timeline timeline;
@@ -315,10 +315,10 @@ static void threads_change_nothing(void **state) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        struct uneven x = {.simulation = {.workers = table[t].workers,
-                                          .compute_noise = {GW_NOISE_LOGNORMAL, 0.2, 0, NULL},
-                                          .network_noise = {GW_NOISE_NORMAL, 0.2, 0, NULL},
-                                          .seed = seed}};
+        struct scene x = {.simulation = {.workers = table[t].workers,
+                                         .compute_noise = {GW_NOISE_LOGNORMAL, 0.2, 0, NULL},
+                                         .network_noise = {GW_NOISE_NORMAL, 0.2, 0, NULL},
+                                         .seed = seed}};
         random_schedule(random, &x.schedule);
         make_cluster(table[t].workers, &x.cluster);
         simulate(&x, table[t].iterations, NULL, alone);
@@ -329,7 +329,7 @@ static void threads_change_nothing(void **state) {
             simulate(&x, table[t].iterations, NULL, shared);
             assert_memory_equal(alone, shared, table[t].iterations * sizeof *alone);
         }
-        close_uneven(&x);
+        close_scene(&x);
     }
     gw_random_close(random);
 }
@@ -337,15 +337,15 @@ static void threads_change_nothing(void **state) {
 /* ---- closed forms -------------------------------------------------------------------------- */
 
 /* 10 ms forward, then 1 MB: 2 ms. */
-static void open_simple(struct uneven *x, size_t workers) {
-    *x = (struct uneven){.simulation = {.workers = workers, .seed = seed}};
+static void open_simple(struct scene *x, size_t workers) {
+    *x = (struct scene){.simulation = {.workers = workers, .seed = seed}};
     add(&x->schedule, forward(0.010), NULL, 0);
     size_t first = 0;
     add(&x->schedule, exchange(1000000), &first, 1);
     make_cluster(workers, &x->cluster);
 }
 
-static double mean_iteration(const struct uneven *x, size_t iterations) {
+static double mean_iteration(const struct scene *x, size_t iterations) {
     struct gw_measure *measures = calloc(iterations, sizeof *measures);
     struct gw_running running = {0};
     assert_non_null(measures);
@@ -360,7 +360,7 @@ static double mean_iteration(const struct uneven *x, size_t iterations) {
 /* One of four at half the speed: 20 ms, then 2 ms; three of four wait 10 ms for it. */
 static void all_wait_for_a_straggler(void **state) {
     (void)state;
-    struct uneven x;
+    struct scene x;
     struct gw_measure measure;
     static const double slowdown[] = {1, 1, 2, 1};
     open_simple(&x, 4);
@@ -370,7 +370,7 @@ static void all_wait_for_a_straggler(void **state) {
     assert_true(near(measure.breakdown.forward_s, (3 * 0.010 + 0.020) / 4, 1e-15));
     assert_true(near(measure.breakdown.exposed_comm_s, (3 * 0.012 + 0.002) / 4, 1e-15));
     assert_true(near(measure.comm_s, 0.002, 1e-13));
-    close_uneven(&x);
+    close_scene(&x);
 }
 
 static void the_slowest_node_sets_the_pace(void **state) {
@@ -383,7 +383,7 @@ static void the_slowest_node_sets_the_pace(void **state) {
         {{0.1, 0.5, 1}, 0, 0.011},
     };
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        struct uneven x;
+        struct scene x;
         struct gw_measure measure;
         open_simple(&x, 5); /* the third node has one worker */
         x.simulation.bandwidth = table[t].bandwidth;
@@ -391,13 +391,13 @@ static void the_slowest_node_sets_the_pace(void **state) {
         simulate(&x, 1, NULL, &measure);
         assert_true(near(measure.comm_s, table[t].exchange_s, 1e-12));
         assert_true(near(measure.iteration_s, 0.010 + table[t].exchange_s, 1e-12));
-        close_uneven(&x);
+        close_scene(&x);
     }
 }
 
 static void lost_bandwidth_is_noted(void **state) {
     (void)state;
-    struct uneven x;
+    struct scene x;
     struct gw_simulator *simulator = NULL;
     struct gw_result result = {0};
     static const double bandwidth[] = {1, 0.5};
@@ -419,7 +419,7 @@ static void lost_bandwidth_is_noted(void **state) {
     assert_int_equal(
         gw_simulator_open(&simulator, &x.schedule, &x.cluster, &x.simulation, NULL, NULL),
         GW_BAD_INPUT);
-    close_uneven(&x);
+    close_scene(&x);
 }
 
 /* Largest of P standard normal numbers, on average: 1 / sqrt(pi), 3 / (2 sqrt(pi)), and tables. */
@@ -431,14 +431,14 @@ static void the_largest_of_normal_times_is_as_in_theory(void **state) {
     } table[] = {{2, 0.5641895835, 0.8257}, {3, 0.8462843753, 0.7480}, {1000, 3.2414358, 0.3514}};
     enum { iterations = 4000 };
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        struct uneven x;
+        struct scene x;
         open_simple(&x, table[t].workers);
         x.simulation.compute_noise = (struct gw_noise){.kind = GW_NOISE_NORMAL, .sigma = 0.1};
         double z = (mean_iteration(&x, iterations) - 0.012) / (0.1 * 0.010);
         if (!(fabs(z - table[t].expected) < 5 * table[t].sd / sqrt(iterations))) {
             fail_msg("%zu workers: expected %g, got %g", table[t].workers, table[t].expected, z);
         }
-        close_uneven(&x);
+        close_scene(&x);
     }
 }
 
@@ -453,26 +453,26 @@ static void noise_keeps_means(void **state) {
     static const double sds[] = {0.2, 0.2020, 0.8165};
     enum { iterations = 20000 };
     for (size_t t = 0; t < 3; t++) {
-        struct uneven x;
+        struct scene x;
         open_simple(&x, 1);
         x.simulation.compute_noise = table[t];
         double alone = mean_iteration(&x, iterations); /* as measured: also for a single worker */
         assert_true(fabs(alone - 0.012) < 5 * 0.010 * sds[t] / sqrt(iterations));
-        close_uneven(&x);
+        close_scene(&x);
         open_simple(&x, 6);
         x.simulation.network_noise = table[t];
         double network = mean_iteration(&x, iterations);
         assert_true(fabs(network - 0.012) < 5 * 0.002 * sds[t] / sqrt(iterations));
-        close_uneven(&x);
+        close_scene(&x);
     }
 }
 
 /* ---- what must not get better -------------------------------------------------------------- */
 
-static void check_monotony(struct uneven *x) {
+static void check_monotony(struct scene *x) {
     struct gw_measure before, after;
     simulate(x, 1, NULL, &before);
-    struct uneven worse = *x;
+    struct scene worse = *x;
     worse.slowdown[0] += 0.5;
     worse.simulation.slowdown = worse.slowdown;
     worse.simulation.bandwidth = worse.bandwidth;
@@ -492,26 +492,32 @@ static void worse_clusters_are_never_faster(void **state) {
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+static struct gw_simulator *open_simulator(const struct scene *x) {
+    struct gw_simulator *simulator = NULL;
+    assert_int_equal(
+        gw_simulator_open(&simulator, &x->schedule, &x->cluster, &x->simulation, NULL, NULL),
+        GW_OK);
+    return simulator;
+}
+
 /* However many operations: an algorithm's schedule keeps two ends a lane. */
 static void few_ends_are_kept(void **state) {
     (void)state;
-    struct gw_schedule schedule = {0};
-    size_t last = 0;
-    for (size_t group = 0; group < 1000; group++) {
-        add(&schedule, forward(1), NULL, 0);
+    struct scene x;
+    open_simple(&x, 2);
+    size_t last = 1;
+    for (size_t group = 1; group < 1000; group++) {
+        add(&x.schedule, forward(1), NULL, 0);
         last = 2 * group;
-        add(&schedule, exchange(1), &last, 1);
+        add(&x.schedule, exchange(1), &last, 1);
     }
     last++;
-    add(&schedule, forward(1), &last, 1);
-    size_t *slots = calloc(schedule.operation_count, sizeof *slots);
-    size_t slot_count = 0;
-    assert_non_null(slots);
-    assert_int_equal(gw_slots_assign(&schedule, slots, &slot_count, NULL), GW_OK);
-    assert_int_equal(slot_count, 1);
-    assert_true(slots[1] == GW_NO_SLOT && slots[last] == 0);
-    free(slots);
-    gw_schedule_free(&schedule);
+    add(&x.schedule, forward(1), &last, 1);
+    struct gw_simulator *simulator = open_simulator(&x);
+    assert_int_equal(simulator->slot_count, 1);
+    assert_true(simulator->slots[1] == GW_NO_SLOT && simulator->slots[last] == 0);
+    gw_simulator_close(simulator);
+    close_scene(&x);
 }
 
 /* Every worker its own speed: lanes as many, found without comparing each with each. */
@@ -519,27 +525,28 @@ static void a_million_speeds_are_a_million_lanes(void **state) {
     (void)state;
     enum { workers = 1 << 20 };
     double *slowdown = calloc(workers, sizeof *slowdown);
-    struct gw_lane *lanes = NULL;
-    size_t count = 0;
+    struct scene x;
+    open_simple(&x, workers);
     assert_non_null(slowdown);
     for (size_t w = 0; w < workers; w++) {
         slowdown[w] = 1 + (double)((w * 7919) % workers);
     }
-    struct gw_simulation simulation = {.workers = workers, .slowdown = slowdown};
-    assert_int_equal(gw_lanes_open(&simulation, &lanes, &count, NULL), GW_OK);
-    assert_int_equal(count, workers);
-    assert_int_equal(lanes[12345].worker, 12345);
-    free(lanes);
+    x.simulation.slowdown = slowdown;
+    struct gw_simulator *simulator = open_simulator(&x);
+    assert_int_equal(simulator->lane_count, workers);
+    assert_int_equal(simulator->lanes[12345].worker, 12345);
+    gw_simulator_close(simulator);
     for (size_t w = 0; w < workers; w++) {
         slowdown[w] = w % 3 == 0 ? 1 : w % 3 == 1 ? 2 : 1.5;
     }
-    assert_int_equal(gw_lanes_open(&simulation, &lanes, &count, NULL), GW_OK);
-    assert_int_equal(count, 3);
+    simulator = open_simulator(&x);
+    assert_int_equal(simulator->lane_count, 3);
     for (size_t lane = 0; lane < 3; lane++) {
-        assert_int_equal(lanes[lane].worker, lane);
-        assert_int_equal(lanes[lane].workers, workers / 3 + (lane == 0));
+        assert_int_equal(simulator->lanes[lane].worker, lane);
+        assert_int_equal(simulator->lanes[lane].workers, workers / 3 + (lane == 0));
     }
-    free(lanes);
+    gw_simulator_close(simulator);
+    close_scene(&x);
     free(slowdown);
 }
 

@@ -1,0 +1,260 @@
+/*
+ * Operations are worked out in the schedule's order, which puts every operation behind those that
+ * it waits for: it starts when its stream and they have ended, a shared one when that is so for the
+ * last lane. No queue of events is needed, only each stream's clock.
+ *
+ * Between two exchanges lanes do not see each other. Such a stretch of the schedule is worked out
+ * block of lanes by block, so that a block's state stays in the cache and blocks can be shared
+ * among threads.
+ */
+#include <string.h>
+
+#include "sim/tally.h"
+
+enum { BLOCK = 1024 }; /* lanes */
+
+struct clocks {
+    const struct gw_simulator *simulator;
+
+    struct gw_tally tally;
+    uint64_t *noise; /* per lane: the worker's stream of noise */
+    double *ends;    /* slot * lane_count + lane, see assign_slots */
+
+    /* The stretch at work: operations first .. end-1, then the shared `end`, if there is one. */
+    size_t first, end;
+    double *latest; /* per block: when its last lane entered that exchange */
+    double exchange_start_s, exchange_end_s; /* of the exchange before `first`, if there is one */
+    uint64_t network_noise;
+
+    struct gw_timeline *timeline;
+    double start_s;        /* of the iteration in the timeline */
+    enum gw_status status; /* of recording */
+    struct gw_error *error;
+};
+
+/* Neighbouring lanes, and what the operation at work does on each. */
+struct block {
+    size_t first, count;
+    double starts[BLOCK], ends[BLOCK], factors[BLOCK];
+};
+
+size_t gw_clocks_blocks(const struct gw_simulator *simulator) {
+    return (simulator->lane_count - 1) / BLOCK + 1;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static enum gw_status open_clocks(void **out, const struct gw_simulator *simulator,
+                                  struct gw_arena *arena, struct gw_error *error) {
+    size_t lanes = simulator->lane_count;
+    struct clocks *clocks = gw_arena_zeros(arena, 1, sizeof *clocks);
+    if (clocks == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    clocks->simulator = simulator;
+    clocks->noise = gw_arena_zeros(arena, lanes, sizeof *clocks->noise);
+    clocks->latest = gw_arena_zeros(arena, gw_clocks_blocks(simulator), sizeof *clocks->latest);
+    clocks->ends = gw_arena_zeros(arena, simulator->slot_count + 1, lanes * sizeof *clocks->ends);
+    *out = clocks;
+    return clocks->noise == NULL || clocks->latest == NULL || clocks->ends == NULL
+               ? gw_fail_memory(error, "simulating")
+               : gw_tally_open(&clocks->tally, lanes, arena, error);
+}
+
+static void reset(struct clocks *clocks, uint64_t repetition) {
+    const struct gw_simulator *simulator = clocks->simulator;
+    gw_tally_reset(&clocks->tally, simulator->lane_count);
+    clocks->status = GW_OK;
+    uint64_t seed = simulator->simulation.seed;
+    clocks->network_noise = gw_noise_stream(seed, repetition, GW_NOISE_SHARED);
+    for (size_t lane = 0; lane < simulator->lane_count; lane++) {
+        clocks->noise[lane] = gw_noise_stream(seed, repetition, simulator->lanes[lane].worker);
+    }
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+static void record(struct clocks *clocks, size_t lane, size_t index, enum gw_activity activity,
+                   double start_s, double end_s) {
+    const struct gw_operation *operation = &clocks->simulator->schedule->operations[index];
+    struct gw_span span =
+        gw_span_of(operation, lane, activity, clocks->start_s + start_s, clocks->start_s + end_s);
+    if (clocks->status == GW_OK) {
+        clocks->status = gw_timeline_add(clocks->timeline, span, clocks->error);
+    }
+}
+
+/* When the stream and all that the operation waits for have ended. */
+static void find_starts(const struct clocks *clocks, size_t index, struct block *block) {
+    const struct gw_simulator *simulator = clocks->simulator;
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_operation *operation = &schedule->operations[index];
+    memcpy(block->starts, clocks->tally.clock[operation->stream] + block->first,
+           block->count * sizeof *block->starts);
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        size_t before = schedule->dependencies[operation->first_dependency + d];
+        if (schedule->operations[before].stream == operation->stream) {
+            continue; /* the clock is as late */
+        }
+        const double *ends =
+            clocks->ends + simulator->slots[before] * simulator->lane_count + block->first;
+        for (size_t i = 0; i < block->count; i++) {
+            block->starts[i] = gw_later(block->starts[i], ends[i]);
+        }
+    }
+}
+
+static void find_ends(const struct clocks *clocks, size_t index, struct block *block) {
+    const struct gw_simulator *simulator = clocks->simulator;
+    const struct gw_simulation *simulation = &simulator->simulation;
+    double seconds = simulator->seconds[index];
+    for (size_t i = 0; i < block->count; i++) {
+        size_t worker = simulator->lanes[block->first + i].worker;
+        block->ends[i] =
+            simulation->slowdown == NULL ? seconds : seconds * simulation->slowdown[worker];
+    }
+    if (simulation->compute_noise.kind != GW_NOISE_NONE && seconds > 0) {
+        gw_noise_factors(&simulation->compute_noise, clocks->noise + block->first, block->count,
+                         index, block->factors);
+        for (size_t i = 0; i < block->count; i++) {
+            block->ends[i] = gw_stretched(block->ends[i], block->factors[i]);
+        }
+    }
+    for (size_t i = 0; i < block->count; i++) {
+        block->ends[i] += block->starts[i];
+    }
+}
+
+/* Moves the stream's clock over an operation, and keeps its end for those that wait for it. */
+static void advance(struct clocks *clocks, size_t index, const struct block *block) {
+    const struct gw_simulator *simulator = clocks->simulator;
+    enum gw_stream stream = simulator->schedule->operations[index].stream;
+    double *clock = clocks->tally.clock[stream] + block->first;
+    double *idle = clocks->tally.idle + block->first;
+    for (size_t i = 0; stream == GW_STREAM_COMPUTE && i < block->count; i++) {
+        idle[i] += block->starts[i] - clock[i];
+    }
+    size_t bytes = block->count * sizeof *clock;
+    memcpy(clock, block->ends, bytes);
+    if (simulator->slots[index] != GW_NO_SLOT) {
+        size_t slot = simulator->slots[index] * simulator->lane_count;
+        memcpy(clocks->ends + slot + block->first, block->ends, bytes);
+    }
+}
+
+static void compute(struct clocks *clocks, size_t index, struct block *block) {
+    enum gw_activity kind = clocks->simulator->schedule->operations[index].kind;
+    find_starts(clocks, index, block);
+    find_ends(clocks, index, block);
+    if ((int)kind < GW_TALLIED) {
+        double *busy = clocks->tally.busy[kind] + block->first;
+        for (size_t i = 0; i < block->count; i++) {
+            busy[i] += block->ends[i] - block->starts[i];
+        }
+    }
+    advance(clocks, index, block);
+    for (size_t i = 0; clocks->timeline != NULL && i < block->count; i++) {
+        record(clocks, block->first + i, index, kind, block->starts[i], block->ends[i]);
+    }
+}
+
+/* ---- exchanges ----------------------------------------------------------------------------- */
+
+/* When the block's last lane comes to the exchange. */
+static double enter_exchange(const struct clocks *clocks, size_t index, struct block *block) {
+    double latest = 0;
+    find_starts(clocks, index, block);
+    for (size_t i = 0; i < block->count; i++) {
+        latest = gw_later(latest, block->starts[i]);
+    }
+    return latest;
+}
+
+/* It starts when its last worker has arrived, and ends for all at once. */
+static void exchange(struct clocks *clocks, size_t index) {
+    const struct gw_simulator *simulator = clocks->simulator;
+    bool moves = simulator->schedule->operations[index].kind == GW_EXCHANGE;
+    double factor =
+        moves ? gw_noise_factor(&simulator->simulation.network_noise, clocks->network_noise, index)
+              : 1;
+    clocks->exchange_start_s = 0;
+    for (size_t block = 0; block < gw_clocks_blocks(simulator); block++) {
+        clocks->exchange_start_s = gw_later(clocks->exchange_start_s, clocks->latest[block]);
+    }
+    clocks->exchange_end_s =
+        clocks->exchange_start_s + gw_stretched(simulator->seconds[index], factor);
+    clocks->tally.exchanges_s += moves ? clocks->exchange_end_s - clocks->exchange_start_s : 0;
+}
+
+static void leave_exchange(struct clocks *clocks, size_t index, struct block *block) {
+    enum gw_activity kind = clocks->simulator->schedule->operations[index].kind;
+    find_starts(clocks, index, block);
+    for (size_t i = 0; i < block->count; i++) {
+        block->ends[i] = clocks->exchange_end_s;
+    }
+    advance(clocks, index, block);
+    for (size_t i = 0; clocks->timeline != NULL && i < block->count; i++) {
+        double arrived_s = block->starts[i];
+        if (arrived_s < clocks->exchange_start_s) {
+            record(clocks, block->first + i, index, GW_WAIT, arrived_s, clocks->exchange_start_s);
+        }
+        record(clocks, block->first + i, index, kind, clocks->exchange_start_s,
+               clocks->exchange_end_s);
+    }
+}
+
+/* ---- stretches ----------------------------------------------------------------------------- */
+
+static void advance_block(size_t number, void *context) {
+    struct clocks *clocks = context;
+    struct block block;
+    size_t left = clocks->simulator->lane_count - number * BLOCK;
+    block.first = number * BLOCK;
+    block.count = left < BLOCK ? left : BLOCK;
+    if (clocks->first > 0) {
+        leave_exchange(clocks, clocks->first - 1, &block);
+    }
+    for (size_t index = clocks->first; index < clocks->end; index++) {
+        compute(clocks, index, &block);
+    }
+    if (clocks->end < clocks->simulator->schedule->operation_count) {
+        clocks->latest[number] = enter_exchange(clocks, clocks->end, &block);
+    }
+}
+
+static void advance_stretches(struct clocks *clocks, size_t threads) {
+    const struct gw_schedule *schedule = clocks->simulator->schedule;
+    size_t blocks = gw_clocks_blocks(clocks->simulator);
+    for (clocks->first = 0;; clocks->first = clocks->end + 1) {
+        clocks->end = clocks->first;
+        while (clocks->end < schedule->operation_count &&
+               !gw_operation_is_shared(&schedule->operations[clocks->end])) {
+            clocks->end++;
+        }
+        gw_parallel(blocks, threads, advance_block, clocks);
+        if (clocks->end == schedule->operation_count) {
+            return;
+        }
+        exchange(clocks, clocks->end);
+    }
+}
+
+/* ---- an iteration -------------------------------------------------------------------------- */
+
+static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
+                              struct gw_timeline *timeline, double start_s, struct gw_measure *out,
+                              struct gw_error *error) {
+    struct clocks *clocks = state;
+    reset(clocks, repetition);
+    clocks->timeline = timeline;
+    clocks->start_s = start_s;
+    clocks->error = error;
+    advance_stretches(clocks, timeline == NULL ? threads : 1);
+    gw_tally_measure(&clocks->tally, clocks->simulator, out);
+    if (clocks->status != GW_OK || timeline == NULL) {
+        return clocks->status;
+    }
+    return gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
+}
+
+const struct gw_runner gw_runner_clocks = {.open = open_clocks, .iterate = iterate};
