@@ -62,24 +62,6 @@ extern const struct gw_option gw_model_table[], gw_cluster_table[], gw_workers_t
 /* --policy, --compressor, --exchange: for verbs that ask about algorithms. */
 extern const struct gw_option gw_changes_table[]; /* for struct gw_choice_changes */
 
-/* What makes a simulated cluster uneven, and how its repetitions are drawn: for simulate. */
-enum { GW_MOST_FACTORS = 64 };
-struct gw_numbered_factors {
-    size_t count;
-    struct {
-        size_t number; /* of a worker or a node */
-        double factor;
-    } each[GW_MOST_FACTORS];
-};
-struct gw_uneven_options {
-    const char *noise, *network_noise; /* NULL: none */
-    struct gw_numbered_factors stragglers, bandwidths;
-    double background;
-    uint64_t seed;
-    size_t threads;
-};
-extern const struct gw_option gw_uneven_table[]; /* for struct gw_uneven_options */
-
 /* By which algorithms messages carry out collectives. */
 enum { GW_MOST_CHOICES = 16 };
 struct gw_choices {
@@ -118,12 +100,6 @@ enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t see
 /* The question that the options ask; gw_question_close frees it. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);
-
-/* The question's cluster made as uneven as the options say; reads samples of noise. */
-enum gw_status gw_uneven_open(const struct gw_uneven_options *options,
-                              const struct gw_question *question, struct gw_simulation *out,
-                              struct gw_error *error);
-void gw_uneven_close(struct gw_simulation *simulation);
 
 /* Fails if there is no such collective, or no such algorithm for it. */
 enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error);

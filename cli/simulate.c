@@ -11,13 +11,36 @@ struct options {
     struct gw_output_options output;
     struct gw_question_options question;
     struct gw_choice_changes changes;
-    struct gw_uneven_options uneven;
+    struct gw_heterogeneity heterogeneity;
     struct gw_network_options network;
     struct gw_counts_source counts;
     const char *algorithm, *plan, *trace, *goal;
     size_t iterations;
     bool interference;
 };
+
+/* "3:1.5"; `option` without "--". */
+static void add_factor(struct gw_numbered_factors *factors, const char *argument,
+                       const char *option, const char *example, struct argp_state *state) {
+    char *end = NULL;
+    unsigned long long number = strtoull(argument, &end, 10);
+    if (argument[0] < '0' || argument[0] > '9' || *end != ':' || number > 1ULL << 53) {
+        gw_refuse(state, "--%s: expected %s, got \"%s\"", option, example, argument);
+    }
+    if (factors->count == GW_MOST_FACTORS) {
+        gw_refuse(state, "--%s: expected at most %d of them", option, GW_MOST_FACTORS);
+    }
+    factors->each[factors->count].number = (size_t)number;
+    factors->each[factors->count++].factor = gw_parse_positive_part(end + 1, option, state);
+}
+
+static void read_straggler(char *argument, void *target, struct argp_state *state) {
+    add_factor(target, argument, "straggler", "WORKER:FACTOR such as 3:1.5", state);
+}
+
+static void read_bandwidth(char *argument, void *target, struct argp_state *state) {
+    add_factor(target, argument, "bandwidth", "NODE:FACTOR such as 3:0.5", state);
+}
 
 #define IN(member) offsetof(struct options, member)
 
@@ -32,7 +55,24 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_FILES},
     {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "Number of iterations",
      .value = "1"},
-    {.kind = GW_INCLUDE, .offset = IN(uneven), .table = gw_uneven_table},
+    {"noise", 0, "NOISE", GW_TEXT, IN(heterogeneity.noise),
+     .help = "Noise on every compute time: none, SIGMA or lognormal:SIGMA, normal:SIGMA, "
+             "sample:FILE",
+     .otherwise = "none"},
+    {"network-noise", 0, "NOISE", GW_TEXT, IN(heterogeneity.network_noise),
+     .help = "The same on every exchange's time", .otherwise = "none"},
+    {"straggler", 0, "WORKER:FACTOR", GW_CUSTOM, IN(heterogeneity.stragglers),
+     .help = "A worker whose compute takes FACTOR times as long; can be repeated",
+     .read = read_straggler},
+    {"bandwidth", 0, "NODE:FACTOR", GW_CUSTOM, IN(heterogeneity.bandwidths),
+     .help = "A node with FACTOR times the bandwidth; can be repeated", .read = read_bandwidth},
+    {"background", 0, "FRACTION", GW_NOT_NEGATIVE, IN(heterogeneity.background),
+     .help = "Share of every link that other traffic takes", .value = "0", .maximum = GW_BELOW_1,
+     .expected = "a share of at least 0 and below 1"},
+    {"seed", 's', "S", GW_INTEGER, IN(heterogeneity.seed), .help = "Seed of the noise",
+     .value = "1"},
+    {"threads", 0, "T", GW_COUNT, IN(heterogeneity.threads),
+     .help = "Threads that share iterations and workers", .otherwise = "one for each core"},
     {"interference", 0, NULL, GW_FLAG, IN(interference),
      .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
@@ -64,97 +104,15 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-static void print_part(struct gw_table *table, const char *name, double seconds, double whole) {
-    char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s", name);
-    gw_table_cell(table, "%s", gw_format_seconds(seconds, text));
-    gw_table_cell(table, "%.1f%%", whole > 0 ? 100 * seconds / whole : 0);
-}
-
-static void print_spread(const struct gw_spread *spread) {
-    static const char *const headings[] = {"min", "5%", "25%", "50%", "75%", "95%", "99%", "max"};
-    char text[4][GW_UNITS_SIZE];
-    printf(
-        "\nmean of %zu iterations, standard deviation %s; 95%% interval of the mean %s to %s\n\n",
-        spread->count, gw_format_seconds(spread->sd, text[0]),
-        gw_format_seconds(spread->mean_low, text[1]),
-        gw_format_seconds(spread->mean_high, text[2]));
-    struct gw_table *table = gw_table_open(headings, "rrrrrrrr");
-    gw_table_cell(table, "%s", gw_format_seconds(spread->minimum, text[0]));
-    for (size_t i = 0; i < GW_PERCENTILES; i++) {
-        gw_table_cell(table, "%s", gw_format_seconds(spread->percentiles[i], text[0]));
-    }
-    gw_table_cell(table, "%s", gw_format_seconds(spread->maximum, text[0]));
-    gw_table_print_and_close(table);
-}
-
-/* What derived curves leave open. */
-static void print_range(const struct gw_result *result) {
-    char text[2][GW_UNITS_SIZE];
-    if (result->uncertainty_count == 0) {
-        return;
-    }
-    printf("\niteration %s to %s, as uncertain as",
-           gw_format_seconds(result->iteration_low_s, text[0]),
-           gw_format_seconds(result->iteration_high_s, text[1]));
-    for (size_t i = 0; i < result->uncertainty_count; i++) {
-        printf("%s %s +-%.1f%%", i == 0 ? "" : ",", result->uncertainties[i].collective,
-               100 * result->uncertainties[i].relative);
-    }
-    printf("\n");
-}
-
-/* Where they depend on gradients. */
-static void print_counts(const struct gw_result *result, const struct gw_compressor *compressor) {
-    if (!gw_counts_depend_on_data(compressor)) {
-        return;
-    }
-    printf("counts %s", result->counts);
-    if (result->padding > 0) {
-        printf(": padding x %.3f", result->padding);
-    }
-    if (result->actual_density > 0) {
-        printf(", actual density %.4g, %.4g times as asked", result->actual_density,
-               result->actual_density / result->density);
-    }
-    printf("\n");
-}
-
-static void print_text(const struct gw_question *question, const struct gw_compressor *compressor,
-                       const struct gw_result *result) {
-    static const char *const headings[] = {"part", "time", "share"};
-    char text[GW_UNITS_SIZE];
-    char changed[GW_CHANGES_SIZE];
-    gw_print_heading(question);
-    struct gw_table *table = gw_table_open(headings, "lrr");
-    const struct gw_breakdown *parts = &result->breakdown;
-    print_part(table, "forward", parts->forward_s, result->iteration_s);
-    print_part(table, "backward", parts->backward_s, result->iteration_s);
-    print_part(table, "compression", parts->compress_s, result->iteration_s);
-    print_part(table, "exposed communication", parts->exposed_comm_s, result->iteration_s);
-    print_part(table, "other", parts->other_s, result->iteration_s);
-    print_part(table, "iteration", result->iteration_s, result->iteration_s);
-    gw_table_print_and_close(table);
-    print_range(result);
-    if (result->iterations > 1) {
-        print_spread(&result->spread);
-    }
-    printf("\n%s%s: %zu group%s", result->algorithm, gw_result_changes_text(result, changed),
-           result->groups, result->groups == 1 ? "" : "s");
-    printf(", %s from each worker", gw_format_bytes(result->bytes_per_worker, text));
-    printf(", network busy %s\n", gw_format_seconds(result->comm_s, text));
-    print_counts(result, compressor);
-    gw_print_result_notes(result);
-}
-
 static enum gw_status predict(const struct options *options, const struct gw_question *question,
-                              struct gw_pipeline *pipeline, struct gw_result *result,
-                              struct gw_error *error) {
+                              struct gw_pipeline *pipeline, struct gw_arena *arena,
+                              struct gw_result *result, struct gw_error *error) {
     struct gw_timeline trace = {0};
     bool traced = options->trace != NULL;
     struct gw_prediction_options how = {
         .iterations = options->iterations, .counts = options->counts, .range = true};
-    GW_TRY(gw_uneven_open(&options->uneven, question, &how.simulation, error));
+    GW_TRY(gw_heterogeneity_simulation(&options->heterogeneity, question, arena, &how.simulation,
+                                       error));
     how.simulation.every_worker = traced;
     how.simulation.level = options->network.level;
     how.simulation.interference = options->interference;
@@ -168,7 +126,6 @@ static enum gw_status predict(const struct options *options, const struct gw_que
         status = gw_timeline_write(&trace, options->trace, error);
     }
     gw_timeline_free(&trace);
-    gw_uneven_close(&how.simulation);
     return status;
 }
 
@@ -185,14 +142,14 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
         gw_error_prefix(error, options->plan);
     }
     GW_TRY(status);
-    status = predict(options, question, &pipeline, &result, error);
-    if (status == GW_OK && options->output.json) {
-        cJSON *document = NULL;
-        status = gw_result_document(&result, &document, error);
-        status = status == GW_OK ? gw_print_document(document, error) : status;
-    } else if (status == GW_OK) {
-        print_text(question, algorithm.compressor, &result);
+    struct gw_arena arena = {0};
+    status = predict(options, question, &pipeline, &arena, &result, error);
+    if (status == GW_OK) {
+        status =
+            gw_print_prediction(question, &result, gw_counts_depend_on_data(algorithm.compressor),
+                                options->output.json, error);
     }
+    gw_arena_free(&arena);
     gw_pipeline_close(&pipeline);
     return status;
 }
@@ -235,7 +192,7 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {.uneven = {.threads = gw_cores()}};
+    struct options options = {.heterogeneity = {.threads = gw_cores()}};
     struct gw_error error = {0};
     struct gw_plan plan = {0};
     gw_parse_options(&gw_verb_simulate, argc, argv, &options);

@@ -48,6 +48,25 @@ bool gw_notes_are_alike(const char *a, const char *b);
 /* Adds a result's notes to those of `all`, each once. */
 void gw_collect_notes(struct gw_result *all, const struct gw_result *result);
 
+/* ---- plans and predictions ----------------------------------------------------------------- */
+
+/*
+ * Plans for a person; or (json) the only one's document, or that of all (ranking). With an
+ * explanation of the first, or NULL; `exchange` as it was asked for, or NULL.
+ */
+enum gw_status gw_print_plans(const struct gw_question *question, const struct gw_plans *plans,
+                              bool ranking, const char *exchange, const struct gw_explanation *best,
+                              bool json, struct gw_error *error);
+
+/* The two streams as a picture: .png, .svg or .pdf. */
+enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
+                                   struct gw_error *error);
+
+/* A prediction for a person, or as its document; whether its counts depend on gradients. */
+enum gw_status gw_print_prediction(const struct gw_question *question,
+                                   const struct gw_result *result, bool depends_on_data, bool json,
+                                   struct gw_error *error);
+
 /* ---- rankings ------------------------------------------------------------------------------ */
 
 /* A ranking for a person; or (json) the document "gradweave/comparison@1" on stdout. */

@@ -80,3 +80,62 @@ const struct gw_values_rule gw_workers_rule = {
     .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
 const struct gw_values_rule gw_bandwidth_rule = {
     .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};
+
+/* ---- a heterogeneous cluster -------------------------------------------------------------- */
+
+/* A factor for each of `count`, 1 where none is given, or NULL if none is given at all. */
+static enum gw_status spread_factors(const struct gw_numbered_factors *factors, const char *option,
+                                     const char *what, size_t count, struct gw_arena *arena,
+                                     const double **out, struct gw_error *error) {
+    *out = NULL;
+    if (factors->count == 0) {
+        return GW_OK;
+    }
+    for (size_t i = 0; i < factors->count; i++) {
+        if (factors->each[i].number >= count) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected a %s from 0 to %zu, got %zu", option,
+                           what, count - 1, factors->each[i].number);
+        }
+    }
+    double *each = gw_arena_zeros(arena, count, sizeof *each);
+    if (each == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    for (size_t i = 0; i < count; i++) {
+        each[i] = 1;
+    }
+    for (size_t i = 0; i < factors->count; i++) {
+        each[factors->each[i].number] = factors->each[i].factor;
+    }
+    *out = each;
+    return GW_OK;
+}
+
+static enum gw_status read_noise(const char *text, const char *option, struct gw_arena *arena,
+                                 struct gw_noise *out, struct gw_error *error) {
+    if (text == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_noise_read(text, option, out, error));
+    return out->sample == NULL || gw_arena_own(arena, out->sample, free) != NULL
+               ? GW_OK
+               : gw_fail_memory(error, "simulating");
+}
+
+enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *heterogeneity,
+                                           const struct gw_question *question,
+                                           struct gw_arena *arena, struct gw_simulation *out,
+                                           struct gw_error *error) {
+    size_t nodes = gw_cluster_nodes(&question->cluster, question->workers);
+    *out = (struct gw_simulation){.workers = question->workers,
+                                  .background = heterogeneity->background,
+                                  .seed = heterogeneity->seed,
+                                  .threads = heterogeneity->threads};
+    GW_TRY(spread_factors(&heterogeneity->stragglers, "--straggler", "worker", question->workers,
+                          arena, &out->slowdown, error));
+    GW_TRY(spread_factors(&heterogeneity->bandwidths, "--bandwidth", "node", nodes, arena,
+                          &out->bandwidth, error));
+    GW_TRY(read_noise(heterogeneity->noise, "--noise", arena, &out->compute_noise, error));
+    return read_noise(heterogeneity->network_noise, "--network-noise", arena, &out->network_noise,
+                      error);
+}

@@ -72,6 +72,51 @@ enum { GW_POLICY_TEXT_SIZE = 64 };
 const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
                            char out[GW_POLICY_TEXT_SIZE]);
 
+/* Plans, the best first, each bounded by the optimum; zero-initialise. */
+struct gw_plans {
+    size_t count;
+    struct gw_plan *plans;
+    struct gw_arena arena;
+};
+
+/* By one policy, or by "all", each with its default argument; gw_plans_free in any case. */
+enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
+                             const char *exchange, const char *policy, struct gw_plans *out,
+                             struct gw_error *error);
+void gw_plans_free(struct gw_plans *plans);
+
+/* Why a plan takes as long as it does: what each stream does for its groups, and who waits. */
+struct gw_explanation {
+    const struct gw_question *question;
+    const struct gw_plan *plan;
+    struct gw_group_times *groups; /* [plan->group_count] */
+    double comm_s;                 /* of all exchanges */
+    double exposed_comm_s;         /* after the last compression */
+    double update_s;               /* after the last exchange */
+    /*
+     * The group from which on the network does not pause: the iteration lasts as long as the
+     * compute until it is compressed, its exchange and those after it, and the update.
+     */
+    size_t critical_group;
+    enum gw_stream bottleneck; /* the stream that has the larger part of that */
+};
+
+/*
+ * Explains a plan for the question, exchanged as `exchange` says (NULL: as its compressor's own).
+ * Borrows both; its groups are in the arena.
+ */
+enum gw_status gw_explain(const struct gw_question *question, const struct gw_plan *plan,
+                          const char *exchange, struct gw_arena *arena, struct gw_explanation *out,
+                          struct gw_error *error);
+
+/* Who waits before the exchange of group g: at most one of these is above zero. */
+double gw_explanation_gradients_wait_s(const struct gw_explanation *explanation, size_t g);
+double gw_explanation_network_wait_s(const struct gw_explanation *explanation, size_t g);
+
+/* Adds an iteration with the spans of both streams to a timeline of one lane. */
+enum gw_status gw_explanation_timeline(const struct gw_explanation *explanation,
+                                       struct gw_timeline *timeline, struct gw_error *error);
+
 /* ---- predictions ----------------------------------------------------------------------------- */
 
 /* An algorithm with its plan and its schedule. */
@@ -94,6 +139,32 @@ void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorit
 /* A result for the pipeline, without any iteration yet. */
 struct gw_result gw_pipeline_result(const struct gw_question *question,
                                     const struct gw_pipeline *pipeline);
+
+/* Factors of some workers or nodes, by their numbers. */
+enum { GW_MOST_FACTORS = 64 };
+struct gw_numbered_factors {
+    size_t count;
+    struct {
+        size_t number;
+        double factor;
+    } each[GW_MOST_FACTORS];
+};
+
+/* What makes a simulated cluster heterogeneous, and how its repetitions are drawn. */
+struct gw_heterogeneity {
+    const char *noise, *network_noise;     /* as gw_noise_read takes it; NULL: none */
+    struct gw_numbered_factors stragglers; /* workers: on their compute times */
+    struct gw_numbered_factors bandwidths; /* nodes: on their bandwidth */
+    double background;                     /* share of every link that other traffic takes */
+    uint64_t seed;
+    size_t threads;
+};
+
+/* A simulation of the question's cluster that is so; what it holds is the arena's. */
+enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *heterogeneity,
+                                           const struct gw_question *question,
+                                           struct gw_arena *arena, struct gw_simulation *out,
+                                           struct gw_error *error);
 
 /* Where numbers of selected elements come from, of compressors where they depend on gradients. */
 struct gw_counts_source {

@@ -1,0 +1,310 @@
+/* Plans: a table, a document, and why the best one takes as long as it does. */
+#include <math.h>
+#include <string.h>
+
+#include "plots/plots.h"
+#include "report/report.h"
+
+/* ---- an explanation for a person ---------------------------------------------------------- */
+
+/* The other columns take almost 90 characters of the 120 that the table should not exceed. */
+enum { NAMES_SIZE = 33 };
+
+/* "..branch1.0.conv.weight": of a name that is too long, its last parts. */
+static void put_name(struct gw_table *table, const char *name, const char *more) {
+    size_t length = strlen(name);
+    size_t room = NAMES_SIZE - 1 - strlen(more);
+    if (length <= room) {
+        gw_table_cell(table, "%s%s", name, more);
+        return;
+    }
+    const char *rest = name + length - (room - 2);
+    const char *dot = strchr(rest - 1, '.');
+    rest = dot == NULL || dot[1] == '\0' ? rest : dot + 1;
+    while (((unsigned char)rest[0] & 0xC0) == 0x80) {
+        rest++; /* not into a character of several bytes */
+    }
+    gw_table_cell(table, "..%s%s", rest, more);
+}
+
+/* "layer4.2.conv3" of "layer4.2.conv3.weight". */
+static int module_length(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return (int)(dot == NULL ? strlen(name) : (size_t)(dot - name));
+}
+
+/* The first and the last name, or their modules; whether that fits. */
+static bool fit_names(const char *first, const char *last, char out[NAMES_SIZE]) {
+    int lengths[2] = {module_length(first), module_length(last)};
+    bool same_module = lengths[0] == lengths[1] && strncmp(first, last, (size_t)lengths[0]) == 0;
+    if (snprintf(out, NAMES_SIZE, "%s .. %s", first, last) < NAMES_SIZE) {
+        return true;
+    }
+    int length = same_module ? snprintf(out, NAMES_SIZE, "%.*s", lengths[0], first)
+                             : snprintf(out, NAMES_SIZE, "%.*s .. %.*s", lengths[0], first,
+                                        lengths[1], last);
+    return length < NAMES_SIZE;
+}
+
+static void put_names(struct gw_table *table, const struct gw_model *model,
+                      const struct gw_group *group) {
+    const char *first = model->tensors[group->first].name;
+    const char *last = model->tensors[group->last].name;
+    char text[NAMES_SIZE];
+    if (group->first == group->last) {
+        put_name(table, first, "");
+    } else if (fit_names(first, last, text)) {
+        gw_table_cell(table, "%s", text);
+    } else {
+        put_name(table, first, " ..");
+    }
+}
+
+static void put_wait(struct gw_table *table, const struct gw_explanation *explanation, size_t g) {
+    char text[GW_UNITS_SIZE];
+    double gradients_s = gw_explanation_gradients_wait_s(explanation, g);
+    double network_s = gw_explanation_network_wait_s(explanation, g);
+    if (gradients_s > 0) {
+        gw_table_cell(table, "gradients %s", gw_format_seconds(gradients_s, text));
+    } else if (network_s > 0) {
+        gw_table_cell(table, "network %s", gw_format_seconds(network_s, text));
+    } else {
+        gw_table_cell(table, "none");
+    }
+}
+
+static void print_groups(const struct gw_explanation *explanation) {
+    static const char *const headings[] = {"group",    "tensors", "elements", "ready", "compress",
+                                           "exchange", "until",   "waiting",  "names"};
+    const struct gw_model *model = &explanation->question->model;
+    struct gw_table *table = gw_table_open(headings, "rlrrrrrll");
+    for (size_t g = 0; g < explanation->plan->group_count; g++) {
+        const struct gw_group *group = &explanation->plan->groups[g];
+        const struct gw_group_times *times = &explanation->groups[g];
+        double compress_s = times->compressed_s - times->ready_s;
+        char text[GW_UNITS_SIZE];
+        gw_table_cell(table, "%zu", g);
+        if (group->first == group->last) {
+            gw_table_cell(table, "%zu", group->first);
+        } else {
+            gw_table_cell(table, "%zu..%zu", group->first, group->last);
+        }
+        gw_table_cell(table, "%s", gw_format_count((double)gw_group_elements(group, model), text));
+        gw_table_cell(table, "%s", gw_format_seconds(times->ready_s, text));
+        gw_table_cell(table, "%s", gw_format_seconds(compress_s, text));
+        gw_table_cell(table, "%s", gw_format_seconds(times->exchange_start_s, text));
+        gw_table_cell(table, "%s", gw_format_seconds(times->exchange_end_s, text));
+        put_wait(table, explanation, g);
+        put_names(table, model, group);
+    }
+    gw_table_print_and_close(table);
+}
+
+static void print_overlap(const struct gw_explanation *explanation) {
+    char all[GW_UNITS_SIZE];
+    char hidden[GW_UNITS_SIZE];
+    char exposed[GW_UNITS_SIZE];
+    double hidden_s = fmax(0, explanation->comm_s - explanation->exposed_comm_s);
+    double share = explanation->comm_s > 0 ? hidden_s / explanation->comm_s : 0;
+    printf("\nExchanges take %s: %s (%.1f%%) hidden behind compute, %s exposed at the end.\n",
+           gw_format_seconds(explanation->comm_s, all), gw_format_seconds(hidden_s, hidden),
+           100 * share, gw_format_seconds(explanation->exposed_comm_s, exposed));
+}
+
+static void print_waits(const struct gw_explanation *explanation) {
+    char text[GW_UNITS_SIZE];
+    char between[GW_UNITS_SIZE];
+    size_t count = explanation->plan->group_count;
+    size_t waiting = 0;
+    size_t longest = 0;
+    double pauses_s = 0;
+    for (size_t g = 0; g < count; g++) {
+        double wait_s = gw_explanation_gradients_wait_s(explanation, g);
+        waiting += wait_s > 0;
+        longest = wait_s > gw_explanation_gradients_wait_s(explanation, longest) ? g : longest;
+        pauses_s += g == 0 ? 0 : gw_explanation_network_wait_s(explanation, g);
+    }
+    if (waiting == 0) {
+        printf("No gradients wait for the network.\n");
+    } else {
+        printf("Gradients of %zu of %zu groups wait for the network, those of group %zu longest, "
+               "%s.\n",
+               waiting, count, longest,
+               gw_format_seconds(gw_explanation_gradients_wait_s(explanation, longest), text));
+    }
+    printf("The network waits %s for the first group and %s between groups.\n",
+           gw_format_seconds(gw_explanation_network_wait_s(explanation, 0), text),
+           gw_format_seconds(pauses_s, between));
+}
+
+static void print_critical_path(const struct gw_explanation *explanation) {
+    char compute[GW_UNITS_SIZE];
+    char exchange[GW_UNITS_SIZE];
+    char update[GW_UNITS_SIZE];
+    size_t critical = explanation->critical_group;
+    size_t last = explanation->plan->group_count - 1;
+    double compute_s = explanation->groups[critical].compressed_s;
+    double exchange_s = explanation->groups[last].exchange_end_s - compute_s;
+    double update_s = explanation->update_s;
+    printf("%s is the bottleneck: %s of compute until group %zu can travel, then %s of exchange",
+           explanation->bottleneck == GW_STREAM_COMPUTE ? "Compute" : "The network",
+           gw_format_seconds(compute_s, compute), critical,
+           gw_format_seconds(exchange_s, exchange));
+    if (critical < last) {
+        printf(" without a pause");
+    }
+    if (update_s > 0) {
+        printf(", then %s of update", gw_format_seconds(update_s, update));
+    }
+    printf(".\n");
+}
+
+static void print_explanation(const struct gw_explanation *explanation) {
+    size_t count = explanation->plan->group_count;
+    printf("\n%s, %zu group%s:\n\n", explanation->plan->policy, count, count == 1 ? "" : "s");
+    print_groups(explanation);
+    print_overlap(explanation);
+    print_waits(explanation);
+    print_critical_path(explanation);
+}
+
+/* ---- an explanation as a picture ---------------------------------------------------------- */
+
+static enum gw_status draw(const struct gw_explanation *explanation,
+                           const struct gw_timeline *timeline, const char *path,
+                           struct gw_error *error) {
+    const struct gw_question *question = explanation->question;
+    const struct gw_plan *plan = explanation->plan;
+    char exchange[96];
+    char title[384];
+    if (strcmp(plan->compressor, "none") == 0) {
+        snprintf(exchange, sizeof exchange, "dense");
+    } else {
+        snprintf(exchange, sizeof exchange, "%s, density %g", plan->compressor, plan->density);
+    }
+    snprintf(title, sizeof title, "%s on %s, %zu worker%s, %s: policy %s, %zu group%s", plan->model,
+             question->cluster.name, question->workers, question->workers == 1 ? "" : "s", exchange,
+             plan->policy, plan->group_count, plan->group_count == 1 ? "" : "s");
+    return gw_plot_streams(timeline, plan->lower_bound_s, title, path, error);
+}
+
+enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
+                                   struct gw_error *error) {
+    struct gw_timeline timeline;
+    GW_TRY(gw_timeline_create(&timeline, 1, error));
+    enum gw_status status = gw_explanation_timeline(explanation, &timeline, error);
+    if (status == GW_OK) {
+        status = draw(explanation, &timeline, path, error);
+    }
+    gw_timeline_free(&timeline);
+    return status;
+}
+
+/* ---- documents ---------------------------------------------------------------------------- */
+
+static void write_group(struct gw_json_writer *writer, const struct gw_explanation *explanation,
+                        size_t g) {
+    const struct gw_group_times *times = &explanation->groups[g];
+    uint64_t elements =
+        gw_group_elements(&explanation->plan->groups[g], &explanation->question->model);
+    gw_writer_object(writer, NULL);
+    gw_writer_number(writer, "elements", (double)elements);
+    gw_writer_number(writer, "ready_s", times->ready_s);
+    gw_writer_number(writer, "compress_s", times->compressed_s - times->ready_s);
+    gw_writer_number(writer, "exchange_start_s", times->exchange_start_s);
+    gw_writer_number(writer, "exchange_end_s", times->exchange_end_s);
+    gw_writer_number(writer, "gradients_wait_s", gw_explanation_gradients_wait_s(explanation, g));
+    gw_writer_number(writer, "network_wait_s", gw_explanation_network_wait_s(explanation, g));
+    gw_writer_end(writer);
+}
+
+static cJSON *explanation_document(const struct gw_explanation *explanation) {
+    struct gw_json_writer writer;
+    cJSON *document = NULL;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "bottleneck", gw_stream_name(explanation->bottleneck));
+    gw_writer_number(&writer, "critical_group", (double)explanation->critical_group);
+    gw_writer_number(&writer, "comm_s", explanation->comm_s);
+    gw_writer_number(&writer, "exposed_comm_s", explanation->exposed_comm_s);
+    gw_writer_array(&writer, "groups");
+    for (size_t g = 0; g < explanation->plan->group_count; g++) {
+        write_group(&writer, explanation, g);
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, &document, NULL) == GW_OK ? document : NULL;
+}
+
+/* The plan's document, with its explanation if there is one; NULL when out of memory. */
+static cJSON *plan_document(const struct gw_plan *plan, const struct gw_explanation *explanation) {
+    cJSON *document = NULL;
+    if (gw_plan_document(plan, &document, NULL) != GW_OK ||
+        (explanation != NULL &&
+         gw_json_put(document, "explanation", explanation_document(explanation), NULL) != GW_OK)) {
+        cJSON_Delete(document);
+        return NULL;
+    }
+    return document;
+}
+
+static enum gw_status print_documents(const struct gw_plans *plans,
+                                      const struct gw_explanation *best, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/plans@1");
+    gw_writer_array(&writer, "plans");
+    for (size_t i = 0; i < plans->count; i++) {
+        gw_writer_part(&writer, NULL, plan_document(&plans->plans[i], i == 0 ? best : NULL));
+    }
+    gw_writer_end(&writer);
+    return gw_print_written(&writer, error);
+}
+
+/* ---- plans -------------------------------------------------------------------------------- */
+
+/* How far a plan is above the optimum, as far as that is proven; also if both are nothing. */
+static double gap(const struct gw_plan *plan) {
+    return plan->iteration_s > plan->lower_bound_s ? plan->iteration_s / plan->lower_bound_s - 1
+                                                   : 0;
+}
+
+static void print_table(const struct gw_question *question, const struct gw_plans *made,
+                        const char *exchange) {
+    static const char *const headings[] = {"policy", "groups", "iteration", "above optimum"};
+    const struct gw_plan *plans = made->plans;
+    gw_print_heading(question);
+    struct gw_table *table = gw_table_open(headings, "lrrr");
+    for (size_t i = 0; i < made->count; i++) {
+        char time[GW_UNITS_SIZE];
+        char above[GW_UNITS_SIZE];
+        const struct gw_plan *plan = &plans[i];
+        gw_table_cell(table, "%s", plan->policy);
+        gw_table_cell(table, "%zu", plan->group_count);
+        gw_table_cell(table, "%s", gw_format_seconds(plan->iteration_s, time));
+        gw_table_cell(table, "%s", gw_format_percent(gap(plan), above));
+    }
+    gw_table_print_and_close(table);
+    char bound[GW_UNITS_SIZE];
+    printf("\n%s exchange%s%s; no plan takes less than %s\n",
+           strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
+           exchange == NULL ? "" : " by ", exchange == NULL ? "" : exchange,
+           gw_format_seconds(plans[0].lower_bound_s, bound));
+    gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
+}
+
+enum gw_status gw_print_plans(const struct gw_question *question, const struct gw_plans *plans,
+                              bool ranking, const char *exchange, const struct gw_explanation *best,
+                              bool json, struct gw_error *error) {
+    if (json && ranking) {
+        return print_documents(plans, best, error);
+    }
+    if (json) {
+        cJSON *document = plan_document(&plans->plans[0], best);
+        return document == NULL ? gw_fail_memory(error, "printing a plan")
+                                : gw_print_document(document, error);
+    }
+    print_table(question, plans, exchange);
+    if (best != NULL) {
+        print_explanation(best);
+    }
+    return GW_OK;
+}

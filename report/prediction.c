@@ -1,0 +1,97 @@
+/* What an iteration is predicted to take, and where its time goes. */
+#include "report/report.h"
+
+static void print_part(struct gw_table *table, const char *name, double seconds, double whole) {
+    char text[GW_UNITS_SIZE];
+    gw_table_cell(table, "%s", name);
+    gw_table_cell(table, "%s", gw_format_seconds(seconds, text));
+    gw_table_cell(table, "%.1f%%", whole > 0 ? 100 * seconds / whole : 0);
+}
+
+static void print_spread(const struct gw_spread *spread) {
+    static const char *const headings[] = {"min", "5%", "25%", "50%", "75%", "95%", "99%", "max"};
+    char text[4][GW_UNITS_SIZE];
+    printf(
+        "\nmean of %zu iterations, standard deviation %s; 95%% interval of the mean %s to %s\n\n",
+        spread->count, gw_format_seconds(spread->sd, text[0]),
+        gw_format_seconds(spread->mean_low, text[1]),
+        gw_format_seconds(spread->mean_high, text[2]));
+    struct gw_table *table = gw_table_open(headings, "rrrrrrrr");
+    gw_table_cell(table, "%s", gw_format_seconds(spread->minimum, text[0]));
+    for (size_t i = 0; i < GW_PERCENTILES; i++) {
+        gw_table_cell(table, "%s", gw_format_seconds(spread->percentiles[i], text[0]));
+    }
+    gw_table_cell(table, "%s", gw_format_seconds(spread->maximum, text[0]));
+    gw_table_print_and_close(table);
+}
+
+/* What derived curves leave open. */
+static void print_range(const struct gw_result *result) {
+    char text[2][GW_UNITS_SIZE];
+    if (result->uncertainty_count == 0) {
+        return;
+    }
+    printf("\niteration %s to %s, as uncertain as",
+           gw_format_seconds(result->iteration_low_s, text[0]),
+           gw_format_seconds(result->iteration_high_s, text[1]));
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        printf("%s %s +-%.1f%%", i == 0 ? "" : ",", result->uncertainties[i].collective,
+               100 * result->uncertainties[i].relative);
+    }
+    printf("\n");
+}
+
+/* Where they depend on gradients. */
+static void print_counts(const struct gw_result *result, bool depends_on_data) {
+    if (!depends_on_data) {
+        return;
+    }
+    printf("counts %s", result->counts);
+    if (result->padding > 0) {
+        printf(": padding x %.3f", result->padding);
+    }
+    if (result->actual_density > 0) {
+        printf(", actual density %.4g, %.4g times as asked", result->actual_density,
+               result->actual_density / result->density);
+    }
+    printf("\n");
+}
+
+static void print_text(const struct gw_question *question, bool depends_on_data,
+                       const struct gw_result *result) {
+    static const char *const headings[] = {"part", "time", "share"};
+    char text[GW_UNITS_SIZE];
+    char changed[GW_CHANGES_SIZE];
+    gw_print_heading(question);
+    struct gw_table *table = gw_table_open(headings, "lrr");
+    const struct gw_breakdown *parts = &result->breakdown;
+    print_part(table, "forward", parts->forward_s, result->iteration_s);
+    print_part(table, "backward", parts->backward_s, result->iteration_s);
+    print_part(table, "compression", parts->compress_s, result->iteration_s);
+    print_part(table, "exposed communication", parts->exposed_comm_s, result->iteration_s);
+    print_part(table, "other", parts->other_s, result->iteration_s);
+    print_part(table, "iteration", result->iteration_s, result->iteration_s);
+    gw_table_print_and_close(table);
+    print_range(result);
+    if (result->iterations > 1) {
+        print_spread(&result->spread);
+    }
+    printf("\n%s%s: %zu group%s", result->algorithm, gw_result_changes_text(result, changed),
+           result->groups, result->groups == 1 ? "" : "s");
+    printf(", %s from each worker", gw_format_bytes(result->bytes_per_worker, text));
+    printf(", network busy %s\n", gw_format_seconds(result->comm_s, text));
+    print_counts(result, depends_on_data);
+    gw_print_result_notes(result);
+}
+
+enum gw_status gw_print_prediction(const struct gw_question *question,
+                                   const struct gw_result *result, bool depends_on_data, bool json,
+                                   struct gw_error *error) {
+    if (!json) {
+        print_text(question, depends_on_data, result);
+        return GW_OK;
+    }
+    cJSON *document = NULL;
+    GW_TRY(gw_result_document(result, &document, error));
+    return gw_print_document(document, error);
+}

@@ -1,0 +1,161 @@
+/* Plans by all policies, the best first, and why a plan takes as long as it does. */
+#include <string.h>
+
+#include "study/study.h"
+
+/* ---- plans -------------------------------------------------------------------------------- */
+
+/* Of two plans that take as long, the one with fewer groups is better. */
+static bool is_better(const struct gw_plan *a, const struct gw_plan *b) {
+    return a->iteration_s != b->iteration_s ? a->iteration_s < b->iteration_s
+                                            : a->group_count < b->group_count;
+}
+
+/* Inserts a plan behind those that are better or as good, which keeps equals in their order. */
+static void insert(struct gw_plan plan, struct gw_plan *plans, size_t count) {
+    size_t place = count;
+    for (; place > 0 && is_better(&plan, &plans[place - 1]); place--) {
+        plans[place] = plans[place - 1];
+    }
+    plans[place] = plan;
+}
+
+static enum gw_status plan_all(const struct gw_costs *costs, struct gw_plans *plans,
+                               struct gw_error *error) {
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+        struct gw_plan plan;
+        char text[GW_POLICY_TEXT_SIZE];
+        gw_policy_text(&gw_policies[i], gw_policies[i].default_argument, text);
+        GW_TRY(gw_costs_plan(costs, text, &plan, error));
+        insert(plan, plans->plans, plans->count++);
+    }
+    return GW_OK;
+}
+
+static enum gw_status plan_one(const struct gw_costs *costs, const char *policy,
+                               struct gw_plans *plans, struct gw_error *error) {
+    GW_TRY(gw_costs_plan(costs, policy, plans->plans, error));
+    plans->count = 1;
+    return GW_OK;
+}
+
+enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
+                             const char *exchange, const char *policy, struct gw_plans *out,
+                             struct gw_error *error) {
+    struct gw_costs costs;
+    size_t policies = 0;
+    while (gw_policies[policies].name != NULL) {
+        policies++;
+    }
+    out->count = 0;
+    out->plans = gw_arena_zeros(&out->arena, policies, sizeof *out->plans);
+    if (out->plans == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    GW_TRY(gw_costs_open(question, compressor, exchange, &costs, error));
+    enum gw_status status = gw_costs_find_optimum(&costs, error);
+    if (status == GW_OK) {
+        status = strcmp(policy, "all") == 0 ? plan_all(&costs, out, error)
+                                            : plan_one(&costs, policy, out, error);
+    }
+    gw_costs_close(&costs);
+    return status;
+}
+
+void gw_plans_free(struct gw_plans *plans) {
+    for (size_t i = 0; i < plans->count; i++) {
+        gw_plan_free(&plans->plans[i]);
+    }
+    gw_arena_free(&plans->arena);
+}
+
+/* ---- explanation -------------------------------------------------------------------------- */
+
+double gw_explanation_gradients_wait_s(const struct gw_explanation *explanation, size_t g) {
+    return explanation->groups[g].exchange_start_s - explanation->groups[g].compressed_s;
+}
+
+double gw_explanation_network_wait_s(const struct gw_explanation *explanation, size_t g) {
+    double free_s = g == 0 ? 0 : explanation->groups[g - 1].exchange_end_s;
+    return explanation->groups[g].exchange_start_s - free_s;
+}
+
+static const struct gw_group_times *last_group(const struct gw_explanation *explanation) {
+    return &explanation->groups[explanation->plan->group_count - 1];
+}
+
+static void conclude(struct gw_explanation *explanation) {
+    const struct gw_group_times *groups = explanation->groups;
+    size_t critical = explanation->plan->group_count - 1;
+    while (critical > 0 && gw_explanation_gradients_wait_s(explanation, critical) > 0) {
+        critical--;
+    }
+    for (size_t g = 0; g < explanation->plan->group_count; g++) {
+        explanation->comm_s += groups[g].exchange_end_s - groups[g].exchange_start_s;
+    }
+    const struct gw_group_times *last = last_group(explanation);
+    double compute_s = groups[critical].compressed_s;
+    explanation->exposed_comm_s = last->exchange_end_s - last->compressed_s;
+    explanation->critical_group = critical;
+    explanation->bottleneck =
+        compute_s < last->exchange_end_s - compute_s ? GW_STREAM_COMMUNICATION : GW_STREAM_COMPUTE;
+}
+
+enum gw_status gw_explain(const struct gw_question *question, const struct gw_plan *plan,
+                          const char *exchange, struct gw_arena *arena, struct gw_explanation *out,
+                          struct gw_error *error) {
+    struct gw_costs costs;
+    *out = (struct gw_explanation){
+        .question = question,
+        .plan = plan,
+        .groups = gw_arena_zeros(arena, plan->group_count, sizeof *out->groups)};
+    if (out->groups == NULL) {
+        return gw_fail_memory(error, "explaining a plan");
+    }
+    GW_TRY(gw_costs_open(question, plan->compressor, exchange, &costs, error));
+    for (size_t g = 0; g < plan->group_count; g++) {
+        out->groups[g] = gw_planning_group_times(&costs.planning, &plan->groups[g],
+                                                 g == 0 ? NULL : &out->groups[g - 1]);
+    }
+    out->update_s = gw_planning_update_s(&costs.planning);
+    gw_costs_close(&costs);
+    conclude(out);
+    return GW_OK;
+}
+
+/* ---- as a timeline ------------------------------------------------------------------------ */
+
+static enum gw_status add_span(struct gw_timeline *timeline, enum gw_activity activity,
+                               uint32_t group, double start_s, double end_s,
+                               struct gw_error *error) {
+    struct gw_span span = {.stream = activity == GW_EXCHANGE ? GW_STREAM_COMMUNICATION
+                                                             : GW_STREAM_COMPUTE,
+                           .activity = activity,
+                           .group = group,
+                           .label = "",
+                           .start_s = start_s,
+                           .end_s = end_s};
+    return gw_timeline_add(timeline, span, error);
+}
+
+static enum gw_status add_group(struct gw_timeline *timeline, uint32_t group,
+                                const struct gw_group_times *times, struct gw_error *error) {
+    GW_TRY(add_span(timeline, GW_BACKWARD, group, times->backward_start_s, times->ready_s, error));
+    GW_TRY(add_span(timeline, GW_COMPRESS, group, times->ready_s, times->compressed_s, error));
+    return add_span(timeline, GW_EXCHANGE, group, times->exchange_start_s, times->exchange_end_s,
+                    error);
+}
+
+enum gw_status gw_explanation_timeline(const struct gw_explanation *explanation,
+                                       struct gw_timeline *timeline, struct gw_error *error) {
+    const struct gw_model *model = &explanation->question->model;
+    size_t count = explanation->plan->group_count;
+    GW_TRY(add_span(timeline, GW_FORWARD, GW_NO_GROUP, 0, model->forward_s, error));
+    for (size_t g = 0; g < count; g++) {
+        GW_TRY(add_group(timeline, (uint32_t)g, &explanation->groups[g], error));
+    }
+    double exchanged_s = explanation->groups[count - 1].exchange_end_s;
+    double end_s = exchanged_s + explanation->update_s;
+    GW_TRY(add_span(timeline, GW_UPDATE, GW_NO_GROUP, exchanged_s, end_s, error));
+    return gw_timeline_add_iteration(timeline, 0, end_s, error);
+}
