@@ -60,11 +60,3 @@ function(gradweave_cuda room)
       COMPILE_OPTIONS "-Wno-unknown-pragmas;-include;${CMAKE_SOURCE_DIR}/tests/emulation/kernels.h")
   endif()
 endfunction()
-
-# gradweave_list(VARIABLE FILE): the sources that a list such as planner/list.inc names, one WORD(x) a line for x.c.
-function(gradweave_list variable file)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-  file(STRINGS ${file} lines REGEX "^[A-Z]+\\([a-z0-9_]+\\)$")
-  list(TRANSFORM lines REPLACE "^[A-Z]+\\(([a-z0-9_]+)\\)$" "\\1.c")
-  set(${variable} ${lines} PARENT_SCOPE)
-endfunction()

@@ -25,12 +25,6 @@ enum gw_status gw_values_put(const struct gw_worker *worker, struct gw_group_sta
 
 /* ---- sketches ------------------------------------------------------------------------------ */
 
-const char gw_sketches_needed[] = "sketches";
-
-bool gw_sketches_suit(const struct gw_compressor *compressor) {
-    return compressor->sketched;
-}
-
 static size_t columns_of(const struct gw_group_state *group) {
     return group->slice->sketch_cells / GW_SKETCH_ROWS;
 }

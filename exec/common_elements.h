@@ -19,10 +19,6 @@ enum gw_status gw_values_take(const struct gw_worker *worker, struct gw_group_st
 enum gw_status gw_values_put(const struct gw_worker *worker, struct gw_group_state *group,
                              const float *sums, struct gw_error *error);
 
-/* Of a compressor that sketches, though what sketches point to is found by the exchange. */
-bool gw_sketches_suit(const struct gw_compressor *compressor);
-extern const char gw_sketches_needed[];
-
 /* The group's sketch, with the group's columns and hash functions, and room for common indices. */
 enum gw_status gw_sketches_open(const struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error);

@@ -12,12 +12,6 @@ struct gw_leg_runner {
     const char *collective;
     /* How compression leaves the group, if this is the first leg that says so; or NULL. */
     const struct gw_compression *compression;
-    /* Of which compressors it does, and what is said of others: "expected one that ...". */
-    bool (*suits)(const struct gw_compressor *compressor);
-    const char *needed;
-    /* What an earlier leg of the group must have carried, if `follows`. */
-    bool follows;
-    enum gw_payload after;
     /* Makes room for what is expected to travel; or NULL. */
     enum gw_status (*prepare)(struct gw_worker *worker, struct gw_group_state *group,
                               struct gw_error *error);

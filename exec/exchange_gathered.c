@@ -21,10 +21,6 @@ static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_st
 
 /* As many entries of each worker, by one allgather. */
 
-static bool selects_exactly(const struct gw_compressor *compressor) {
-    return compressor->exact;
-}
-
 static enum gw_status prepare_entries(struct gw_worker *worker, struct gw_group_state *group,
                                       struct gw_error *error) {
     size_t bytes = group->slice->kept * sizeof(struct gw_entry);
@@ -120,10 +116,6 @@ static enum gw_status gather_padded(struct gw_worker *worker, struct gw_group_st
  * allgather; then all workers know them, one worker's after the other's.
  */
 
-static bool selects_jointly(const struct gw_compressor *compressor) {
-    return compressor->joint;
-}
-
 static enum gw_status reserve_indices(const struct gw_worker *worker, struct gw_group_state *group,
                                       size_t maximum, struct gw_error *error) {
     GW_TRY(gw_group_reserve_common(&worker->exchange, group, worker->workers * maximum, error));
@@ -174,10 +166,6 @@ static enum gw_status gather_indices(struct gw_worker *worker, struct gw_group_s
 
 /* One worker in turn selects, and broadcasts the indices. */
 
-static bool can_lead(const struct gw_compressor *compressor) {
-    return compressor->exact && !compressor->common && !compressor->stateful;
-}
-
 static enum gw_status prepare_broadcast(struct gw_worker *worker, struct gw_group_state *group,
                                         struct gw_error *error) {
     return gw_group_reserve_common(&worker->exchange, group, group->slice->kept, error);
@@ -195,11 +183,6 @@ static enum gw_status broadcast_indices(struct gw_worker *worker, struct gw_grou
 /* ---- values -------------------------------------------------------------------------------- */
 
 /* The values of the elements that all workers know, summed by one allreduce. */
-
-/* Where nobody says which elements travel, all workers must have chosen the same. */
-static bool selects_in_common(const struct gw_compressor *compressor) {
-    return compressor->common;
-}
 
 static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
@@ -229,8 +212,6 @@ const struct gw_leg_runner gw_gathered_legs[] = {
     {.payload = GW_SPARSE,
      .collective = "allgather",
      .compression = &gw_compress_entries,
-     .suits = selects_exactly,
-     .needed = "selects as many elements as it is asked for",
      .prepare = prepare_entries,
      .run = gather_entries},
     {.payload = GW_COUNTS,
@@ -240,32 +221,21 @@ const struct gw_leg_runner gw_gathered_legs[] = {
     {.payload = GW_PADDED,
      .collective = "allgather",
      .compression = &gw_compress_entries,
-     .follows = true,
-     .after = GW_COUNTS,
      .prepare = prepare_padded,
      .run = gather_padded},
     {.payload = GW_INDICES,
      .collective = "allgather",
      .compression = &gw_compress_indices,
-     .suits = selects_jointly,
-     .needed = "shares out the elements among the workers",
-     .follows = true,
-     .after = GW_COUNTS,
      .prepare = prepare_indices,
      .run = gather_indices},
     {.payload = GW_INDICES,
      .collective = "broadcast",
      .compression = &gw_compress_led,
-     .suits = can_lead,
-     .needed =
-         "selects as many elements as it is asked for, without a state, others on each worker",
      .prepare = prepare_broadcast,
      .run = broadcast_indices},
     {.payload = GW_VALUES,
      .collective = "allreduce",
      .compression = &gw_compress_indices,
-     .suits = selects_in_common,
-     .needed = "selects the same elements on all workers",
      .prepare = prepare_values,
      .run = sum_values},
     {0},

@@ -165,10 +165,6 @@ static enum gw_status pull_values(struct gw_worker *worker, struct gw_group_stat
  * of which one worker has others than another.
  */
 
-static bool chooses_layers(const struct gw_compressor *compressor) {
-    return compressor->layered;
-}
-
 static size_t chosen_elements(const struct gw_group_state *group, const float *flags) {
     size_t elements = 0;
     for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
@@ -350,45 +346,20 @@ const struct gw_leg_runner gw_server_legs[] = {
      .collective = "push",
      .prepare = prepare_gradients,
      .run = push_gradients},
-    {.payload = GW_DENSE,
-     .collective = "pull",
-     .follows = true,
-     .after = GW_DENSE,
-     .run = pull_gradients},
+    {.payload = GW_DENSE, .collective = "pull", .run = pull_gradients},
     {.payload = GW_SKETCH,
      .collective = "push",
      .compression = &gw_compress_sketch,
-     .suits = gw_sketches_suit,
-     .needed = gw_sketches_needed,
      .prepare = prepare_sketch,
      .run = push_sketch},
-    {.payload = GW_INDICES,
-     .collective = "pull",
-     .follows = true,
-     .after = GW_SKETCH,
-     .run = pull_indices},
-    {.payload = GW_VALUES,
-     .collective = "push",
-     .follows = true,
-     .after = GW_INDICES,
-     .prepare = prepare_values,
-     .run = push_values},
-    {.payload = GW_VALUES,
-     .collective = "pull",
-     .follows = true,
-     .after = GW_VALUES,
-     .run = pull_values},
+    {.payload = GW_INDICES, .collective = "pull", .run = pull_indices},
+    {.payload = GW_VALUES, .collective = "push", .prepare = prepare_values, .run = push_values},
+    {.payload = GW_VALUES, .collective = "pull", .run = pull_values},
     {.payload = GW_LAYERS,
      .collective = "push",
      .compression = &gw_compress_layers,
-     .suits = chooses_layers,
-     .needed = "chooses whole layers",
      .prepare = prepare_layers,
      .run = push_layers},
-    {.payload = GW_ALL_LAYERS,
-     .collective = "pull",
-     .follows = true,
-     .after = GW_LAYERS,
-     .run = pull_layers},
+    {.payload = GW_ALL_LAYERS, .collective = "pull", .run = pull_layers},
     {0},
 };

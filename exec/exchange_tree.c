@@ -65,10 +65,6 @@ static enum gw_status sum_in_tree(struct gw_communicator *communicator,
  * the sum over workers is kept.
  */
 
-static bool selects_own(const struct gw_compressor *compressor) {
-    return compressor->exact && !compressor->common;
-}
-
 /* A worker merges once for each worker that tells it. */
 static size_t most_merges(size_t workers) {
     size_t merges = 0;
@@ -185,22 +181,13 @@ const struct gw_leg_runner gw_tree_legs[] = {
     {.payload = GW_SPARSE,
      .collective = "gtopk",
      .compression = &gw_compress_entries,
-     .suits = selects_own,
-     .needed = "selects as many elements as it is asked for, others on each worker",
      .prepare = prepare_merges,
      .run = merge_entries},
     {.payload = GW_SKETCH,
      .collective = "sketch",
      .compression = &gw_compress_sketch,
-     .suits = gw_sketches_suit,
-     .needed = gw_sketches_needed,
      .prepare = prepare_sketch,
      .run = sum_sketches},
-    {.payload = GW_VALUES,
-     .collective = "sketch",
-     .follows = true,
-     .after = GW_SKETCH,
-     .prepare = prepare_values,
-     .run = sum_values},
+    {.payload = GW_VALUES, .collective = "sketch", .prepare = prepare_values, .run = sum_values},
     {0},
 };

@@ -8,7 +8,7 @@ struct tally {
 };
 
 static bool warms_up(const struct gw_group_state *group) {
-    return group->compressor != NULL && !group->compressor->exact;
+    return !group->compressor->exact;
 }
 
 /* As in an iteration, but that nothing travels: of a joint selection, each clears its own. */

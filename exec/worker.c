@@ -172,22 +172,12 @@ static double first_threshold(const struct gw_slice *slice) {
     return gw_gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
 }
 
-static const struct gw_compressor *compressor_of(const struct gw_schedule *schedule, uint32_t g) {
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        const struct gw_operation *operation = &schedule->operations[i];
-        if (operation->kind == GW_COMPRESS && operation->group == g) {
-            return gw_compressor_find(operation->method);
-        }
-    }
-    return NULL;
-}
-
 static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t seed,
                                  struct gw_error *error) {
     const struct gw_schedule *schedule = worker->schedule;
     struct gw_group_state *group = &worker->groups[g];
     *group = (struct gw_group_state){.slice = &schedule->groups[g],
-                                     .compressor = compressor_of(schedule, g),
+                                     .compressor = schedule->compressor,
                                      .seed = gw_random_mix(seed) + g,
                                      .counts = calloc(worker->workers, sizeof *group->counts)};
     group->layers = schedule->layers + group->slice->first_layer;
@@ -195,7 +185,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t 
     if (group->counts == NULL) {
         return gw_fail_memory(error, "opening an executor's group");
     }
-    if (worker->serves || group->compressor == NULL) {
+    if (worker->serves || group->compressor == &gw_compressor_none) {
         return GW_OK;
     }
     GW_TRY(worker->compute.does->prepare(&worker->compute, group, error));

@@ -60,8 +60,8 @@ enum gw_written {
  */
 struct gw_group_state {
     const struct gw_slice *slice;
-    const size_t *layers;                   /* [slice->layer_count], elements of each */
-    const struct gw_compressor *compressor; /* NULL: nothing is compressed */
+    const size_t *layers; /* [slice->layer_count], elements of each */
+    const struct gw_compressor *compressor;
     const struct gw_compression *compression;
     bool compressed;  /* started in this iteration, and what was selected is not packed yet */
     void *state;      /* the compressor's */

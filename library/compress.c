@@ -53,11 +53,13 @@ static enum gw_status check_layers(const struct gradweave_compression *compressi
 }
 
 static enum gw_status check_compression(const struct gradweave_compression *compression,
+                                        const struct gw_compressor **compressor,
                                         struct gw_error *error) {
     size_t n = compression->elements;
     size_t k = compression->kept;
     const char *name = compression->compressor == NULL ? "" : compression->compressor;
-    if (gw_compressor_find(name) == NULL) {
+    *compressor = gw_compressor_find(name);
+    if (*compressor == NULL) {
         return refuse_compressor(name, error);
     }
     if (n == 0 || n > UINT32_MAX || k == 0 || k > n) {
@@ -78,8 +80,9 @@ static enum gw_status check_compression(const struct gradweave_compression *comp
 }
 
 static enum gw_status open_compressor(const struct gradweave_compression *compression,
+                                      const struct gw_compressor *compressor,
                                       struct gradweave_compressor *opened, struct gw_error *error) {
-    opened->compressor = gw_compressor_find(compression->compressor);
+    opened->compressor = compressor;
     opened->task = (struct gw_task){.n = compression->elements,
                                     .k = compression->kept,
                                     .worker = compression->worker,
@@ -106,11 +109,12 @@ enum gradweave_status gradweave_compressor_open(const struct gradweave_compressi
                                                 struct gradweave_error *error) {
     struct gw_error failure = {0};
     struct gradweave_compressor *opened = NULL;
-    enum gw_status status = check_compression(compression, &failure);
+    const struct gw_compressor *compressor = NULL;
+    enum gw_status status = check_compression(compression, &compressor, &failure);
     if (status == GW_OK) {
         opened = calloc(1, sizeof *opened);
         status = opened == NULL ? gw_fail_memory(&failure, "opening a compressor")
-                                : open_compressor(compression, opened, &failure);
+                                : open_compressor(compression, compressor, opened, &failure);
     }
     if (status != GW_OK) {
         gradweave_compressor_close(opened);

@@ -85,6 +85,7 @@ static enum gw_status add_exchange(const struct gw_exchange_kind *exchange,
 static enum gw_status add_operations(const struct gw_algorithm *algorithm,
                                      const struct gw_model *model, const struct gw_plan *plan,
                                      struct gw_schedule *out, struct gw_error *error) {
+    out->exchange = algorithm->exchange;
     out->server = algorithm->exchange->server;
     GW_TRY(add_forward(model, out, error));
     size_t last = 0;

@@ -6,7 +6,8 @@
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-const struct gw_compressor gw_compressor_none = {.name = "none", .title = "dense exchange"};
+const struct gw_compressor gw_compressor_none = {
+    .name = "none", .title = "dense exchange", .exact = true};
 
 const struct gw_compressor gw_compressor_topk = {
     .name = "topk",

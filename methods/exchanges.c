@@ -14,7 +14,7 @@ static bool is_sparse(const struct gw_compressor *compressor) {
 }
 
 static bool is_exact(const struct gw_compressor *compressor) {
-    return compressor->exact;
+    return is_sparse(compressor) && compressor->exact;
 }
 
 static bool is_common(const struct gw_compressor *compressor) {
@@ -34,7 +34,7 @@ static bool is_sketched(const struct gw_compressor *compressor) {
 }
 
 static bool is_exact_alone(const struct gw_compressor *compressor) {
-    return compressor->exact && !compressor->common;
+    return is_exact(compressor) && !compressor->common;
 }
 
 static bool is_exact_alone_without_state(const struct gw_compressor *compressor) {

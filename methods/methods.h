@@ -23,7 +23,7 @@ struct gw_compressor {
     bool stateful; /* remembers something from one iteration to the next */
 };
 
-/* Nothing is compressed: dense exchange. Not in the table. */
+/* Dense exchange: all elements are kept. Not in the table. */
 extern const struct gw_compressor gw_compressor_none;
 
 /* The table, ended by NULL, and its rows. */

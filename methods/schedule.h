@@ -45,7 +45,8 @@ struct gw_slice {
 };
 
 struct gw_schedule {
-    const struct gw_compressor *compressor; /* of all groups */
+    const struct gw_compressor *compressor;  /* of all groups */
+    const struct gw_exchange_kind *exchange; /* the same; NULL: there are no exchanges yet */
     size_t operation_count, operation_capacity;
     struct gw_operation *operations;
     size_t dependency_count, dependency_capacity;

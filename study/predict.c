@@ -37,21 +37,23 @@ static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
     return gw_exchange_cost_s(cost, elements, tensors);
 }
 
-enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
-                             const char *exchange, struct gw_costs *out, struct gw_error *error) {
-    struct gw_exchange_question asked = {
-        .density = question->density, .model = &question->model, .workers = question->workers};
-    *out = (struct gw_costs){.question = question,
-                             .unlisted = {.name = compressor, .exact = true},
-                             .planning = {.model = &question->model,
-                                          .workers = question->workers,
-                                          .compressor = compressor,
-                                          .density = question->density,
-                                          .exchange = &out->exchange.curve}};
-    GW_TRY(gw_exchange_choose(compressor, exchange, &asked.exchange, error));
-    if (gw_compressor_choose(compressor, &asked.compressor, NULL) != GW_OK) {
-        asked.compressor = &out->unlisted;
-    }
+/* Leaves out->unlisted, at which `compressor` may point, as it is. */
+static enum gw_status open_costs(const struct gw_question *question,
+                                 const struct gw_compressor *compressor,
+                                 const struct gw_exchange_kind *exchange, struct gw_costs *out,
+                                 struct gw_error *error) {
+    struct gw_exchange_question asked = {.exchange = exchange,
+                                         .compressor = compressor,
+                                         .density = question->density,
+                                         .model = &question->model,
+                                         .workers = question->workers};
+    out->question = question;
+    out->planning = (struct gw_planning){.model = &question->model,
+                                         .workers = question->workers,
+                                         .compressor = compressor->name,
+                                         .density = question->density,
+                                         .exchange = &out->exchange.curve};
+    out->optimum = (struct gw_optimum){0};
     GW_TRY(gw_exchange_cost_open(&out->exchange, &asked, &question->cluster, error));
     if (!out->exchange.simple) {
         bool updates = out->exchange.update_s_per_element > 0;
@@ -61,14 +63,26 @@ enum gw_status gw_costs_open(const struct gw_question *question, const char *com
                                               .update_s = updates ? 0 : question->model.update_s};
         out->planning.legs = &out->legs;
     }
-    enum gw_status status =
-        strcmp(compressor, "none") == 0
-            ? GW_OK
-            : gw_cluster_compressor(&question->cluster, compressor, &out->planning.compress, error);
+    enum gw_status status = compressor == &gw_compressor_none
+                                ? GW_OK
+                                : gw_cluster_compressor(&question->cluster, compressor->name,
+                                                        &out->planning.compress, error);
     if (status != GW_OK) {
         gw_costs_close(out);
     }
     return status;
+}
+
+enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
+                             const char *exchange, struct gw_costs *out, struct gw_error *error) {
+    const struct gw_compressor *found = NULL;
+    const struct gw_exchange_kind *carrier = NULL;
+    out->unlisted = (struct gw_compressor){.name = compressor, .exact = true};
+    GW_TRY(gw_exchange_choose(compressor, exchange, &carrier, error));
+    if (gw_compressor_choose(compressor, &found, NULL) != GW_OK) {
+        found = &out->unlisted;
+    }
+    return open_costs(question, found, carrier, out, error);
 }
 
 void gw_costs_close(struct gw_costs *costs) {
@@ -114,8 +128,7 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
     GW_TRY(check_server(question, algorithm, error));
     if (given == NULL) {
         struct gw_costs costs;
-        GW_TRY(gw_costs_open(question, algorithm->compressor->name, algorithm->exchange->name,
-                             &costs, error));
+        GW_TRY(open_costs(question, algorithm->compressor, algorithm->exchange, &costs, error));
         enum gw_status planned = gw_costs_plan(&costs, algorithm->policy, &out->own, error);
         gw_costs_close(&costs);
         GW_TRY(planned);
@@ -283,7 +296,8 @@ static enum gw_status open_counts(const struct gw_counts_source *source,
     }
     GW_TRY(find_counts(source, question, pipeline, iterations, simulation, out, error));
     if (out->counts != NULL) {
-        GW_TRY(gw_counts_selected(out->counts, &out->selected, error));
+        GW_TRY(gw_counts_selected(out->counts, pipeline->algorithm->compressor, &out->selected,
+                                  error));
         simulation->selected = out->selected;
         simulation->selected_count = out->counts->iteration_count;
     }

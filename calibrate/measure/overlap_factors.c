@@ -14,7 +14,8 @@
  * Compressors stand for others: exact top-k, which most pipelines use and which goes over its
  * gradient several times, and a threshold, which streams through memory once.
  */
-static const char *const compressors[] = {"topk", "hard-threshold"};
+static const struct gw_compressor *const compressors[] = {&gw_compressor_topk,
+                                                          &gw_compressor_hard_threshold};
 enum { COMPRESSORS = sizeof compressors / sizeof *compressors };
 
 static const struct {
@@ -100,7 +101,8 @@ static enum gw_status measure_compressors(struct measuring *measuring, const cha
         gw_overlap_load_choose(&measuring->load, compressors[i]);
         GW_TRY(measure(measuring, false, &point, &known, error));
         if (known) {
-            GW_TRY(gw_overlap_add(measuring->overlap, collective, compressors[i], point, error));
+            GW_TRY(
+                gw_overlap_add(measuring->overlap, collective, compressors[i]->name, point, error));
         }
         GW_TRY(has_time(measuring, &goes_on, error));
     }

@@ -114,9 +114,9 @@ void gw_overlap_load_close(struct gw_overlap_load *load) {
     gw_workspace_free(&load->workspace);
 }
 
-void gw_overlap_load_choose(struct gw_overlap_load *load, const char *compressor) {
-    load->compressor = gw_compressor_find(compressor);
-    load->gpu = gw_gpu_kernel_of(load->compressor);
+void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compressor *compressor) {
+    load->compressor = compressor;
+    load->gpu = gw_gpu_kernel_of(compressor);
 }
 
 enum gw_status gw_overlap_load_run(void *context, struct gw_error *error) {

@@ -35,8 +35,7 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
                                     struct gw_error *error);
 void gw_overlap_load_close(struct gw_overlap_load *load);
 
-/* A compressor that there is on both, by its name. */
-void gw_overlap_load_choose(struct gw_overlap_load *load, const char *compressor);
+void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compressor *compressor);
 
 /*
  * A gw_action of a load. On a GPU it compresses a series of groups, and gw_overlap_load_took_s says

@@ -65,7 +65,8 @@ enum gw_status gw_counts_check(const struct gw_counts *counts, const struct gw_s
  * travel, if those of all workers do, are the distinct ones; where these are not known, all that a
  * joint compressor selected and otherwise as many as the worker that selected the most.
  */
-enum gw_status gw_counts_selected(const struct gw_counts *counts, struct gw_selected **out,
+enum gw_status gw_counts_selected(const struct gw_counts *counts,
+                                  const struct gw_compressor *compressor, struct gw_selected **out,
                                   struct gw_error *error);
 
 #endif

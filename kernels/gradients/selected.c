@@ -6,7 +6,7 @@
 #include "kernels/kernels.h"
 
 bool gw_counts_depend_on_data(const struct gw_compressor *compressor) {
-    return compressor != &gw_compressor_none && !compressor->exact;
+    return !compressor->exact;
 }
 
 enum gw_status gw_counts_for(const struct gw_schedule *schedule,
@@ -91,10 +91,9 @@ static struct gw_selected select_group(const struct gw_counts *counts, size_t it
         .all = distinct == NULL ? joined : distinct[iteration * counts->group_count + group]};
 }
 
-enum gw_status gw_counts_selected(const struct gw_counts *counts, struct gw_selected **out,
+enum gw_status gw_counts_selected(const struct gw_counts *counts,
+                                  const struct gw_compressor *compressor, struct gw_selected **out,
                                   struct gw_error *error) {
-    const struct gw_compressor *compressor = gw_compressor_find(counts->compressor);
-    bool joint = compressor != NULL && compressor->joint;
     size_t count = counts->iteration_count * counts->group_count;
     *out = calloc(count, sizeof **out);
     if (*out == NULL) {
@@ -102,7 +101,7 @@ enum gw_status gw_counts_selected(const struct gw_counts *counts, struct gw_sele
     }
     for (size_t i = 0; i < count; i++) {
         size_t groups = counts->group_count;
-        (*out)[i] = select_group(counts, i / groups, i % groups, joint);
+        (*out)[i] = select_group(counts, i / groups, i % groups, compressor->joint);
     }
     return GW_OK;
 }

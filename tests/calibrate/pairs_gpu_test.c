@@ -205,7 +205,8 @@ static const char *overlap_is_measured(struct gw_communicator *gpus) {
 /* ---- a load -------------------------------------------------------------------------------- */
 
 /* A series leaves a residual of zeros, and took no longer than it was waited for. */
-static const char *check_load(struct gw_overlap_load *load, const char *compressor) {
+static const char *check_load(struct gw_overlap_load *load,
+                              const struct gw_compressor *compressor) {
     struct gw_error error = {0};
     gw_overlap_load_choose(load, compressor);
     for (int i = 0; i < 3; i++) {
@@ -245,8 +246,8 @@ static void a_load_compresses_series(void **state) {
     assert_int_equal(gw_overlap_load_open(&load, &calibration, 0, NULL), GW_OK);
     assert_int_equal(load.elements, 4096);
     assert_true(load.gradient.bytes >= 4 * gw_device_cache_bytes(calibration.device));
-    const char *complaint = check_load(&load, "hard-threshold");
-    complaint = complaint == NULL ? check_load(&load, "topk") : complaint;
+    const char *complaint = check_load(&load, &gw_compressor_hard_threshold);
+    complaint = complaint == NULL ? check_load(&load, &gw_compressor_topk) : complaint;
     gw_overlap_load_close(&load);
     gw_device_close(calibration.device);
     if (complaint != NULL) {

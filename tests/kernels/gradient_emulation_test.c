@@ -291,20 +291,20 @@ static void moving_partitions_are_padded_less(void **state) {
 static void selections_follow_from_counts(void **state) {
     (void)state;
     static const struct {
-        const char *compressor;
+        const struct gw_compressor *compressor;
         bool has_distinct;
         uint64_t all;
-    } cases[] = {{"exdyna", false, 12},
-                 {"exdyna", true, 11},
-                 {"hard-threshold", false, 7},
-                 {"hard-threshold", true, 11},
-                 {"layer-drop", true, 11}};
+    } cases[] = {{&gw_compressor_exdyna, false, 12},
+                 {&gw_compressor_exdyna, true, 11},
+                 {&gw_compressor_hard_threshold, false, 7},
+                 {&gw_compressor_hard_threshold, true, 11},
+                 {&gw_compressor_layer_drop, true, 11}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_counts counts;
         struct gw_selected *selected = NULL;
         const struct gw_counts_about about = {.model = "m",
                                               .algorithm = "a",
-                                              .compressor = cases[i].compressor,
+                                              .compressor = cases[i].compressor->name,
                                               .source = "s",
                                               .density = 0.1,
                                               .workers = 2,
@@ -317,7 +317,7 @@ static void selections_follow_from_counts(void **state) {
         if (cases[i].has_distinct) {
             counts.distinct[1] = 11;
         }
-        assert_int_equal(gw_counts_selected(&counts, &selected, NULL), GW_OK);
+        assert_int_equal(gw_counts_selected(&counts, cases[i].compressor, &selected, NULL), GW_OK);
         assert_int_equal(selected[0].most, 0);
         assert_int_equal(selected[1].most, 7);
         assert_int_equal(selected[1].all, cases[i].all);
