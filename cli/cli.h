@@ -85,16 +85,6 @@ enum { GW_MOST_COMPRESSORS = 64 };
 enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
                                     struct gw_error *error);
 
-/* The shape of a gradient by its name. */
-enum gw_status gw_shape_parse(const char *name, enum gw_shape *out, struct gw_error *error);
-
-/*
- * A gradient of one tensor, by the name of its shape: an iteration of what a seed gives. Its norm
- * is about 1, for which ExDyna's first threshold is made.
- */
-enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t seed,
-                                uint32_t iteration, float *out, struct gw_error *error);
-
 /* ---- what the options ask for --------------------------------------------------------------- */
 
 /* The question that the options ask; gw_question_close frees it. */

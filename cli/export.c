@@ -40,13 +40,13 @@ static enum gw_status print(const struct options *options, const struct gw_quest
         printf("%s: %s, %zu workers\n", options->out, options->algorithm, question->workers);
         return GW_OK;
     }
-    cJSON *document = cJSON_CreateObject();
-    bool complete = cJSON_AddStringToObject(document, "schema", "gradweave/export@1") != NULL &&
-                    cJSON_AddStringToObject(document, "file", options->out) != NULL &&
-                    cJSON_AddStringToObject(document, "algorithm", options->algorithm) != NULL &&
-                    cJSON_AddNumberToObject(document, "workers", (double)question->workers) != NULL;
-    return gw_print_filled(
-        document, complete ? GW_OK : gw_fail_memory(error, "printing what was written"), error);
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/export@1");
+    gw_writer_text(&writer, "file", options->out);
+    gw_writer_text(&writer, "algorithm", options->algorithm);
+    gw_writer_number(&writer, "workers", (double)question->workers);
+    return gw_print_written(&writer, error);
 }
 
 static enum gw_status export_schedule(const struct options *options,

@@ -1,32 +1,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/plot.h"
+#include "cli/cli.h"
+#include "plots/plots.h"
+#include "report/pictures.h"
+
+struct options {
+    struct gw_output_options output;
+    const char *kind;
+    struct gw_picture picture;
+};
 
 #define MISSING "expected KIND, then MODEL, FILE or CLUSTER, and --out PICTURE"
-#define IN(member) offsetof(struct gw_plot_options, member)
+#define IN(member) offsetof(struct options, member)
 
 static const struct gw_option option_table[] = {
     {NULL, 0, "KIND", GW_TEXT, IN(kind), .help = "What kind of picture"},
-    {NULL, 0, "SUBJECT", GW_TEXT, IN(subject), .help = "What is drawn", .names = GW_NAMES_FILES},
-    {"out", 'o', "FILE", GW_TEXT, IN(out), .help = "The picture: .png, .svg or .pdf (required)",
+    {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
      .names = GW_NAMES_FILES},
-    {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Keep the plotted numbers",
+    {"out", 'o', "FILE", GW_TEXT, IN(picture.out),
+     .help = "The picture: .png, .svg or .pdf (required)", .names = GW_NAMES_FILES},
+    {"data", 0, "FILE.csv", GW_TEXT, IN(picture.data), .help = "Keep the plotted numbers",
      .names = GW_NAMES_FILES},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
-    {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms),
+    {"cluster", 0, "CLUSTER", GW_TEXT, IN(picture.cluster),
+     .help = "breakdown: cluster file, or the name of one that ships", .names = GW_NAMES_CLUSTERS},
+    {"density", 0, "R", GW_POSITIVE, IN(picture.density),
+     .help = "breakdown, density, padding: share of elements that compressors keep", .maximum = 1,
+     .otherwise = "0.001"},
+    {"workers", 0, "P", GW_COUNT, IN(picture.workers),
+     .help = "breakdown, density, padding: number of workers",
+     .otherwise = "the cluster's; of density and padding 16"},
+    {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(picture.algorithms),
      .help = "breakdown: the pipelines; density: those whose counts are drawn",
      .otherwise = "all; of density hard-threshold,topk,exdyna", .names = GW_NAMES_ALGORITHMS,
      .is_list = true},
-    {"shape", 0, "NAME", GW_TEXT, IN(shape),
+    {"shape", 0, "NAME", GW_TEXT, IN(picture.shape),
      .help = "bounds: of the gradient, as for gradweave bench", .value = "normal",
      .names = GW_NAMES_SHAPES},
-    {"elements", 0, "N", GW_COUNT, IN(elements),
+    {"elements", 0, "N", GW_COUNT, IN(picture.elements),
      .help = "bounds: of the gradient; density, padding: of the model, reduced", .value = "100000"},
-    {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "density, padding: how many",
+    {"iterations", 'n', "N", GW_COUNT, IN(picture.iterations), .help = "density, padding: how many",
      .otherwise = "2000"},
-    {"decay", 0, "ITERATION", GW_COUNT, IN(decay),
+    {"decay", 0, "ITERATION", GW_COUNT, IN(picture.decay),
      .help = "density, padding: from which gradients are a tenth as large", .otherwise = "never"},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
@@ -43,34 +58,34 @@ static const struct gw_option_rule rules[] = {
 static const struct kind {
     const char *name;
     const char *subject; /* what is expected after the name; NULL: nothing */
-    enum gw_status (*plot)(const struct gw_plot_options *options, struct gw_error *error);
+    enum gw_status (*draw)(const struct gw_picture *picture, struct gw_error *error);
     const char *algorithms; /* if none are given; NULL: it draws none */
-} kinds[] = {{"breakdown", "MODEL", gw_plot_kind_breakdown, "all"},
-             {"validation", "VALIDATION.json", gw_plot_kind_validation, NULL},
-             {"calibration", "CLUSTER", gw_plot_kind_calibration, NULL},
-             {"bounds", NULL, gw_plot_kind_bounds, NULL},
-             {"density", "MODEL", gw_plot_kind_density, "hard-threshold,topk,exdyna"},
-             {"padding", "MODEL", gw_plot_kind_padding, NULL}};
+} kinds[] = {{"breakdown", "MODEL", gw_draw_breakdown, "all"},
+             {"validation", "VALIDATION.json", gw_draw_validation, NULL},
+             {"calibration", "CLUSTER", gw_draw_calibration, NULL},
+             {"bounds", NULL, gw_draw_bounds, NULL},
+             {"density", "MODEL", gw_draw_density, "hard-threshold,topk,exdyna"},
+             {"padding", "MODEL", gw_draw_padding, NULL}};
 
-static enum gw_status plot_kind(const struct kind *kind, const struct gw_plot_options *options,
+static enum gw_status plot_kind(const struct kind *kind, const struct options *options,
                                 struct gw_error *error) {
-    if ((kind->subject == NULL) != (options->subject == NULL)) {
+    if ((kind->subject == NULL) != (options->picture.subject == NULL)) {
         return gw_fail(error, GW_BAD_INPUT, "plot %s: expected %s, got %s%s%s", kind->name,
                        kind->subject == NULL ? "no more words" : kind->subject,
-                       options->subject == NULL ? "" : "\"",
-                       options->subject == NULL ? "nothing" : options->subject,
-                       options->subject == NULL ? "" : "\"");
+                       options->picture.subject == NULL ? "" : "\"",
+                       options->picture.subject == NULL ? "nothing" : options->picture.subject,
+                       options->picture.subject == NULL ? "" : "\"");
     }
-    struct gw_plot_options asked = *options;
-    asked.algorithms = options->algorithms == NULL ? kind->algorithms : options->algorithms;
-    return kind->plot(&asked, error);
+    struct gw_picture picture = options->picture;
+    picture.algorithms = picture.algorithms == NULL ? kind->algorithms : picture.algorithms;
+    return kind->draw(&picture, error);
 }
 
-static enum gw_status plot(const struct gw_plot_options *options, struct gw_error *error) {
-    GW_TRY(gw_plot_check(options->out, error));
-    GW_TRY(gw_file_check_target(options->out, error));
-    if (options->data != NULL) {
-        GW_TRY(gw_file_check_target(options->data, error));
+static enum gw_status plot(const struct options *options, struct gw_error *error) {
+    GW_TRY(gw_plot_check(options->picture.out, error));
+    GW_TRY(gw_file_check_target(options->picture.out, error));
+    if (options->picture.data != NULL) {
+        GW_TRY(gw_file_check_target(options->picture.data, error));
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].name, options->kind) == 0) {
@@ -84,21 +99,20 @@ static enum gw_status plot(const struct gw_plot_options *options, struct gw_erro
         options->kind);
 }
 
-static enum gw_status put_document(const struct gw_plot_options *options, cJSON *document,
-                                   struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", "gradweave/plot@1", error));
-    GW_TRY(gw_json_put_text(document, "kind", options->kind, error));
-    GW_TRY(gw_json_put_text(document, "picture", options->out, error));
-    return options->data == NULL ? GW_OK : gw_json_put_text(document, "data", options->data, error);
-}
-
-static enum gw_status print_json(const struct gw_plot_options *options, struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    return gw_print_filled(document, put_document(options, document, error), error);
+static enum gw_status print_json(const struct options *options, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/plot@1");
+    gw_writer_text(&writer, "kind", options->kind);
+    gw_writer_text(&writer, "picture", options->picture.out);
+    if (options->picture.data != NULL) {
+        gw_writer_text(&writer, "data", options->picture.data);
+    }
+    return gw_print_written(&writer, error);
 }
 
 static int run(int argc, char **argv) {
-    struct gw_plot_options options = {0};
+    struct options options = {0};
     struct gw_error error = {0};
     gw_parse_options(&gw_verb_plot, argc, argv, &options);
     enum gw_status status = plot(&options, &error);

@@ -181,6 +181,16 @@ enum gw_status gw_gradients_open(struct gw_gradients **out, const struct gw_grad
                                  struct gw_error *error);
 void gw_gradients_close(struct gw_gradients *gradients);
 
+/* The shape of a gradient by its name. */
+enum gw_status gw_shape_parse(const char *name, enum gw_shape *out, struct gw_error *error);
+
+/*
+ * A gradient of one tensor, by the name of its shape: an iteration of what a seed gives. Its norm
+ * is about 1, for which ExDyna's first threshold is made.
+ */
+enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t seed,
+                                uint32_t iteration, float *out, struct gw_error *error);
+
 /* Writes all tensors' elements of an iteration; in any order, and equal each time. */
 void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out);
 

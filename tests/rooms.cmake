@@ -22,7 +22,7 @@ set(exec_may_use core device traces methods kernels transport)
 set(calibrate_may_use core device traces methods kernels transport)
 set(study_may_use core traces methods planner collectives goal kernels sim transport)
 set(plots_may_use core traces)
-set(report_may_use core traces study calibrate plots)
+set(report_may_use core traces methods kernels study calibrate plots)
 set(library_may_use core traces methods planner kernels study)
 set(cli_may_use core device traces planner kernels collectives goal transport methods sim exec calibrate study
     report plots)
@@ -34,7 +34,7 @@ set(transport_public transport.h gpu.h)
 set(calibrate_public calibrate.h bench.h)
 set(kernels_public gpu.h kernels.h sketch.h gradients/emulation.h)
 set(study_public study.h sweep.h)
-set(report_public report.h measurements.h sweep.h)
+set(report_public report.h pictures.h measurements.h sweep.h)
 set(methods_public methods.h exchange_cost.h schedule.h)
 
 set(without_mpi_and_cuda core engine traces planner collectives methods goal sim study report plots

@@ -1,0 +1,69 @@
+/* What shells complete by the scripts that the program prints. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/cli/program.h"
+#include "tests/support.h"
+
+/* What bash offers for a command line, by the script that it was given. */
+static void completes_in_bash(void **state) {
+    static const struct {
+        const char *words, *offered;
+    } lines[] = {{"gradweave ex", "export "},
+                 {"gradweave simulate res", "resnet50 "},
+                 {"gradweave simulate --pol", "--policy "},
+                 {"gradweave simulate -a omgs-", "omgs-optimal "},
+                 {"gradweave compare --algo topk,mg-", "topk,mg-wfbp "},
+                 {"gradweave simulate --network m", "messages "},
+                 {"gradweave validate --transport = n", "nccl "}};
+    struct answer script = ask(*state, "gradweave completion bash");
+    assert_int_equal(script.status, 0);
+    assert_null(strchr(script.out, '\'')); /* which write_text would change */
+    write_text(*state, "complete.bash", script.out);
+    write_text(*state, "try.bash",
+               "source complete.bash\nCOMP_WORDS=($*)\nCOMP_CWORD=$(($# - 1))\n"
+               "_gradweave\nprintf '%s ' ${COMPREPLY[@]}\n");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char command[128];
+        (void)snprintf(command, sizeof command, "bash try.bash %s", lines[i].words);
+        struct answer answer = ask(*state, command);
+        assert_string_equal(answer.err, "");
+        assert_string_equal(answer.out, lines[i].offered);
+        forget(&answer);
+    }
+    forget(&script);
+}
+
+static void describes_options_to_shells(void **state) {
+    static const struct {
+        const char *shell, *part;
+    } parts[] = {{"zsh", "#compdef gradweave"},
+                 {"zsh", "'--policy=[Merge policy"},
+                 {"zsh", "'-p+[Merge policy"},
+                 {"zsh", ":_files'"},
+                 {"fish", "-n '__fish_seen_subcommand_from plan' -l policy -s p -x -a '"},
+                 {"fish", "-a '(__fish_append , "},
+                 {"fish", " -F -r "}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char command[64];
+        (void)snprintf(command, sizeof command, "gradweave completion %s", parts[i].shell);
+        struct answer answer = ask(*state, command);
+        assert_int_equal(answer.status, 0);
+        assert_string_equal(answer.err, "");
+        assert_non_null(strstr(answer.out, parts[i].part));
+        forget(&answer);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(completes_in_bash),
+        cmocka_unit_test(describes_options_to_shells),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
