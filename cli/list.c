@@ -14,83 +14,73 @@ struct options {
 
 /* ---- what there is ------------------------------------------------------------------------- */
 
-/* Appends an object; the keys are ended by NULL, and each has its value. */
-static enum gw_status add_row(cJSON *array, const char *const *keys, const char *const *values,
-                              struct gw_error *error) {
-    cJSON *row = cJSON_CreateObject();
-    GW_TRY(gw_json_append(array, row, error));
-    for (size_t i = 0; keys[i] != NULL; i++) {
-        GW_TRY(gw_json_put_text(row, keys[i], values[i], error));
+enum { MOST_COLUMNS = 7 };
+
+/* The columns of each list; its rows are objects that have them as keys. */
+static const char *const columns[ALL][MOST_COLUMNS + 1] = {
+    [ALGORITHMS] = {"name", "policy", "compressor", "exchange", "overlap", "title", "paper"},
+    [COMPRESSORS] = {"name", "title", "paper"},
+    [EXCHANGES] = {"name", "server", "collectives", "title", "carries", "source"},
+    [POLICIES] = {"name", "title", "paper"},
+    [COLLECTIVES] = {"operation", "name", "title", "source"},
+    [MODELS] = {"name", "title"},
+    [CLUSTERS] = {"name", "title"}};
+
+static void write_row(struct gw_json_writer *writer, enum list_kind kind,
+                      const char *const *values) {
+    gw_writer_object(writer, NULL);
+    for (size_t i = 0; columns[kind][i] != NULL; i++) {
+        gw_writer_text(writer, columns[kind][i], values[i]);
     }
-    return GW_OK;
+    gw_writer_end(writer);
 }
 
-static const char *const algorithm_keys[] = {"name",    "policy", "compressor", "exchange",
-                                             "overlap", "title",  "paper",      NULL};
-static const char *const exchange_keys[] = {"name",    "server", "collectives", "title",
-                                            "carries", "source", NULL};
-static const char *const method_keys[] = {"name", "title", "paper", NULL};
-static const char *const collective_keys[] = {"operation", "name", "title", "source", NULL};
-static const char *const data_keys[] = {"name", "title", NULL};
-
-static enum gw_status list_algorithms(cJSON *array, struct gw_error *error) {
+static void write_algorithms(struct gw_json_writer *writer) {
     for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
-        const char *values[] = {row->name,
-                                row->policy,
-                                row->compressor->name,
-                                row->exchange->name,
-                                gw_algorithm_overlaps(row) ? "yes" : "no",
-                                row->title,
-                                row->paper};
-        GW_TRY(add_row(array, algorithm_keys, values, error));
+        const char *overlap = gw_algorithm_overlaps(row) ? "yes" : "no";
+        write_row(writer, ALGORITHMS,
+                  (const char *[]){row->name, row->policy, row->compressor->name,
+                                   row->exchange->name, overlap, row->title, row->paper});
     }
-    return GW_OK;
 }
 
-static enum gw_status list_exchanges(cJSON *array, struct gw_error *error) {
-    for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
-        const struct gw_exchange_kind *kind = gw_exchange_kinds[i];
-        char collectives[128] = "";
-        for (size_t leg = 0, used = 0; leg < kind->leg_count && used < sizeof collectives; leg++) {
-            used += (size_t)snprintf(collectives + used, sizeof collectives - used, "%s%s",
-                                     leg == 0 ? "" : ", ", kind->legs[leg].collective);
-        }
-        const char *values[] = {kind->name,   kind->server ? "yes" : "no",
-                                collectives,  kind->title,
-                                kind->needed, kind->source};
-        GW_TRY(add_row(array, exchange_keys, values, error));
-    }
-    return GW_OK;
-}
-
-static enum gw_status list_compressors(cJSON *array, struct gw_error *error) {
+static void write_compressors(struct gw_json_writer *writer) {
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
-        const char *values[] = {gw_compressors[i]->name, gw_compressors[i]->title,
-                                gw_compressors[i]->paper};
-        GW_TRY(add_row(array, method_keys, values, error));
+        const struct gw_compressor *row = gw_compressors[i];
+        write_row(writer, COMPRESSORS, (const char *[]){row->name, row->title, row->paper});
     }
-    return GW_OK;
 }
 
-static enum gw_status list_policies(cJSON *array, struct gw_error *error) {
+static void write_exchanges(struct gw_json_writer *writer) {
+    for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
+        const struct gw_exchange_kind *row = gw_exchange_kinds[i];
+        char collectives[128] = "";
+        for (size_t leg = 0, used = 0; leg < row->leg_count && used < sizeof collectives; leg++) {
+            used += (size_t)snprintf(collectives + used, sizeof collectives - used, "%s%s",
+                                     leg == 0 ? "" : ", ", row->legs[leg].collective);
+        }
+        write_row(writer, EXCHANGES,
+                  (const char *[]){row->name, row->server ? "yes" : "no", collectives, row->title,
+                                   row->needed, row->source});
+    }
+}
+
+static void write_policies(struct gw_json_writer *writer) {
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
-        const struct gw_policy *policy = &gw_policies[i];
+        const struct gw_policy *row = &gw_policies[i];
         char name[64];
-        snprintf(name, sizeof name, "%s%s%s", policy->name, policy->argument == NULL ? "" : ":",
-                 policy->argument == NULL ? "" : policy->argument);
-        const char *values[] = {name, policy->title, policy->paper};
-        GW_TRY(add_row(array, method_keys, values, error));
+        snprintf(name, sizeof name, "%s%s%s", row->name, row->argument == NULL ? "" : ":",
+                 row->argument == NULL ? "" : row->argument);
+        write_row(writer, POLICIES, (const char *[]){name, row->title, row->paper});
     }
-    return GW_OK;
 }
 
-static enum gw_status list_collectives(cJSON *array, struct gw_error *error) {
+static void write_collectives(struct gw_json_writer *writer) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
-        const char *values[] = {gw_collectives[i]->operation, gw_collectives[i]->name,
-                                gw_collectives[i]->title, gw_collectives[i]->source};
-        GW_TRY(add_row(array, collective_keys, values, error));
+        const struct gw_collective *row = gw_collectives[i];
+        write_row(writer, COLLECTIVES,
+                  (const char *[]){row->operation, row->name, row->title, row->source});
     }
-    return GW_OK;
 }
 
 static enum gw_status describe_model(const char *name, char *out, size_t size,
@@ -128,35 +118,38 @@ static enum gw_status describe_cluster(const char *name, char *out, size_t size,
     return GW_OK;
 }
 
-typedef enum gw_status describe(const char *name, char *out, size_t size, struct gw_error *error);
-
-static enum gw_status list_data(enum gw_data_kind kind, describe *describe_one, cJSON *array,
-                                struct gw_error *error) {
+static enum gw_status write_data(struct gw_json_writer *writer, enum list_kind list,
+                                 struct gw_error *error) {
     char **names = NULL;
     size_t count = 0;
-    GW_TRY(gw_data_list(kind, &names, &count, error));
+    GW_TRY(gw_data_list(list == MODELS ? GW_DATA_MODELS : GW_DATA_CLUSTERS, &names, &count, error));
     enum gw_status status = GW_OK;
     for (size_t i = 0; i < count; i++) {
-        char title[96];
-        const char *values[] = {names[i], title};
+        char title[96] = "";
         if (status == GW_OK) {
-            status = describe_one(names[i], title, sizeof title, error);
+            status = list == MODELS ? describe_model(names[i], title, sizeof title, error)
+                                    : describe_cluster(names[i], title, sizeof title, error);
         }
-        if (status == GW_OK) {
-            status = add_row(array, data_keys, values, error);
-        }
+        write_row(writer, list, (const char *[]){names[i], title});
         free(names[i]);
     }
     free(names);
     return status;
 }
 
-static enum gw_status list_models(cJSON *array, struct gw_error *error) {
-    return list_data(GW_DATA_MODELS, describe_model, array, error);
-}
-
-static enum gw_status list_clusters(cJSON *array, struct gw_error *error) {
-    return list_data(GW_DATA_CLUSTERS, describe_cluster, array, error);
+static enum gw_status write_list(struct gw_json_writer *writer, enum list_kind list,
+                                 struct gw_error *error) {
+    static void (*const write[])(struct gw_json_writer *
+                                 writer) = {[ALGORITHMS] = write_algorithms,
+                                            [COMPRESSORS] = write_compressors,
+                                            [EXCHANGES] = write_exchanges,
+                                            [POLICIES] = write_policies,
+                                            [COLLECTIVES] = write_collectives};
+    if (list == MODELS || list == CLUSTERS) {
+        return write_data(writer, list, error);
+    }
+    write[list](writer);
+    return GW_OK;
 }
 
 static const char *const list_names[] = {
@@ -165,26 +158,19 @@ static const char *const list_names[] = {
     [COLLECTIVES] = "collectives", [MODELS] = "models",
     [CLUSTERS] = "clusters",       [ALL] = NULL};
 
-static const struct list {
-    const char *const *keys; /* the columns of its table, ended by NULL ... */
-    const char *alignment;   /* ... and one character for each */
-    enum gw_status (*fill)(cJSON *array, struct gw_error *error);
-} lists[] = {[ALGORITHMS] = {algorithm_keys, "lllllll", list_algorithms},
-             [COMPRESSORS] = {method_keys, "lll", list_compressors},
-             [EXCHANGES] = {exchange_keys, "llllll", list_exchanges},
-             [POLICIES] = {method_keys, "lll", list_policies},
-             [COLLECTIVES] = {collective_keys, "llll", list_collectives},
-             [MODELS] = {data_keys, "ll", list_models},
-             [CLUSTERS] = {data_keys, "ll", list_clusters}};
-
 /* ---- printing ------------------------------------------------------------------------------ */
 
-static void print_table(const struct list *list, const cJSON *array) {
-    struct gw_table *table = gw_table_open(list->keys, list->alignment);
+static void print_table(enum list_kind list, const cJSON *array) {
+    static const char alignment[] = "lllllll";
+    size_t count = 0;
+    while (columns[list][count] != NULL) {
+        count++;
+    }
+    struct gw_table *table = gw_table_open(columns[list], alignment + MOST_COLUMNS - count);
     const cJSON *row = NULL;
     cJSON_ArrayForEach(row, array) {
-        for (size_t i = 0; list->keys[i] != NULL; i++) {
-            const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, list->keys[i]);
+        for (size_t i = 0; i < count; i++) {
+            const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, columns[list][i]);
             gw_table_cell(table, "%s", cJSON_GetStringValue(value));
         }
     }
@@ -193,13 +179,13 @@ static void print_table(const struct list *list, const cJSON *array) {
 
 /* The lists that the document has, under their names if that is all of them. */
 static void print_text(const cJSON *document, bool all) {
-    for (size_t i = 0; i < ALL; i++) {
-        const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, list_names[i]);
+    for (enum list_kind list = 0; list < ALL; list++) {
+        const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, list_names[list]);
         if (all) {
-            printf("%s%s:\n", i == 0 ? "" : "\n", list_names[i]);
+            printf("%s%s:\n", list == 0 ? "" : "\n", list_names[list]);
         }
         if (array != NULL) {
-            print_table(&lists[i], array);
+            print_table(list, array);
         }
     }
 }
@@ -215,31 +201,31 @@ static const struct gw_option option_table[] = {
     {0},
 };
 
-/* Fills the document with one list, or ALL of them. */
-static enum gw_status fill(enum list_kind what, cJSON *document, struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", "gradweave/list@1", error));
-    for (size_t i = 0; i < ALL; i++) {
-        if (what == ALL || what == i) {
-            cJSON *array = cJSON_CreateArray();
-            GW_TRY(gw_json_put(document, list_names[i], array, error));
-            GW_TRY(lists[i].fill(array, error));
-        }
-    }
-    return GW_OK;
-}
-
 /* Nothing is printed before the whole document is there. */
 static enum gw_status answer(const struct options *options, struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    enum gw_status status = fill(options->what, document, error);
-    if (status == GW_OK && options->output.json) {
+    struct gw_json_writer writer;
+    cJSON *document = NULL;
+    enum gw_status status = GW_OK;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/list@1");
+    for (enum list_kind list = 0; list < ALL && status == GW_OK; list++) {
+        if (options->what == ALL || options->what == list) {
+            gw_writer_array(&writer, list_names[list]);
+            status = write_list(&writer, list, error);
+            gw_writer_end(&writer);
+        }
+    }
+    struct gw_error unwritten;
+    enum gw_status written =
+        gw_writer_finish(&writer, &document, status == GW_OK ? error : &unwritten);
+    if (status == GW_OK && written == GW_OK && options->output.json) {
         return gw_print_document(document, error);
     }
-    if (status == GW_OK) {
+    if (status == GW_OK && written == GW_OK) {
         print_text(document, options->what == ALL);
     }
     cJSON_Delete(document);
-    return status;
+    return status == GW_OK ? written : status;
 }
 
 static int run(int argc, char **argv) {
