@@ -1,11 +1,12 @@
 /*
- * libgradweave: plan merges and compress gradients from your own trainer.
+ * libgradweave: plan merges, predict iterations and compress gradients from your own trainer.
  *
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
- * Sections: errors, planning (simple to complete), compression. Nothing here prints or exits, or
- * starts threads unless it is told how many; calls that share no arguments may run at the same
- * time. Times are seconds, sizes are elements or bytes as the name says.
+ * Sections: errors, planning (simple to complete), predicting (an iteration, a ranking, why a plan
+ * takes its time), compression. Nothing here prints or exits. Only gradweave_rank starts threads
+ * without being told how many. Calls that share no arguments may run at the same time. Times are
+ * seconds, sizes are elements or bytes as the name says.
  */
 #ifndef GRADWEAVE_H
 #define GRADWEAVE_H
@@ -98,6 +99,82 @@ GRADWEAVE_API enum gradweave_status
 gradweave_plan(const struct gradweave_network *network, const struct gradweave_costs *costs,
                const char *policy, struct gradweave_group *groups, struct gradweave_plan *plan,
                struct gradweave_error *error);
+
+/* ---- predicting ---------------------------------------------------------------------------- */
+
+/*
+ * What is asked about. Models and clusters are names of those that ship ("resnet50") or paths of
+ * files: `gradweave calibrate` measures a cluster and writes its file.
+ */
+struct gradweave_question {
+    const char *model, *cluster;
+    size_t workers;   /* P; 0: as many as the cluster has */
+    double density;   /* rho, share of elements that compressors keep, in (0, 1]; 0: 0.001 */
+    int interference; /* not 0: what runs at once slows each other, as the cluster's file says */
+};
+
+/* An iteration of a pipeline; its five parts add up to iteration_s. */
+struct gradweave_prediction {
+    const char *algorithm; /* as gradweave_algorithm_name() has it */
+    double iteration_s, forward_s, backward_s;
+    double compress_s;
+    double exposed_comm_s;   /* exchanges that compute does not hide */
+    double other_s;          /* update and waiting */
+    double comm_s;           /* that the network is busy, hidden or not */
+    double bytes_per_worker; /* that a worker sends */
+    size_t group_count;      /* messages that the gradients are merged into */
+};
+
+/* The name of pipeline number i, counted from 0: "dense", "omgs"; NULL behind the last. */
+GRADWEAVE_API const char *gradweave_algorithm_name(size_t i);
+
+/*
+ * Simulates an iteration of a pipeline. GRADWEAVE_BAD_INPUT for files that cannot be read, and for
+ * pipelines that need a curve which the cluster's file lacks; the message says which.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_predict(const struct gradweave_question *question,
+                                                      const char *algorithm,
+                                                      struct gradweave_prediction *prediction,
+                                                      struct gradweave_error *error);
+
+/*
+ * Predicts every pipeline, on all cores, and gives the fastest first: *count says how many
+ * `predictions` has room for, and gets how many there are. Those that the cluster's file does not
+ * allow are left out; fails if that is all of them. docs/examples/predict.c is a whole program.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_question *question,
+                                                   struct gradweave_prediction *predictions,
+                                                   size_t *count, struct gradweave_error *error);
+
+/* When a group's gradients are there, compressed, and exchanged, since the iteration began. */
+struct gradweave_group_times {
+    struct gradweave_group tensors;
+    double ready_s, compressed_s, exchange_start_s, exchange_end_s;
+};
+
+/*
+ * Why an iteration with a plan takes as long as it does. From critical_group on the network does
+ * not pause, so that iteration_s = compute_s + exchange_s + update_s; the larger of the first two
+ * is the bottleneck.
+ */
+struct gradweave_explanation {
+    double iteration_s, lower_bound_s; /* as in struct gradweave_plan */
+    size_t critical_group;
+    double compute_s;  /* until the critical group is compressed */
+    double exchange_s; /* of it and all groups after it */
+    double update_s;
+    double comm_s, exposed_comm_s; /* of all exchanges; after the last compression */
+};
+
+/*
+ * Plans a question's model by a policy (as gradweave_plan has it) for a compressor ("none": dense)
+ * and explains the plan. *count says how many `groups` has room for - one for each tensor always
+ * suffices - and gets how many there are, in the order of their exchange.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_explain(const struct gradweave_question *question, const char *policy,
+                  const char *compressor, struct gradweave_group_times *groups, size_t *count,
+                  struct gradweave_explanation *explanation, struct gradweave_error *error);
 
 /* ---- compression --------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 # What `cmake --install` leaves: a program that finds its data, and a library that pkg-config finds. Called with
-# BUILD (folder), COMPILER, VERSION, WORK (a folder of its own), SOURCE (the repository), EXAMPLE (docs/examples/plan.c
-# as the build made it).
+# BUILD (folder), COMPILER, VERSION, WORK (a folder of its own), SOURCE (the repository), EXAMPLES (the folder with
+# docs/examples as the build made them).
 file(REMOVE_RECURSE ${WORK})
 set(prefix ${WORK}/prefix)
 
@@ -45,9 +45,15 @@ if(NOT output STREQUAL VERSION)
   message(FATAL_ERROR "expected version ${VERSION} from the installed library, got ${output}")
 endif()
 
-run(output ${COMPILER} ${SOURCE}/docs/examples/plan.c -o ${WORK}/plan ${flags} -Wl,-rpath,${library_folder})
-run(output ${WORK}/plan)
-run(expected ${EXAMPLE})
-if(NOT output STREQUAL expected)
-  message(FATAL_ERROR "docs/examples/plan.c: expected from the installed library\n${expected}\ngot\n${output}")
-endif()
+# The examples, the second one with the installed data.
+set(data ${prefix}/share/gradweave)
+set(plan_arguments)
+set(predict_arguments ${data}/models/resnet50.json ${data}/clusters/p102-1gbe-16.json)
+foreach(example plan predict)
+  run(output ${COMPILER} ${SOURCE}/docs/examples/${example}.c -o ${WORK}/${example} ${flags} -Wl,-rpath,${library_folder})
+  run(output ${WORK}/${example} ${${example}_arguments})
+  run(expected ${EXAMPLES}/example_${example} ${${example}_arguments})
+  if(NOT output STREQUAL expected OR output STREQUAL "")
+    message(FATAL_ERROR "docs/examples/${example}.c: expected from the installed library\n${expected}\ngot\n${output}")
+  endif()
+endforeach()

@@ -274,12 +274,98 @@ static void refuses_compressions_that_make_no_sense(void **state) {
     }
 }
 
+/* ---- predictions --------------------------------------------------------------------------- */
+
+static const struct gradweave_question resnet = {.model = GW_TEST_DATA "/models/resnet50.json",
+                                                 .cluster =
+                                                     GW_TEST_DATA "/clusters/p102-1gbe-16.json"};
+
+static void check_sum(const struct gradweave_prediction *predicted) {
+    double sum_s = predicted->forward_s + predicted->backward_s + predicted->compress_s +
+                   predicted->exposed_comm_s + predicted->other_s;
+    assert_true(predicted->iteration_s > 0);
+    assert_true(fabs(sum_s - predicted->iteration_s) < 1e-9 * predicted->iteration_s);
+}
+
+static void ranks_what_it_predicts(void **state) {
+    (void)state;
+    enum { MOST = 64 };
+    static struct gradweave_prediction ranked[MOST];
+    struct gradweave_prediction predicted;
+    size_t count = MOST;
+    size_t two = 2;
+    assert_string_equal(gradweave_algorithm_name(0), "dense");
+    assert_int_equal(gradweave_rank(&resnet, ranked, &count, NULL), GRADWEAVE_OK);
+    assert_true(count > 2 && count < MOST);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(gradweave_predict(&resnet, ranked[i].algorithm, &predicted, NULL),
+                         GRADWEAVE_OK);
+        assert_true(predicted.iteration_s == ranked[i].iteration_s);
+        assert_true(i == 0 || ranked[i - 1].iteration_s <= ranked[i].iteration_s);
+        check_sum(&predicted);
+    }
+    assert_int_equal(gradweave_rank(&resnet, ranked, &two, NULL), GRADWEAVE_OK);
+    assert_int_equal(two, 2);
+}
+
+static void explains_a_plan(void **state) {
+    (void)state;
+    enum { MOST = 512 };
+    static struct gradweave_group_times groups[MOST];
+    struct gradweave_explanation why;
+    struct gradweave_error error = {0};
+    size_t count = MOST;
+    assert_int_equal(gradweave_explain(&resnet, "optimal", "topk", groups, &count, &why, &error),
+                     GRADWEAVE_OK);
+    assert_true(why.critical_group < count);
+    assert_true(fabs(why.compute_s + why.exchange_s + why.update_s - why.iteration_s) < 1e-9);
+    assert_true(why.lower_bound_s <= why.iteration_s);
+    assert_int_equal(groups[count - 1].tensors.last, 0);
+    for (size_t g = 0; g < count; g++) {
+        assert_true(groups[g].ready_s <= groups[g].compressed_s);
+        assert_true(groups[g].compressed_s <= groups[g].exchange_start_s);
+        assert_true(g == 0 || groups[g - 1].exchange_end_s <= groups[g].exchange_start_s);
+    }
+    size_t none = 0;
+    assert_int_equal(gradweave_explain(&resnet, "single", "topk", groups, &none, &why, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_string_equal(error.message, "count: expected room for 1 groups, got 0");
+}
+
+static void refuses_questions_that_make_no_sense(void **state) {
+    (void)state;
+    struct {
+        const char *model, *algorithm, *message;
+        double density;
+    } const cases[] = {{NULL, "omgs", "model: expected a name", 0},
+                       {"nowhere.json", "omgs", "nowhere.json", 0},
+                       {resnet.model, "magic", "got \"magic\"", 0},
+                       {resnet.model, NULL, "got \"\"", 0},
+                       {resnet.model, "omgs", "density: expected a number in (0, 1]", 2},
+                       {resnet.model, "omgs", "density: expected a number in (0, 1]", NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gradweave_question question = resnet;
+        struct gradweave_prediction predicted;
+        struct gradweave_error error = {""};
+        question.model = cases[i].model;
+        question.density = cases[i].density;
+        assert_int_equal(gradweave_predict(&question, cases[i].algorithm, &predicted, &error),
+                         GRADWEAVE_BAD_INPUT);
+        if (strstr(error.message, cases[i].message) == NULL) {
+            fail_msg("expected \"%s\" in \"%s\"", cases[i].message, error.message);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_in_a_few_lines),
         cmocka_unit_test(plans_with_measured_points),
         cmocka_unit_test(refuses_what_makes_no_sense),
         cmocka_unit_test(refuses_points_that_make_no_sense),
+        cmocka_unit_test(ranks_what_it_predicts),
+        cmocka_unit_test(explains_a_plan),
+        cmocka_unit_test(refuses_questions_that_make_no_sense),
         cmocka_unit_test(compresses_with_memory),
         cmocka_unit_test(compresses_with_every_compressor),
         cmocka_unit_test(refuses_compressions_that_make_no_sense),

@@ -1,0 +1,176 @@
+/* Predictions, rankings and explanations for programs that embed the library. */
+#include <stdlib.h>
+
+#include "library/finish.h"
+#include "study/study.h"
+
+const char *gradweave_algorithm_name(size_t i) {
+    for (size_t known = 0; gw_algorithms[known].name != NULL; known++) {
+        if (known == i) {
+            return gw_algorithms[i].name;
+        }
+    }
+    return NULL;
+}
+
+static enum gw_status read_question(const struct gradweave_question *question,
+                                    struct gw_question *out, struct gw_error *error) {
+    if (question->model == NULL || question->cluster == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a name or the path of a file, got NULL",
+                       question->model == NULL ? "model" : "cluster");
+    }
+    if (!(question->density >= 0) || question->density > 1) {
+        return gw_fail(error, GW_BAD_INPUT, "density: expected a number in (0, 1], or 0, got %g",
+                       question->density);
+    }
+    return gw_question_read(question->model, question->cluster, question->workers,
+                            question->density, out, error);
+}
+
+static struct gradweave_prediction prediction_of(const struct gw_result *result) {
+    const struct gw_breakdown *parts = &result->breakdown;
+    return (struct gradweave_prediction){.algorithm = result->algorithm,
+                                         .iteration_s = result->iteration_s,
+                                         .forward_s = parts->forward_s,
+                                         .backward_s = parts->backward_s,
+                                         .compress_s = parts->compress_s,
+                                         .exposed_comm_s = parts->exposed_comm_s,
+                                         .other_s = parts->other_s,
+                                         .comm_s = result->comm_s,
+                                         .bytes_per_worker = result->bytes_per_worker,
+                                         .group_count = result->groups};
+}
+
+/* ---- predict --------------------------------------------------------------------------------- */
+
+static enum gw_status predict(const struct gradweave_question *question, const char *name,
+                              struct gw_result *out, struct gw_error *error) {
+    const struct gw_algorithm *algorithm = NULL;
+    const struct gw_prediction_options options = {.simulation.interference =
+                                                      question->interference != 0};
+    struct gw_question read;
+    GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &algorithm, error));
+    GW_TRY(read_question(question, &read, error));
+    enum gw_status status = gw_predict(&read, algorithm, &options, out, error);
+    gw_question_close(&read);
+    return status;
+}
+
+enum gradweave_status gradweave_predict(const struct gradweave_question *question,
+                                        const char *algorithm,
+                                        struct gradweave_prediction *prediction,
+                                        struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gw_result result;
+    enum gw_status status = predict(question, algorithm, &result, &failure);
+    if (status == GW_OK) {
+        *prediction = prediction_of(&result);
+    }
+    return gw_library_finish(status, &failure, error);
+}
+
+/* ---- rank ------------------------------------------------------------------------------------ */
+
+static enum gw_status rank(const struct gw_comparison *comparison,
+                           struct gradweave_prediction *predictions, size_t *count,
+                           struct gw_error *error) {
+    struct gw_ranking ranking;
+    enum gw_status status = gw_rank(comparison, &ranking, error);
+    if (status == GW_OK) {
+        *count = ranking.count < *count ? ranking.count : *count;
+        for (size_t i = 0; i < *count; i++) {
+            predictions[i] = prediction_of(&ranking.results[i]);
+        }
+    }
+    gw_ranking_free(&ranking);
+    return status;
+}
+
+static enum gw_status rank_all(const struct gradweave_question *question,
+                               struct gradweave_prediction *predictions, size_t *count,
+                               struct gw_error *error) {
+    struct gw_question read;
+    const struct gw_algorithm **algorithms = NULL;
+    struct gw_comparison comparison = {.question = &read,
+                                       .interference = question->interference != 0};
+    GW_TRY(read_question(question, &read, error));
+    enum gw_status status = gw_algorithms_parse("all", &algorithms, &comparison.count, error);
+    if (status == GW_OK) {
+        comparison.algorithms = algorithms;
+        status = rank(&comparison, predictions, count, error);
+        free(algorithms);
+    }
+    gw_question_close(&read);
+    return status;
+}
+
+enum gradweave_status gradweave_rank(const struct gradweave_question *question,
+                                     struct gradweave_prediction *predictions, size_t *count,
+                                     struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    enum gw_status status = rank_all(question, predictions, count, &failure);
+    return gw_library_finish(status, &failure, error);
+}
+
+/* ---- explain --------------------------------------------------------------------------------- */
+
+static enum gw_status copy_groups(const struct gw_explanation *explanation,
+                                  struct gradweave_group_times *groups, size_t *count,
+                                  struct gw_error *error) {
+    const struct gw_plan *plan = explanation->plan;
+    if (plan->group_count > *count) {
+        return gw_fail(error, GW_BAD_INPUT, "count: expected room for %zu groups, got %zu",
+                       plan->group_count, *count);
+    }
+    *count = plan->group_count;
+    for (size_t g = 0; g < plan->group_count; g++) {
+        const struct gw_group_times *times = &explanation->groups[g];
+        groups[g] = (struct gradweave_group_times){
+            .tensors = {.first = plan->groups[g].first, .last = plan->groups[g].last},
+            .ready_s = times->ready_s,
+            .compressed_s = times->compressed_s,
+            .exchange_start_s = times->exchange_start_s,
+            .exchange_end_s = times->exchange_end_s};
+    }
+    return GW_OK;
+}
+
+static enum gw_status explain(const struct gw_question *question, const char *policy,
+                              const char *compressor, struct gw_plans *plans,
+                              struct gradweave_group_times *groups, size_t *count,
+                              struct gradweave_explanation *out, struct gw_error *error) {
+    struct gw_explanation explanation;
+    GW_TRY(gw_plans_make(question, compressor, NULL, policy, plans, error));
+    const struct gw_plan *plan = &plans->plans[0];
+    GW_TRY(gw_explain(question, plan, NULL, &plans->arena, &explanation, error));
+    GW_TRY(copy_groups(&explanation, groups, count, error));
+    size_t critical = explanation.critical_group;
+    double compute_s = groups[critical].compressed_s;
+    *out =
+        (struct gradweave_explanation){.iteration_s = plan->iteration_s,
+                                       .lower_bound_s = plan->lower_bound_s,
+                                       .critical_group = critical,
+                                       .compute_s = compute_s,
+                                       .exchange_s = groups[*count - 1].exchange_end_s - compute_s,
+                                       .update_s = explanation.update_s,
+                                       .comm_s = explanation.comm_s,
+                                       .exposed_comm_s = explanation.exposed_comm_s};
+    return GW_OK;
+}
+
+enum gradweave_status gradweave_explain(const struct gradweave_question *question,
+                                        const char *policy, const char *compressor,
+                                        struct gradweave_group_times *groups, size_t *count,
+                                        struct gradweave_explanation *explanation,
+                                        struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gw_question read;
+    struct gw_plans plans = {0};
+    enum gw_status status = read_question(question, &read, &failure);
+    if (status == GW_OK) {
+        status = explain(&read, policy, compressor, &plans, groups, count, explanation, &failure);
+        gw_plans_free(&plans);
+        gw_question_close(&read);
+    }
+    return gw_library_finish(status, &failure, error);
+}
