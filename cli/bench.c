@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/device.h"
+#include "cli/job.h"
 #include "kernels/kernels.h"
 #include "report/measurements.h"
 

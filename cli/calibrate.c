@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "calibrate/calibrate.h"
-#include "cli/gpu_job.h"
 #include "cli/job.h"
 #include "report/measurements.h"
 

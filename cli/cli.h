@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "collectives/collectives.h"
 #include "core/core.h"
+#include "goal/goal.h"
 #include "kernels/kernels.h"
 #include "methods/methods.h"
 #include "methods/schedule.h"
@@ -93,6 +94,23 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
 
 /* Fails if there is no such collective, or no such algorithm for it. */
 enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error);
+
+/*
+ * "L=2500,o=1500,g=1000,O=0,G=6,S=65535": nanoseconds, nanoseconds per byte and bytes, in any
+ * order; what is not given is 0, and S without limit.
+ */
+struct gw_loggp_text {
+    double L, o, g, O, G, S;
+};
+
+enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struct gw_error *error);
+
+/* The parameters for a GOAL schedule, whose times are whole numbers. */
+enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
+                                 struct gw_error *error);
+
+/* The parameters for a cluster's messages. */
+struct gw_loggp gw_loggp_for_network(const struct gw_loggp_text *text);
 
 /* Changes the question's cluster as the options say; refuses what there is not. */
 enum gw_status gw_network_apply(const struct gw_network_options *options,

@@ -4,6 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/gpu.h"
+
+/* ---- ranks --------------------------------------------------------------------------------------
+ */
+
 const struct gw_option gw_job_table[] = {
     {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_job_options, nodes),
      .help = "Start an MPI job of N ranks (not needed inside one)", .maximum = 65536},
@@ -63,4 +68,123 @@ int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *b
         return gw_cli_fail(&error);
     }
     return exit_status;
+}
+
+/* ---- --device -----------------------------------------------------------------------------------
+ */
+
+enum { MOST_GPUS = 64 };
+
+void gw_read_device(char *argument, void *target, struct argp_state *state) {
+    struct gw_device_choice choice = {0};
+    static const char cuda[] = "cuda";
+    const char *number = argument + strlen(cuda);
+    bool is_whole = strcmp(argument, "cpu") == 0;
+    if (strncmp(argument, cuda, strlen(cuda)) == 0) {
+        choice.cuda = true;
+        choice.chosen = *number == ':';
+        size_t digits = choice.chosen ? strspn(number + 1, "0123456789") : 0;
+        is_whole = choice.chosen ? digits > 0 && digits < 4 && number[1 + digits] == '\0'
+                                 : *number == '\0';
+    }
+    if (!is_whole) {
+        gw_refuse(state, "--device: expected cpu, cuda or cuda:N, got \"%s\"", argument);
+    }
+    choice.ordinal = choice.chosen ? strtoul(number + 1, NULL, 10) : 0;
+    *(struct gw_device_choice *)target = choice;
+}
+
+enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size_t local_rank,
+                                     struct gw_device **out, struct gw_gpu *described,
+                                     struct gw_error *error) {
+    struct gw_gpu gpus[MOST_GPUS];
+    size_t count = gw_cuda_devices(gpus, MOST_GPUS);
+    size_t ordinal = choice->chosen || count == 0 ? choice->ordinal : local_rank % count;
+    GW_TRY(gw_device_open(out, ordinal, error));
+    if (described != NULL) {
+        *described = ordinal < count ? gpus[ordinal] : (struct gw_gpu){0};
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,
+                                            struct gw_error *error) {
+    size_t kept = 0;
+    for (size_t i = 0; list[i] != NULL; i++) {
+        if (gw_gpu_kernel_of(list[i]) != NULL) {
+            list[kept++] = list[i];
+        } else if (named) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+                           list[i]->name);
+        }
+    }
+    list[kept] = NULL;
+    return GW_OK;
+}
+
+/* ---- GPUs of ranks ------------------------------------------------------------------------------
+ */
+
+const char *const gw_transport_choices[] = {
+    [GW_TRANSPORT_NCCL] = "nccl", [GW_TRANSPORT_MPI] = "mpi", NULL};
+
+enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
+                                  struct gw_error *error) {
+    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)ranks->size, sizeof *hosts);
+    enum gw_status status =
+        hosts == NULL ? gw_fail_memory(error, "looking for ranks that share a host") : GW_OK;
+    status = gw_agree(ranks, status, error);
+    if (status == GW_OK) {
+        status = gw_gather_hosts(ranks, hosts, error);
+    }
+    *out = 0;
+    for (int rank = 0; rank < ranks->rank && status == GW_OK; rank++) {
+        *out += strcmp(hosts[rank], hosts[ranks->rank]) == 0;
+    }
+    free(hosts);
+    return status;
+}
+
+static enum gw_status open_gpu(struct gw_gpu_job *job, const struct gw_device_choice *choice,
+                               size_t local_rank, struct gw_error *error) {
+    GW_TRY(gw_device_choice_open(choice, local_rank, &job->device, &job->gpu, error));
+    return gw_device_stream_open(job->device, true, &job->stream, error);
+}
+
+static enum gw_status open_communicator(struct gw_gpu_job *job, struct gw_communicator *ranks,
+                                        enum gw_transport_choice transport,
+                                        struct gw_error *error) {
+    struct gw_gpu_settings settings = {.transport = transport == GW_TRANSPORT_NCCL ? GW_GPU_NCCL
+                                                                                   : GW_GPU_MPI,
+                                       .stream = job->stream};
+    if (transport == GW_TRANSPORT_ANY) {
+        size_t sharing = 0;
+        GW_TRY(gw_gpu_transport_choose(ranks, job->device, &settings.transport, &sharing, error));
+    }
+    return gw_communicator_open_gpu(&job->communicator, ranks, &settings, error);
+}
+
+enum gw_status gw_gpu_job_open(struct gw_communicator *ranks, const struct gw_device_choice *device,
+                               enum gw_transport_choice transport, struct gw_gpu_job *out,
+                               struct gw_error *error) {
+    size_t local_rank = 0;
+    *out = (struct gw_gpu_job){0};
+    GW_TRY(gw_find_local_rank(ranks, &local_rank, error));
+    enum gw_status status = gw_agree(ranks, open_gpu(out, device, local_rank, error), error);
+    if (status == GW_OK) {
+        status = open_communicator(out, ranks, transport, error);
+    }
+    if (status != GW_OK) {
+        gw_gpu_job_close(out);
+    }
+    return status;
+}
+
+void gw_gpu_job_close(struct gw_gpu_job *job) {
+    if (job->communicator.transport != NULL) {
+        job->communicator.transport->close(&job->communicator);
+    }
+    gw_device_stream_close(job->stream);
+    gw_device_close(job->device);
+    *job = (struct gw_gpu_job){0};
 }

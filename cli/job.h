@@ -1,9 +1,14 @@
-/* Verbs that run on every rank of an MPI job. */
+/* Verbs that run on every rank of an MPI job, and on GPUs. */
 #ifndef GW_CLI_JOB_H
 #define GW_CLI_JOB_H
 
 #include "cli/cli.h"
+#include "device/device.h"
+#include "transport/gpu.h"
 #include "transport/transport.h"
+
+/* ---- ranks --------------------------------------------------------------------------------------
+ */
 
 /* --nodes, --hostfile. */
 struct gw_job_options {
@@ -34,5 +39,60 @@ int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *b
 /* For a rank that may have failed alone: if so, says it, ends the whole job and does not return. */
 void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
                     const struct gw_error *error);
+
+/* ---- --device: on what a verb runs --------------------------------------------------------------
+ */
+
+struct gw_device_choice {
+    bool cuda;   /* or this machine's processors */
+    bool chosen; /* `ordinal` was given */
+    size_t ordinal;
+};
+
+/* Reads "cpu", "cuda" or "cuda:N" into a struct gw_device_choice. */
+void gw_read_device(char *argument, void *target, struct argp_state *state);
+
+/*
+ * Opens the GPU chosen: without a number that of this rank, `local_rank` among those of its
+ * machine, which go round if there are fewer GPUs. *described (or NULL) is what it is.
+ */
+enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size_t local_rank,
+                                     struct gw_device **out, struct gw_gpu *described,
+                                     struct gw_error *error);
+
+/*
+ * Leaves of a list that NULL ends those compressors that there are for GPUs. GW_BAD_INPUT for one
+ * that there is not, if they were `named`.
+ */
+enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,
+                                            struct gw_error *error);
+
+/* ---- GPUs of ranks ------------------------------------------------------------------------------
+ */
+
+/* How many ranks of lower number are on the same host; all ranks call it, and fail alike. */
+enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
+                                  struct gw_error *error);
+
+/* --transport: what memory of GPUs travels by. */
+enum gw_transport_choice {
+    GW_TRANSPORT_NCCL,
+    GW_TRANSPORT_MPI,
+    GW_TRANSPORT_ANY, /* not given: NCCL where each rank has a GPU to itself, else MPI */
+};
+extern const char *const gw_transport_choices[];
+
+struct gw_gpu_job {
+    struct gw_device *device;
+    struct gw_gpu gpu;
+    struct gw_device_stream *stream;     /* of the communicator */
+    struct gw_communicator communicator; /* of all ranks, for memory of their GPUs */
+};
+
+/* All ranks call it, and fail alike. What is all zeros may be closed. */
+enum gw_status gw_gpu_job_open(struct gw_communicator *ranks, const struct gw_device_choice *device,
+                               enum gw_transport_choice transport, struct gw_gpu_job *out,
+                               struct gw_error *error);
+void gw_gpu_job_close(struct gw_gpu_job *job);
 
 #endif

@@ -2,8 +2,6 @@
 #ifndef GW_CLI_VALIDATE_H
 #define GW_CLI_VALIDATE_H
 
-#include "cli/device.h"
-#include "cli/gpu_job.h"
 #include "cli/job.h"
 #include "exec/exec.h"
 
