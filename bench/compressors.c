@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/bench.h"
+#include "calibrate/calibrate.h"
 #include "kernels/cpu/sample.h"
 
 static const char *const usage =
@@ -141,7 +141,7 @@ static struct gw_bench_result measure(const struct vector *vector, size_t elemen
                                    .gradient = gradient,
                                    .repeats = repeats,
                                    .seed = 1};
-    if (gw_bench_run(&bench, &result, &error) != GW_OK) {
+    if (gw_bench_run(&bench, NULL, &result, &error) != GW_OK) {
         (void)fprintf(stderr, "compressors: %s\n", error.message);
         exit((int)error.status);
     }

@@ -3,9 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrate/fit/curves.h"
-#include "calibrate/hosts/host_list.h"
-#include "calibrate/measure/survey.h"
+#include "calibrate/fit/fit.h"
+#include "calibrate/hosts/hosts.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/measure.h"
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
@@ -25,7 +26,8 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .precision = 0.02,
                                    .max_s_per_point = 10,
                                    .time_s = 55,
-                                   .seed = 1};
+                                   .seed = 1,
+                                   .clock = &gw_machine_clock};
 }
 
 void gw_calibration_make_quick(struct gw_calibration *calibration) {
@@ -162,7 +164,8 @@ static double curves_share_s(const struct gw_communicator *communicator,
                              const struct gw_calibration *calibration, double started_s) {
     double finishing_s = fmax(0.02 * calibration->time_s, 0.5); /* fitting, writing */
     double left_s = calibration->time_s - finishing_s - network_share_s(communicator, calibration) -
-                    overlap_share_s(communicator, calibration) - (gw_clock_now_s() - started_s);
+                    overlap_share_s(communicator, calibration) -
+                    (gw_clock_read_s(calibration->clock) - started_s);
     return fmax(left_s, 0);
 }
 
@@ -173,7 +176,7 @@ static enum gw_status run_survey(const struct gw_calibration *calibration, doubl
     enum gw_status status = open_journal(calibration, survey, &journal, error);
     if (status == GW_OK) {
         double time_s = curves_share_s(survey->communicator, calibration, started_s);
-        status = gw_survey_run(survey, time_s, &journal, report, error);
+        status = gw_measure_points(survey, time_s, &journal, report, error);
     }
     gw_journal_close(&journal);
     return status;
@@ -246,7 +249,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator,
 enum gw_status gw_calibrate(struct gw_communicator *communicator,
                             const struct gw_calibration *calibration, struct gw_cluster *out,
                             struct gw_error *error) {
-    double started_s = gw_clock_now_s();
+    double started_s = gw_clock_read_s(calibration->clock);
     GW_TRY(gw_cluster_create(out, calibration->name, (size_t)communicator->size, 1, error));
     enum gw_status status = gw_put_provenance(communicator, calibration, out, error);
     if (status == GW_OK) {

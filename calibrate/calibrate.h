@@ -25,12 +25,13 @@ struct gw_calibration {
     const struct gw_compressor *const *compressors; /* ended by NULL */
     bool network;                                   /* whether to measure LogGP parameters ... */
     bool overlap;                                   /* ... and overlap factors */
-    double precision;       /* repeat until the median is known to this, relative ... */
-    double max_s_per_point; /* ... or this much time has been measured, in seconds */
-    double time_s;          /* for everything */
-    const char *journal;    /* file that keeps what was measured until all is; NULL: none */
-    bool resume;            /* go on with the journal that is there */
-    uint64_t seed;          /* of the order of measurements */
+    double precision;             /* repeat until the median is known to this, relative ... */
+    double max_s_per_point;       /* ... or this much time has been measured, in seconds */
+    double time_s;                /* for everything */
+    const char *journal;          /* file that keeps what was measured until all is; NULL: none */
+    bool resume;                  /* go on with the journal that is there */
+    uint64_t seed;                /* of the order of measurements */
+    const struct gw_clock *clock; /* that times all but overlap: the machine's */
     /*
      * NULL, or what each rank's compressors run on, and what collectives and messages of memory of
      * GPUs go through: of the same ranks (transport/gpu.h), with an urgent stream as exec's.
@@ -107,5 +108,49 @@ enum gw_status gw_calibration_check(struct gw_communicator *communicator,
                                     const struct gw_cluster *cluster, double tolerance,
                                     struct gw_check *out, struct gw_error *error);
 void gw_check_free(struct gw_check *check);
+
+/* ---- compressors on given vectors ---------------------------------------------------------- */
+
+struct gw_bench {
+    const struct gw_compressor *const *compressors; /* ended by NULL */
+    size_t elements, kept;
+    const float *u;        /* [elements]: what is selected from */
+    const float *gradient; /* [elements]: what is added to it where residuals are kept */
+    size_t threads;        /* of the CPU */
+    size_t repeats;        /* of each compressor, at least 1 */
+    uint64_t seed;
+    struct gw_progress *progress; /* or NULL */
+};
+
+struct gw_bench_row {
+    const struct gw_compressor *compressor;
+    struct gw_summary select_s;     /* of a selection from u */
+    struct gw_summary compress_s;   /* the same with the gradient added, and what is sent cleared */
+    double passes, compress_passes; /* medians over that of a pass in the same repeats */
+    bool waits;                     /* on a GPU: for a count in between, so that the GPU idles */
+    double count_ratio;             /* selected over kept */
+    double energy_ratio;            /* ||selected||^2 / ||top-k||^2 */
+};
+
+struct gw_bench_result {
+    struct gw_summary read_pass_s; /* sum of |u| */
+    struct gw_summary copy_s;      /* on a GPU: from its memory to its memory; otherwise 0 */
+    size_t count;
+    struct gw_bench_row *rows; /* in the order of the compressors */
+};
+
+/*
+ * How fast and how good compressors are: times beside that of one pass over memory, and what is
+ * selected beside the exact top-k. States warm up on u first; hard-threshold is given the magnitude
+ * of the k-th largest element, layer-drop layers of about k elements.
+ *
+ * On a GPU (`device`; NULL: on this machine's processors), for compressors that have a version for
+ * GPUs, times are by the GPU's clock, and begin with nothing of the data in its cache. A pass takes
+ * half of what a copy does, which reads and writes: what the memory gives, whatever a kernel that
+ * reads may reach.
+ */
+enum gw_status gw_bench_run(const struct gw_bench *bench, struct gw_device *device,
+                            struct gw_bench_result *out, struct gw_error *error);
+void gw_bench_free(struct gw_bench_result *result);
 
 #endif

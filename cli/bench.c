@@ -83,8 +83,7 @@ static enum gw_status measure(const struct options *options,
                                    .repeats = options->repeats,
                                    .seed = options->seed,
                                    .progress = &progress};
-    enum gw_status status = device == NULL ? gw_bench_run(&bench, result, error)
-                                           : gw_bench_run_gpu(&bench, device, result, error);
+    enum gw_status status = gw_bench_run(&bench, device, result, error);
     gw_progress_end(&progress);
     return status;
 }

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -26,3 +28,21 @@ void gw_clock_sleep_precisely(void) {
     /* The default slack of 50 us is as long as the backward pass of a small tensor. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }
+
+/* ---- as a clock that is given -------------------------------------------------------------- */
+
+static double read_machine(void *context) {
+    (void)context;
+    return gw_clock_now_s();
+}
+
+static void wait_on_machine(void *context, double moment_s) {
+    const double awake_s = 60e-6; /* before: as late as virtual machines wake threads at times */
+    (void)context;
+    gw_clock_sleep_until_s(moment_s - awake_s);
+    while (gw_clock_now_s() < moment_s) {
+        (void)sched_yield();
+    }
+}
+
+const struct gw_clock gw_machine_clock = {.now_s = read_machine, .wait_until_s = wait_on_machine};

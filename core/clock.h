@@ -10,4 +10,28 @@ void gw_clock_sleep_until_s(double deadline_s);
 /* Asks the kernel to wake the calling thread as close to its deadlines as it can. */
 void gw_clock_sleep_precisely(void);
 
+/* ---- a clock that is given ----------------------------------------------------------------- */
+
+/* What measures time may be given the machine's clock, or a test's with made-up costs. */
+struct gw_clock {
+    double (*now_s)(void *context);
+    void (*wait_until_s)(void *context, double moment_s); /* at once if it has passed */
+    void *context;
+};
+
+/*
+ * The monotonic clock. Waiting sleeps until shortly before the moment and then looks again and
+ * again, as a thread that sleeps is woken late by more than short messages take; it lets others
+ * have the core meanwhile, who may have to get to their own start.
+ */
+extern const struct gw_clock gw_machine_clock;
+
+static inline double gw_clock_read_s(const struct gw_clock *clock) {
+    return clock->now_s(clock->context);
+}
+
+static inline void gw_clock_wait_until_s(const struct gw_clock *clock, double moment_s) {
+    clock->wait_until_s(clock->context, moment_s);
+}
+
 #endif

@@ -2,7 +2,6 @@
 #ifndef GW_REPORT_MEASUREMENTS_H
 #define GW_REPORT_MEASUREMENTS_H
 
-#include "calibrate/bench.h"
 #include "calibrate/calibrate.h"
 #include "report/report.h"
 

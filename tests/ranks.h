@@ -6,7 +6,7 @@
 
 #include "tests/local_transport.h"
 
-enum { MOST_RANKS = 8 };
+enum { MOST_RANKS = 20 };
 
 struct test_rank {
     struct gw_communicator communicator;

@@ -31,7 +31,6 @@ set(cli_may_use core device traces planner kernels collectives goal transport me
 set(traces_public traces.h cluster.h counts.h data.h exchange.h model.h network.h overlap.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h gpu.h)
-set(calibrate_public calibrate.h bench.h)
 set(kernels_public gpu.h kernels.h sketch.h gradients/emulation.h)
 set(study_public study.h sweep.h)
 set(report_public report.h pictures.h measurements.h sweep.h)

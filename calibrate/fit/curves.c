@@ -1,42 +1,287 @@
-#include "calibrate/fit/curves.h"
-
+/* What a cost curve may be, and which of these predicts sizes that were not measured best. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "calibrate/fit/candidates.h"
+#include "calibrate/fit/fit.h"
 
-enum gw_status gw_put_measurement(const struct gw_measurement *measurement, const char *size_key,
-                                  cJSON *raw, cJSON **entry, struct gw_error *error) {
-    const struct gw_summary *summary = &measurement->summary;
-    *entry = cJSON_CreateObject();
-    GW_TRY(gw_json_append(raw, *entry, error));
-    GW_TRY(gw_json_put_number(*entry, size_key, measurement->size, error));
-    GW_TRY(gw_json_put_number(*entry, "median_s", summary->median, error));
-    GW_TRY(gw_json_put_number(*entry, "median_low_s", summary->median_low, error));
-    GW_TRY(gw_json_put_number(*entry, "median_high_s", summary->median_high, error));
-    GW_TRY(gw_json_put_number(*entry, "p5_s", summary->p5, error));
-    GW_TRY(gw_json_put_number(*entry, "p95_s", summary->p95, error));
-    GW_TRY(gw_json_put_number(*entry, "repeats", (double)summary->count, error));
-    GW_TRY(gw_json_put_number(*entry, "outliers", (double)measurement->outliers, error));
-    GW_TRY(gw_json_put_number(*entry, "late", (double)measurement->late, error));
-    if (measurement->stopped_by != NULL) {
-        GW_TRY(gw_json_put_text(*entry, "stopped_by", measurement->stopped_by, error));
-    }
-    return gw_json_put(*entry, "precise", cJSON_CreateBool(measurement->precise), error);
+const char *const gw_candidate_names[GW_CANDIDATE_KINDS] = {"straight", "nlog2n", "two-segment",
+                                                            "points"};
+
+/* ---- fitting ------------------------------------------------------------------------------- */
+
+enum {
+    SEGMENT_POINTS = 3,         /* that a segment has at least */
+    HELD_OUT_SEGMENT_POINTS = 2 /* when one of them may be held out */
+};
+
+static double loss_at(const struct gw_curve *curve, const struct gw_curve_point *point) {
+    return fabs(gw_curve_time(curve, point->size) - point->time_s) / point->time_s;
 }
 
-static enum gw_status put_raw(const struct gw_measurement *measurements, size_t count,
-                              const char *size_key, cJSON *details, struct gw_error *error) {
-    cJSON *raw = cJSON_CreateArray();
-    GW_TRY(gw_json_put(details, "raw", raw, error));
+static double loss_over(const struct gw_curve *curve, const struct gw_curve_point *points,
+                        size_t count) {
+    double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        cJSON *entry = NULL;
-        GW_TRY(gw_put_measurement(&measurements[i], size_key, raw, &entry, error));
+        sum += loss_at(curve, &points[i]);
+    }
+    return sum;
+}
+
+/* Every break is tried; relative errors are added as they are, or an outlier would choose it. */
+static enum gw_status find_break(const struct gw_curve_point *points, size_t count, size_t fewest,
+                                 struct gw_candidate *out, struct gw_error *error) {
+    double best = INFINITY;
+    for (size_t first = fewest; first + fewest <= count; first++) {
+        struct gw_fit low;
+        struct gw_fit high;
+        GW_TRY(gw_fit_curve(GW_STRAIGHT, points, first, &low, error));
+        GW_TRY(gw_fit_segment(points + first, count - first, &high, error));
+        double loss = loss_over(&low.curve, points, first) +
+                      loss_over(&high.curve, points + first, count - first);
+        if (loss < best) {
+            best = loss;
+            out->first_count = first;
+            out->fits[0] = low;
+            out->fits[1] = high;
+        }
     }
     return GW_OK;
 }
 
-/* ---- fits ---------------------------------------------------------------------------------- */
+/* As points: the ends of both segments. */
+static enum gw_status fit_two_segments(const struct gw_curve_point *points, size_t count,
+                                       size_t fewest, struct gw_candidate *out,
+                                       struct gw_error *error) {
+    if (count < 2 * fewest) {
+        return GW_OK;
+    }
+    GW_TRY(find_break(points, count, fewest, out, error));
+    size_t corners[4] = {0, out->first_count - 1, out->first_count, count - 1};
+    struct gw_curve_point *ends = calloc(4, sizeof *ends);
+    if (ends == NULL) {
+        return gw_fail_memory(error, "fitting a cost curve");
+    }
+    for (int i = 0; i < 4; i++) {
+        double size = points[corners[i]].size;
+        ends[i] = (struct gw_curve_point){.size = size,
+                                          .time_s = gw_curve_time(&out->fits[i / 2].curve, size)};
+    }
+    out->curve = (struct gw_curve){.point_count = 4, .points = ends};
+    out->fitted = true;
+    return GW_OK;
+}
+
+static enum gw_status fit_shape(enum gw_curve_shape shape, const struct gw_curve_point *points,
+                                size_t count, struct gw_candidate *out, struct gw_error *error) {
+    GW_TRY(gw_fit_curve(shape, points, count, &out->fits[0], error));
+    out->curve = out->fits[0].curve;
+    out->fitted = true;
+    return GW_OK;
+}
+
+static enum gw_status fit_points(const struct gw_curve_point *points, size_t count,
+                                 struct gw_candidate *out, struct gw_error *error) {
+    struct gw_curve seen = {.point_count = count,
+                            .points = (struct gw_curve_point *)(uintptr_t)points};
+    GW_TRY(gw_curve_copy(&seen, &out->curve, error));
+    out->fitted = true;
+    return GW_OK;
+}
+
+/* fewest: points of a segment. */
+static enum gw_status fit(enum gw_candidate_kind kind, const struct gw_curve_point *points,
+                          size_t count, size_t fewest, struct gw_candidate *out,
+                          struct gw_error *error) {
+    *out = (struct gw_candidate){.kind = kind};
+    switch (kind) {
+    case GW_CANDIDATE_STRAIGHT:
+        return fit_shape(GW_STRAIGHT, points, count, out, error);
+    case GW_CANDIDATE_NLOG2N:
+        return fit_shape(GW_NLOG2N, points, count, out, error);
+    case GW_CANDIDATE_TWO_SEGMENT:
+        return fit_two_segments(points, count, fewest, out, error);
+    default:
+        return fit_points(points, count, out, error);
+    }
+}
+
+/* ---- judging ------------------------------------------------------------------------------- */
+
+/* Each size but the ends, which points could only extrapolate, from what the others give. */
+static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_curve_point *points,
+                               size_t count, struct gw_curve_point *others,
+                               struct gw_error *error) {
+    for (size_t held = 1; held + 1 < count; held++) {
+        struct gw_candidate rest;
+        memcpy(others, points, held * sizeof *points);
+        memcpy(others + held, points + held + 1, (count - held - 1) * sizeof *points);
+        GW_TRY(fit(candidate->kind, others, count - 1, HELD_OUT_SEGMENT_POINTS, &rest, error));
+        double loss = loss_at(&rest.curve, &points[held]);
+        gw_curve_free(&rest.curve);
+        candidate->losses[candidate->held_out++] = loss;
+        candidate->held_out_mean += loss / ((double)count - 2);
+        candidate->held_out_max = fmax(candidate->held_out_max, loss);
+    }
+    return GW_OK;
+}
+
+static enum gw_status open_one(enum gw_candidate_kind kind, const struct gw_curve_point *points,
+                               size_t count, struct gw_curve_point *others,
+                               struct gw_candidate *out, struct gw_error *error) {
+    GW_TRY(fit(kind, points, count, SEGMENT_POINTS, out, error));
+    if (!out->fitted) {
+        return GW_OK;
+    }
+    out->losses = calloc(count, sizeof *out->losses);
+    if (out->losses == NULL) {
+        return gw_fail_memory(error, "judging cost curves");
+    }
+    return hold_out(out, points, count, others, error);
+}
+
+/* ---- choosing ------------------------------------------------------------------------------ */
+
+/* One-sided: a straight line is compared with two richer kinds, and shall stand in 95% of cases. */
+static const double level = 0.025;
+
+/*
+ * Of all 2^count ways to give the ranks 1 .. count a sign, the share in which those with a plus add
+ * up to `sum` or more. shares: room for 1 + count (count + 1) / 2.
+ */
+static double tail_of_signed_ranks(size_t count, double sum, double *shares) {
+    size_t reach = 0;
+    shares[0] = 1;
+    for (size_t rank = 1; rank <= count; rank++) {
+        for (size_t s = reach + 1; s <= reach + rank; s++) {
+            shares[s] = 0;
+        }
+        reach += rank;
+        for (size_t s = reach + 1; s-- > 0;) {
+            shares[s] = 0.5 * (shares[s] + (s >= rank ? shares[s - rank] : 0));
+        }
+    }
+    double tail = 0;
+    for (size_t s = reach + 1; s-- > 0 && (double)s >= sum;) {
+        tail += shares[s];
+    }
+    return tail;
+}
+
+/* By how much the richer one's losses are less; what rounding makes of equal ones does not count.
+ */
+static size_t find_gains(const struct gw_candidate *richer, const struct gw_candidate *poorer,
+                         double *gains) {
+    static const double rounding = 1e-9;
+    size_t count = 0;
+    for (size_t i = 0; i < poorer->held_out; i++) {
+        double gain = poorer->losses[i] - richer->losses[i];
+        if (fabs(gain) > rounding) {
+            gains[count++] = gain;
+        }
+    }
+    return count;
+}
+
+/* Sum of the ranks of what is above 0 among all sizes without their signs; equal ones share ranks.
+ */
+static double sum_ranks(const double *gains, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        double rank = 0.5;
+        for (size_t j = 0; j < count; j++) {
+            double difference = fabs(gains[i]) - fabs(gains[j]);
+            rank += difference > 0 ? 1 : difference < 0 ? 0 : 0.5;
+        }
+        sum += gains[i] > 0 ? rank : 0;
+    }
+    return sum;
+}
+
+/*
+ * Few sizes, or a few that are far off, give no significance, however much is gained. A straight
+ * line with noise looks so much worse than richer kinds in fewer than 3% of cases
+ * (candidates_test).
+ */
+static const double far_better = 0.6;
+
+/* room: for held_out gains and the shares of their ranks. */
+static bool significantly_better(const struct gw_candidate *richer,
+                                 const struct gw_candidate *poorer, double *room) {
+    size_t count = find_gains(richer, poorer, room);
+    double sum = sum_ranks(room, count);
+    return richer->held_out_mean < far_better * poorer->held_out_mean ||
+           (richer->held_out_mean < poorer->held_out_mean &&
+            tail_of_signed_ranks(count, sum, room + count) <= level);
+}
+
+static enum gw_candidate_kind choose(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
+                                     double *room) {
+    const struct gw_candidate *best = NULL;
+    for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
+        const struct gw_candidate *candidate = &candidates[k];
+        bool as_rich = k <= GW_CANDIDATE_NLOG2N;
+        if (candidate->fitted &&
+            (best == NULL || (as_rich ? candidate->held_out_mean < best->held_out_mean
+                                      : significantly_better(candidate, best, room)))) {
+            best = candidate;
+        }
+    }
+    return best == NULL ? GW_CANDIDATE_POINTS : best->kind;
+}
+
+enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
+                                  const struct gw_curve_point *points, size_t count,
+                                  struct gw_candidate out[GW_CANDIDATE_KINDS],
+                                  enum gw_candidate_kind *chosen, struct gw_error *error) {
+    memset(out, 0, GW_CANDIDATE_KINDS * sizeof *out);
+    struct gw_curve_point *others = calloc(count, sizeof *others);
+    double *room = calloc(1 + 2 * count + count * count / 2, sizeof *room);
+    enum gw_status status =
+        others == NULL || room == NULL ? gw_fail_memory(error, "judging cost curves") : GW_OK;
+    for (size_t k = 0; k < GW_CANDIDATE_KINDS && status == GW_OK; k++) {
+        if (wanted[k]) {
+            status = open_one((enum gw_candidate_kind)k, points, count, others, &out[k], error);
+        }
+    }
+    if (status == GW_OK) {
+        *chosen = choose(out, room);
+    } else {
+        gw_candidates_close(out);
+    }
+    free(others);
+    free(room);
+    return status;
+}
+
+void gw_candidates_close(struct gw_candidate candidates[GW_CANDIDATE_KINDS]) {
+    for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
+        gw_curve_free(&candidates[k].curve);
+        free(candidates[k].losses);
+        candidates[k] = (struct gw_candidate){0};
+    }
+}
+
+/* ---- from measurements --------------------------------------------------------------------- */
+
+void gw_write_measurement(struct gw_json_writer *writer, const struct gw_measurement *measurement,
+                          const char *size_key) {
+    const struct gw_summary *summary = &measurement->summary;
+    gw_writer_number(writer, size_key, measurement->size);
+    gw_writer_number(writer, "median_s", summary->median);
+    gw_writer_number(writer, "median_low_s", summary->median_low);
+    gw_writer_number(writer, "median_high_s", summary->median_high);
+    gw_writer_number(writer, "p5_s", summary->p5);
+    gw_writer_number(writer, "p95_s", summary->p95);
+    gw_writer_number(writer, "repeats", (double)summary->count);
+    gw_writer_number(writer, "outliers", (double)measurement->outliers);
+    gw_writer_number(writer, "late", (double)measurement->late);
+    if (measurement->stopped_by != NULL) {
+        gw_writer_text(writer, "stopped_by", measurement->stopped_by);
+    }
+    gw_writer_flag(writer, "precise", measurement->precise);
+}
 
 /* What was measured, as fits want it. */
 struct medians {
@@ -46,102 +291,97 @@ struct medians {
     double *errors; /* relative standard errors of the medians; NULL unless all are known */
 };
 
-static enum gw_status put_interval(const char *slope_key, const struct gw_fit *fit,
-                                   const struct medians *medians, size_t first, size_t count,
-                                   cJSON *entry, struct gw_error *error) {
-    static const char *const ends[] = {"low", "high"};
+/* The line through `count` medians from `first` on, with 95% intervals. */
+static enum gw_status write_line(struct gw_json_writer *writer, const struct gw_fit *fit,
+                                 const struct medians *medians, size_t first, size_t count,
+                                 struct gw_error *error) {
+    bool straight = fit->shape == GW_STRAIGHT;
     struct gw_fit_interval interval;
     GW_TRY(gw_fit_intervals(fit, medians->points + first,
                             medians->errors == NULL ? NULL : medians->errors + first, count,
                             &interval, error));
-    const double startups[] = {interval.startup_low, interval.startup_high};
-    const double slopes[] = {interval.slope_low, interval.slope_high};
-    for (int end = 0; end < 2 && interval.known; end++) {
-        char key[48];
-        (void)snprintf(key, sizeof key, "startup_%s_s", ends[end]);
-        GW_TRY(gw_json_put_number(entry, key, startups[end], error));
-        (void)snprintf(key, sizeof key, "%s_%s_s", slope_key, ends[end]);
-        GW_TRY(gw_json_put_number(entry, key, slopes[end], error));
+    gw_writer_number(writer, "startup_s", fit->curve.fixed_s);
+    gw_writer_number(writer, straight ? "per_unit_s" : "per_nlog2n_s",
+                     straight ? fit->curve.per_unit_s : fit->curve.per_nlog2n_s);
+    if (interval.known) {
+        gw_writer_number(writer, "startup_low_s", interval.startup_low);
+        gw_writer_number(writer, straight ? "per_unit_low_s" : "per_nlog2n_low_s",
+                         interval.slope_low);
+        gw_writer_number(writer, "startup_high_s", interval.startup_high);
+        gw_writer_number(writer, straight ? "per_unit_high_s" : "per_nlog2n_high_s",
+                         interval.slope_high);
     }
+    gw_writer_number(writer, "median_relative_error", fit->median_error);
+    gw_writer_number(writer, "max_relative_error", fit->max_error);
     return GW_OK;
 }
 
-/* The line through `count` medians from `first` on, with 95% intervals. */
-static enum gw_status put_line(const struct gw_fit *fit, const struct medians *medians,
-                               size_t first, size_t count, cJSON *entry, struct gw_error *error) {
-    bool straight = fit->shape == GW_STRAIGHT;
-    GW_TRY(gw_json_put_number(entry, "startup_s", fit->curve.fixed_s, error));
-    GW_TRY(gw_json_put_number(entry, straight ? "per_unit_s" : "per_nlog2n_s",
-                              straight ? fit->curve.per_unit_s : fit->curve.per_nlog2n_s, error));
-    GW_TRY(put_interval(straight ? "per_unit" : "per_nlog2n", fit, medians, first, count, entry,
-                        error));
-    GW_TRY(gw_json_put_number(entry, "median_relative_error", fit->median_error, error));
-    return gw_json_put_number(entry, "max_relative_error", fit->max_error, error);
-}
-
-static enum gw_status put_segments(const struct gw_candidate *candidate,
-                                   const struct medians *medians, cJSON *entry,
-                                   struct gw_error *error) {
+static enum gw_status write_segments(struct gw_json_writer *writer,
+                                     const struct gw_candidate *candidate,
+                                     const struct medians *medians, struct gw_error *error) {
     char key[32];
     size_t first = candidate->first_count;
     (void)snprintf(key, sizeof key, "break_%s", medians->size_key);
-    GW_TRY(gw_json_put_number(entry, key, medians->points[first - 1].size, error));
-    cJSON *segments = cJSON_CreateArray();
-    GW_TRY(gw_json_put(entry, "segments", segments, error));
+    gw_writer_number(writer, key, medians->points[first - 1].size);
+    gw_writer_array(writer, "segments");
     for (int s = 0; s < 2; s++) {
-        cJSON *segment = cJSON_CreateObject();
-        GW_TRY(gw_json_append(segments, segment, error));
-        GW_TRY(put_line(&candidate->fits[s], medians, s == 0 ? 0 : first,
-                        s == 0 ? first : medians->count - first, segment, error));
+        gw_writer_object(writer, NULL);
+        GW_TRY(write_line(writer, &candidate->fits[s], medians, s == 0 ? 0 : first,
+                          s == 0 ? first : medians->count - first, error));
+        gw_writer_end(writer);
     }
+    gw_writer_end(writer);
     return GW_OK;
 }
 
-static enum gw_status put_candidate(const struct gw_candidate *candidate,
-                                    const struct medians *medians, cJSON *fits,
-                                    struct gw_error *error) {
-    cJSON *entry = cJSON_CreateObject();
-    GW_TRY(gw_json_put(fits, gw_candidate_names[candidate->kind], entry, error));
+static enum gw_status write_candidate(struct gw_json_writer *writer,
+                                      const struct gw_candidate *candidate,
+                                      const struct medians *medians, struct gw_error *error) {
+    gw_writer_object(writer, gw_candidate_names[candidate->kind]);
     if (candidate->kind == GW_CANDIDATE_TWO_SEGMENT) {
-        GW_TRY(put_segments(candidate, medians, entry, error));
+        GW_TRY(write_segments(writer, candidate, medians, error));
     } else if (candidate->kind != GW_CANDIDATE_POINTS) {
-        GW_TRY(put_line(&candidate->fits[0], medians, 0, medians->count, entry, error));
+        GW_TRY(write_line(writer, &candidate->fits[0], medians, 0, medians->count, error));
     }
-    if (candidate->held_out == 0) {
-        return GW_OK;
+    if (candidate->held_out > 0) {
+        gw_writer_number(writer, "held_out_mean_error", candidate->held_out_mean);
+        gw_writer_number(writer, "held_out_max_error", candidate->held_out_max);
     }
-    GW_TRY(gw_json_put_number(entry, "held_out_mean_error", candidate->held_out_mean, error));
-    return gw_json_put_number(entry, "held_out_max_error", candidate->held_out_max, error);
+    gw_writer_end(writer);
+    return GW_OK;
 }
 
-/* ---- the choice ---------------------------------------------------------------------------- */
-
-static enum gw_status put_choice(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
+static enum gw_status write_fits(struct gw_json_writer *writer,
+                                 const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
                                  enum gw_candidate_kind chosen, const struct medians *medians,
-                                 cJSON *fits, struct gw_error *error) {
+                                 struct gw_error *error) {
+    gw_writer_object(writer, "fit");
     for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
         if (candidates[k].fitted) {
-            GW_TRY(put_candidate(&candidates[k], medians, fits, error));
+            GW_TRY(write_candidate(writer, &candidates[k], medians, error));
         }
     }
     if (candidates[chosen].held_out > 0) {
-        GW_TRY(gw_json_put_number(fits, "held_out_error", candidates[chosen].held_out_mean, error));
+        gw_writer_number(writer, "held_out_error", candidates[chosen].held_out_mean);
     }
-    return gw_json_put_text(fits, "chosen", gw_candidate_names[chosen], error);
+    gw_writer_text(writer, "chosen", gw_candidate_names[chosen]);
+    gw_writer_end(writer);
+    return GW_OK;
 }
 
-static enum gw_status choose(const struct gw_subject *subject, const struct medians *medians,
-                             struct gw_curve *curve, cJSON *fits, struct gw_error *error) {
-    bool wanted[GW_CANDIDATE_KINDS] = {
-        [GW_CANDIDATE_TWO_SEGMENT] = true, [GW_CANDIDATE_POINTS] = true};
-    for (size_t i = 0; i < subject->shape_count; i++) {
-        wanted[subject->shapes[i] == GW_NLOG2N ? GW_CANDIDATE_NLOG2N : GW_CANDIDATE_STRAIGHT] =
-            true;
-    }
+/* The curve is the chosen candidate's. */
+static enum gw_status fit_measurements(struct gw_json_writer *writer,
+                                       const struct gw_subject *subject,
+                                       const struct medians *medians, struct gw_curve *curve,
+                                       struct gw_error *error) {
+    const bool wanted[GW_CANDIDATE_KINDS] = {[GW_CANDIDATE_STRAIGHT] = true,
+                                             [GW_CANDIDATE_NLOG2N] = subject->sorts,
+                                             [GW_CANDIDATE_TWO_SEGMENT] = true,
+                                             [GW_CANDIDATE_POINTS] = true};
     struct gw_candidate candidates[GW_CANDIDATE_KINDS];
     enum gw_candidate_kind chosen;
     GW_TRY(gw_candidates_open(wanted, medians->points, medians->count, candidates, &chosen, error));
-    enum gw_status status = put_choice(candidates, chosen, medians, fits, error);
+    enum gw_status status = write_fits(writer, candidates, chosen, medians, error);
     if (status == GW_OK) {
         *curve = candidates[chosen].curve;
         candidates[chosen].curve = (struct gw_curve){0};
@@ -150,47 +390,50 @@ static enum gw_status choose(const struct gw_subject *subject, const struct medi
     return status;
 }
 
-static enum gw_status fit_measurements(const struct gw_subject *subject,
-                                       const struct gw_measurement *measurements, size_t count,
-                                       struct gw_curve *curve, cJSON *details,
-                                       struct gw_error *error) {
-    GW_TRY(put_raw(measurements, count, subject->size_key, details, error));
-    cJSON *fits = cJSON_CreateObject();
-    GW_TRY(gw_json_put(details, "fit", fits, error));
-    struct gw_curve_point *points = calloc(count + 1, sizeof *points);
-    double *errors = calloc(count + 1, sizeof *errors);
-    if (points == NULL || errors == NULL) {
-        free(points);
-        free(errors);
+/* The writer's errors come out with what it wrote. */
+static enum gw_status describe(struct gw_json_writer *writer, const struct gw_subject *subject,
+                               const struct gw_measurement *measurements, size_t count,
+                               struct gw_curve *curve, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    struct medians medians = {.size_key = subject->size_key,
+                              .count = count,
+                              .points = gw_arena_zeros(&arena, count, sizeof *medians.points),
+                              .errors = gw_arena_zeros(&arena, count, sizeof *medians.errors)};
+    if (medians.points == NULL || medians.errors == NULL) {
+        gw_arena_free(&arena);
         return gw_fail_memory(error, "fitting curves");
     }
     bool known = true;
+    gw_writer_array(writer, "raw");
     for (size_t i = 0; i < count; i++) {
         const struct gw_summary *summary = &measurements[i].summary;
-        points[i] =
+        gw_writer_object(writer, NULL);
+        gw_write_measurement(writer, &measurements[i], subject->size_key);
+        gw_writer_end(writer);
+        medians.points[i] =
             (struct gw_curve_point){.size = measurements[i].size, .time_s = summary->median};
-        errors[i] = gw_summary_standard_error(summary);
-        known = known && errors[i] > 0;
+        medians.errors[i] = gw_summary_standard_error(summary);
+        known = known && medians.errors[i] > 0;
     }
-    struct medians medians = {subject->size_key, count, points, known ? errors : NULL};
-    enum gw_status status = choose(subject, &medians, curve, fits, error);
-    free(points);
-    free(errors);
+    gw_writer_end(writer);
+    medians.errors = known ? medians.errors : NULL;
+    enum gw_status status = fit_measurements(writer, subject, &medians, curve, error);
+    gw_arena_free(&arena);
     return status;
 }
 
 enum gw_status gw_choose_curve(const struct gw_subject *subject,
                                const struct gw_measurement *measurements, size_t count,
                                struct gw_curve *curve, cJSON **details, struct gw_error *error) {
+    struct gw_json_writer writer;
     *curve = (struct gw_curve){0};
-    *details = cJSON_CreateObject();
-    if (*details == NULL) {
-        return gw_fail_memory(error, "fitting curves");
-    }
-    enum gw_status status = fit_measurements(subject, measurements, count, curve, *details, error);
-    if (status != GW_OK) {
+    *details = NULL;
+    gw_writer_begin(&writer);
+    enum gw_status fitted = describe(&writer, subject, measurements, count, curve, error);
+    enum gw_status written = gw_writer_finish(&writer, details, fitted == GW_OK ? error : NULL);
+    if (fitted != GW_OK) {
         cJSON_Delete(*details);
         *details = NULL;
     }
-    return status;
+    return fitted != GW_OK ? fitted : written;
 }

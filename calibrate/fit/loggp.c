@@ -1,9 +1,9 @@
-#include "calibrate/fit/loggp.h"
-
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "calibrate/fit/fit.h"
 
 double gw_loggp_message_s(const struct gw_loggp *loggp, double bytes) {
     return 2 * loggp->overhead_s + bytes * loggp->overhead_s_per_byte +
@@ -229,8 +229,9 @@ static struct gw_loggp_error judge(const struct series *series, const struct gw_
 enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
                             struct gw_loggp_fit *out, struct gw_error *error) {
     struct series series[GW_LOGGP_KINDS];
-    struct gw_curve_point *sorted = calloc(count + 1, sizeof *sorted);
-    double *room = calloc(count + 1, sizeof *room);
+    struct gw_arena arena = {0};
+    struct gw_curve_point *sorted = gw_arena_zeros(&arena, count, sizeof *sorted);
+    double *room = gw_arena_zeros(&arena, count, sizeof *room);
     *out = (struct gw_loggp_fit){0};
     enum gw_status status = sorted == NULL || room == NULL
                                 ? gw_fail_memory(error, "fitting LogGP parameters")
@@ -242,7 +243,6 @@ enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
         out->ping_pong = judge(&series[GW_PING_PONG], &out->loggp, gw_loggp_message_s, room);
         out->flood = judge(&series[GW_FLOOD], &out->loggp, gw_loggp_flood_s, room);
     }
-    free(sorted);
-    free(room);
+    gw_arena_free(&arena);
     return status;
 }

@@ -1,4 +1,4 @@
-#include "calibrate/hosts/cpus.h"
+#include "calibrate/hosts/hosts.h"
 
 #include <ctype.h>
 #include <sched.h>

@@ -1,19 +1,17 @@
-#include "calibrate/hosts/host_list.h"
-
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrate/hosts/facts.h"
+#include "calibrate/hosts/hosts.h"
 
 enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_host_list *out,
                                struct gw_error *error) {
     size_t ranks = (size_t)size;
-    *out = (struct gw_host_list){.names = calloc(ranks, sizeof *out->names),
-                                 .first_rank = calloc(ranks, sizeof *out->first_rank),
-                                 .rank_count = calloc(ranks, sizeof *out->rank_count),
-                                 .host_of = calloc(ranks, sizeof *out->host_of)};
+    *out = (struct gw_host_list){0};
+    out->names = gw_arena_zeros(&out->arena, ranks, sizeof *out->names);
+    out->first_rank = gw_arena_zeros(&out->arena, ranks, sizeof *out->first_rank);
+    out->rank_count = gw_arena_zeros(&out->arena, ranks, sizeof *out->rank_count);
+    out->host_of = gw_arena_zeros(&out->arena, ranks, sizeof *out->host_of);
     if (out->names == NULL || out->first_rank == NULL || out->rank_count == NULL ||
         out->host_of == NULL) {
         gw_host_list_close(out);
@@ -35,22 +33,26 @@ enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_
     return GW_OK;
 }
 
+void gw_host_list_close(struct gw_host_list *list) {
+    gw_arena_free(&list->arena);
+}
+
 enum gw_status gw_host_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
                                  struct gw_error *error) {
-    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)communicator->size, sizeof *hosts);
-    if (hosts == NULL) {
-        return gw_fail_memory(error, "listing hosts");
-    }
-    enum gw_status status = gw_gather_hosts(communicator, hosts, error);
+    struct gw_arena arena = {0};
+    char(*hosts)[GW_HOST_SIZE] = gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *hosts);
+    enum gw_status status = hosts == NULL ? gw_fail_memory(error, "listing hosts")
+                                          : gw_gather_hosts(communicator, hosts, error);
     if (status == GW_OK) {
         status = gw_host_list_of(hosts, communicator->size, out, error);
     }
-    free(hosts);
+    gw_arena_free(&arena);
     return status;
 }
 
 enum gw_status gw_machine_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
                                     struct gw_error *error) {
+    struct gw_arena arena = {0};
     char mine[GW_HOST_SIZE] = "";
     char boot[GW_FACT_SIZE];
     if (gw_fact_boot("", boot)) {
@@ -58,24 +60,17 @@ enum gw_status gw_machine_list_open(struct gw_communicator *communicator, struct
     } else {
         (void)gethostname(mine, sizeof mine - 1);
     }
-    char(*machines)[GW_HOST_SIZE] = calloc((size_t)communicator->size, sizeof *machines);
-    if (machines == NULL) {
-        return gw_fail_memory(error, "listing machines");
-    }
+    char(*machines)[GW_HOST_SIZE] =
+        gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *machines);
     enum gw_status status =
-        communicator->transport->allgather(communicator, mine, sizeof mine, machines, error);
+        machines == NULL
+            ? gw_fail_memory(error, "listing machines")
+            : communicator->transport->allgather(communicator, mine, sizeof mine, machines, error);
     if (status == GW_OK) {
         status = gw_host_list_of(machines, communicator->size, out, error);
     }
-    free(machines);
+    gw_arena_free(&arena);
     return status;
-}
-
-void gw_host_list_close(struct gw_host_list *list) {
-    free(list->names);
-    free(list->first_rank);
-    free(list->rank_count);
-    free(list->host_of);
 }
 
 size_t gw_host_list_most_ranks(const struct gw_host_list *list) {

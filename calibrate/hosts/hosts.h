@@ -1,13 +1,161 @@
 /*
- * How fast hosts are beside each other, in a second or two: not for predictions, but to find those
- * that are unlike the others; private to this room.
+ * The hosts of a job: which ranks share one, what they are made of, how fast they and the links
+ * between them are beside each other, and what of that makes a calibration uncertain; private to
+ * this room.
  */
 #ifndef GW_CALIBRATE_HOSTS_H
 #define GW_CALIBRATE_HOSTS_H
 
-#include "calibrate/hosts/host_list.h"
-#include "calibrate/hosts/warnings.h"
-#include "calibrate/measure/measurement.h"
+#include "calibrate/measure/measure.h"
+#include "transport/transport.h"
+
+/* ---- which ranks share a host -------------------------------------------------------------- */
+
+/* Hosts in the order of their first ranks. */
+struct gw_host_list {
+    size_t count;
+    char (*names)[GW_HOST_SIZE]; /* [count] */
+    int *first_rank;             /* [count] */
+    size_t *rank_count;          /* [count]: its ranks */
+    size_t *host_of;             /* [ranks] */
+    struct gw_arena arena;       /* of all of these */
+};
+
+/* Of all ranks, on every rank: collective. */
+enum gw_status gw_host_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
+                                 struct gw_error *error);
+/*
+ * Machines in place of hosts: nodes that are containers or namespaces of one machine have names of
+ * their own, and share its boot and its memory. `names` are what their boots go by, or of a system
+ * that does not tell, hosts' names.
+ */
+enum gw_status gw_machine_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
+                                    struct gw_error *error);
+/* Of ranks whose hosts' names are known: hosts[size]. */
+enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_host_list *out,
+                               struct gw_error *error);
+void gw_host_list_close(struct gw_host_list *list);
+
+/* How many ranks there are on the host that has most. */
+size_t gw_host_list_most_ranks(const struct gw_host_list *list);
+
+/* ---- sets of processors, as Linux numbers and lists them ("0-3,8") ------------------------- */
+
+enum { GW_MOST_CPUS = 8192, GW_CPUS_TEXT_SIZE = 256 };
+
+struct gw_cpus {
+    unsigned char has[GW_MOST_CPUS];
+};
+
+/* False, and the set is empty, if the text is no list of processors below GW_MOST_CPUS. */
+bool gw_cpus_parse(const char *text, struct gw_cpus *out);
+
+/* Ends in "..." if there is no room for the whole list. */
+void gw_cpus_print(const struct gw_cpus *cpus, char text[GW_CPUS_TEXT_SIZE]);
+
+size_t gw_cpus_count(const struct gw_cpus *cpus);
+bool gw_cpus_contain(const struct gw_cpus *outer, const struct gw_cpus *inner);
+
+/* Those that the calling thread may run on. */
+void gw_cpus_usable(struct gw_cpus *out);
+
+/* ---- what a host is made of, as its kernel says -------------------------------------------- */
+
+/*
+ * Files are read below the folder `root`: "" is the system itself. What is not there, or is not
+ * what the kernel would write, is left out: a calibration does not fail for want of provenance.
+ */
+enum { GW_FACT_SIZE = 160 };
+
+/* The first line of <root>/<path>, trimmed, with '?' for what is not printable ASCII; cut to fit.
+ */
+bool gw_fact_read(const char *root, const char *path, char out[GW_FACT_SIZE]);
+
+/* A number >= 0 that stands alone in the first line. */
+bool gw_fact_read_number(const char *root, const char *path, double *out);
+
+/* What stands behind "<key>", spaces and ':' or '=' in the first line that begins so. */
+bool gw_fact_find(const char *text, const char *key, char out[GW_FACT_SIZE]);
+
+/* The file's text, the caller's to free, or NULL. */
+char *gw_fact_text(const char *root, const char *path);
+
+/* What is another one after each boot of a machine, and one on all hosts that are part of it. */
+bool gw_fact_boot(const char *root, char out[GW_FACT_SIZE]);
+
+/* The present clock rate of a processor, in Hz. */
+bool gw_cpu_frequency(const char *root, size_t cpu, double *hz);
+
+/* Of each of the processors, the first thread of its core. */
+void gw_cpus_cores(const char *root, const struct gw_cpus *cpus, struct gw_cpus *out);
+
+/*
+ * Into the open object: "cpu", "sockets", "cores", "threads", "numa_nodes", where they differ
+ * "core_kinds", and "frequency" with governor, driver, turbo and the limits; "system", "kernel",
+ * "memory_bytes", "clock_source", "cpu_quota" (processors a container has); and "interfaces", those
+ * that are up, but for the loopback. Which of them MPI uses it keeps to itself.
+ */
+void gw_write_host_facts(struct gw_json_writer *writer, const char *root);
+
+/* Of "NAME=value" strings, ended by NULL, those that change what is measured and are no secrets. */
+void gw_write_environment(struct gw_json_writer *writer, char *const *variables);
+
+/*
+ * "gpus" as CUDA or, in a build without it, their driver names them, with their slots;
+ * "gpu_driver"; and of what NVIDIA's management library says, if it is there, of each GPU what
+ * stays as it is - "clocks" (those set for applications and the highest, Hz), "power_limit_w",
+ * "pcie" (the highest generation and width), "nvlinks" (that are up), "persistence", "mig" - and of
+ * the host "cuda_driver" (the newest CUDA that it runs) and "gpu_paths": what lies between two
+ * GPUs, in the words of `nvidia-smi topo`: PIX (one PCIe switch), PXB (several), PHB (a host
+ * bridge), NODE (a NUMA node), SYS.
+ */
+void gw_write_gpu_facts(struct gw_json_writer *writer, const char *root);
+
+/* The library's part of that: of the GPU at this place ("0000:3B:00.0"), and of a host. */
+void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci);
+void gw_nvml_write_host(struct gw_json_writer *writer, const char *const *pcis, size_t count,
+                        bool has_driver);
+
+/* Of the GPU as it is at this moment: "gpu_sm_hz", "gpu_memory_hz", "gpu_pcie_generation". */
+void gw_nvml_write_now(struct gw_json_writer *writer, const char *pci);
+
+/* ---- provenance ---------------------------------------------------------------------------- */
+
+/*
+ * "source" of the cluster: date, command, versions, hosts and what they are made of, where ranks
+ * may run, and the environment; sets its workers_per_node.
+ */
+enum gw_status gw_put_provenance(struct gw_communicator *communicator,
+                                 const struct gw_calibration *calibration,
+                                 struct gw_cluster *cluster, struct gw_error *error);
+
+/*
+ * Puts "hosts" (names, in the order of their first ranks), "nodes" (descriptions; those that are
+ * alike share one, with their names as "hosts") and "ranks" into `source`. Each rank's text, of
+ * `stride` bytes, is {"rank": {"rank", "host", ...}, "node": {...}}.
+ */
+enum gw_status gw_put_hosts(const char *texts, size_t stride, const struct gw_host_list *list,
+                            int size, cJSON *source, struct gw_error *error);
+
+/* ---- speeds -------------------------------------------------------------------------------- */
+
+/*
+ * Compares the hosts and the links between them, within 2 s, and puts what makes the calibration
+ * uncertain into "warnings" of the cluster's source, and what was found into "speeds" and "links".
+ */
+enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
+                                  const struct gw_calibration *calibration,
+                                  const struct gw_report *report, struct gw_cluster *cluster,
+                                  struct gw_error *error);
+
+/* What fixed work took on a host, in seconds; of its first rank where not said otherwise. */
+struct gw_host_times {
+    double compute_s, memory_s;           /* medians, with the other ranks asleep */
+    double compute_low_s, compute_high_s; /* quartiles */
+    double together_s;   /* compute's mean while all ranks do it: the slowest rank's */
+    double clock_s;      /* reading the clock: the slowest rank's */
+    double clock_step_s; /* smallest step of the clock; below 0: it went back */
+};
 
 /* Fixed work of about a millisecond (compute) and a few (memory). */
 struct gw_host_work {
@@ -15,10 +163,41 @@ struct gw_host_work {
     void *context;
 };
 
-/* All ranks at once, then the first rank of each host while the others sleep. The same on every
- * rank: times[h] of host h. */
-enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct gw_host_list *list,
-                             const struct gw_host_work *work, struct gw_host_times *times,
+/*
+ * All ranks at once, then the first rank of each host while the others sleep: not for predictions,
+ * but to find hosts that are unlike the others. The same on every rank: times[h] of host h.
+ */
+enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct gw_clock *clock,
+                             const struct gw_host_list *list, const struct gw_host_work *work,
+                             struct gw_host_times *times, struct gw_error *error);
+
+/* One direction between two hosts. */
+struct gw_link_rate {
+    const char *from, *to;
+    double bytes_per_s;
+};
+
+/*
+ * The links from each host to the next one and back, the last one's next being the first: rates[2
+ * h] from host h, rates[2 h + 1] back; of two hosts there are 2, of one none. The same on every
+ * rank.
+ */
+size_t gw_link_count(const struct gw_host_list *list);
+enum gw_status gw_time_links(struct gw_communicator *communicator, const struct gw_clock *clock,
+                             const struct gw_host_list *list, struct gw_link_rate *rates,
                              struct gw_error *error);
+
+/* ---- warnings, in words that say what to do ------------------------------------------------ */
+
+/* From "nodes" and "ranks" (gw_put_hosts): clock rates that vary, cores with several ranks. */
+enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error);
+
+/* Hosts that are slower than the median one, or unsteady, or whose ranks or clocks hinder. */
+enum gw_status gw_warn_of_times(const struct gw_host_times *times, char (*hosts)[GW_HOST_SIZE],
+                                size_t count, cJSON *source, struct gw_error *error);
+
+/* Links that carry less than the median one. */
+enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, cJSON *source,
+                                struct gw_error *error);
 
 #endif

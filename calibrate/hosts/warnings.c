@@ -1,10 +1,10 @@
-#include "calibrate/hosts/warnings.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "calibrate/hosts/hosts.h"
 
 static const double slower_host = 1.1; /* than the median one */
 static const double slower_link = 0.8; /* of the median one's rate */
@@ -13,7 +13,9 @@ static const double unsteady = 1.1;    /* third quartile over the first */
 static const double slow_clock_s = 5e-7;
 static const double coarse_clock_s = 1e-6;
 
-enum gw_status gw_put_warning(cJSON *source, struct gw_error *error, const char *format, ...) {
+/* Appends to "warnings" of the cluster's source, once each. */
+static enum gw_status __attribute__((format(printf, 3, 4)))
+put_warning(cJSON *source, struct gw_error *error, const char *format, ...) {
     char text[400];
     va_list arguments;
     va_start(arguments, format);
@@ -61,16 +63,16 @@ static enum gw_status warn_of_slow(const struct gw_host_times *times, const char
     double compute = times->compute_s / compute_s;
     double memory = times->memory_s / memory_s;
     if (compute > slower_host) {
-        GW_TRY(gw_put_warning(source, error,
-                              "%s computes %.2f times slower than the median host, and collectives "
-                              "wait for it: look for other load, heat or a lower clock rate there",
-                              host, compute));
+        GW_TRY(put_warning(source, error,
+                           "%s computes %.2f times slower than the median host, and collectives "
+                           "wait for it: look for other load, heat or a lower clock rate there",
+                           host, compute));
     }
     if (memory > slower_host) {
-        GW_TRY(gw_put_warning(source, error,
-                              "%s reads memory %.2f times slower than the median host: look for "
-                              "other load or missing memory modules there",
-                              host, memory));
+        GW_TRY(put_warning(source, error,
+                           "%s reads memory %.2f times slower than the median host: look for "
+                           "other load or missing memory modules there",
+                           host, memory));
     }
     return GW_OK;
 }
@@ -80,18 +82,17 @@ static enum gw_status warn_of_unsteady(const struct gw_host_times *times, const 
     char low[GW_UNITS_SIZE];
     char high[GW_UNITS_SIZE];
     if (times->compute_high_s > unsteady * times->compute_low_s) {
-        GW_TRY(
-            gw_put_warning(source, error,
+        GW_TRY(put_warning(source, error,
                            "%s needs %s to %s for the same work: its clock rate changes (fix it, "
                            "without turbo), or something else runs there",
                            host, gw_format_seconds(times->compute_low_s, low),
                            gw_format_seconds(times->compute_high_s, high)));
     }
     if (times->together_s > hindered * times->compute_s) {
-        GW_TRY(gw_put_warning(source, error,
-                              "%s computes %.2f times slower while all ranks compute: they share "
-                              "cores or a clock rate; give each rank cores of its own",
-                              host, times->together_s / times->compute_s));
+        GW_TRY(put_warning(source, error,
+                           "%s computes %.2f times slower while all ranks compute: they share "
+                           "cores or a clock rate; give each rank cores of its own",
+                           host, times->together_s / times->compute_s));
     }
     return GW_OK;
 }
@@ -100,22 +101,22 @@ static enum gw_status warn_of_clock(const struct gw_host_times *times, const cha
                                     cJSON *source, struct gw_error *error) {
     char text[GW_UNITS_SIZE];
     if (times->clock_step_s < 0) {
-        return gw_put_warning(source, error,
-                              "%s has a clock that went back: no time measured there can be "
-                              "trusted; see its kernel's log on the clock source",
-                              host);
+        return put_warning(source, error,
+                           "%s has a clock that went back: no time measured there can be "
+                           "trusted; see its kernel's log on the clock source",
+                           host);
     }
     if (times->clock_step_s > coarse_clock_s) {
-        return gw_put_warning(source, error,
-                              "%s has a clock with steps of %s, too coarse for short messages: "
-                              "boot with clocksource=tsc if it has one",
-                              host, gw_format_seconds(times->clock_step_s, text));
+        return put_warning(source, error,
+                           "%s has a clock with steps of %s, too coarse for short messages: "
+                           "boot with clocksource=tsc if it has one",
+                           host, gw_format_seconds(times->clock_step_s, text));
     }
     if (times->clock_s > slow_clock_s) {
-        return gw_put_warning(source, error,
-                              "%s needs %s to read its clock, which short times contain: boot with "
-                              "clocksource=tsc if it has one",
-                              host, gw_format_seconds(times->clock_s, text));
+        return put_warning(source, error,
+                           "%s needs %s to read its clock, which short times contain: boot with "
+                           "clocksource=tsc if it has one",
+                           host, gw_format_seconds(times->clock_s, text));
     }
     return GW_OK;
 }
@@ -153,8 +154,7 @@ enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, 
     for (size_t i = 0; i < count; i++) {
         const struct gw_link_rate *link = &links[i];
         if (link->bytes_per_s < slower_link * usual) {
-            GW_TRY(
-                gw_put_warning(source, error,
+            GW_TRY(put_warning(source, error,
                                "%s -> %s carries %.4g MB/s, %.2f of the median link's %.4g: check "
                                "cable, negotiated speed and other traffic there",
                                link->from, link->to, link->bytes_per_s / 1e6,
@@ -162,4 +162,133 @@ enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, 
         }
     }
     return GW_OK;
+}
+
+static const char *text_of(const cJSON *object, const char *key) {
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return text == NULL ? "" : text;
+}
+
+/* ---- clock rates ------------------------------------------------------------------------- */
+
+enum { NAMES_SIZE = 128 };
+
+/* "a, b and 5 more". */
+static const char *list_names(const cJSON *names, char out[NAMES_SIZE]) {
+    size_t used = 0;
+    int listed = 0;
+    int count = cJSON_GetArraySize(names);
+    const cJSON *name = NULL;
+    out[0] = '\0';
+    cJSON_ArrayForEach(name, names) {
+        if (used + strlen(name->valuestring) + sizeof ", and 1000000 more" > NAMES_SIZE) {
+            (void)snprintf(out + used, NAMES_SIZE - used, " and %d more", count - listed);
+            break;
+        }
+        used += (size_t)snprintf(out + used, NAMES_SIZE - used, "%s%s", listed == 0 ? "" : ", ",
+                                 name->valuestring);
+        listed++;
+    }
+    return out;
+}
+
+static enum gw_status warn_of_governor(const cJSON *node, cJSON *source, struct gw_error *error) {
+    char names[NAMES_SIZE];
+    const cJSON *frequency = cJSON_GetObjectItemCaseSensitive(node, "frequency");
+    const char *governor = text_of(frequency, "governor");
+    if (governor[0] == '\0' || strcmp(governor, "performance") == 0) {
+        return GW_OK;
+    }
+    return put_warning(source, error,
+                       "%s: the clock rate follows the load (governor %s), and times with it: set "
+                       "it with `cpupower frequency-set -g performance`",
+                       list_names(cJSON_GetObjectItemCaseSensitive(node, "hosts"), names),
+                       governor);
+}
+
+/* ---- cores ------------------------------------------------------------------------------- */
+
+/* The ranks of one host, and where they may run. */
+struct bound {
+    int count;
+    struct gw_cpus *cores; /* [count] */
+};
+
+static int collect_bound(const cJSON *source, const char *host, struct bound *bound) {
+    const cJSON *rank = NULL;
+    bound->count = 0;
+    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(source, "ranks")) {
+        if (strcmp(text_of(rank, "host"), host) == 0 &&
+            gw_cpus_parse(text_of(rank, "cores"), &bound->cores[bound->count])) {
+            bound->count++;
+        }
+    }
+    return bound->count;
+}
+
+/* Ranks that have nothing beyond these cores. */
+static size_t count_within(const struct bound *bound, const struct gw_cpus *cores) {
+    size_t count = 0;
+    for (int i = 0; i < bound->count; i++) {
+        count += gw_cpus_contain(cores, &bound->cores[i]);
+    }
+    return count;
+}
+
+/* The smallest set of cores with more ranks in it than cores is told of, and no further one. */
+static enum gw_status warn_of_shared(const struct bound *bound, const char *host, cJSON *source,
+                                     struct gw_error *error) {
+    char text[GW_CPUS_TEXT_SIZE];
+    int worst = -1;
+    size_t cores = 0;
+    for (int i = 0; i < bound->count; i++) {
+        size_t count = gw_cpus_count(&bound->cores[i]);
+        if (count_within(bound, &bound->cores[i]) > count && (worst < 0 || count < cores)) {
+            worst = i;
+            cores = count;
+        }
+    }
+    if (worst < 0) {
+        return GW_OK;
+    }
+    gw_cpus_print(&bound->cores[worst], text);
+    return put_warning(source, error,
+                       "%s: %zu ranks share %zu core%s (%.60s): start fewer ranks there, or bind "
+                       "each to cores of its own",
+                       host, count_within(bound, &bound->cores[worst]), cores,
+                       cores == 1 ? "" : "s", text);
+}
+
+/* Of a container that has a share of its host's processors. */
+static enum gw_status warn_of_quota(const cJSON *node, const struct bound *bound, const char *host,
+                                    cJSON *source, struct gw_error *error) {
+    const cJSON *quota = cJSON_GetObjectItemCaseSensitive(node, "cpu_quota");
+    if (!cJSON_IsNumber(quota) || quota->valuedouble >= bound->count) {
+        return GW_OK;
+    }
+    return put_warning(source, error,
+                       "%s: %d ranks may use %.3g processors in all (a control group's limit): "
+                       "start fewer ranks there, or raise the limit",
+                       host, bound->count, quota->valuedouble);
+}
+
+enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error) {
+    size_t ranks = (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(source, "ranks"));
+    struct bound bound = {.cores = calloc(ranks + 1, sizeof *bound.cores)};
+    enum gw_status status = bound.cores == NULL ? gw_fail_memory(error, "comparing ranks") : GW_OK;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(source, "nodes")) {
+        const cJSON *host = NULL;
+        status = status == GW_OK ? warn_of_governor(node, source, error) : status;
+        cJSON_ArrayForEach(host, cJSON_GetObjectItemCaseSensitive(node, "hosts")) {
+            if (status == GW_OK && collect_bound(source, host->valuestring, &bound) > 0) {
+                status = warn_of_shared(&bound, host->valuestring, source, error);
+            }
+            if (status == GW_OK) {
+                status = warn_of_quota(node, &bound, host->valuestring, source, error);
+            }
+        }
+    }
+    free(bound.cores);
+    return status;
 }

@@ -1,96 +1,256 @@
-#include "calibrate/measure/bench_parts.h"
-
+/*
+ * How fast and how good compressors are on given vectors: one loop over kinds of work, which a
+ * processor's or a GPU's side does and times.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/settle.h"
+#include "calibrate/measure/gpu_timer.h"
+#include "calibrate/measure/measure.h"
+#include "kernels/gpu.h"
 
-static const double longest_settling_s = 10;
+static const double longest_warm_up_s = 10;
 
-struct bench_run {
+/* What is timed, in each repeat. */
+enum kind { COPY, READ, SELECT, COMPRESS, KINDS };
+
+struct run {
     const struct gw_bench *bench;
-    struct gw_task task;
+    struct gw_arena arena;
+    const struct gw_compressor *compressor;
+    struct gw_task task;       /* selects from u */
+    float *u, *residual;       /* [elements], of the side */
+    const float *gradient;     /* [elements], of the side */
+    double topk_energy;        /* of the exact top-k, by the CPU */
+    enum kind kind;            /* of the work that is next */
+    double took_s;             /* the last work, on a GPU */
+    double *seconds[KINDS];    /* [repeats], of one compressor */
+    double *all_s[2];          /* [compressors * repeats], of COPY and READ */
+    struct gw_selection found; /* by the last selection, on the host */
     struct gw_workspace workspace;
-    struct gw_selection selection;
-    float *u, *residual; /* [elements] */
-    size_t *layers;
-    double topk_energy;
-    double *read_s, *select_s, *compress_s; /* [repeats] */
-    double *all_reads_s;                    /* [repeats * compressors] */
+    /* On a GPU: */
+    struct gw_device *device; /* NULL: on processors */
+    struct gw_gpu_timer timer;
+    struct gw_gpu_workspace *gpu_workspace;
+    struct gw_gpu_selection gpu_selection;
+    const struct gw_gpu_kernel *gpu;
+    float *start; /* GPU: u - gradient, so that their sum is u, but for rounding */
 };
+
+static size_t count_compressors(const struct gw_bench *bench) {
+    size_t count = 0;
+    while (bench->compressors[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+/* The task that adds the gradient to the residual first. */
+static struct gw_task fused_task(const struct run *run) {
+    struct gw_task task = run->task;
+    task.u = run->residual;
+    task.gradient = run->gradient;
+    return task;
+}
+
+static enum gw_status work_on_cpu(struct run *run, struct gw_error *error) {
+    struct gw_task fused = fused_task(run);
+    volatile float sum = 0;
+    switch (run->kind) {
+    case READ:
+        sum = gw_read_pass(run->u, run->task.n);
+        (void)sum;
+        return GW_OK;
+    case SELECT:
+        return gw_kernel_of(run->compressor)->select(&run->task, &run->found, error);
+    default:
+        return gw_compress(run->compressor, &fused, &run->found, error);
+    }
+}
+
+static enum gw_status put_on_stream(struct run *run, struct gw_error *error) {
+    struct gw_device_stream *stream = run->timer.stream;
+    struct gw_task fused = fused_task(run);
+    size_t n = run->task.n;
+    switch (run->kind) {
+    case COPY:
+        return gw_device_copy(stream, run->residual, run->u, n * sizeof *run->u, error);
+    case READ:
+        return gw_gpu_read_pass(run->u, n, stream, run->timer.sum, error);
+    case SELECT:
+        return run->gpu->select(&run->task, stream, run->gpu_workspace, &run->gpu_selection, error);
+    default:
+        return gw_gpu_compress(run->gpu, &fused, stream, run->gpu_workspace, &run->gpu_selection,
+                               error);
+    }
+}
+
+static enum gw_status work(void *context, struct gw_error *error) {
+    struct run *run = context;
+    if (run->device == NULL) {
+        return work_on_cpu(run, error);
+    }
+    GW_TRY(gw_gpu_timer_start(&run->timer, error));
+    GW_TRY(put_on_stream(run, error));
+    return gw_gpu_timer_stop(&run->timer, &run->took_s, error);
+}
+
+static double took_s(void *context) {
+    const struct run *run = context;
+    return run->took_s;
+}
+
+/* Makes the residual what together with the gradient is u. */
+static enum gw_status restore_residual(struct run *run, struct gw_error *error) {
+    if (run->device != NULL) {
+        return gw_device_copy(run->timer.stream, run->residual, run->start,
+                              run->task.n * sizeof *run->start, error);
+    }
+    for (size_t i = 0; i < run->task.n; i++) {
+        run->residual[i] = run->u[i] - run->gradient[i];
+    }
+    return GW_OK;
+}
+
+static enum gw_status time_work(struct run *run, enum kind kind, double *seconds,
+                                struct gw_error *error) {
+    const struct gw_subject subject = {
+        .run = work, .took_s = run->device == NULL ? NULL : took_s, .context = run};
+    const struct gw_repeats once = {.fewest = 1, .most = 1};
+    size_t count = 0;
+    run->kind = kind;
+    return gw_time_alone(&gw_machine_clock, &subject, once, seconds, &count, error);
+}
+
+/*
+ * On processors a selection is timed after a pass over u, and so is the pass: caches are as warm
+ * for both. The selection from u comes last, and is what is judged.
+ */
+static enum gw_status repeat_once(struct run *run, size_t i, struct gw_error *error) {
+    if (run->device != NULL) {
+        GW_TRY(time_work(run, COPY, &run->seconds[COPY][i], error));
+        GW_TRY(time_work(run, READ, &run->seconds[READ][i], error));
+    }
+    GW_TRY(restore_residual(run, error));
+    GW_TRY(time_work(run, COMPRESS, &run->seconds[COMPRESS][i], error));
+    if (run->device == NULL) {
+        GW_TRY(time_work(run, READ, &run->seconds[READ][i], error));
+        GW_TRY(time_work(run, READ, &run->seconds[READ][i], error));
+    }
+    return time_work(run, SELECT, &run->seconds[SELECT][i], error);
+}
+
+/* ---- what is selected ---------------------------------------------------------------------- */
+
+/* The sum of squares of what was found. */
+static double energy_of(const struct gw_selection *found) {
+    double sum = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        double value = found->entries[i].value;
+        sum += value * value;
+    }
+    return sum;
+}
+
+/* Exact top-k by the CPU from a copy of u, and, as the task's threshold, what selects just that. */
+static enum gw_status find_topk(struct run *run, float *copy, struct gw_error *error) {
+    double least = INFINITY;
+    run->task.u = copy;
+    GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(&run->task, &run->found, error));
+    for (size_t i = 0; i < run->found.count; i++) {
+        least = fmin(least, fabs((double)run->found.entries[i].value));
+    }
+    run->task.threshold = least;
+    run->topk_energy = energy_of(&run->found);
+    return GW_OK;
+}
+
+/* Of a GPU, copies the last selection to the host. */
+static enum gw_status fetch_selection(struct run *run, struct gw_error *error) {
+    struct gw_device_stream *stream = run->timer.stream;
+    size_t count = 0;
+    if (run->device == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_gpu_selection_finish(&run->gpu_selection, stream, &count, error));
+    GW_TRY(gw_selection_reserve(&run->found, count, error));
+    GW_TRY(gw_device_copy(stream, run->found.entries, run->gpu_selection.entries,
+                          count * sizeof *run->found.entries, error));
+    run->found.count = count;
+    return gw_device_stream_finish(stream, error);
+}
+
+static enum gw_status select_once(void *context, const struct gw_task *task, size_t *count,
+                                  struct gw_error *error) {
+    struct run *run = context;
+    if (run->device == NULL) {
+        GW_TRY(gw_kernel_of(run->compressor)->select(task, &run->found, error));
+        *count = run->found.count;
+        return GW_OK;
+    }
+    GW_TRY(
+        run->gpu->select(task, run->timer.stream, run->gpu_workspace, &run->gpu_selection, error));
+    return gw_gpu_selection_finish(&run->gpu_selection, run->timer.stream, count, error);
+}
 
 /* ---- one compressor ------------------------------------------------------------------------ */
 
-/* Aligned as frameworks align tensors: vectors that cross cache lines cost twice as much. */
-static float *allocate_aligned(size_t elements) {
-    enum { ALIGNMENT = 64 };
-    size_t bytes = elements * sizeof(float);
-    return aligned_alloc(ALIGNMENT, (bytes / ALIGNMENT + 1) * ALIGNMENT);
-}
-
-static double time_read(const float *u, size_t n) {
-    double started_s = gw_clock_now_s();
-    volatile float sum = gw_read_pass(u, n);
-    (void)sum;
-    return gw_clock_now_s() - started_s;
-}
-
-/* Selections are timed after a pass over u, and so is the pass: caches are as warm for both. */
-static enum gw_status repeat_once(struct bench_run *run, const struct gw_compressor *compressor,
-                                  size_t i, struct gw_error *error) {
-    size_t n = run->task.n;
-    struct gw_task fused = run->task;
-    fused.u = run->residual;
-    fused.gradient = run->bench->gradient;
-    for (size_t e = 0; e < n; e++) {
-        run->residual[e] =
-            run->u[e] - fused.gradient[e]; /* so that the sum is u, but for rounding */
-    }
-    double started_s = gw_clock_now_s();
-    GW_TRY(gw_compress(compressor, &fused, &run->selection, error));
-    run->compress_s[i] = gw_clock_now_s() - started_s;
-    (void)time_read(run->u, n);
-    run->read_s[i] = time_read(run->u, n);
-    started_s = gw_clock_now_s();
-    GW_TRY(gw_kernel_of(compressor)->select(&run->task, &run->selection, error));
-    run->select_s[i] = gw_clock_now_s() - started_s;
-    return GW_OK;
-}
-
-static enum gw_status measure(struct bench_run *run, const struct gw_compressor *compressor,
-                              struct gw_bench_row *row, struct gw_error *error) {
+static enum gw_status measure(struct run *run, size_t which, struct gw_bench_row *row,
+                              struct gw_error *error) {
     size_t repeats = run->bench->repeats;
-    GW_TRY(repeat_once(run, compressor, 0, error)); /* warms up */
+    struct gw_summary pass;
+    GW_TRY(repeat_once(run, 0, error)); /* warms up */
     for (size_t i = 0; i < repeats; i++) {
-        GW_TRY(repeat_once(run, compressor, i, error));
+        GW_TRY(repeat_once(run, i, error));
     }
-    struct gw_summary read;
-    memcpy(run->all_reads_s, run->read_s, repeats * sizeof *run->read_s);
-    run->all_reads_s += repeats;
-    gw_summarise(run->read_s, repeats, &read);
-    gw_summarise(run->select_s, repeats, &row->select_s);
-    gw_summarise(run->compress_s, repeats, &row->compress_s);
-    row->compressor = compressor;
-    row->passes = row->select_s.median / read.median;
-    row->compress_passes = row->compress_s.median / read.median;
-    row->count_ratio = (double)run->selection.count / (double)run->task.k;
-    row->energy_ratio =
-        run->topk_energy > 0 ? gw_bench_energy(&run->selection) / run->topk_energy : 1;
+    GW_TRY(fetch_selection(run, error));
+    for (size_t kind = COPY; kind <= READ; kind++) {
+        memcpy(run->all_s[kind] + which * repeats, run->seconds[kind],
+               repeats * sizeof **run->seconds);
+    }
+    gw_summarise(run->seconds[run->device == NULL ? READ : COPY], repeats, &pass);
+    gw_summarise(run->seconds[SELECT], repeats, &row->select_s);
+    gw_summarise(run->seconds[COMPRESS], repeats, &row->compress_s);
+    double pass_s = run->device == NULL ? pass.median : pass.median / 2;
+    row->compressor = run->compressor;
+    row->waits = run->gpu != NULL && run->gpu->waits;
+    row->passes = row->select_s.median / pass_s;
+    row->compress_passes = row->compress_s.median / pass_s;
+    row->count_ratio = (double)run->found.count / (double)run->task.k;
+    row->energy_ratio = run->topk_energy > 0 ? energy_of(&run->found) / run->topk_energy : 1;
     return GW_OK;
 }
 
-static enum gw_status bench_one(struct bench_run *run, const struct gw_compressor *compressor,
-                                struct gw_bench_row *row, struct gw_error *error) {
-    run->task.iteration = 0;
+static enum gw_status find_for_gpu(struct run *run, struct gw_error *error) {
+    const struct gw_compressor *compressor = run->compressor;
+    run->gpu = gw_gpu_kernel_of(compressor);
+    if (run->gpu == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+                       compressor->name);
+    }
+    return gw_gpu_selection_reserve(&run->gpu_selection, run->device,
+                                    gw_gpu_selection_capacity(compressor, run->task.n, run->task.k),
+                                    error);
+}
+
+static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_row *row,
+                                struct gw_error *error) {
+    const struct gw_compressor *compressor = run->bench->compressors[which];
+    const struct gw_selecting selecting = {.select = select_once, .context = run};
     enum gw_status status = GW_OK;
+    run->compressor = compressor;
+    run->task.iteration = 0;
+    GW_TRY(run->device == NULL ? GW_OK : find_for_gpu(run, error));
     GW_TRY(gw_state_open(compressor, &run->task, &run->task.state, error));
     if (compressor->stateful) {
-        status =
-            gw_settle_on_cpu(compressor, &run->task, &run->selection, longest_settling_s, error);
+        status = gw_warm_up_compressor(compressor, &run->task, &selecting, &gw_machine_clock,
+                                       longest_warm_up_s, error);
     }
     if (status == GW_OK) {
-        status = measure(run, compressor, row, error);
+        status = measure(run, which, row, error);
     }
     gw_state_close(compressor, run->task.state);
     return status;
@@ -98,69 +258,125 @@ static enum gw_status bench_one(struct bench_run *run, const struct gw_compresso
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static void close_run(struct bench_run *run) {
-    gw_workspace_free(&run->workspace);
-    gw_selection_free(&run->selection);
-    free(run->u);
-    free(run->residual);
-    free(run->layers);
-    free(run->read_s);
+/* Copies from the host, and is done when it returns. */
+static enum gw_status upload(struct run *run, const float *from, float **out,
+                             struct gw_error *error) {
+    size_t bytes = run->task.n * sizeof *from;
+    GW_TRY(gw_device_allocate(run->device, bytes, (void **)out, error));
+    GW_TRY(gw_device_copy(run->timer.stream, *out, from, bytes, error));
+    return gw_device_stream_finish(run->timer.stream, error);
 }
 
-static enum gw_status open_run(struct bench_run *run, const struct gw_bench *bench,
-                               struct gw_error *error) {
+/* `scratch` has u; it is over with when this returns. */
+static enum gw_status open_on_gpu(struct run *run, float *scratch, struct gw_error *error) {
+    const struct gw_bench *bench = run->bench;
+    float *gradient = NULL;
+    GW_TRY(gw_gpu_timer_open(run->device, &run->timer, error));
+    GW_TRY(gw_gpu_workspace_open(run->device, &run->gpu_workspace, error));
+    GW_TRY(upload(run, bench->u, &run->u, error));
+    enum gw_status status = upload(run, bench->gradient, &gradient, error);
+    run->gradient = gradient;
+    GW_TRY(status);
+    for (size_t i = 0; i < bench->elements; i++) {
+        scratch[i] = bench->u[i] - bench->gradient[i];
+    }
+    GW_TRY(upload(run, scratch, &run->start, error));
+    run->task.u = run->u;
+    return upload(run, scratch, &run->residual, error);
+}
+
+static void close_run(struct run *run) {
+    if (run->device != NULL) {
+        gw_device_free(run->device, run->u);
+        gw_device_free(run->device, (void *)(uintptr_t)run->gradient);
+        gw_device_free(run->device, run->start);
+        gw_device_free(run->device, run->residual);
+        gw_gpu_selection_free(&run->gpu_selection);
+        gw_gpu_workspace_close(run->gpu_workspace);
+        gw_gpu_timer_close(&run->timer);
+    }
+    gw_workspace_free(&run->workspace);
+    gw_selection_free(&run->found);
+    gw_arena_free(&run->arena);
+}
+
+/* Equal layers of about k elements, of which the last has the rest. */
+static void lay_out(struct gw_task *task, size_t *layers) {
+    size_t count = task->n / task->k;
+    for (size_t i = 0; i < count; i++) {
+        layers[i] = task->n / count + (i + 1 == count ? task->n % count : 0);
+    }
+    task->layers = layers;
+    task->layer_count = count;
+}
+
+/* Aligned as frameworks align tensors: vectors that cross cache lines cost twice as much. */
+static float *allocate_aligned(struct run *run) {
+    return gw_arena_own(&run->arena, gw_resident_zeros(run->bench->elements * sizeof(float)), free);
+}
+
+static enum gw_status open_run(struct run *run, struct gw_error *error) {
+    const struct gw_bench *bench = run->bench;
     size_t n = bench->elements;
-    size_t layers = n / bench->kept; /* as layer-drop keeps one at least, of about k elements */
-    size_t compressors = gw_bench_count(bench);
-    *run = (struct bench_run){.bench = bench,
-                              .u = allocate_aligned(n),
-                              .residual = allocate_aligned(n),
-                              .layers = malloc(layers * sizeof(size_t)),
-                              .read_s = calloc((3 + compressors) * bench->repeats, sizeof(double))};
-    if (run->u == NULL || run->residual == NULL || run->layers == NULL || run->read_s == NULL) {
+    size_t all = count_compressors(bench) * bench->repeats;
+    size_t *layers = gw_arena_zeros(&run->arena, n / bench->kept, sizeof *layers);
+    double *seconds =
+        gw_arena_zeros(&run->arena, KINDS * bench->repeats + 2 * all, sizeof *seconds);
+    float *copy = allocate_aligned(run);
+    run->residual = run->device == NULL ? allocate_aligned(run) : NULL;
+    if (layers == NULL || seconds == NULL || copy == NULL ||
+        (run->device == NULL && run->residual == NULL)) {
         return gw_fail_memory(error, "measuring compressors");
     }
-    run->select_s = run->read_s + bench->repeats;
-    run->compress_s = run->select_s + bench->repeats;
-    run->all_reads_s = run->compress_s + bench->repeats;
-    memcpy(run->u, bench->u, n * sizeof *run->u);
-    run->task = (struct gw_task){.u = run->u,
-                                 .n = n,
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        run->seconds[kind] = seconds + kind * bench->repeats;
+    }
+    run->all_s[COPY] = seconds + KINDS * bench->repeats;
+    run->all_s[READ] = run->all_s[COPY] + all;
+    run->task = (struct gw_task){.n = n,
                                  .k = bench->kept,
                                  .seed = bench->seed,
                                  .threads = bench->threads,
                                  .workspace = &run->workspace};
-    gw_bench_lay_out(&run->task, run->layers);
+    lay_out(&run->task, layers);
+    memcpy(copy, bench->u, n * sizeof *copy);
+    GW_TRY(find_topk(run, copy, error));
+    if (run->device != NULL) {
+        return open_on_gpu(run, copy, error);
+    }
+    run->u = copy;
+    run->gradient = bench->gradient;
     return GW_OK;
 }
 
-static enum gw_status bench_all(struct bench_run *run, struct gw_bench_result *out,
+static enum gw_status bench_all(struct run *run, struct gw_bench_result *out,
                                 struct gw_error *error) {
     const struct gw_bench *bench = run->bench;
-    size_t count = gw_bench_count(bench);
-    double *all_reads_s = run->all_reads_s;
+    size_t count = count_compressors(bench);
     out->rows = calloc(count + 1, sizeof *out->rows);
     if (out->rows == NULL) {
         return gw_fail_memory(error, "measuring compressors");
     }
-    GW_TRY(gw_bench_find_topk(&run->task, &run->selection, &run->topk_energy, error));
     for (size_t i = 0; i < count; i++) {
         if (bench->progress != NULL) {
             gw_progress_update(bench->progress, (double)i / (double)count,
                                bench->compressors[i]->name);
         }
-        GW_TRY(bench_one(run, bench->compressors[i], &out->rows[i], error));
+        GW_TRY(bench_one(run, i, &out->rows[i], error));
         out->count++;
     }
-    gw_summarise(all_reads_s, count * bench->repeats, &out->read_pass_s);
+    gw_summarise(run->all_s[READ], count * bench->repeats, &out->read_pass_s);
+    if (run->device != NULL) {
+        gw_summarise(run->all_s[COPY], count * bench->repeats, &out->copy_s);
+    }
     return GW_OK;
 }
 
-enum gw_status gw_bench_run(const struct gw_bench *bench, struct gw_bench_result *out,
-                            struct gw_error *error) {
-    struct bench_run run;
+enum gw_status gw_bench_run(const struct gw_bench *bench, struct gw_device *device,
+                            struct gw_bench_result *out, struct gw_error *error) {
+    struct run run = {.bench = bench, .device = device};
     *out = (struct gw_bench_result){0};
-    enum gw_status status = open_run(&run, bench, error);
+    enum gw_status status = open_run(&run, error);
     if (status == GW_OK) {
         status = bench_all(&run, out, error);
     }

@@ -2,18 +2,12 @@
 
 #include <gsl/gsl_fit.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrate/hosts/facts.h"
-
-static double read_monotonic(void *context) {
-    (void)context;
-    return gw_clock_now_s();
-}
+#include "calibrate/hosts/hosts.h"
 
 /* What is equal where the monotonic clock is the same one: the boot, and the time namespace. */
 static void identify_clock(char out[128]) {
@@ -25,10 +19,10 @@ static void identify_clock(char out[128]) {
     }
 }
 
-enum gw_status gw_clocks_open(struct gw_communicator *communicator, struct gw_clocks *out,
-                              struct gw_error *error) {
+enum gw_status gw_clocks_open(struct gw_communicator *communicator, const struct gw_clock *own,
+                              struct gw_clocks *out, struct gw_error *error) {
     char mine[128];
-    *out = (struct gw_clocks){.read = read_monotonic};
+    *out = (struct gw_clocks){.own = own};
     identify_clock(mine);
     char *all = calloc((size_t)communicator->size, sizeof mine);
     if (all == NULL) {
@@ -36,17 +30,13 @@ enum gw_status gw_clocks_open(struct gw_communicator *communicator, struct gw_cl
     }
     enum gw_status status =
         communicator->transport->allgather(communicator, mine, sizeof mine, all, error);
-    out->shared = mine[0] != '\0';
+    out->shared = own == &gw_machine_clock && mine[0] != '\0';
     for (int rank = 0; rank < communicator->size; rank++) {
         out->shared =
             out->shared && memcmp(all + (size_t)rank * sizeof mine, all, sizeof mine) == 0;
     }
     free(all);
     return status;
-}
-
-double gw_clocks_own_s(const struct gw_clocks *clocks) {
-    return clocks->read(clocks->context);
 }
 
 double gw_clocks_common_s(const struct gw_clocks *clocks, double own_s) {
@@ -83,10 +73,10 @@ static enum gw_status ask(struct gw_clocks *clocks, struct gw_communicator *comm
     size_t place = place_before(clocks, 1);
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double theirs_s = 0;
-        double sent_s = gw_clocks_own_s(clocks);
+        double sent_s = gw_clock_read_s(clocks->own);
         GW_TRY(gw_send(communicator, 0, &sent_s, sizeof sent_s, error));
         GW_TRY(gw_receive(communicator, 0, &theirs_s, sizeof theirs_s, error));
-        double round_s = gw_clocks_own_s(clocks) - sent_s;
+        double round_s = gw_clock_read_s(clocks->own) - sent_s;
         if (round_s < shortest_s) {
             shortest_s = round_s;
             clocks->at_s[place] = sent_s + round_s / 2;
@@ -101,7 +91,7 @@ static enum gw_status answer(struct gw_clocks *clocks, struct gw_communicator *c
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double time_s = 0;
         GW_TRY(gw_receive(communicator, rank, &time_s, sizeof time_s, error));
-        time_s = gw_clocks_own_s(clocks);
+        time_s = gw_clock_read_s(clocks->own);
         GW_TRY(gw_send(communicator, rank, &time_s, sizeof time_s, error));
     }
     return GW_OK;
@@ -148,17 +138,4 @@ enum gw_status gw_clocks_ask(struct gw_clocks *clocks, struct gw_communicator *c
     GW_TRY(ask(clocks, communicator, error));
     fit_line(clocks);
     return GW_OK;
-}
-
-/* ---- waiting ------------------------------------------------------------------------------- */
-
-void gw_clocks_wait_until(const struct gw_clocks *clocks, double own_s) {
-    const double awake_s = 60e-6; /* before: as late as virtual machines wake threads at times */
-    double left_s = own_s - gw_clocks_own_s(clocks);
-    if (left_s > awake_s) {
-        gw_clock_sleep_until_s(gw_clock_now_s() + left_s - awake_s);
-    }
-    while (gw_clocks_own_s(clocks) < own_s) {
-        (void)sched_yield();
-    }
 }

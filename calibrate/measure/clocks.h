@@ -17,8 +17,7 @@
 enum { GW_CLOCK_ANSWERS = 16 };
 
 struct gw_clocks {
-    double (*read)(void *context); /* this rank's clock, in seconds */
-    void *context;
+    const struct gw_clock *own;         /* this rank's */
     bool shared;                        /* every rank reads the same clock */
     size_t asked;                       /* the last GW_CLOCK_ANSWERS answers are kept, in a ring */
     double at_s[GW_CLOCK_ANSWERS];      /* this rank's clock when it asked ... */
@@ -26,9 +25,9 @@ struct gw_clocks {
     double reference_s, offset_s, rate; /* the line: offset_s + rate * (own time - reference_s) */
 };
 
-/* With the monotonic clock. Collective over the ranks that will ask. */
-enum gw_status gw_clocks_open(struct gw_communicator *communicator, struct gw_clocks *out,
-                              struct gw_error *error);
+/* Collective over the ranks that will ask. Clocks that a test gives are never shared. */
+enum gw_status gw_clocks_open(struct gw_communicator *communicator, const struct gw_clock *own,
+                              struct gw_clocks *out, struct gw_error *error);
 
 /*
  * Asks rank 0 once more, unless the clock is shared. Collective over a communicator whose rank 0 is
@@ -37,17 +36,8 @@ enum gw_status gw_clocks_open(struct gw_communicator *communicator, struct gw_cl
 enum gw_status gw_clocks_ask(struct gw_clocks *clocks, struct gw_communicator *communicator,
                              struct gw_error *error);
 
-/* Now, in this rank's time. */
-double gw_clocks_own_s(const struct gw_clocks *clocks);
 /* A moment of this rank's clock in the time of all, and back. */
 double gw_clocks_common_s(const struct gw_clocks *clocks, double own_s);
 double gw_clocks_from_common_s(const struct gw_clocks *clocks, double common_s);
-
-/*
- * Returns when this rank's clock shows that moment, at once if it has passed. Sleeps until shortly
- * before and then looks again and again, as a thread that sleeps is woken late by more than short
- * messages take; it lets others have the core meanwhile, who may have to get to their own start.
- */
-void gw_clocks_wait_until(const struct gw_clocks *clocks, double own_s);
 
 #endif

@@ -1,10 +1,11 @@
+/* Compressors as exec runs them, on CPUs or on a GPU. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/compressions.h"
-#include "calibrate/measure/settle.h"
-#include "kernels/kernels.h"
+#include "calibrate/measure/gpu_timer.h"
+#include "calibrate/measure/measure.h"
+#include "calibrate/measure/pool.h"
+#include "kernels/gpu.h"
 
 static const size_t smallest_elements = 1024;
 
@@ -16,33 +17,119 @@ static const size_t smallest_elements = 1024;
  */
 static const double idle_s = 0.002;
 
+/* What compressors share; the survey's. */
+struct all {
+    const struct gw_clock *clock;
+    struct gw_pool gradient, residual; /* the residual is all zeros between repeats */
+    size_t *layers; /* [2 / density]: of about k elements each, for layer-drop to choose from */
+    double density;
+    double longest_warm_up_s;
+    struct gw_device *device; /* NULL: on CPUs */
+    /* On CPUs: */
+    struct gw_workspace workspace;
+    struct gw_selection selection;
+    /* On a GPU: */
+    struct gw_gpu_timer timer;
+    struct gw_gpu_workspace *gpu_workspace;
+    struct gw_gpu_selection gpu_selection;
+};
+
+enum { MOST_SIZES = 64 };
+
+struct compression {
+    struct all *all;
+    const struct gw_compressor *compressor;
+    const struct gw_gpu_kernel *gpu; /* NULL: on CPUs */
+    /* One for each size. Their states live from visit to visit: what they have learnt, stays. */
+    struct gw_task tasks[MOST_SIZES];
+    size_t task_count;
+    struct gw_task *task; /* of the size that is measured */
+    size_t selected;      /* by the last run */
+    double seconds;       /* that it took, on a GPU */
+};
+
+/* ---- warming up ---------------------------------------------------------------------------- */
+
+enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, struct gw_task *task,
+                                     const struct gw_selecting *selecting,
+                                     const struct gw_clock *clock, double longest_s,
+                                     struct gw_error *error) {
+    enum { ROUNDS = 2000 }; /* ExDyna takes 1,400 to change its threshold a thousandfold */
+    struct gw_warm_up warm_up = {.tolerance = 0.03}; /* the gradient is always the same */
+    double end_s = gw_clock_read_s(clock) + longest_s;
+    bool learns = gw_kernel_of(compressor)->observe != NULL;
+    bool ends = false;
+    for (size_t i = 0; i < ROUNDS && !ends; i++) {
+        size_t count = 0;
+        GW_TRY(selecting->select(selecting->context, task, &count, error));
+        gw_state_observe(compressor, task->state, &count);
+        task->iteration++;
+        gw_warm_up_add(&warm_up, (double)count, (double)task->k);
+        ends = gw_warm_up_reached(&warm_up) || (!learns && gw_warm_up_unchanged(&warm_up)) ||
+               gw_clock_read_s(clock) > end_s;
+    }
+    return GW_OK;
+}
+
+/* One selection, on either. */
+static enum gw_status select_once(void *context, const struct gw_task *task, size_t *count,
+                                  struct gw_error *error) {
+    struct compression *compression = context;
+    struct all *all = compression->all;
+    if (compression->gpu == NULL) {
+        GW_TRY(gw_kernel_of(compression->compressor)->select(task, &all->selection, error));
+        *count = all->selection.count;
+        return GW_OK;
+    }
+    GW_TRY(compression->gpu->select(task, all->timer.stream, all->gpu_workspace,
+                                    &all->gpu_selection, error));
+    return gw_gpu_selection_finish(&all->gpu_selection, all->timer.stream, count, error);
+}
+
 /* ---- one repeat ---------------------------------------------------------------------------- */
 
-static enum gw_status run_compression(void *context, struct gw_error *error) {
-    struct gw_compression *compression = context;
-    struct gw_compressor_series *all = compression->all;
+static enum gw_status run_on_gpu(struct compression *compression, struct gw_error *error) {
+    struct all *all = compression->all;
+    struct gw_gpu_timer *timer = &all->timer;
+    GW_TRY(gw_gpu_timer_start(timer, error));
+    GW_TRY(gw_gpu_compress(compression->gpu, compression->task, timer->stream, all->gpu_workspace,
+                           &all->gpu_selection, error));
+    GW_TRY(gw_gpu_timer_stop(timer, &compression->seconds, error));
+    return gw_gpu_selection_finish(&all->gpu_selection, timer->stream, &compression->selected,
+                                   error);
+}
+
+static enum gw_status run(void *context, struct gw_error *error) {
+    struct compression *compression = context;
+    struct all *all = compression->all;
     struct gw_task *task = compression->task;
     task->u = gw_pool_next(&all->residual, task->n * sizeof(float));
     task->gradient = gw_pool_next(&all->gradient, task->n * sizeof(float));
     if (compression->gpu != NULL) {
-        return gw_compression_run_gpu(compression, error);
+        return run_on_gpu(compression, error);
     }
     GW_TRY(gw_compress(compression->compressor, task, &all->selection, error));
     compression->selected = all->selection.count;
     return GW_OK;
 }
 
+static double took_s(void *context) {
+    const struct compression *compression = context;
+    return compression->seconds;
+}
+
 /*
  * Residuals would grow over the repeats, and with them what a fixed threshold selects, to many
- * times what was asked for.
+ * times what was asked for. On a GPU an error comes out with the next run.
  */
 static void restore(void *context) {
-    struct gw_compression *compression = context;
+    struct compression *compression = context;
     struct gw_task *task = compression->task;
+    size_t bytes = task->n * sizeof *task->u;
     if (compression->gpu != NULL) {
-        gw_compression_clear_gpu(compression);
+        (void)gw_device_clear(compression->all->timer.stream, task->u, bytes, NULL);
     } else {
-        memset(task->u, 0, task->n * sizeof *task->u);
+        memset(task->u, 0, bytes);
     }
     gw_state_observe(compression->compressor, task->state, &compression->selected);
     task->iteration++;
@@ -50,7 +137,7 @@ static void restore(void *context) {
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-static void lay_out_layers(struct gw_compressor_series *all, struct gw_task *task) {
+static void lay_out_layers(struct all *all, struct gw_task *task) {
     task->layer_count = task->n / task->k;
     task->layers = all->layers;
     for (size_t i = 0; i < task->layer_count; i++) {
@@ -58,49 +145,41 @@ static void lay_out_layers(struct gw_compressor_series *all, struct gw_task *tas
     }
 }
 
-/* n / k: k is at least half of density n, if that is 1 or more, and at least 1. */
-static size_t most_layers(const struct gw_calibration *calibration) {
-    return (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
-}
-
-static enum gw_status open_size(struct gw_compression *compression, struct gw_task *task,
+static enum gw_status open_size(struct compression *compression, struct gw_task *task,
                                 size_t elements, struct gw_error *error) {
-    struct gw_compressor_series *all = compression->all;
+    const struct gw_selecting selecting = {.select = select_once, .context = compression};
+    const struct gw_compressor *compressor = compression->compressor;
+    struct all *all = compression->all;
     *task = gw_pool_task(elements, all->density, &all->workspace);
     lay_out_layers(all, task);
-    GW_TRY(gw_state_open(compression->compressor, task, &task->state, error));
+    GW_TRY(gw_state_open(compressor, task, &task->state, error));
     compression->task_count++;
-    if (!compression->compressor->stateful) {
-        return GW_OK;
-    }
     task->u = all->gradient.data;
-    const struct gw_selecting on_gpu = {.select = gw_compression_select_gpu,
-                                        .context = compression};
-    return compression->gpu != NULL
-               ? gw_settle(compression->compressor, task, &on_gpu, all->longest_settling_s, error)
-               : gw_settle_on_cpu(compression->compressor, task, &all->selection,
-                                  all->longest_settling_s, error);
+    return compressor->stateful ? gw_warm_up_compressor(compressor, task, &selecting, all->clock,
+                                                        all->longest_warm_up_s, error)
+                                : GW_OK;
 }
 
 static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
-    struct gw_compression *compression = context;
+    struct compression *compression = context;
     size_t i = 0;
     while (i < compression->task_count && compression->tasks[i].n != elements) {
         i++;
     }
-    if (i == GW_MOST_COMPRESSION_SIZES) {
+    if (i == MOST_SIZES) {
         return gw_fail(error, GW_FAILED, "%s: expected at most %d sizes",
-                       compression->compressor->name, GW_MOST_COMPRESSION_SIZES);
+                       compression->compressor->name, MOST_SIZES);
     }
     compression->task = &compression->tasks[i];
-    if (i < compression->task_count) {
-        lay_out_layers(compression->all, compression->task);
-        return GW_OK;
+    if (i == compression->task_count) {
+        return open_size(compression, compression->task, elements, error);
     }
-    return open_size(compression, &compression->tasks[i], elements, error);
+    lay_out_layers(compression->all, compression->task);
+    return GW_OK;
 }
 
-static void close_sizes(struct gw_compression *compression) {
+static void close_sizes(void *object) {
+    struct compression *compression = object;
     for (size_t i = 0; i < compression->task_count; i++) {
         gw_state_close(compression->compressor, compression->tasks[i].state);
     }
@@ -108,101 +187,91 @@ static void close_sizes(struct gw_compression *compression) {
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static enum gw_status find_gpu(struct gw_compression *compression, struct gw_error *error) {
-    compression->gpu = gw_gpu_kernel_of(compression->compressor);
-    return compression->gpu != NULL
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
-                         compression->compressor->name);
+static void close_all(void *object) {
+    struct all *all = object;
+    gw_pool_close(&all->gradient);
+    gw_pool_close(&all->residual);
+    gw_gpu_selection_free(&all->gpu_selection);
+    gw_gpu_workspace_close(all->gpu_workspace);
+    gw_gpu_timer_close(&all->timer);
+    gw_selection_free(&all->selection);
+    gw_workspace_free(&all->workspace);
 }
 
-static enum gw_status add(struct gw_compression *compression, int workers,
-                          const struct gw_calibration *calibration, struct gw_series_list *list,
-                          struct gw_error *error) {
-    /* Of a GPU, which sorts nothing by comparing, the first alone. */
-    static const enum gw_curve_shape shapes[] = {GW_STRAIGHT, GW_NLOG2N};
+static enum gw_status open_all(struct all *all, int rank, const struct gw_calibration *calibration,
+                               struct gw_error *error) {
+    size_t twice = 2 * calibration->max_elements * sizeof(float);
+    size_t quarter = calibration->pool_bytes / 4; /* by default more than caches hold */
+    size_t bytes = twice > quarter ? twice : quarter;
+    struct gw_device *device = calibration->device;
+    if (device != NULL) {
+        GW_TRY(gw_gpu_timer_open(device, &all->timer, error));
+        GW_TRY(gw_gpu_workspace_open(device, &all->gpu_workspace, error));
+        GW_TRY(gw_gpu_selection_reserve(&all->gpu_selection, device, calibration->max_elements,
+                                        error));
+    }
+    GW_TRY(gw_pool_open(bytes, device, &all->gradient, error));
+    GW_TRY(gw_pool_open(bytes, device, &all->residual, error));
+    return gw_pool_fill(&all->gradient, bytes, rank, error);
+}
+
+/* A GPU sorts nothing by comparing: its curves are never of n log2 n. */
+static enum gw_status add(struct gw_survey *survey, struct all *all,
+                          const struct gw_calibration *calibration,
+                          const struct gw_compressor *compressor, struct gw_error *error) {
     bool on_gpu = calibration->device != NULL;
-    GW_TRY(on_gpu ? find_gpu(compression, error) : GW_OK);
-    const struct gw_series series = {.workers = workers,
-                                     .subject = {.name = compression->compressor->name,
+    struct compression *compression = gw_arena_zeros(&survey->arena, 1, sizeof *compression);
+    if (gw_arena_own(&survey->arena, compression, close_sizes) == NULL) {
+        return gw_fail_memory(error, "calibrating compressors");
+    }
+    compression->all = all;
+    compression->compressor = compressor;
+    compression->gpu = on_gpu ? gw_gpu_kernel_of(compressor) : NULL;
+    if (on_gpu && compression->gpu == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+                       compressor->name);
+    }
+    const struct gw_series series = {.workers = survey->communicator->size,
+                                     .subject = {.name = compressor->name,
                                                  .size_key = "elements",
                                                  .smallest = smallest_elements,
                                                  .largest = calibration->max_elements,
                                                  .prepare = prepare,
-                                                 .run = run_compression,
+                                                 .run = run,
                                                  .restore = restore,
-                                                 .took_s = on_gpu ? gw_compression_took_s : NULL,
+                                                 .took_s = on_gpu ? took_s : NULL,
                                                  .context = compression,
                                                  .separate = true,
                                                  .idle_s = on_gpu ? 0 : idle_s,
-                                                 .shapes = shapes,
-                                                 .shape_count = on_gpu ? 1 : 2}};
-    return gw_series_list_add(list, series, error);
+                                                 .sorts = !on_gpu}};
+    return gw_series_list_add(&survey->list, series, error);
 }
 
-static enum gw_status open_pools(struct gw_compressor_series *all, int rank,
-                                 const struct gw_calibration *calibration, struct gw_error *error) {
-    size_t twice = 2 * calibration->max_elements * sizeof(float);
-    size_t quarter = calibration->pool_bytes / 4; /* by default more than caches hold */
-    size_t bytes = twice > quarter ? twice : quarter;
-    all->layers = malloc(most_layers(calibration) * sizeof(size_t));
-    if (all->items == NULL || all->layers == NULL) {
-        return gw_fail_memory(error, "calibrating compressors");
-    }
-    GW_TRY(calibration->device != NULL ? gw_compressions_open_gpu(all, calibration, error) : GW_OK);
-    GW_TRY(gw_pool_open(bytes, calibration->device, &all->gradient, error));
-    GW_TRY(gw_pool_open(bytes, calibration->device, &all->residual, error));
-    return gw_pool_fill(&all->gradient, bytes, rank, error);
+/* n / k: k is at least half of density n, if that is 1 or more, and at least 1. */
+static size_t most_layers(const struct gw_calibration *calibration) {
+    return (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
 }
 
-enum gw_status gw_compressor_series_open(struct gw_communicator *communicator,
+enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,
-                                         struct gw_series_list *list,
-                                         struct gw_compressor_series **out,
                                          struct gw_error *error) {
-    size_t count = 0;
-    *out = NULL;
-    while (calibration->compressors[count] != NULL) {
-        count++;
-    }
-    if (count == 0) {
+    struct all *all = gw_arena_zeros(&survey->arena, 1, sizeof *all);
+    if (calibration->compressors[0] == NULL) {
         return GW_OK;
     }
-    struct gw_compressor_series *all = calloc(1, sizeof *all);
-    if (all == NULL) {
+    if (gw_arena_own(&survey->arena, all, close_all) == NULL) {
         return gw_fail_memory(error, "calibrating compressors");
     }
-    *out = all;
+    all->clock = calibration->clock;
     all->density = calibration->density;
-    all->longest_settling_s = fmin(fmax(calibration->time_s / 300, 0.03), 0.5);
-    all->items = calloc(count, sizeof *all->items);
-    enum gw_status status = open_pools(all, communicator->rank, calibration, error);
-    for (size_t i = 0; i < count && status == GW_OK; i++) {
-        struct gw_compression *compression = &all->items[all->count++];
-        compression->all = all;
-        compression->compressor = calibration->compressors[i];
-        status = add(compression, communicator->size, calibration, list, error);
+    all->longest_warm_up_s = fmin(fmax(calibration->time_s / 300, 0.03), 0.5);
+    all->layers = gw_arena_zeros(&survey->arena, most_layers(calibration), sizeof *all->layers);
+    if (all->layers == NULL) {
+        return gw_fail_memory(error, "calibrating compressors");
     }
-    if (status != GW_OK) {
-        gw_compressor_series_close(all);
-        *out = NULL;
+    GW_TRY(open_all(all, survey->communicator->rank, calibration, error));
+    for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
+        GW_TRY(add(survey, all, calibration, calibration->compressors[i], error));
     }
-    return status;
-}
-
-void gw_compressor_series_close(struct gw_compressor_series *all) {
-    if (all == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < all->count; i++) {
-        close_sizes(&all->items[i]);
-    }
-    gw_pool_close(&all->gradient);
-    gw_pool_close(&all->residual);
-    free(all->layers);
-    free(all->items);
-    gw_compressions_close_gpu(all);
-    gw_selection_free(&all->selection);
-    gw_workspace_free(&all->workspace);
-    free(all);
+    return GW_OK;
 }

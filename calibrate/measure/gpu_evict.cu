@@ -1,6 +1,6 @@
 /* Reads memory so that a GPU's cache has that in it and nothing else. */
 extern "C" {
-#include "calibrate/measure/gpu_evict.h"
+#include "calibrate/measure/gpu_timer.h"
 }
 
 #include "device/launch.cuh"

@@ -1,7 +1,5 @@
 #include "calibrate/measure/gpu_timer.h"
 
-#include "calibrate/measure/gpu_evict.h"
-
 enum { CACHES = 4 }; /* a replacement that is not the oldest's first leaves some after one */
 
 static enum gw_status open_parts(struct gw_gpu_timer *timer, struct gw_error *error) {
@@ -36,8 +34,11 @@ void gw_gpu_timer_close(struct gw_gpu_timer *timer) {
     *timer = (struct gw_gpu_timer){0};
 }
 
+/* In a build without CUDA no timer can be opened. */
 enum gw_status gw_gpu_timer_start(struct gw_gpu_timer *timer, struct gw_error *error) {
+#ifdef GW_HAVE_CUDA
     GW_TRY(gw_gpu_evict(timer->other, timer->other_elements, timer->stream, timer->sum, error));
+#endif
     return gw_device_event_record(timer->from, timer->stream, error);
 }
 

@@ -29,4 +29,12 @@ enum gw_status gw_gpu_timer_start(struct gw_gpu_timer *timer, struct gw_error *e
 enum gw_status gw_gpu_timer_stop(struct gw_gpu_timer *timer, double *seconds,
                                  struct gw_error *error);
 
+/*
+ * In gpu_evict.cu, only in builds with CUDA: reads all of this zeroed memory (GPU [elements], as
+ * ordinary loads do). What the cache held is then written back and gone, if this is larger by far.
+ * `sum` is GPU memory for one number.
+ */
+enum gw_status gw_gpu_evict(const float *memory, size_t elements, struct gw_device_stream *stream,
+                            float *sum, struct gw_error *error);
+
 #endif

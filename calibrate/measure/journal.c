@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,78 +30,64 @@ static enum gw_status write_whole(const struct gw_journal *journal, const char *
     return GW_OK;
 }
 
-/* A line that is being made: begin_line, print, end_line. */
-struct line {
-    FILE *stream;
-    char *text;
-    size_t length;
-};
-
-static enum gw_status begin_line(struct line *line, struct gw_error *error) {
-    *line = (struct line){0};
-    line->stream = open_memstream(&line->text, &line->length);
-    return line->stream != NULL ? GW_OK : gw_fail_memory(error, "writing down measurements");
-}
-
-static enum gw_status end_line(const struct gw_journal *journal, struct line *line,
-                               struct gw_error *error) {
-    enum gw_status status = fclose(line->stream) == 0
-                                ? write_whole(journal, line->text, line->length, error)
-                                : gw_fail_memory(error, "writing down measurements");
-    free(line->text);
+/* Writes a line at once. */
+static enum gw_status __attribute__((format(printf, 3, 4)))
+put_line(const struct gw_journal *journal, struct gw_error *error, const char *format, ...) {
+    char *line = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&line, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        return gw_fail_memory(error, "writing down measurements");
+    }
+    enum gw_status status = write_whole(journal, line, (size_t)length, error);
+    free(line);
     return status;
-}
-
-static void print_point(FILE *stream, const char *key, const struct gw_points *points,
-                        const struct gw_point *point) {
-    const struct gw_series *series = &points->series[point->series];
-    (void)fprintf(stream, "{\"%s\":\"%s\",\"workers\":%d,\"size\":%zu", key, series->subject.name,
-                  series->workers, point->size);
 }
 
 enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw_points *points,
                                      struct gw_error *error) {
-    struct line line;
     if (journal->descriptor < 0) {
         return GW_OK;
     }
-    GW_TRY(begin_line(&line, error));
     for (size_t i = 0; i < points->count; i++) {
-        if (points->items[i].state == GW_POINT_LEFT_OUT) {
-            print_point(line.stream, "left_out", points, &points->items[i]);
-            (void)fprintf(line.stream, "}\n");
+        const struct gw_point *point = &points->items[i];
+        const struct gw_series *series = &points->series[point->series];
+        if (point->state == GW_POINT_LEFT_OUT) {
+            GW_TRY(put_line(journal, error, "{\"left_out\":\"%s\",\"workers\":%d,\"size\":%zu}\n",
+                            series->subject.name, series->workers, point->size));
         }
     }
-    (void)fprintf(line.stream, "{\"chosen\":true}\n");
-    return end_line(journal, &line, error);
+    return put_line(journal, error, "{\"chosen\":true}\n");
 }
 
 enum gw_status gw_journal_put_repeats(struct gw_journal *journal, const struct gw_points *points,
                                       size_t point, const double *seconds, size_t count,
                                       size_t late, double at_s, struct gw_error *error) {
-    struct line line;
+    enum { LONGEST_NUMBER = 24 };
+    char numbers[GW_LARGEST_BLOCK * LONGEST_NUMBER] = "";
+    const struct gw_series *series = &points->series[points->items[point].series];
     if (journal->descriptor < 0) {
         return GW_OK;
     }
-    GW_TRY(begin_line(&line, error));
-    print_point(line.stream, "of", points, &points->items[point]);
-    (void)fprintf(line.stream, ",\"late\":%zu,\"at_s\":%.6g,\"seconds\":[", late, at_s);
-    for (size_t i = 0; i < count; i++) {
-        (void)fprintf(line.stream, "%s%.9g", i == 0 ? "" : ",", seconds[i]);
+    for (size_t i = 0, used = 0; i < count; i++) {
+        used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%.9g", i == 0 ? "" : ",",
+                                 seconds[i]);
     }
-    (void)fprintf(line.stream, "]}\n");
-    return end_line(journal, &line, error);
+    return put_line(journal, error,
+                    "{\"of\":\"%s\",\"workers\":%d,\"size\":%zu,\"late\":%zu,\"at_s\":%.6g,"
+                    "\"seconds\":[%s]}\n",
+                    series->subject.name, series->workers, points->items[point].size, late, at_s,
+                    numbers);
 }
 
 static enum gw_status put_title(const struct gw_journal *journal,
                                 const struct gw_journal_title *title, struct gw_error *error) {
-    struct line line;
-    GW_TRY(begin_line(&line, error));
-    (void)fprintf(line.stream,
-                  "{\"schema\":\"%s\",\"points\":%zu,\"request\":\"%016" PRIx64
-                  "\",\"hosts\":\"%016" PRIx64 "\"}\n",
-                  schema, title->point_count, title->request, title->hosts);
-    return end_line(journal, &line, error);
+    return put_line(journal, error,
+                    "{\"schema\":\"%s\",\"points\":%zu,\"request\":\"%016" PRIx64
+                    "\",\"hosts\":\"%016" PRIx64 "\"}\n",
+                    schema, title->point_count, title->request, title->hosts);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

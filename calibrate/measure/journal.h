@@ -15,7 +15,7 @@
 #ifndef GW_CALIBRATE_JOURNAL_H
 #define GW_CALIBRATE_JOURNAL_H
 
-#include "calibrate/measure/points.h"
+#include "calibrate/measure/measure.h"
 
 struct gw_journal {
     char *path;     /* NULL: none is kept */

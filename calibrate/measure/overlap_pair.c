@@ -1,9 +1,11 @@
-#include "calibrate/measure/overlap_pair.h"
-
+/* Two actions of a rank, alone and at once. */
 #include <math.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+
+#include "calibrate/measure/overlap.h"
 
 enum {
     FEWEST_ROUNDS = 3, /* ... in twice the time, after which one must do */
@@ -17,143 +19,83 @@ static const double longest_both_s = 2 * longest_alone_s;
 
 /* ---- the compute thread -------------------------------------------------------------------- */
 
-enum order { REST, WORK, LEAVE };
-
+/* It lives for a block. */
 struct helper {
     pthread_t thread;
-    gw_action *action;
-    double (*took_s)(void *context);
-    void *context;
-    atomic_int order;
+    const struct gw_overlap_subject *subject;
+    atomic_bool works, stops;
     atomic_bool counting; /* actions that begin and end meanwhile count */
     atomic_size_t count;
-    double spent_s;        /* in what counted; read while it rests */
-    pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t changed;
-    bool working;
+    double spent_s; /* in what counted; read when it has stopped */
     enum gw_status status;
     struct gw_error error;
 };
 
-static enum gw_status work(struct helper *helper) {
-    enum gw_status status = GW_OK;
-    while (status == GW_OK && atomic_load(&helper->order) == WORK) {
+static void *compute(void *argument) {
+    struct helper *helper = argument;
+    const struct gw_overlap_subject *subject = helper->subject;
+    gw_clock_sleep_precisely();
+    atomic_store(&helper->works, true);
+    while (helper->status == GW_OK && !atomic_load(&helper->stops)) {
         bool counts = atomic_load(&helper->counting);
         double started_s = gw_clock_now_s();
-        status = helper->action(helper->context, &helper->error);
+        helper->status = subject->compute(subject->compute_context, &helper->error);
         if (counts && atomic_load(&helper->counting)) {
-            helper->spent_s += helper->took_s != NULL ? helper->took_s(helper->context)
-                                                      : gw_clock_now_s() - started_s;
+            helper->spent_s += subject->took_s != NULL ? subject->took_s(subject->compute_context)
+                                                       : gw_clock_now_s() - started_s;
             atomic_fetch_add(&helper->count, 1);
         }
     }
-    return status;
-}
-
-static void *serve(void *argument) {
-    struct helper *helper = argument;
-    gw_clock_sleep_precisely();
-    pthread_mutex_lock(&helper->mutex);
-    for (;;) {
-        while (atomic_load(&helper->order) == REST ||
-               (helper->status != GW_OK && atomic_load(&helper->order) == WORK)) {
-            pthread_cond_wait(&helper->changed, &helper->mutex);
-        }
-        if (atomic_load(&helper->order) == LEAVE) {
-            break;
-        }
-        helper->working = true;
-        pthread_cond_broadcast(&helper->changed);
-        pthread_mutex_unlock(&helper->mutex);
-        enum gw_status status = work(helper);
-        pthread_mutex_lock(&helper->mutex);
-        helper->status = status;
-        helper->working = false;
-        pthread_cond_broadcast(&helper->changed);
-    }
-    pthread_mutex_unlock(&helper->mutex);
     return NULL;
 }
 
-static void give_order(struct helper *helper, enum order order) {
-    pthread_mutex_lock(&helper->mutex);
-    atomic_store(&helper->order, order);
-    pthread_cond_broadcast(&helper->changed);
-    pthread_mutex_unlock(&helper->mutex);
-}
-
 /* Returns when it works. */
-static void start_work(struct helper *helper) {
-    atomic_store(&helper->count, 0);
-    helper->spent_s = 0;
-    give_order(helper, WORK);
-    pthread_mutex_lock(&helper->mutex);
-    while (!helper->working && helper->status == GW_OK) {
-        pthread_cond_wait(&helper->changed, &helper->mutex);
+static enum gw_status start_work(struct helper *helper, const struct gw_overlap_subject *subject,
+                                 struct gw_error *error) {
+    *helper = (struct helper){.subject = subject};
+    int result = pthread_create(&helper->thread, NULL, compute, helper);
+    if (result != 0) {
+        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
     }
-    pthread_mutex_unlock(&helper->mutex);
+    while (!atomic_load(&helper->works)) {
+        (void)sched_yield();
+    }
+    return GW_OK;
 }
 
-/* Returns when it rests, and how it fared. */
+/* Returns when it has stopped, and how it fared. */
 static enum gw_status stop_work(struct helper *helper, struct gw_error *error) {
-    give_order(helper, REST);
-    pthread_mutex_lock(&helper->mutex);
-    while (helper->working) {
-        pthread_cond_wait(&helper->changed, &helper->mutex);
-    }
-    enum gw_status status = helper->status;
-    pthread_mutex_unlock(&helper->mutex);
-    if (status != GW_OK && error != NULL) {
+    atomic_store(&helper->stops, true);
+    pthread_join(helper->thread, NULL);
+    if (helper->status != GW_OK && error != NULL) {
         *error = helper->error;
     }
-    return status;
-}
-
-static enum gw_status open_helper(struct helper *helper, const struct gw_overlap_subject *subject,
-                                  struct gw_error *error) {
-    *helper = (struct helper){
-        .action = subject->compute, .took_s = subject->took_s, .context = subject->compute_context};
-    pthread_mutex_init(&helper->mutex, NULL);
-    pthread_cond_init(&helper->changed, NULL);
-    int result = pthread_create(&helper->thread, NULL, serve, helper);
-    return result == 0 ? GW_OK : gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
-}
-
-static void close_helper(struct helper *helper) {
-    give_order(helper, LEAVE);
-    pthread_join(helper->thread, NULL);
-    pthread_mutex_destroy(&helper->mutex);
-    pthread_cond_destroy(&helper->changed);
+    return helper->status;
 }
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
-/* Seconds that one of them takes. */
-struct pace {
-    double compute_s, communication_s;
-};
-
-/* Infinite if no action began and ended in the block: what one takes is not known then. */
 static double mean_compute_s(struct helper *helper) {
     size_t count = atomic_load(&helper->count);
     return count > 0 ? helper->spent_s / (double)count : INFINITY;
 }
 
-static enum gw_status compute_alone(struct helper *helper, double block_s, double *out,
-                                    struct gw_error *error) {
-    start_work(helper);
+static enum gw_status compute_alone(const struct gw_overlap_subject *subject, double block_s,
+                                    double *out, struct gw_error *error) {
+    struct helper helper;
+    GW_TRY(start_work(&helper, subject, error));
     double started_s = gw_clock_now_s();
     double now_s = started_s;
     size_t count = 0;
-    atomic_store(&helper->counting, true);
+    atomic_store(&helper.counting, true);
     do {
         gw_clock_sleep_until_s(now_s + block_s);
         now_s = gw_clock_now_s();
-        count = atomic_load(&helper->count);
+        count = atomic_load(&helper.count);
     } while (count < FEWEST && now_s < started_s + (count > 0 ? long_alone_s : longest_alone_s));
-    atomic_store(&helper->counting, false);
-    enum gw_status status = stop_work(helper, error);
-    *out = mean_compute_s(helper);
+    atomic_store(&helper.counting, false);
+    enum gw_status status = stop_work(&helper, error);
+    *out = mean_compute_s(&helper);
     return status;
 }
 
@@ -161,34 +103,62 @@ static enum gw_status compute_alone(struct helper *helper, double block_s, doubl
  */
 static enum gw_status communicate(struct gw_communicator *communicator,
                                   const struct gw_overlap_subject *subject, double block_s,
-                                  struct helper *beside, double *out, struct gw_error *error) {
+                                  atomic_bool *counting, double *out, struct gw_error *error) {
     bool was_last = false;
     size_t count = 0;
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(subject->communicate(subject->communicate_context, false, &was_last, error));
     double started_s = gw_clock_now_s();
     double now_s = started_s;
-    atomic_store(&beside->counting, true);
+    atomic_store(counting, true);
     while (!was_last) {
         bool last = communicator->rank == 0 && now_s - started_s >= block_s && count + 1 >= FEWEST;
         GW_TRY(subject->communicate(subject->communicate_context, last, &was_last, error));
         now_s = gw_clock_now_s();
         count++;
     }
-    atomic_store(&beside->counting, false);
+    atomic_store(counting, false);
     *out = (now_s - started_s) / (double)count;
     return GW_OK;
 }
 
-static enum gw_status at_once(struct gw_communicator *communicator,
-                              const struct gw_overlap_subject *subject, double block_s,
-                              struct helper *helper, struct pace *out, struct gw_error *error) {
-    start_work(helper);
-    enum gw_status status =
-        communicate(communicator, subject, block_s, helper, &out->communication_s, error);
-    enum gw_status computed = stop_work(helper, status == GW_OK ? error : NULL);
-    out->compute_s = mean_compute_s(helper);
+/* Both threads of a rank, which a round measures. */
+struct pair {
+    struct gw_communicator *communicator;
+    const struct gw_overlap_subject *subject;
+};
+
+static enum gw_status measure_pair(void *context, double block_s, bool at_once, struct gw_pace *out,
+                                   struct gw_error *error) {
+    const struct pair *pair = context;
+    const struct gw_overlap_subject *subject = pair->subject;
+    struct helper helper = {0};
+    if (!at_once) {
+        GW_TRY(compute_alone(subject, block_s, &out->compute_s, error));
+        return communicate(pair->communicator, subject, block_s, &helper.counting,
+                           &out->communication_s, error);
+    }
+    GW_TRY(start_work(&helper, subject, error));
+    enum gw_status status = communicate(pair->communicator, subject, block_s, &helper.counting,
+                                        &out->communication_s, error);
+    enum gw_status computed = stop_work(&helper, status == GW_OK ? error : NULL);
+    out->compute_s = mean_compute_s(&helper);
     return status == GW_OK ? computed : status;
+}
+
+enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
+                                  const struct gw_overlap_subject *subject,
+                                  struct gw_overlap_point *out, bool *known,
+                                  struct gw_error *error) {
+    struct pair pair = {.communicator = communicator, .subject = subject};
+    const struct gw_overlap_rounds rounds = {.measure = measure_pair,
+                                             .context = &pair,
+                                             .clock = &gw_machine_clock,
+                                             .block_s = subject->block_s,
+                                             .rounds = subject->rounds,
+                                             .longest_s = subject->longest_s};
+    *known = false;
+    return gw_measure_overlap_rounds(communicator, &rounds, out, known, error);
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */
@@ -199,30 +169,27 @@ static enum gw_status at_once(struct gw_communicator *communicator,
  * enough for an action of the slowest rank.
  */
 static enum gw_status run_round(struct gw_communicator *communicator,
-                                const struct gw_overlap_subject *subject, struct helper *helper,
-                                struct pace *out, double started_s, double *spent_s,
-                                struct gw_error *error) {
-    struct pace alone;
-    struct pace both;
-    GW_TRY(communicator->transport->barrier(communicator, error));
-    GW_TRY(compute_alone(helper, subject->block_s, &alone.compute_s, error));
-    GW_TRY(communicate(communicator, subject, subject->block_s, helper, &alone.communication_s,
-                       error));
+                                const struct gw_overlap_rounds *rounds, struct gw_pace *out,
+                                double started_s, double *spent_s, struct gw_error *error) {
+    struct gw_pace alone;
+    struct gw_pace both;
     double slowest[5];
-    double block_s = subject->block_s;
+    double block_s = rounds->block_s;
+    GW_TRY(communicator->transport->barrier(communicator, error));
+    GW_TRY(rounds->measure(rounds->context, block_s, false, &alone, error));
     do {
         block_s *= 2;
-        GW_TRY(at_once(communicator, subject, block_s, helper, &both, error));
+        GW_TRY(rounds->measure(rounds->context, block_s, true, &both, error));
         memcpy(slowest,
                (double[]){alone.compute_s, alone.communication_s, both.compute_s,
-                          both.communication_s, gw_clock_now_s() - started_s},
+                          both.communication_s, gw_clock_read_s(rounds->clock) - started_s},
                sizeof slowest);
         GW_TRY(gw_agree_maximum(communicator, slowest, 5, error));
     } while (isfinite(slowest[0]) && isinf(slowest[2]) && 2 * block_s <= longest_both_s);
     bool known = isfinite(slowest[0]) && isfinite(slowest[2]);
     *spent_s = slowest[4];
-    *out = (struct pace){.compute_s = known ? slowest[2] / slowest[0] : NAN,
-                         .communication_s = slowest[3] / slowest[1]};
+    *out = (struct gw_pace){.compute_s = known ? slowest[2] / slowest[0] : NAN,
+                            .communication_s = slowest[3] / slowest[1]};
     return GW_OK;
 }
 
@@ -235,21 +202,21 @@ static enum gw_status summarise(double *factors, size_t count, struct gw_overlap
     return GW_OK;
 }
 
-static enum gw_status run_rounds(struct gw_communicator *communicator,
-                                 const struct gw_overlap_subject *subject, struct helper *helper,
-                                 struct gw_overlap_point *out, bool *known,
-                                 struct gw_error *error) {
+enum gw_status gw_measure_overlap_rounds(struct gw_communicator *communicator,
+                                         const struct gw_overlap_rounds *rounds,
+                                         struct gw_overlap_point *out, bool *known,
+                                         struct gw_error *error) {
     double compute[MOST_ROUNDS];
     double communication[MOST_ROUNDS];
-    size_t most = subject->rounds < MOST_ROUNDS ? subject->rounds : MOST_ROUNDS;
+    size_t most = rounds->rounds < MOST_ROUNDS ? rounds->rounds : MOST_ROUNDS;
     size_t computed = 0;
     size_t count = 0;
-    double started_s = gw_clock_now_s();
+    double started_s = gw_clock_read_s(rounds->clock);
     double spent_s = 0;
-    while (count < most && (count == 0 || spent_s < subject->longest_s ||
-                            (count < FEWEST_ROUNDS && spent_s < 2 * subject->longest_s))) {
-        struct pace factors;
-        GW_TRY(run_round(communicator, subject, helper, &factors, started_s, &spent_s, error));
+    while (count < most && (count == 0 || spent_s < rounds->longest_s ||
+                            (count < FEWEST_ROUNDS && spent_s < 2 * rounds->longest_s))) {
+        struct gw_pace factors;
+        GW_TRY(run_round(communicator, rounds, &factors, started_s, &spent_s, error));
         communication[count++] = factors.communication_s;
         if (!isnan(factors.compute_s)) {
             compute[computed++] = factors.compute_s;
@@ -261,16 +228,4 @@ static enum gw_status run_rounds(struct gw_communicator *communicator,
     }
     GW_TRY(summarise(compute, computed, &out->compute, error));
     return summarise(communication, count, &out->communication, error);
-}
-
-enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
-                                  const struct gw_overlap_subject *subject,
-                                  struct gw_overlap_point *out, bool *known,
-                                  struct gw_error *error) {
-    struct helper helper;
-    *known = false;
-    GW_TRY(open_helper(&helper, subject, error));
-    enum gw_status status = run_rounds(communicator, subject, &helper, out, known, error);
-    close_helper(&helper);
-    return status;
 }

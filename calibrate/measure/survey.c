@@ -1,41 +1,464 @@
-#include "calibrate/measure/survey.h"
-
+/* A survey: which ranks measure what, and the rounds in which all points are measured. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "calibrate/measure/campaign.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/measure.h"
+
+/* ---- numbers of workers -------------------------------------------------------------------- */
+
+static bool is_measured(int workers, int size) {
+    int odd = workers;
+    while (odd % 2 == 0) {
+        odd /= 2;
+    }
+    return workers == size || odd == 1 || odd == 3;
+}
+
+static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
+                                struct gw_error *error) {
+    struct gw_communicator *world = counts->world;
+    struct gw_communicator *gpu_world = counts->gpu_world;
+    int workers = counts->workers[which];
+    GW_TRY(world->transport->open_first(world, workers, &counts->communicators[which], error));
+    return gpu_world == NULL ? GW_OK
+                             : gpu_world->transport->open_first(
+                                   gpu_world, workers, &counts->gpu_communicators[which], error);
+}
+
+/* With `whole_only` the world alone, as where it is one rank. */
+static enum gw_status open_worker_counts(struct gw_worker_counts *counts, bool whole_only,
+                                         struct gw_error *error) {
+    struct gw_communicator *world = counts->world;
+    bool one = whole_only || world->size < 2;
+    for (int workers = one ? world->size : 2; workers <= world->size; workers++) {
+        if (is_measured(workers, world->size)) {
+            counts->workers[counts->count++] = workers;
+            GW_TRY(workers < world->size ? open_both(counts, counts->count - 1, error) : GW_OK);
+        }
+    }
+    return GW_OK;
+}
+
+static void close_one(struct gw_communicator *communicator) {
+    if (communicator->transport != NULL) {
+        communicator->transport->close(communicator);
+    }
+}
+
+/* Whether this rank is among the first workers[which]. */
+static bool takes_part(const struct gw_worker_counts *counts, size_t which) {
+    return counts->world->rank < counts->workers[which];
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration, struct gw_survey *out,
+                                    struct gw_error *error) {
+    *out = (struct gw_survey){
+        .communicator = communicator,
+        .worker_counts = {.world = communicator, .gpu_world = calibration->gpu_communicator},
+        .rule = {.precision = calibration->precision,
+                 .max_s_per_point = calibration->max_s_per_point,
+                 .fewest_visits = GW_FEWEST_VISITS,
+                 .seed = calibration->seed}};
+    GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] == NULL, error));
+    return gw_clocks_open(communicator, calibration->clock, &out->clocks, error);
+}
 
 enum gw_status gw_survey_open(struct gw_communicator *communicator,
                               const struct gw_calibration *calibration, struct gw_survey *out,
                               struct gw_error *error) {
-    *out = (struct gw_survey){.communicator = communicator,
-                              .rule = {.precision = calibration->precision,
-                                       .max_s_per_point = calibration->max_s_per_point,
-                                       .seed = calibration->seed}};
-    GW_TRY(gw_worker_counts_open(communicator, calibration->gpu_communicator,
-                                 calibration->collectives[0] == NULL, &out->worker_counts, error));
-    GW_TRY(gw_collective_series_open(&out->worker_counts, calibration, &out->list, &out->exchanges,
-                                     error));
-    GW_TRY(gw_compressor_series_open(communicator, calibration, &out->list, &out->compressions,
-                                     error));
-    return gw_clocks_open(communicator, &out->clocks, error);
+    GW_TRY(gw_survey_open_empty(communicator, calibration, out, error));
+    GW_TRY(gw_survey_add_collectives(out, calibration, error));
+    return gw_survey_add_compressors(out, calibration, error);
 }
 
 void gw_survey_close(struct gw_survey *survey) {
     gw_points_free(&survey->points);
-    gw_compressor_series_close(survey->compressions);
-    gw_collective_series_close(survey->exchanges);
     free(survey->list.items);
-    gw_worker_counts_close(&survey->worker_counts);
+    gw_arena_free(&survey->arena);
+    for (size_t i = 0; i < survey->worker_counts.count; i++) {
+        close_one(&survey->worker_counts.gpu_communicators[i]);
+        close_one(&survey->worker_counts.communicators[i]);
+    }
 }
 
-enum gw_status gw_survey_run(struct gw_survey *survey, double time_s, struct gw_journal *journal,
-                             const struct gw_report *report, struct gw_error *error) {
-    const struct gw_campaign campaign = {.worker_counts = &survey->worker_counts,
-                                         .points = &survey->points,
-                                         .clocks = &survey->clocks,
-                                         .rule = survey->rule,
-                                         .time_s = time_s,
-                                         .journal = journal,
-                                         .report = report};
-    return gw_campaign_run(&campaign, error);
+/* ---- what rank 0 says to the others -------------------------------------------------------- */
+
+enum { OVER = -1 }; /* in place of a phase */
+
+enum what { LEAVE_PHASE, ASK_CLOCK, MEASURE };
+
+struct command {
+    enum what what;
+    size_t point, repeats;
+    double window_s;
+};
+
+/* One rank's part. */
+struct part {
+    struct gw_survey *survey;
+    struct gw_timer timer;
+    int phase; /* which of the numbers of workers has its turn */
+};
+
+static enum gw_status share_command(const struct part *part, struct command *command,
+                                    struct gw_error *error) {
+    struct gw_communicator *communicator = part->timer.communicator;
+    return communicator->transport->broadcast(communicator, 0, command, sizeof *command, error);
+}
+
+static enum gw_status share_phase(struct part *part, struct gw_error *error) {
+    struct gw_worker_counts *counts = &part->survey->worker_counts;
+    struct gw_communicator *world = counts->world;
+    GW_TRY(world->transport->broadcast(world, 0, &part->phase, sizeof part->phase, error));
+    if (part->phase != OVER && takes_part(counts, (size_t)part->phase)) {
+        part->timer.communicator = gw_worker_counts_hosts(counts, (size_t)part->phase);
+    }
+    return GW_OK;
+}
+
+static enum gw_status measure_block(struct part *part, const struct command *command,
+                                    struct gw_block *block, struct gw_error *error) {
+    const struct gw_points *points = &part->survey->points;
+    const struct gw_point *point = &points->items[command->point];
+    const struct gw_subject *subject = &points->series[point->series].subject;
+    if (subject->prepare != NULL) {
+        GW_TRY(subject->prepare(subject->context, point->size, error));
+    }
+    block->count = command->repeats;
+    block->window_s = command->window_s;
+    return gw_time_block(&part->timer, subject, block, error);
+}
+
+/* ---- the others ---------------------------------------------------------------------------- */
+
+static enum gw_status follow_phase(struct part *part, struct gw_error *error) {
+    while (true) {
+        struct gw_block block;
+        struct command command;
+        GW_TRY(share_command(part, &command, error));
+        if (command.what == LEAVE_PHASE) {
+            return GW_OK;
+        }
+        GW_TRY(command.what == ASK_CLOCK
+                   ? gw_clocks_ask(part->timer.clocks, part->timer.communicator, error)
+                   : measure_block(part, &command, &block, error));
+    }
+}
+
+static enum gw_status follow(struct part *part, struct gw_error *error) {
+    struct gw_worker_counts *counts = &part->survey->worker_counts;
+    while (true) {
+        GW_TRY(share_phase(part, error));
+        if (part->phase == OVER) {
+            return GW_OK;
+        }
+        GW_TRY(takes_part(counts, (size_t)part->phase) ? follow_phase(part, error)
+                                                       : gw_rest_until_woken(counts->world, error));
+    }
+}
+
+/* ---- rank 0 -------------------------------------------------------------------------------- */
+
+struct leader {
+    struct part part;
+    struct gw_journal *journal;
+    const struct gw_report *report;
+    struct gw_random *random;
+    struct gw_visit *visits; /* [points] */
+    size_t *order;           /* [points], of one phase */
+    size_t *series;          /* [series], shuffled */
+    size_t *first;           /* [series]: where its points begin */
+    double started_s, end_s;
+    double asked_s; /* for the time, last */
+};
+
+static double now_s(const struct leader *leader) {
+    return gw_clock_read_s(leader->part.survey->clocks.own);
+}
+
+static bool is_of_phase(const struct leader *leader, size_t series, size_t phase) {
+    const struct gw_survey *survey = leader->part.survey;
+    return survey->points.series[series].workers == survey->worker_counts.workers[phase];
+}
+
+static enum gw_status ask_clocks(struct leader *leader, struct gw_error *error) {
+    struct part *part = &leader->part;
+    struct command command = {.what = ASK_CLOCK};
+    leader->asked_s = now_s(leader);
+    if (part->timer.clocks->shared) {
+        return GW_OK;
+    }
+    GW_TRY(share_command(part, &command, error));
+    return gw_clocks_ask(part->timer.clocks, part->timer.communicator, error);
+}
+
+static enum gw_status enter_phase(struct leader *leader, size_t phase, struct gw_error *error) {
+    leader->part.phase = (int)phase;
+    GW_TRY(share_phase(&leader->part, error));
+    return ask_clocks(leader, error);
+}
+
+static enum gw_status leave_phase(struct leader *leader, struct gw_error *error) {
+    struct command command = {.what = LEAVE_PHASE};
+    struct gw_worker_counts *counts = &leader->part.survey->worker_counts;
+    GW_TRY(share_command(&leader->part, &command, error));
+    return gw_wake(counts->world, counts->workers[leader->part.phase], error);
+}
+
+static void tell_progress(const struct leader *leader, const struct gw_point *point) {
+    const struct gw_report *report = leader->report;
+    const struct gw_series *series = &leader->part.survey->points.series[point->series];
+    char number[GW_UNITS_SIZE];
+    char what[96];
+    snprintf(what, sizeof what, "%s, %d workers, %s %s", series->subject.name, series->workers,
+             gw_format_count((double)point->size, number), series->subject.size_key);
+    double share = (now_s(leader) - leader->started_s) / (leader->end_s - leader->started_s);
+    report->tell(report->context, report->offset + report->scale * fmin(share, 1), what);
+}
+
+/*
+ * Measures a block and keeps none of it: to warm up, and to learn what a repeat costs. That is the
+ * shortest, so that a disturbance while all is new does not make a size look too large, and what
+ * was around each.
+ */
+static enum gw_status try_out(struct leader *leader, size_t which, size_t repeats,
+                              struct gw_error *error) {
+    struct gw_point *point = &leader->part.survey->points.items[which];
+    struct command command = {.what = MEASURE, .point = which, .repeats = repeats};
+    struct gw_block block;
+    GW_TRY(share_command(&leader->part, &command, error));
+    GW_TRY(measure_block(&leader->part, &command, &block, error));
+    double sum_s = 0;
+    point->usual_s = block.seconds[0];
+    for (size_t i = 0; i < block.count; i++) {
+        sum_s += block.seconds[i];
+        point->usual_s = fmin(point->usual_s, block.seconds[i]);
+    }
+    point->cost_s = point->usual_s + fmax(0, (block.took_s - sum_s) / (double)block.count);
+    point->warm = true;
+    return GW_OK;
+}
+
+/* ---- trying out ---------------------------------------------------------------------------- */
+
+/* Points of one phase from small sizes to large ones, series in random order at each size. */
+static size_t list_by_size(struct leader *leader, size_t phase) {
+    const struct gw_points *points = &leader->part.survey->points;
+    size_t count = 0;
+    bool found = true;
+    for (size_t s = 0; s < points->series_count; s++) {
+        leader->series[s] = s;
+    }
+    for (size_t level = 0; found; level++) {
+        found = false;
+        gw_random_shuffle(leader->random, leader->series, points->series_count,
+                          sizeof *leader->series);
+        for (size_t s = 0; s < points->series_count; s++) {
+            size_t series = leader->series[s];
+            size_t point = leader->first[series] + level;
+            if (is_of_phase(leader, series, phase) && point < points->count &&
+                points->items[point].series == series) {
+                leader->order[count++] = point;
+                found = true;
+            }
+        }
+    }
+    return count;
+}
+
+static enum gw_status try_out_phase(struct leader *leader, size_t phase, double share_s,
+                                    struct gw_error *error) {
+    const double quick_s = 2e-3;
+    const struct gw_points *points = &leader->part.survey->points;
+    size_t count = list_by_size(leader, phase);
+    if (count == 0) {
+        return GW_OK;
+    }
+    GW_TRY(enter_phase(leader, phase, error));
+    for (size_t i = 0; i < count; i++) {
+        size_t which = leader->order[i];
+        struct gw_point *point = &points->items[which];
+        double limit_s = now_s(leader) < leader->end_s ? share_s : 0;
+        if (point->state != GW_POINT_OPEN) {
+            continue;
+        }
+        if (gw_is_too_large(points, which, limit_s)) {
+            point->state = GW_POINT_LEFT_OUT;
+            continue;
+        }
+        bool is_first = which == leader->first[point->series];
+        tell_progress(leader, point);
+        GW_TRY(try_out(leader, which, is_first || point[-1].cost_s < quick_s ? 3 : 2, error));
+    }
+    return leave_phase(leader, error);
+}
+
+static enum gw_status try_out_all(struct leader *leader, double time_s, struct gw_error *error) {
+    const struct gw_points *points = &leader->part.survey->points;
+    double share_s = gw_largest_share_s(points->series_count, time_s);
+    for (size_t i = points->count; i-- > 0;) {
+        leader->first[points->items[i].series] = i;
+    }
+    for (size_t phase = 0; phase < leader->part.survey->worker_counts.count; phase++) {
+        GW_TRY(try_out_phase(leader, phase, share_s, error));
+    }
+    return gw_journal_put_chosen(leader->journal, points, error);
+}
+
+/* ---- rounds -------------------------------------------------------------------------------- */
+
+/*
+ * Wide enough that all ranks are done with a repeat when the next one begins, or what those that
+ * are ready send has come before the last one is ready, and the repeat seems to take nothing: then
+ * windows would become shorter still. Ranks that share cores are late by 200 us at times.
+ */
+static double window_for(const struct gw_point *point, const struct gw_subject *subject) {
+    return subject->idle_s + 1.5 * point->usual_s + 300e-6;
+}
+
+static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
+                            struct gw_error *error) {
+    const struct gw_survey *survey = leader->part.survey;
+    const struct gw_points *points = &survey->points;
+    struct gw_point *point = &points->items[visit->point];
+    double sorted[GW_LARGEST_BLOCK];
+    struct gw_summary summary;
+    struct gw_block block;
+    tell_progress(leader, point);
+    if (!point->warm) {
+        GW_TRY(try_out(leader, visit->point, 2, error));
+    }
+    struct command command = {.what = MEASURE,
+                              .point = visit->point,
+                              .repeats = visit->repeats,
+                              .window_s =
+                                  window_for(point, &points->series[point->series].subject)};
+    GW_TRY(share_command(&leader->part, &command, error));
+    GW_TRY(measure_block(&leader->part, &command, &block, error));
+    memcpy(sorted, block.seconds, block.count * sizeof *sorted);
+    gw_summarise(sorted, block.count, &summary);
+    point->usual_s = summary.median;
+    point->cost_s = block.took_s / (double)block.count;
+    GW_TRY(gw_point_add(point, block.seconds, block.count, block.late, &survey->rule, error));
+    return gw_journal_put_repeats(leader->journal, points, visit->point, block.seconds, block.count,
+                                  block.late, now_s(leader) - leader->started_s, error);
+}
+
+/* A round's visits in one phase. */
+static enum gw_status visit_phase(struct leader *leader, size_t phase, size_t count,
+                                  struct gw_error *error) {
+    const double ask_every_s = 1;
+    const struct gw_points *points = &leader->part.survey->points;
+    bool entered = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_visit *next = &leader->visits[i];
+        const struct gw_point *point = &points->items[next->point];
+        double cost_s = (double)next->repeats * point->cost_s;
+        bool fits = point->count == 0 || now_s(leader) + cost_s < leader->end_s;
+        if (!fits || !is_of_phase(leader, point->series, phase)) {
+            continue;
+        }
+        GW_TRY(entered ? GW_OK : enter_phase(leader, phase, error));
+        entered = true;
+        if (now_s(leader) > leader->asked_s + ask_every_s) {
+            GW_TRY(ask_clocks(leader, error));
+        }
+        GW_TRY(visit(leader, next, error));
+    }
+    return entered ? leave_phase(leader, error) : GW_OK;
+}
+
+/* So that each point can be visited about ten times, and what drifts is seen by all alike. */
+static double visit_length(const struct leader *leader) {
+    const struct gw_points *points = &leader->part.survey->points;
+    size_t open = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        open += points->items[i].state == GW_POINT_OPEN;
+    }
+    double equal_s = (leader->end_s - now_s(leader)) / (double)(open + 1);
+    return fmin(fmax(equal_s / 10, 2e-3), 0.02);
+}
+
+static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *error) {
+    const struct gw_survey *survey = leader->part.survey;
+    size_t phases = survey->worker_counts.count;
+    double visit_s = visit_length(leader);
+    while (true) {
+        size_t order[GW_MOST_WORKER_COUNTS];
+        size_t count = 0;
+        GW_TRY(gw_choose_round(&survey->points, leader->end_s - now_s(leader), visit_s,
+                               survey->rule.precision, leader->random, leader->visits, &count,
+                               error));
+        if (count == 0) {
+            return GW_OK;
+        }
+        for (size_t i = 0; i < phases; i++) {
+            order[i] = i;
+        }
+        gw_random_shuffle(leader->random, order, phases, sizeof *order);
+        for (size_t i = 0; i < phases; i++) {
+            GW_TRY(visit_phase(leader, order[i], count, error));
+        }
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+/* Of what a journal held nothing is known but its repeats. */
+static void estimate_costs(const struct gw_points *points) {
+    for (size_t i = 0; i < points->count; i++) {
+        struct gw_point *point = &points->items[i];
+        if (point->count > 0) {
+            point->usual_s = point->spent_s / (double)point->count;
+            point->cost_s = point->usual_s + points->series[point->series].subject.idle_s;
+        }
+    }
+}
+
+static enum gw_status lead(struct leader *leader, double time_s, struct gw_error *error) {
+    struct gw_points *points = &leader->part.survey->points;
+    leader->started_s = now_s(leader) - leader->journal->at_s;
+    leader->end_s = leader->started_s + time_s;
+    estimate_costs(points);
+    GW_TRY(leader->journal->chosen ? GW_OK : try_out_all(leader, time_s, error));
+    GW_TRY(visit_in_rounds(leader, error));
+    for (size_t i = 0; i < points->count; i++) {
+        struct gw_point *point = &points->items[i];
+        point->state = point->state == GW_POINT_OPEN ? GW_POINT_OUT_OF_TIME : point->state;
+    }
+    leader->part.phase = OVER;
+    return share_phase(&leader->part, error);
+}
+
+enum gw_status gw_measure_points(struct gw_survey *survey, double time_s,
+                                 struct gw_journal *journal, const struct gw_report *report,
+                                 struct gw_error *error) {
+    struct leader leader = {.part = {.survey = survey, .timer = {.clocks = &survey->clocks}},
+                            .journal = journal,
+                            .report = report};
+    gw_clock_sleep_precisely();
+    if (survey->communicator->rank != 0) {
+        return follow(&leader.part, error);
+    }
+    struct gw_arena arena = {0};
+    leader.visits = gw_arena_zeros(&arena, survey->points.count, sizeof *leader.visits);
+    leader.order = gw_arena_zeros(&arena, survey->points.count, sizeof *leader.order);
+    leader.series = gw_arena_zeros(&arena, survey->points.series_count, sizeof *leader.series);
+    leader.first = gw_arena_zeros(&arena, survey->points.series_count, sizeof *leader.first);
+    enum gw_status status = leader.visits == NULL || leader.order == NULL ||
+                                    leader.series == NULL || leader.first == NULL
+                                ? gw_fail_memory(error, "choosing what to measure")
+                                : gw_random_open(&leader.random, survey->rule.seed, 0, error);
+    if (status == GW_OK) {
+        status = lead(&leader, time_s, error);
+    }
+    gw_random_close(leader.random);
+    gw_arena_free(&arena);
+    return status;
 }

@@ -1,8 +1,55 @@
-#include "calibrate/measure/timing.h"
-
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "calibrate/measure/measure.h"
+
+/* ---- one rank ------------------------------------------------------------------------------ */
+
+enum gw_status gw_time_once(const struct gw_clock *clock, const struct gw_subject *subject,
+                            double *began_s, double *done_s, struct gw_error *error) {
+    *began_s = gw_clock_read_s(clock);
+    GW_TRY(subject->run(subject->context, error));
+    *done_s = subject->took_s == NULL ? gw_clock_read_s(clock)
+                                      : *began_s + subject->took_s(subject->context);
+    if (subject->restore != NULL) {
+        subject->restore(subject->context);
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_time_alone(const struct gw_clock *clock, const struct gw_subject *subject,
+                             struct gw_repeats repeats, double *seconds, size_t *count,
+                             struct gw_error *error) {
+    double end_s = gw_clock_read_s(clock) + repeats.longest_s;
+    for (*count = 0;
+         *count < repeats.most && (*count < repeats.fewest || gw_clock_read_s(clock) < end_s);
+         (*count)++) {
+        double began_s = 0;
+        double done_s = 0;
+        GW_TRY(gw_time_once(clock, subject, &began_s, &done_s, error));
+        seconds[*count] = done_s - began_s;
+    }
+    return GW_OK;
+}
+
+void gw_time_clock(const struct gw_clock *clock, struct gw_clock_cost *out) {
+    enum { READINGS = 1001 };
+    double seconds[READINGS];
+    struct gw_spread spread;
+    out->step_s = INFINITY;
+    for (size_t i = 0; i < READINGS; i++) {
+        double before_s = gw_clock_read_s(clock);
+        seconds[i] = gw_clock_read_s(clock) - before_s;
+        if (seconds[i] != 0) {
+            out->step_s = fmin(out->step_s, seconds[i]);
+        }
+    }
+    gw_spread_of(seconds, READINGS, &spread);
+    out->mean_s = spread.mean;
+    out->median_s = spread.percentiles[2];
+}
+
+/* ---- a block of all ranks ------------------------------------------------------------------ */
 
 static const double shortest_lead_s = 100e-6;
 static const double longest_lead_s = 5e-3;
@@ -20,7 +67,7 @@ static enum gw_status agree_on_start(const struct gw_timer *timer, double idle_s
                                      double *agreed_s, struct gw_error *error) {
     struct gw_communicator *communicator = timer->communicator;
     GW_TRY(communicator->transport->barrier(communicator, error));
-    *agreed_s = gw_clocks_own_s(timer->clocks);
+    *agreed_s = gw_clock_read_s(timer->clocks->own);
     *start_s = gw_clocks_common_s(timer->clocks, *agreed_s) + timer->lead_s + idle_s;
     return communicator->transport->broadcast(communicator, 0, start_s, sizeof *start_s, error);
 }
@@ -28,19 +75,15 @@ static enum gw_status agree_on_start(const struct gw_timer *timer, double idle_s
 static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_subject *subject,
                              const struct gw_block *block, double start_s, struct moments *out,
                              struct gw_error *error) {
-    double free_s = gw_clocks_own_s(clocks);
+    double free_s = gw_clock_read_s(clocks->own);
     for (size_t i = 0; i < block->count; i++) {
+        double began_s = 0;
+        double done_s = 0;
         double planned_s = gw_clocks_from_common_s(clocks, start_s + (double)i * block->window_s);
         double due_s = fmax(planned_s, free_s + subject->idle_s);
-        gw_clocks_wait_until(clocks, due_s);
-        double began_s = gw_clocks_own_s(clocks);
-        GW_TRY(subject->run(subject->context, error));
-        double done_s = subject->took_s == NULL ? gw_clocks_own_s(clocks)
-                                                : began_s + subject->took_s(subject->context);
-        if (subject->restore != NULL) {
-            subject->restore(subject->context);
-        }
-        free_s = gw_clocks_own_s(clocks);
+        gw_clock_wait_until_s(clocks->own, due_s);
+        GW_TRY(gw_time_once(clocks->own, subject, &began_s, &done_s, error));
+        free_s = gw_clock_read_s(clocks->own);
         out->due_s[i] = gw_clocks_common_s(clocks, due_s);
         out->start_s[i] = gw_clocks_common_s(clocks, began_s);
         out->end_s[i] = gw_clocks_common_s(clocks, done_s);
@@ -107,7 +150,38 @@ enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *su
         compare(all, communicator->size, block);
         adapt_lead(timer, all, start_s);
     }
-    block->took_s = gw_clocks_own_s(timer->clocks) - agreed_s;
+    block->took_s = gw_clock_read_s(timer->clocks->own) - agreed_s;
     free(all);
     return status;
+}
+
+/* ---- a point ------------------------------------------------------------------------------- */
+
+static enum gw_status time_repeats(struct gw_timer *timer, const struct gw_subject *subject,
+                                   size_t count, struct gw_block *block, struct gw_error *error) {
+    *block = (struct gw_block){.count = count};
+    return gw_time_block(timer, subject, block, error);
+}
+
+/* Ranks agree around each block, which disturbs what has no barrier of its own: as seldom as can
+ * be.
+ */
+enum gw_status gw_time_point(struct gw_timer *timer, const struct gw_subject *subject,
+                             double around_s, const struct gw_stop_rule *rule,
+                             struct gw_point *point, struct gw_error *error) {
+    enum { WARM_UPS = 3 };
+    const double block_s = 0.01;
+    struct gw_block block;
+    GW_TRY(time_repeats(timer, subject, WARM_UPS, &block, error));
+    double cost_s = block.seconds[WARM_UPS - 1] + around_s;
+    size_t count = (size_t)fmin(GW_LARGEST_BLOCK, fmax(GW_FEWEST_LONG_REPEATS, block_s / cost_s));
+    while (point->state == GW_POINT_OPEN) {
+        GW_TRY(time_repeats(timer, subject, count, &block, error));
+        point->spent_s += (double)count * around_s;
+        GW_TRY(gw_point_add(point, block.seconds, count, 0, rule, error));
+        size_t left = GW_MOST_REPEATS - point->count;
+        count = 2 * count < GW_LARGEST_BLOCK ? 2 * count : GW_LARGEST_BLOCK;
+        count = count < left ? count : left;
+    }
+    return GW_OK;
 }

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/fit/candidates.h"
+#include "calibrate/fit/fit.h"
 #include "tests/support.h"
 
 enum { CALIBRATIONS = 400, MOST_SIZES = 16 };

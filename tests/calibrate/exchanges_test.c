@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/measure/subjects.h"
+#include "calibrate/measure/measure.h"
 #include "tests/support.h"
 
 #include "tests/ranks.h"
@@ -55,17 +55,14 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
     static const struct gw_compressor *const no_compressors[] = {NULL};
     struct offered *offered = context;
     struct gw_calibration calibration = gw_calibration_defaults();
-    struct gw_series_list list = {0};
-    struct gw_collective_series *exchanges = NULL;
-    struct gw_worker_counts worker_counts;
+    struct gw_survey survey;
     struct gw_communicator elsewhere = *communicator;
     elsewhere.transport = &moved;
     calibration.max_bytes = offered->max_bytes;
     calibration.compressors = no_compressors;
-    GW_TRY(gw_worker_counts_open(&elsewhere, NULL, false, &worker_counts, error));
-    GW_TRY(gw_collective_series_open(&worker_counts, &calibration, &list, &exchanges, error));
-    for (size_t i = 0; i < list.count; i++) {
-        const struct gw_series *series = &list.items[i];
+    GW_TRY(gw_survey_open(&elsewhere, &calibration, &survey, error));
+    for (size_t i = 0; i < survey.list.count; i++) {
+        const struct gw_series *series = &survey.list.items[i];
         size_t which = 0;
         while (strcmp(gw_calibrated_collectives[which], series->subject.name) != 0) {
             which++;
@@ -80,9 +77,7 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
             GW_TRY(series->subject.run(series->subject.context, error));
         }
     }
-    gw_collective_series_close(exchanges);
-    free(list.items);
-    gw_worker_counts_close(&worker_counts);
+    gw_survey_close(&survey);
     return GW_OK;
 }
 

@@ -14,7 +14,8 @@
 enum { SERIES = 2, BLOCKS = 12, REPEATS = 3 };
 
 static uint64_t seed;
-static const struct gw_stop_rule rule = {.precision = 0.02, .max_s_per_point = 10, .seed = 1};
+static const struct gw_stop_rule rule = {
+    .precision = 0.02, .max_s_per_point = 10, .fewest_visits = 5, .seed = 1};
 static const struct gw_journal_title title = {.request = 17, .hosts = 4, .point_count = 10};
 static struct gw_series series[SERIES] = {
     {.workers = 2, .subject = {.name = "allgather", .smallest = 1024, .largest = 1 << 14}},

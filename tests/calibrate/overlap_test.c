@@ -1,6 +1,6 @@
 /*
- * Overlap factors that are known: ranks are threads of this process, and actions sleep for longer
- * while another one runs beside them.
+ * Overlap factors that are known: rounds in made-up time, and what threads of a rank really do to
+ * each other where actions sleep for longer while another one runs beside them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,28 +10,135 @@
 
 #include <cmocka.h>
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-#include "calibrate/measure/overlap_pair.h"
-#include "calibrate/measure/subjects.h"
-#include "tests/local_transport.h"
+#include "calibrate/measure/overlap.h"
 #include "tests/support.h"
+
+#include "tests/ranks.h"
+
+#include "tests/calibrate/fake_time.h"
 
 enum { RANKS = 3 };
 
+/* ---- rounds -------------------------------------------------------------------------------- */
+
+/* One rank's: what an action and a collective take alone, and by how much each is slowed. */
+struct paces {
+    double compute_s, communication_s;
+    struct gw_slowing slowing;
+    double noise; /* of a block */
+    double longest_s;
+    size_t rounds, blocks;
+    bool known;
+    struct gw_overlap_point point;
+};
+
+/* No action ends in a block that is shorter. */
+static enum gw_status measure_pace(void *context, double block_s, bool at_once, struct gw_pace *out,
+                                   struct gw_error *error) {
+    struct paces *paces = context;
+    double noise = 1 + paces->noise * ((double)(paces->blocks++ % 3) - 1);
+    double compute_s = paces->compute_s * (at_once ? paces->slowing.compute : 1) * noise;
+    (void)error;
+    out->compute_s = at_once && compute_s > block_s ? INFINITY : compute_s;
+    out->communication_s =
+        paces->communication_s * (at_once ? paces->slowing.communication : 1) * noise;
+    fake_work(at_once ? block_s : 2 * block_s);
+    return GW_OK;
+}
+
+static enum gw_status measure_rounds(struct gw_communicator *communicator, void *context,
+                                     struct gw_error *error) {
+    struct paces *paces = context;
+    const struct gw_overlap_rounds rounds = {.measure = measure_pace,
+                                             .context = paces,
+                                             .clock = &fake_self->clock,
+                                             .block_s = 0.006,
+                                             .rounds = paces->rounds,
+                                             .longest_s = paces->longest_s};
+    return gw_measure_overlap_rounds(communicator, &rounds, &paces->point, &paces->known, error);
+}
+
+/* Ranks like this one, but for the first, whose actions are twice as long. */
+static struct paces run_paces(const struct paces *like) {
+    struct paces ranks[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        ranks[r] = *like;
+    }
+    ranks[0].compute_s *= 2;
+    run_fake_ranks(RANKS, measure_rounds, ranks, sizeof *ranks, NULL);
+    for (int r = 1; r < RANKS; r++) {
+        assert_memory_equal(&ranks[r].point, &ranks[0].point, sizeof ranks[r].point);
+        assert_int_equal(ranks[r].blocks, ranks[0].blocks);
+        assert_int_equal(ranks[r].known, ranks[0].known);
+    }
+    return ranks[0];
+}
+
+static void what_is_slowed_is_told(void **state) {
+    (void)state;
+    static const struct gw_slowing slowings[] = {{1, 1}, {2, 1}, {1, 3}, {2.5, 1.5}};
+    static const double compute_s[] = {2e-3, 20e-3}; /* the other one is longer than a block */
+    for (size_t i = 0; i < sizeof slowings / sizeof *slowings; i++) {
+        for (size_t c = 0; c < 2; c++) {
+            const struct paces like = {.compute_s = compute_s[c],
+                                       .communication_s = 3e-3,
+                                       .slowing = slowings[i],
+                                       .noise = 0.01,
+                                       .rounds = 5,
+                                       .longest_s = 10};
+            const struct paces found = run_paces(&like);
+            const struct gw_overlap_point *point = &found.point;
+            assert_true(found.known);
+            assert_true(near(point->compute.factor, slowings[i].compute, 0.03));
+            assert_true(near(point->communication.factor, slowings[i].communication, 0.03));
+            assert_true(point->compute.low <= point->compute.factor);
+            assert_true(point->compute.factor <= point->compute.high);
+            assert_true(c == 1 ? found.blocks > 10 : found.blocks == 10);
+        }
+    }
+}
+
+/* One rank's is enough for all; blocks at once grow up to 2 s. */
+static void what_never_ends_in_a_block_has_no_factor(void **state) {
+    (void)state;
+    const struct paces like = {
+        .compute_s = 1.2, .communication_s = 3e-3, .slowing = {1, 1}, .rounds = 1, .longest_s = 10};
+    const struct paces found = run_paces(&like);
+    assert_false(found.known);
+    assert_int_equal(found.blocks, 1 + 8);
+}
+
+/* Rounds of 36 ms: five of them, three if these are not twice too long, or one. */
+static void rounds_end_with_their_time(void **state) {
+    (void)state;
+    static const double longest_s[] = {1, 0.05, 0.01};
+    static const size_t rounds[] = {5, 3, 1};
+    for (size_t i = 0; i < 3; i++) {
+        const struct paces like = {.compute_s = 1e-3,
+                                   .communication_s = 1e-3,
+                                   .slowing = {1, 1},
+                                   .rounds = 5,
+                                   .longest_s = longest_s[i]};
+        assert_int_equal(run_paces(&like).blocks, 2 * rounds[i]);
+    }
+}
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
 /* What one rank does, and by how much each is slowed. */
 struct rank {
-    struct gw_communicator communicator;
+    struct gw_communicator *communicator;
     struct gw_slowing slowing; /* 1 and 1: not at all */
     double alone_s[2];         /* of compute and of communication */
     double took_s;             /* computing, by another clock than the host's */
     atomic_bool computes, communicates;
     atomic_size_t computed, communicated;
     size_t fails_at; /* computes; 0: never */
+    bool says;       /* what computing takes */
     struct gw_overlap_point point;
     bool known;
-    struct gw_cluster cluster;
     enum gw_status status;
     struct gw_error error;
 };
@@ -44,6 +151,7 @@ static void work_for(double alone_s, const atomic_bool *other, double factor) {
 static enum gw_status compute(void *context, struct gw_error *error) {
     struct rank *rank = context;
     atomic_store(&rank->computes, true);
+    rank->took_s = atomic_load(&rank->communicates) ? 4 : 1;
     work_for(rank->alone_s[0], &rank->communicates, rank->slowing.compute);
     atomic_store(&rank->computes, false);
     return atomic_fetch_add(&rank->computed, 1) + 1 == rank->fails_at
@@ -55,130 +163,15 @@ static enum gw_status compute(void *context, struct gw_error *error) {
 static enum gw_status communicate(void *context, bool last, bool *was_last,
                                   struct gw_error *error) {
     struct rank *rank = context;
-    const struct gw_transport *transport = rank->communicator.transport;
+    const struct gw_transport *transport = rank->communicator->transport;
     unsigned char flags[RANKS] = {0};
     unsigned char flag = last;
     atomic_store(&rank->communicates, true);
     work_for(rank->alone_s[1], &rank->computes, rank->slowing.communication);
     atomic_fetch_add(&rank->communicated, 1);
-    GW_TRY(transport->allgather(&rank->communicator, &flag, 1, flags, error));
+    GW_TRY(transport->allgather(rank->communicator, &flag, 1, flags, error));
     *was_last = flags[0];
     atomic_store(&rank->communicates, !*was_last);
-    return GW_OK;
-}
-
-static void measure_in_blocks(struct rank *rank, double block_s, size_t rounds) {
-    struct gw_overlap_subject subject = {.compute = compute,
-                                         .compute_context = rank,
-                                         .communicate = communicate,
-                                         .communicate_context = rank,
-                                         .block_s = block_s,
-                                         .rounds = rounds,
-                                         .longest_s = 10};
-    rank->status =
-        gw_measure_overlap(&rank->communicator, &subject, &rank->point, &rank->known, &rank->error);
-}
-
-static void *measure(void *argument) {
-    measure_in_blocks(argument, 0.03, 5);
-    return NULL;
-}
-
-static void *measure_in_short_blocks(void *argument) {
-    measure_in_blocks(argument, 0.006, 3);
-    return NULL;
-}
-
-static void *measure_once(void *argument) {
-    measure_in_blocks(argument, 0.006, 1);
-    return NULL;
-}
-
-static void run_ranks(struct rank *ranks, int size, void *(*run)(void *)) {
-    struct gw_communicator communicators[RANKS];
-    pthread_t threads[RANKS];
-    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
-    for (int r = 0; r < size; r++) {
-        ranks[r].communicator = communicators[r];
-        assert_int_equal(pthread_create(&threads[r], NULL, run, &ranks[r]), 0);
-    }
-    for (int r = 0; r < size; r++) {
-        pthread_join(threads[r], NULL);
-        communicators[r].transport->close(&communicators[r]);
-    }
-}
-
-static bool recovers(struct gw_slowing slowing, double compute_s, void *(*run)(void *)) {
-    struct rank ranks[RANKS];
-    memset(ranks, 0, sizeof ranks);
-    for (int r = 0; r < RANKS; r++) {
-        ranks[r].slowing = slowing;
-        ranks[r].alone_s[0] = compute_s;
-        ranks[r].alone_s[1] = 3e-3;
-    }
-    run_ranks(ranks, RANKS, run);
-    const struct gw_overlap_point *point = &ranks[0].point;
-    for (int r = 0; r < RANKS; r++) {
-        assert_int_equal(ranks[r].status, GW_OK);
-        assert_true(ranks[r].known);
-        assert_memory_equal(&ranks[r].point, point, sizeof *point);
-        assert_int_equal(ranks[r].communicated, ranks[0].communicated);
-    }
-    assert_true(point->compute.low <= point->compute.factor);
-    assert_true(point->compute.factor <= point->compute.high);
-    return near(point->compute.factor, slowing.compute, 0.1) &&
-           near(point->communication.factor, slowing.communication, 0.1);
-}
-
-/* Who else works on this machine can only be in the way of some attempts. */
-static void recovers_at_last(struct gw_slowing slowing, double compute_s, void *(*run)(void *)) {
-    for (int attempt = 0; attempt < 10; attempt++) {
-        if (recovers(slowing, compute_s, run)) {
-            return;
-        }
-    }
-    fail();
-}
-
-static void what_is_slowed_is_measured(void **state) {
-    (void)state;
-    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 1}, 2e-3, measure);
-    recovers_at_last((struct gw_slowing){.compute = 2, .communication = 1}, 2e-3, measure);
-    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 3}, 2e-3, measure);
-    recovers_at_last((struct gw_slowing){.compute = 2.5, .communication = 1.5}, 2e-3, measure);
-}
-
-/* A block at once is 12 ms. */
-static void what_takes_longer_than_a_block_is_measured(void **state) {
-    (void)state;
-    recovers_at_last((struct gw_slowing){.compute = 1, .communication = 1}, 20e-3,
-                     measure_in_short_blocks);
-    recovers_at_last((struct gw_slowing){.compute = 2, .communication = 1}, 20e-3,
-                     measure_in_short_blocks);
-}
-
-/* One rank's is enough for all. */
-static void what_never_ends_in_a_block_has_no_factor(void **state) {
-    (void)state;
-    struct rank ranks[2];
-    memset(ranks, 0, sizeof ranks);
-    ranks[0] = (struct rank){.slowing = {1, 1}, .alone_s = {1e-3, 3e-3}};
-    ranks[1] = (struct rank){.slowing = {1, 1}, .alone_s = {1.2, 3e-3}};
-    run_ranks(ranks, 2, measure_once);
-    for (int r = 0; r < 2; r++) {
-        assert_int_equal(ranks[r].status, GW_OK);
-        assert_false(ranks[r].known);
-    }
-}
-
-/* ---- a clock of its own -------------------------------------------------------------------- */
-
-/* Says four times as long beside communication, in what the host sees no difference. */
-static enum gw_status compute_elsewhere(void *context, struct gw_error *error) {
-    struct rank *rank = context;
-    (void)error;
-    rank->took_s = atomic_load(&rank->communicates) ? 4 : 1;
-    gw_clock_sleep_until_s(gw_clock_now_s() + rank->alone_s[0]);
     return GW_OK;
 }
 
@@ -187,31 +180,43 @@ static double took_s(void *context) {
     return rank->took_s;
 }
 
-static void *measure_elsewhere(void *argument) {
-    struct rank *rank = argument;
-    struct gw_overlap_subject subject = {.compute = compute_elsewhere,
-                                         .took_s = took_s,
-                                         .compute_context = rank,
-                                         .communicate = communicate,
-                                         .communicate_context = rank,
-                                         .block_s = 0.02,
-                                         .rounds = 3,
-                                         .longest_s = 10};
+static enum gw_status measure(struct gw_communicator *communicator, void *context,
+                              struct gw_error *error) {
+    struct rank *rank = context;
+    const struct gw_overlap_subject subject = {.compute = compute,
+                                               .took_s = rank->says ? took_s : NULL,
+                                               .compute_context = rank,
+                                               .communicate = communicate,
+                                               .communicate_context = rank,
+                                               .block_s = 0.02,
+                                               .rounds = 3,
+                                               .longest_s = 10};
+    (void)error;
+    rank->communicator = communicator;
     rank->status =
-        gw_measure_overlap(&rank->communicator, &subject, &rank->point, &rank->known, &rank->error);
-    return NULL;
+        gw_measure_overlap(communicator, &subject, &rank->point, &rank->known, &rank->error);
+    return GW_OK;
 }
 
-static void what_times_itself_is_believed(void **state) {
+/* Beside communication it takes longer: four times as long in what it says of itself. */
+static void threads_run_at_once(void **state) {
     (void)state;
-    struct rank ranks[2];
-    memset(ranks, 0, sizeof ranks);
-    for (int r = 0; r < 2; r++) {
-        ranks[r] = (struct rank){.slowing = {1, 1}, .alone_s = {1e-3, 1e-3}};
+    for (int says = 0; says < 2; says++) {
+        struct rank ranks[2];
+        memset(ranks, 0, sizeof ranks);
+        for (int r = 0; r < 2; r++) {
+            ranks[r] = (struct rank){.slowing = {2, 1}, .alone_s = {1e-3, 1e-3}, .says = says == 1};
+        }
+        run_ranks(2, measure, ranks, sizeof *ranks);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(ranks[r].status, GW_OK);
+            assert_true(ranks[r].known);
+            assert_memory_equal(&ranks[r].point, &ranks[0].point, sizeof ranks[r].point);
+            assert_int_equal(ranks[r].communicated, ranks[0].communicated);
+        }
+        assert_true(says == 0 || near(ranks[0].point.compute.factor, 4, 1e-9));
+        print_message("slowed %.2f times, of 2\n", ranks[0].point.compute.factor);
     }
-    run_ranks(ranks, 2, measure_elsewhere);
-    assert_int_equal(ranks[0].status, GW_OK);
-    assert_true(near(ranks[0].point.compute.factor, 4, 1e-9));
 }
 
 static void a_failure_comes_out(void **state) {
@@ -219,7 +224,7 @@ static void a_failure_comes_out(void **state) {
     struct rank ranks[1];
     memset(ranks, 0, sizeof ranks);
     ranks[0] = (struct rank){.slowing = {1, 1}, .alone_s = {1e-3, 1e-3}, .fails_at = 5};
-    run_ranks(ranks, 1, measure);
+    run_ranks(1, measure, ranks, sizeof *ranks);
     assert_int_equal(ranks[0].status, GW_FAILED);
     assert_string_equal(ranks[0].error.message, "a compressor that gave up");
 }
@@ -233,37 +238,32 @@ static void tell(void *context, double share, const char *what) {
     *told = share;
 }
 
-static void *calibrate(void *argument) {
-    struct rank *rank = argument;
+static enum gw_status calibrate(struct gw_communicator *communicator, void *context,
+                                struct gw_error *error) {
+    struct gw_cluster *cluster = context;
     struct gw_calibration calibration = gw_calibration_defaults();
     double told = 0;
-    struct gw_report report = {.tell = tell, .context = &told, .scale = 1};
+    const struct gw_report report = {.tell = tell, .context = &told, .scale = 1};
     calibration.max_s_per_point = 0.004;
-    rank->status = gw_cluster_create(&rank->cluster, "threads", 2, 2, &rank->error);
-    if (rank->status == GW_OK) {
-        rank->status = gw_calibrate_overlap(&rank->communicator, &calibration, &report,
-                                            &rank->cluster, &rank->error);
-    }
-    return NULL;
+    calibration.time_s = 2;
+    GW_TRY(gw_cluster_create(cluster, "threads", 2, 2, error));
+    return gw_calibrate_overlap(communicator, &calibration, &report, cluster, error);
 }
 
 static void a_cluster_gets_its_factors(void **state) {
     (void)state;
     static const char *const collectives[] = {"allgather", "allreduce"};
     static const char *const compressors[] = {"topk", "hard-threshold"};
-    struct rank ranks[2];
-    memset(ranks, 0, sizeof ranks);
-    run_ranks(ranks, 2, calibrate);
-    assert_int_equal(ranks[0].status, GW_OK);
-    assert_int_equal(ranks[1].status, GW_OK);
-    const cJSON *kept = ranks[0].cluster.overlap->kept;
+    struct gw_cluster clusters[2];
+    run_ranks(2, calibrate, clusters, sizeof *clusters);
+    const cJSON *kept = clusters[0].overlap->kept;
     for (size_t c = 0; c < 2; c++) {
         for (size_t m = 0; m < 2; m++) {
             const struct gw_overlap_pair *pair =
-                gw_overlap_find(ranks[0].cluster.overlap, collectives[c], compressors[m]);
+                gw_overlap_find(clusters[0].overlap, collectives[c], compressors[m]);
             assert_non_null(pair);
             const struct gw_overlap_pair *other =
-                gw_overlap_find(ranks[1].cluster.overlap, collectives[c], compressors[m]);
+                gw_overlap_find(clusters[1].overlap, collectives[c], compressors[m]);
             assert_int_equal(other->point_count, pair->point_count);
             assert_memory_equal(other->points, pair->points,
                                 pair->point_count * sizeof *pair->points);
@@ -271,16 +271,16 @@ static void a_cluster_gets_its_factors(void **state) {
         const cJSON *waiting = cJSON_GetObjectItem(kept, "waiting");
         assert_non_null(cJSON_GetObjectItem(waiting, collectives[c]));
     }
-    gw_cluster_free(&ranks[0].cluster);
-    gw_cluster_free(&ranks[1].cluster);
+    gw_cluster_free(&clusters[0]);
+    gw_cluster_free(&clusters[1]);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_slowed_is_measured),
-        cmocka_unit_test(what_takes_longer_than_a_block_is_measured),
+        cmocka_unit_test(what_is_slowed_is_told),
         cmocka_unit_test(what_never_ends_in_a_block_has_no_factor),
-        cmocka_unit_test(what_times_itself_is_believed),
+        cmocka_unit_test(rounds_end_with_their_time),
+        cmocka_unit_test(threads_run_at_once),
         cmocka_unit_test(a_failure_comes_out),
         cmocka_unit_test(a_cluster_gets_its_factors),
     };

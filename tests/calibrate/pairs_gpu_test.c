@@ -10,9 +10,8 @@
 
 #include <cmocka.h>
 
-#include "calibrate/fit/loggp.h"
-#include "calibrate/measure/overlap_load.h"
-#include "calibrate/measure/subjects.h"
+#include "calibrate/fit/fit.h"
+#include "calibrate/measure/overlap.h"
 #include "tests/transport/transport_gpu_support.h"
 
 enum { RANKS = 2 };

@@ -12,8 +12,7 @@
 
 #include <sys/stat.h>
 
-#include "calibrate/hosts/facts.h"
-#include "calibrate/hosts/provenance.h"
+#include "calibrate/hosts/hosts.h"
 #include "tests/support.h"
 
 static uint64_t seed;
@@ -120,11 +119,12 @@ static const struct file server[] = {
 };
 
 static cJSON *describe(const char *root) {
-    cJSON *node = cJSON_CreateObject();
-    assert_int_equal(gw_put_cpu_facts(root, node, &error), GW_OK);
-    assert_int_equal(gw_put_system_facts(root, node, &error), GW_OK);
-    assert_int_equal(gw_put_interface_facts(root, node, &error), GW_OK);
-    assert_int_equal(gw_put_gpu_facts(root, node, &error), GW_OK);
+    struct gw_json_writer writer;
+    cJSON *node = NULL;
+    gw_writer_begin(&writer);
+    gw_write_host_facts(&writer, root);
+    gw_write_gpu_facts(&writer, root);
+    assert_int_equal(gw_writer_finish(&writer, &node, &error), GW_OK);
     return node;
 }
 
@@ -238,8 +238,11 @@ static void the_environment_is_sifted(void **state) {
                                (char *)"=strange",
                                NULL};
     char *text = NULL;
-    cJSON *object = cJSON_CreateObject();
-    assert_int_equal(gw_put_environment(variables, object, &error), GW_OK);
+    struct gw_json_writer writer;
+    cJSON *object = NULL;
+    gw_writer_begin(&writer);
+    gw_write_environment(&writer, variables);
+    assert_int_equal(gw_writer_finish(&writer, &object, &error), GW_OK);
     assert_int_equal(gw_json_print_compact(object, &text, &error), GW_OK);
     assert_string_equal(text, "{\"OMPI_MCA_btl_tcp_if_include\":\"eth0\",\"OMP_NUM_THREADS\":\"4\","
                               "\"NCCL_DEBUG\":\"a??\",\"UCX_TLS\":\"\","
@@ -260,12 +263,11 @@ static void like_hosts_are_described_once(void **state) {
         "{\"rank\":{\"rank\":3,\"host\":\"a\"},\"node\":{\"cpu\":\"y\",\"gpus\":[]}}",
         "{\"rank\":{\"rank\":4,\"host\":\"d\"},\"node\":{\"cpu\":\"x\"}}"};
     static char hosts[RANKS][GW_HOST_SIZE] = {"b", "a", "c", "a", "d"};
-    struct gw_gathered gathered = {.stride = STRIDE, .texts = (char *)(uintptr_t)said};
     struct gw_host_list list;
     char *text = NULL;
     cJSON *source = cJSON_CreateObject();
     assert_int_equal(gw_host_list_of(hosts, RANKS, &list, &error), GW_OK);
-    assert_int_equal(gw_put_hosts(&gathered, &list, RANKS, source, &error), GW_OK);
+    assert_int_equal(gw_put_hosts(said[0], STRIDE, &list, RANKS, source, &error), GW_OK);
     gw_host_list_close(&list);
     assert_int_equal(gw_json_print_compact(source, &text, &error), GW_OK);
     assert_string_equal(

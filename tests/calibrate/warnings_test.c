@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/hosts/cpus.h"
-#include "calibrate/hosts/warnings.h"
+#include "calibrate/hosts/hosts.h"
 #include "tests/support.h"
 
 static struct gw_error error;

@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "calibrate/measure/rounds.h"
-#include "calibrate/measure/timing.h"
+#include "calibrate/measure/measure.h"
 #include "tests/support.h"
 
 enum { SERIES = 3 };
@@ -16,7 +15,8 @@ enum { SERIES = 3 };
 static uint64_t seed;
 static struct gw_random *random_numbers;
 
-static const struct gw_stop_rule rule = {.precision = 0.02, .max_s_per_point = 10, .seed = 1};
+static const struct gw_stop_rule rule = {
+    .precision = 0.02, .max_s_per_point = 10, .fewest_visits = GW_FEWEST_VISITS, .seed = 1};
 
 static void open_points(struct gw_series series[SERIES], size_t largest, size_t per_factor_four,
                         struct gw_points *out) {
@@ -95,7 +95,8 @@ static void a_point_is_closed_when_its_median_is_known(void **state) {
 static void caps_are_reported(void **state) {
     (void)state;
     struct gw_measurement measurement;
-    const struct gw_stop_rule brief = {.precision = 1e-6, .max_s_per_point = 0.01, .seed = 1};
+    const struct gw_stop_rule brief = {
+        .precision = 1e-6, .max_s_per_point = 0.01, .fewest_visits = 1, .seed = 1};
     const struct gw_stop_rule strict = {.precision = 1e-6, .max_s_per_point = 1e9, .seed = 1};
     struct gw_point point = {.size = 1024};
     measure(&point, 0.5, 1, &brief);

@@ -10,15 +10,13 @@
  * the clock costs less, and what it costs is known. The gap comes from such trains, without delays.
  */
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "calibrate/fit/curves.h"
-#include "calibrate/fit/loggp.h"
-#include "calibrate/hosts/host_list.h"
+#include "calibrate/fit/fit.h"
+#include "calibrate/hosts/hosts.h"
+#include "calibrate/measure/measure.h"
 #include "calibrate/measure/pool.h"
-#include "calibrate/measure/self_timed.h"
-#include "calibrate/measure/subjects.h"
 
 enum {
     LARGEST_BYTES = 4 << 20,
@@ -32,13 +30,15 @@ enum {
 static const double longest_s = 0.1; /* at one size: seconds for 40 sizes of a pair */
 
 struct link {
-    struct gw_communicator *communicator; /* what messages go through ... */
-    struct gw_communicator *world;        /* ... and what the ranks agree on the host by */
-    int first, second;                    /* ranks; the first one's clock counts */
-    struct gw_pool pool;                  /* each message sends or receives another part */
+    struct gw_communicator *communicator; /* what messages go through */
+    struct gw_timer timer;                /* of the host's, which all ranks agree by */
+    const struct gw_clock *clock;
+    int first, second;   /* ranks; the first one's clock counts */
+    struct gw_pool pool; /* each message sends or receives another part */
     size_t bytes, messages;
     double delay_s; /* after which an answer has surely come: twice a round trip */
     double clock_s; /* what reading the clock takes */
+    double took_s;  /* the last exchange, on the first rank; 0 on others */
 };
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
@@ -51,83 +51,66 @@ static enum gw_status receive(struct link *link, int from, size_t bytes, struct 
     return gw_receive(link->communicator, from, gw_pool_next(&link->pool, bytes), bytes, error);
 }
 
-static enum gw_status answer(struct link *link, struct gw_error *error) {
-    GW_TRY(receive(link, link->first, link->bytes, error));
-    return send(link, link->first, link->bytes, error);
+static double took_s(void *context) {
+    const struct link *link = context;
+    return link->took_s;
 }
 
-/* Others may need this core for the answer to come. */
-static void idle(double seconds) {
-    double end_s = gw_clock_now_s() + seconds;
-    while (gw_clock_now_s() < end_s) {
-        (void)sched_yield();
-    }
-}
-
-static enum gw_status time_ping_pong(void *context, double *seconds, struct gw_error *error) {
-    struct link *link = context;
-    *seconds = 0;
+/*
+ * A message there and one back. What counts of it is all (a ping-pong), the call that sends, or the
+ * call that receives; before a rank receives, it waits until the answer has come, so that a call
+ * has nothing else under way. A call that takes no longer than the clock takes a nanosecond.
+ */
+static enum gw_status exchange(struct link *link, enum gw_loggp_kind kind, struct gw_error *error) {
+    const struct gw_clock *clock = link->clock;
+    link->took_s = 0;
     if (link->communicator->rank == link->second) {
-        return answer(link, error);
+        GW_TRY(receive(link, link->first, link->bytes, error));
+        return send(link, link->first, link->bytes, error);
     }
-    if (link->communicator->rank == link->first) {
-        double started_s = gw_clock_now_s();
-        GW_TRY(send(link, link->second, link->bytes, error));
-        GW_TRY(receive(link, link->second, link->bytes, error));
-        *seconds = gw_clock_now_s() - started_s;
+    if (link->communicator->rank != link->first) {
+        return GW_OK;
+    }
+    double started_s = gw_clock_read_s(clock);
+    GW_TRY(send(link, link->second, link->bytes, error));
+    if (kind == GW_SEND_CALL) {
+        link->took_s = fmax(gw_clock_read_s(clock) - started_s - link->clock_s, 1e-9);
+    }
+    if (kind != GW_PING_PONG) {
+        gw_clock_wait_until_s(clock, gw_clock_read_s(clock) + link->delay_s);
+    }
+    started_s = kind == GW_RECEIVE_CALL ? gw_clock_read_s(clock) + link->clock_s : started_s;
+    GW_TRY(receive(link, link->second, link->bytes, error));
+    if (kind != GW_SEND_CALL) {
+        link->took_s = fmax(gw_clock_read_s(clock) - started_s, 1e-9);
     }
     return GW_OK;
 }
 
-/* A call that takes no longer than the clock takes a nanosecond. */
-static double since(const struct link *link, double started_s) {
-    return fmax(gw_clock_now_s() - started_s - link->clock_s, 1e-9);
+static enum gw_status ping_pong(void *context, struct gw_error *error) {
+    return exchange(context, GW_PING_PONG, error);
 }
 
-static enum gw_status time_send_call(void *context, double *seconds, struct gw_error *error) {
-    struct link *link = context;
-    *seconds = 0;
-    if (link->communicator->rank == link->second) {
-        return answer(link, error);
-    }
-    if (link->communicator->rank == link->first) {
-        double started_s = gw_clock_now_s();
-        GW_TRY(send(link, link->second, link->bytes, error));
-        *seconds = since(link, started_s);
-        idle(link->delay_s);
-        return receive(link, link->second, link->bytes, error);
-    }
-    return GW_OK;
+static enum gw_status send_call(void *context, struct gw_error *error) {
+    return exchange(context, GW_SEND_CALL, error);
 }
 
-static enum gw_status time_receive_call(void *context, double *seconds, struct gw_error *error) {
-    struct link *link = context;
-    *seconds = 0;
-    if (link->communicator->rank == link->second) {
-        return answer(link, error);
-    }
-    if (link->communicator->rank == link->first) {
-        GW_TRY(send(link, link->second, link->bytes, error));
-        idle(link->delay_s);
-        double started_s = gw_clock_now_s();
-        GW_TRY(receive(link, link->second, link->bytes, error));
-        *seconds = since(link, started_s);
-    }
-    return GW_OK;
+static enum gw_status receive_call(void *context, struct gw_error *error) {
+    return exchange(context, GW_RECEIVE_CALL, error);
 }
 
 /* Many messages one after the other, and a short answer to the last. */
-static enum gw_status time_flood(void *context, double *seconds, struct gw_error *error) {
+static enum gw_status flood(void *context, struct gw_error *error) {
     struct link *link = context;
     struct gw_communicator *communicator = link->communicator;
     const struct gw_transport *transport = communicator->transport;
     struct gw_request requests[MOST_MESSAGES];
     bool sends = communicator->rank == link->first;
-    *seconds = 0;
+    link->took_s = 0;
     if (!sends && communicator->rank != link->second) {
         return GW_OK;
     }
-    double started_s = gw_clock_now_s();
+    double started_s = gw_clock_read_s(link->clock);
     for (size_t i = 0; i < link->messages; i++) {
         void *part = gw_pool_next(&link->pool, link->bytes);
         GW_TRY(sends ? transport->start_send(communicator, link->second, part, link->bytes,
@@ -137,17 +120,17 @@ static enum gw_status time_flood(void *context, double *seconds, struct gw_error
     }
     GW_TRY(transport->wait(communicator, requests, link->messages, error));
     GW_TRY(sends ? receive(link, link->second, 1, error) : send(link, link->first, 1, error));
-    *seconds = sends ? gw_clock_now_s() - started_s : 0;
+    link->took_s = sends ? gw_clock_read_s(link->clock) - started_s : 0;
     return GW_OK;
 }
 
 static const struct {
     const char *name;
-    enum gw_status (*time)(void *context, double *seconds, struct gw_error *error);
-} kinds[GW_LOGGP_KINDS] = {{"ping-pong", time_ping_pong},
-                           {"flood", time_flood},
-                           {"send call", time_send_call},
-                           {"receive call", time_receive_call}};
+    gw_action *run;
+} kinds[GW_LOGGP_KINDS] = {{"ping-pong", ping_pong},
+                           {"flood", flood},
+                           {"send call", send_call},
+                           {"receive call", receive_call}};
 
 /* ---- what is measured ---------------------------------------------------------------------- */
 
@@ -214,29 +197,37 @@ static void halve(struct gw_summary *summary) {
     }
 }
 
-static enum gw_status measure_probe(struct link *link, const struct gw_calibration *calibration,
+static enum gw_status measure_probe(struct link *link, const struct gw_stop_rule *rule,
                                     struct probe *probe, struct gw_error *error) {
-    struct gw_self_timed timed = {.time = kinds[probe->kind].time, .context = link};
-    struct gw_summary *summary = &probe->measurement.summary;
+    const struct gw_subject subject = {
+        .run = kinds[probe->kind].run, .took_s = took_s, .context = link, .separate = true};
+    struct gw_point point = {.size = probe->bytes, .error = INFINITY};
     bool is_call = probe->kind == GW_SEND_CALL || probe->kind == GW_RECEIVE_CALL;
+    double around_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
     link->bytes = probe->bytes;
     link->messages = probe->messages;
-    timed.around_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
-    probe->measurement.size = (double)probe->bytes;
-    GW_TRY(gw_measure_self_timed(link->world, calibration, &timed, &probe->measurement, error));
-    if (probe->kind == GW_PING_PONG) {
+    enum gw_status status = gw_time_point(&link->timer, &subject, around_s, rule, &point, error);
+    if (status == GW_OK) {
+        status = gw_point_measurement(&point, rule, &probe->measurement, error);
+    }
+    free(point.seconds);
+    if (status == GW_OK && probe->kind == GW_PING_PONG) {
+        struct gw_summary *summary = &probe->measurement.summary;
         halve(summary);
         link->delay_s = probe->bytes == LARGEST_BUFFERED ? 4 * summary->median : link->delay_s;
     }
-    return GW_OK;
+    return status;
 }
 
 static enum gw_status measure_probes(struct link *link, const struct gw_calibration *calibration,
                                      const struct gw_report *report, const char *name,
                                      struct probes *probes, struct gw_error *error) {
-    struct gw_calibration quick = *calibration;
+    const struct gw_stop_rule rule = {.precision = calibration->precision,
+                                      .max_s_per_point =
+                                          fmin(longest_s, calibration->max_s_per_point),
+                                      .fewest_visits = 1,
+                                      .seed = calibration->seed};
     size_t order[MOST_PROBES];
-    quick.max_s_per_point = fmin(longest_s, calibration->max_s_per_point);
     GW_TRY(choose_order(probes, order, error));
     for (size_t i = 0; i < probes->count; i++) {
         struct probe *probe = &probes->items[order[i]];
@@ -246,7 +237,7 @@ static enum gw_status measure_probes(struct link *link, const struct gw_calibrat
                  gw_format_count((double)probe->bytes, number));
         report->tell(report->context,
                      report->offset + report->scale * (double)i / (double)probes->count, what);
-        GW_TRY(measure_probe(link, &quick, probe, error));
+        GW_TRY(measure_probe(link, &rule, probe, error));
     }
     return GW_OK;
 }
@@ -279,66 +270,47 @@ static enum gw_status fit_probes(const struct probes *probes, struct gw_loggp_fi
     return gw_loggp_fit(points, probes->count, out, error);
 }
 
-/* ---- writing down -------------------------------------------------------------------------- */
-
-static enum gw_status put_error(const char *median_key, const char *max_key,
-                                const struct gw_loggp_error *fit_error, cJSON *fit,
-                                struct gw_error *error) {
-    GW_TRY(gw_json_put_number(fit, median_key, fit_error->median, error));
-    return gw_json_put_number(fit, max_key, fit_error->max, error);
-}
-
-static enum gw_status put_details(const struct link *link, const struct probes *probes,
-                                  const struct gw_loggp_fit *fitted, cJSON *details,
-                                  struct gw_error *error) {
-    cJSON *raw = cJSON_CreateArray();
-    cJSON *fit = cJSON_CreateObject();
-    const int ranks[] = {link->first, link->second};
-    GW_TRY(gw_json_put(details, "raw", raw, error));
-    GW_TRY(gw_json_put(details, "fit", fit, error));
-    GW_TRY(gw_json_put(details, "ranks", cJSON_CreateIntArray(ranks, 2), error));
+static enum gw_status describe(const struct link *link, const struct probes *probes,
+                               const struct gw_loggp_fit *fitted, cJSON **out,
+                               struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_array(&writer, "raw");
     for (size_t i = 0; i < probes->count; i++) {
         const struct probe *probe = &probes->items[i];
-        cJSON *entry = NULL;
-        GW_TRY(gw_put_measurement(&probe->measurement, "bytes", raw, &entry, error));
-        GW_TRY(gw_json_put_text(entry, "what", kinds[probe->kind].name, error));
+        gw_writer_object(&writer, NULL);
+        gw_write_measurement(&writer, &probe->measurement, "bytes");
+        gw_writer_text(&writer, "what", kinds[probe->kind].name);
         if (probe->kind == GW_FLOOD) {
-            GW_TRY(gw_json_put_number(entry, "messages", (double)probe->messages, error));
+            gw_writer_number(&writer, "messages", (double)probe->messages);
         }
+        gw_writer_end(&writer);
     }
-    GW_TRY(
-        put_error("median_relative_error", "max_relative_error", &fitted->ping_pong, fit, error));
-    return put_error("flood_median_relative_error", "flood_max_relative_error", &fitted->flood, fit,
-                     error);
+    gw_writer_end(&writer);
+    gw_writer_object(&writer, "fit");
+    gw_writer_number(&writer, "median_relative_error", fitted->ping_pong.median);
+    gw_writer_number(&writer, "max_relative_error", fitted->ping_pong.max);
+    gw_writer_number(&writer, "flood_median_relative_error", fitted->flood.median);
+    gw_writer_number(&writer, "flood_max_relative_error", fitted->flood.max);
+    gw_writer_end(&writer);
+    gw_writer_numbers(&writer, "ranks", (const double[]){link->first, link->second}, 2);
+    return gw_writer_finish(&writer, out, error);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------- */
-
-/* The cost of reading the clock: the median of some. */
-static double time_clock(void) {
-    enum { READINGS = 101 };
-    double seconds[READINGS];
-    struct gw_summary summary;
-    for (size_t i = 0; i < READINGS; i++) {
-        double started_s = gw_clock_now_s();
-        seconds[i] = gw_clock_now_s() - started_s;
-    }
-    gw_summarise(seconds, READINGS, &summary);
-    return summary.median;
-}
 
 static enum gw_status measure_pair(struct link *link, const struct gw_calibration *calibration,
                                    const struct gw_report *report, const char *name,
                                    struct gw_loggp *out, cJSON *kept, struct gw_error *error) {
     struct probes probes;
     struct gw_loggp_fit fitted;
-    cJSON *details = cJSON_CreateObject();
-    GW_TRY(gw_json_put(kept, name, details, error));
+    cJSON *details = NULL;
     choose_probes(&probes, calibration->max_bytes);
     GW_TRY(measure_probes(link, calibration, report, name, &probes, error));
     GW_TRY(fit_probes(&probes, &fitted, error));
     *out = fitted.loggp;
-    return put_details(link, &probes, &fitted, details, error);
+    GW_TRY(describe(link, &probes, &fitted, &details, error));
+    return gw_json_put(kept, name, details, error);
 }
 
 /* The first two ranks, in their order, whose hosts are the same, or are not. */
@@ -376,13 +348,19 @@ static enum gw_status measure_pairs(struct link *link, const struct gw_calibrati
 static enum gw_status measure_network(struct link *link, const struct gw_calibration *calibration,
                                       const struct gw_report *report, struct gw_network *out,
                                       struct gw_error *error) {
+    struct gw_communicator *world = link->timer.communicator;
     struct gw_host_list list;
+    struct gw_clock_cost reading;
     if (out->kept == NULL) {
         return gw_fail_memory(error, "measuring the network");
     }
+    gw_time_clock(link->clock, &reading);
+    link->clock_s = reading.median_s;
+    GW_TRY(gw_clocks_open(world, link->clock, link->timer.clocks, error));
+    GW_TRY(gw_clocks_ask(link->timer.clocks, world, error));
     GW_TRY(gw_pool_open(POOL_BYTES, calibration->device, &link->pool, error));
     GW_TRY(gw_pool_fill(&link->pool, POOL_BYTES, link->communicator->rank, error));
-    GW_TRY(gw_host_list_open(link->world, &list, error));
+    GW_TRY(gw_host_list_open(world, &list, error));
     enum gw_status status = measure_pairs(link, calibration, report, &list, out, error);
     gw_host_list_close(&list);
     return status;
@@ -394,9 +372,10 @@ enum gw_status gw_calibrate_network(struct gw_communicator *communicator,
                                     struct gw_error *error) {
     struct gw_network network = {.oversubscription = 1, .kept = cJSON_CreateObject()};
     struct gw_communicator *gpus = calibration->gpu_communicator;
+    struct gw_clocks clocks;
     struct link link = {.communicator = gpus != NULL ? gpus : communicator,
-                        .world = communicator,
-                        .clock_s = time_clock()};
+                        .timer = {.communicator = communicator, .clocks = &clocks},
+                        .clock = calibration->clock};
     enum gw_status status = measure_network(&link, calibration, report, &network, error);
     gw_pool_close(&link.pool);
     if (status != GW_OK) {

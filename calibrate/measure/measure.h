@@ -1,0 +1,362 @@
+/*
+ * Measuring subjects - collectives, compressors, messages - at sizes, with a clock that is given;
+ * private to this room.
+ *
+ * One loop times everything: a subject is run once (gw_time_once), by one rank for itself
+ * (gw_time_alone) or by all ranks in blocks of repeats that begin together (gw_time_block). A point
+ * is a subject at one size; it gets blocks until its median is known (gw_time_point), or a block at
+ * a time in rounds over many points, for as long as there is time (gw_measure_points).
+ */
+#ifndef GW_CALIBRATE_MEASURE_H
+#define GW_CALIBRATE_MEASURE_H
+
+#include "calibrate/calibrate.h"
+#include "calibrate/measure/clocks.h"
+#include "core/arena.h"
+
+/* ---- subjects ------------------------------------------------------------------------------ */
+
+typedef enum gw_status gw_action(void *context, struct gw_error *error);
+
+/* What is measured at many sizes, from the smallest to the largest. */
+struct gw_subject {
+    const char *name;     /* of the collective or compressor */
+    const char *size_key; /* what sizes are in the cluster file: "bytes", "elements" */
+    size_t smallest, largest;
+    /* For the size of the repeats that follow; or NULL. */
+    enum gw_status (*prepare)(void *context, size_t size, struct gw_error *error);
+    gw_action *run;
+    void (*restore)(void *context); /* after each repeat, and not timed; or NULL */
+    /* Of one that is `separate` and times itself: what the last run took. NULL: the clock says. */
+    double (*took_s)(void *context);
+    void *context;
+    bool separate; /* ranks run it without each other: the slowest one's time counts */
+    double idle_s; /* slept before each repeat, by a thread that in execution comes from waiting */
+    bool sorts;    /* its curve may be one of n log2 n */
+};
+
+/* ---- repeats ------------------------------------------------------------------------------- */
+
+/* Runs the subject once and restores it: from when to when it ran, by the clock. */
+enum gw_status gw_time_once(const struct gw_clock *clock, const struct gw_subject *subject,
+                            double *began_s, double *done_s, struct gw_error *error);
+
+/*
+ * What each of several repeats takes this rank, which no other one waits for: `most` of them, or
+ * fewer once longest_s has passed, but no fewer than `fewest`. seconds: [most].
+ */
+struct gw_repeats {
+    size_t fewest, most;
+    double longest_s;
+};
+enum gw_status gw_time_alone(const struct gw_clock *clock, const struct gw_subject *subject,
+                             struct gw_repeats repeats, double *seconds, size_t *count,
+                             struct gw_error *error);
+
+/* What reading the clock takes, and its smallest step; below 0: it went back. */
+struct gw_clock_cost {
+    double mean_s, median_s, step_s;
+};
+void gw_time_clock(const struct gw_clock *clock, struct gw_clock_cost *out);
+
+enum { GW_LARGEST_BLOCK = 64 };
+
+/* What ranks that measure together share. */
+struct gw_timer {
+    struct gw_communicator *communicator;
+    struct gw_clocks *clocks; /* rank 0 of the communicator has the common clock */
+    double lead_s;            /* from the agreement to the first start; adapts; 0 at first */
+};
+
+/* Repeats that follow each other without a word in between. */
+struct gw_block {
+    size_t count;                     /* at most GW_LARGEST_BLOCK */
+    double window_s;                  /* from start to start, if a repeat is done by then */
+    double seconds[GW_LARGEST_BLOCK]; /* of each repeat, the same on every rank */
+    size_t late;   /* repeats whose ranks began further apart than a tenth of the repeat's time */
+    double took_s; /* the whole block, from the agreement on, on this rank */
+};
+
+/*
+ * The subject has been prepared. Collective; all ranks give the same count and window.
+ *
+ * A repeat begins at a moment that all ranks have agreed on, each by its own clock, and takes from
+ * when the last rank is ready for it to when the last one is done. The usual way - a barrier, and
+ * the longest time of any rank - measures something else: ranks leave a barrier one after the
+ * other, as far apart as a short collective takes, and who leaves first waits for the others inside
+ * of what is timed (Hoefler, Schneider and Lumsdaine, "Accurately measuring collective operations
+ * at massive scale", IPDPS 2008; Hunold and Carpen-Amarie, "Reproducible MPI benchmarking is still
+ * not as easy as you think", IEEE TPDS 2016). It is also the time that schedules ask for: an
+ * exchange starts when the last worker is ready. A rank that comes late, because something else
+ * kept it busy, does not lengthen it; a rank that is ready and does not get its core does, as it
+ * would in a pipeline: were it to count from when it runs, a broadcast that has arrived by then
+ * would be free.
+ */
+enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *subject,
+                             struct gw_block *block, struct gw_error *error);
+
+/* ---- points -------------------------------------------------------------------------------- */
+
+/* What becomes one curve. */
+struct gw_series {
+    struct gw_subject subject;
+    int workers; /* the ranks 0 .. workers - 1 measure it */
+};
+
+/* What is to be measured, as it comes together. The caller frees the items. */
+struct gw_series_list {
+    struct gw_series *items;
+    size_t count, capacity;
+};
+enum gw_status gw_series_list_add(struct gw_series_list *list, struct gw_series series,
+                                  struct gw_error *error);
+
+enum gw_point_state {
+    GW_POINT_OPEN,
+    GW_POINT_PRECISE,
+    GW_POINT_CAPPED,      /* measured for as long as a point may be */
+    GW_POINT_OUT_OF_TIME, /* the time for all of them is over */
+    GW_POINT_OUT_OF_REPEATS,
+    GW_POINT_LEFT_OUT, /* too large for the time there is */
+};
+
+struct gw_point {
+    size_t series, size;
+    enum gw_point_state state;
+    double *seconds; /* [count], in the order in which they were measured */
+    size_t count, capacity, late;
+    size_t visits;  /* in which they were measured, each at another moment */
+    double cost_s;  /* of a repeat, with everything around it; 0: not known */
+    double usual_s; /* what a repeat takes, as far as is known */
+    double spent_s; /* in its repeats */
+    double error;   /* half the interval of the median over the median; INFINITY at first */
+    bool warm;      /* this process has run it */
+};
+
+struct gw_points {
+    struct gw_series *series; /* the caller's */
+    size_t series_count;
+    size_t count, capacity;
+    struct gw_point *items; /* those of a series next to each other, sizes ascending */
+};
+
+/* When a point is known well enough, or given up. */
+struct gw_stop_rule {
+    double precision;
+    double max_s_per_point;
+    size_t fewest_visits;
+    uint64_t seed; /* of the bootstrap */
+};
+
+enum {
+    GW_FEWEST_REPEATS = 15,
+    GW_FEWEST_LONG_REPEATS = 5, /* which take more than 5 ms each */
+    GW_MOST_REPEATS = 2000,
+    GW_FEWEST_VISITS = 5, /* of a curve's point: one moment knows nothing of drift */
+    GW_FEWEST_SIZES = 5,
+    GW_FAR_DEVIATIONS = 3 /* from so many on a repeat counts as an outlier */
+};
+
+/*
+ * Each series at `per_factor_four` sizes to a factor of four, from its smallest to its largest:
+ * multiples of 8, the smallest and a largest within the subject's among them.
+ */
+enum gw_status gw_points_open(struct gw_series *series, size_t series_count, size_t per_factor_four,
+                              struct gw_points *out, struct gw_error *error);
+/* Or one by one, series after series and size after size. */
+enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t size,
+                             struct gw_error *error);
+/* Also after a failure. */
+void gw_points_free(struct gw_points *points);
+
+/* The point of a series at a size, or NULL. */
+struct gw_point *gw_points_find(const struct gw_points *points, const char *name, size_t workers,
+                                size_t size);
+
+/* Keeps the repeats and says, in the point's state, whether there have to be more. */
+enum gw_status gw_point_add(struct gw_point *point, const double *seconds, size_t count,
+                            size_t late, const struct gw_stop_rule *rule, struct gw_error *error);
+
+struct gw_measurement {
+    double size; /* bytes or elements */
+    struct gw_summary summary;
+    bool precise;           /* false: stopped by ... */
+    const char *stopped_by; /* ... "max-time" of its own, "time" for everything, or "repeats" */
+    size_t outliers;        /* repeats that far from the median; they count */
+    size_t late;            /* repeats to which the ranks did not come together; they count */
+};
+
+/* What is known of a point that has repeats; the same on all ranks that have them. */
+enum gw_status gw_point_measurement(const struct gw_point *point, const struct gw_stop_rule *rule,
+                                    struct gw_measurement *out, struct gw_error *error);
+
+/*
+ * Sorts the values and summarises them, the median with its interval by the bootstrap
+ * (core/median.h): the same on all ranks that have the same values, seed and stream.
+ */
+enum gw_status gw_summarise_repeats(double *values, size_t count, uint64_t seed, uint64_t stream,
+                                    struct gw_summary *out, struct gw_error *error);
+
+/*
+ * Blocks of one point, without a window, until the rule closes it. The subject takes around_s for a
+ * repeat beyond what it says. Every rank comes to the same repeats.
+ */
+enum gw_status gw_time_point(struct gw_timer *timer, const struct gw_subject *subject,
+                             double around_s, const struct gw_stop_rule *rule,
+                             struct gw_point *point, struct gw_error *error);
+
+/* ---- rounds -------------------------------------------------------------------------------- */
+
+struct gw_visit {
+    size_t point, repeats;
+};
+
+/*
+ * Chooses the visits of a round that takes no more than `left_s`, in random order: all points that
+ * are open if there is time for them, otherwise those without five visits first and then those
+ * whose medians are known worst. A visit is about `visit_s` long, but at least one repeat; a point
+ * without any repeats is visited whatever is left. `out` has room for all points.
+ */
+enum gw_status gw_choose_round(const struct gw_points *points, double left_s, double visit_s,
+                               double precision, struct gw_random *random, struct gw_visit *out,
+                               size_t *count, struct gw_error *error);
+
+/*
+ * Whether a size is too large to be measured at all: one repeat of it would take longer than
+ * `share_s`, judging by the size before it. The first five sizes of a series never are.
+ */
+bool gw_is_too_large(const struct gw_points *points, size_t point, double share_s);
+
+/* What a series' largest size may cost for each repeat if all of them are to fit in the time. */
+double gw_largest_share_s(size_t series_count, double time_s);
+
+/* ---- numbers of workers -------------------------------------------------------------------- */
+
+enum { GW_MOST_WORKER_COUNTS = 40 };
+
+/*
+ * On how many ranks collectives are measured: powers of two, three times powers of two, and all of
+ * the job's, each as a communicator of the first so many.
+ */
+struct gw_worker_counts {
+    struct gw_communicator *world;
+    size_t count;
+    int workers[GW_MOST_WORKER_COUNTS]; /* ascending from 2 (1 alone: of one rank) */
+    /* Of the ranks below `workers`; the last is the world itself. */
+    struct gw_communicator communicators[GW_MOST_WORKER_COUNTS];
+    /* The same for memory of GPUs, beside the world; NULL: there are none. */
+    struct gw_communicator *gpu_world;
+    struct gw_communicator gpu_communicators[GW_MOST_WORKER_COUNTS];
+};
+
+/* The communicator of the first workers[which], which this rank is among ... */
+static inline struct gw_communicator *gw_worker_counts_hosts(struct gw_worker_counts *counts,
+                                                             size_t which) {
+    return counts->workers[which] == counts->world->size ? counts->world
+                                                         : &counts->communicators[which];
+}
+
+/* ... and the one that data travels by: for memory of GPUs, where there is one for that. */
+static inline struct gw_communicator *gw_worker_counts_data(struct gw_worker_counts *counts,
+                                                            size_t which) {
+    if (counts->gpu_world == NULL) {
+        return gw_worker_counts_hosts(counts, which);
+    }
+    return counts->workers[which] == counts->world->size ? counts->gpu_world
+                                                         : &counts->gpu_communicators[which];
+}
+
+/* ---- a survey ------------------------------------------------------------------------------ */
+
+/* Told before each point how much of a subject is done. */
+struct gw_report {
+    void (*tell)(void *context, double share, const char *what);
+    void *context;
+    double offset, scale; /* a subject's share of the whole: from offset to offset + scale */
+};
+
+/* What measuring the points of curves needs, for the first time or again. */
+struct gw_survey {
+    struct gw_arena arena;
+    struct gw_communicator *communicator;
+    struct gw_worker_counts worker_counts;
+    struct gw_clocks clocks;
+    struct gw_series_list list; /* of the collectives and compressors that were asked for */
+    struct gw_points points;    /* none at first: the caller chooses them */
+    struct gw_stop_rule rule;
+};
+
+/* Collective. The survey is to be closed also after a failure. */
+enum gw_status gw_survey_open(struct gw_communicator *communicator,
+                              const struct gw_calibration *calibration, struct gw_survey *out,
+                              struct gw_error *error);
+void gw_survey_close(struct gw_survey *survey);
+
+/* The survey's first part: communicators and clocks, and no series. */
+enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration, struct gw_survey *out,
+                                    struct gw_error *error);
+
+/*
+ * Adds the collectives asked for, for each number of workers; the compressors asked for, on all
+ * ranks at once, as exec runs them: on CPUs, or on each rank's GPU, where the time is the GPU's.
+ */
+enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
+                                         const struct gw_calibration *calibration,
+                                         struct gw_error *error);
+enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
+                                         const struct gw_calibration *calibration,
+                                         struct gw_error *error);
+
+/*
+ * Measures all points within time_s. Every point that is not left out gets a repeat.
+ *
+ * Rank 0 decides what is measured next and says so before each block of repeats: its clock, its
+ * random numbers, its points and its journal are the only ones that count, and no rank can come to
+ * another decision. Each number of workers has its turn: while its ranks measure, the others rest.
+ *
+ * First each point is run a few times, from small sizes to large ones, to warm up and to learn what
+ * it costs; sizes that would take more than their share of the time are left out. Then points are
+ * visited in rounds, each in a new random order, for a block of repeats at a time, until all
+ * medians are known or the time is over. What drifts slowly then touches all sizes alike and shows
+ * as spread, where repeats of one size after the other would make a slope of it.
+ */
+struct gw_journal; /* what it held before is not measured again */
+enum gw_status gw_measure_points(struct gw_survey *survey, double time_s,
+                                 struct gw_journal *journal, const struct gw_report *report,
+                                 struct gw_error *error);
+
+/* ---- compressors --------------------------------------------------------------------------- */
+
+/* One selection from task->u, and how many were selected. */
+struct gw_selecting {
+    enum gw_status (*select)(void *context, const struct gw_task *task, size_t *count,
+                             struct gw_error *error);
+    void *context;
+};
+
+/*
+ * Lets a compressor that has a state select from task->u again and again, until it has warmed up
+ * (core/warm_up.h), or has had `longest_s`. Counts task->iteration on.
+ */
+enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, struct gw_task *task,
+                                     const struct gw_selecting *selecting,
+                                     const struct gw_clock *clock, double longest_s,
+                                     struct gw_error *error);
+
+/* ---- what else is measured ----------------------------------------------------------------- */
+
+/* LogGP parameters, of one pair of ranks within a node and one between nodes, as far as there are.
+ */
+enum gw_status gw_calibrate_network(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    const struct gw_report *report, struct gw_cluster *cluster,
+                                    struct gw_error *error);
+
+/* How much compression and collectives that run at once slow each other. */
+enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    const struct gw_report *report, struct gw_cluster *cluster,
+                                    struct gw_error *error);
+
+#endif

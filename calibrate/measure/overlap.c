@@ -1,0 +1,450 @@
+/*
+ * What compression and collectives do to each other when a rank's two threads run both: overlap
+ * factors of the cluster.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/measure/overlap.h"
+
+static const size_t least_pool = 8 << 20; /* more than caches near a core hold */
+
+static size_t lesser(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+static size_t greater(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* ---- compression --------------------------------------------------------------------------- */
+
+/*
+ * A group of 2^18 elements is of middling size in ResNet-50's plans, and compressed in less than a
+ * millisecond. A GPU takes microseconds for it, fewer than to launch that: there it is more.
+ */
+static const size_t group_elements = 1 << 18;
+static const size_t gpu_group_elements = 1 << 22;
+enum { CACHES = 4 }; /* of a GPU, that a pool there is as large as */
+
+static void next_task(struct gw_overlap_load *load) {
+    load->task.gradient = gw_pool_next(&load->gradient, load->elements * sizeof(float));
+    load->task.u = gw_pool_next(&load->residual, load->elements * sizeof(float));
+}
+
+/* What a residual would keep is cleared, or a threshold would select more each time. */
+static enum gw_status compress(struct gw_overlap_load *load, struct gw_error *error) {
+    next_task(load);
+    GW_TRY(gw_compress(load->compressor, &load->task, &load->selection, error));
+    memset(load->task.u, 0, load->elements * sizeof *load->task.u);
+    return GW_OK;
+}
+
+static enum gw_status compress_on_gpu(struct gw_overlap_load *load, size_t which,
+                                      struct gw_error *error) {
+    next_task(load);
+    GW_TRY(gw_device_event_record(load->from[which], load->stream, error));
+    GW_TRY(gw_gpu_compress(load->gpu, &load->task, load->stream, load->gpu_workspace,
+                           &load->gpu_selection, error));
+    GW_TRY(gw_device_event_record(load->to[which], load->stream, error));
+    return gw_device_clear(load->stream, load->task.u, load->elements * sizeof *load->task.u,
+                           error);
+}
+
+static enum gw_status compress_series(struct gw_overlap_load *load, struct gw_error *error) {
+    size_t selected = 0;
+    double sum_s = 0;
+    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
+        GW_TRY(compress_on_gpu(load, i, error));
+    }
+    GW_TRY(gw_gpu_selection_finish(&load->gpu_selection, load->stream, &selected, error));
+    for (size_t i = 1; i < GW_OVERLAP_SERIES; i++) {
+        double seconds = 0;
+        GW_TRY(gw_device_event_elapsed_s(load->from[i], load->to[i], &seconds, error));
+        sum_s += seconds;
+    }
+    load->seconds = sum_s * GW_OVERLAP_SERIES / (GW_OVERLAP_SERIES - 1);
+    return GW_OK;
+}
+
+static enum gw_status open_on_gpu(struct gw_overlap_load *load, struct gw_error *error) {
+    struct gw_device *device = load->device;
+    GW_TRY(gw_device_stream_open(device, false, &load->stream, error));
+    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
+        GW_TRY(gw_device_event_open(device, true, &load->from[i], error));
+        GW_TRY(gw_device_event_open(device, true, &load->to[i], error));
+    }
+    GW_TRY(gw_gpu_workspace_open(device, &load->gpu_workspace, error));
+    return gw_gpu_selection_reserve(&load->gpu_selection, device, load->elements, error);
+}
+
+static void close_on_gpu(struct gw_overlap_load *load) {
+    gw_gpu_selection_free(&load->gpu_selection);
+    gw_gpu_workspace_close(load->gpu_workspace);
+    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
+        gw_device_event_close(load->from[i]);
+        gw_device_event_close(load->to[i]);
+    }
+    gw_device_stream_close(load->stream);
+}
+
+enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
+                                    const struct gw_calibration *calibration, int rank,
+                                    struct gw_error *error) {
+    struct gw_device *device = calibration->device;
+    size_t cached = device == NULL ? 0 : CACHES * gw_device_cache_bytes(device);
+    *out = (struct gw_overlap_load){.device = device};
+    out->elements =
+        lesser(device == NULL ? group_elements : gpu_group_elements, calibration->max_elements);
+    out->task = gw_pool_task(out->elements, calibration->density, &out->workspace);
+    /* A group in which values come twice would have ties that gradients do not have. */
+    size_t drawn = greater(least_pool, out->elements * sizeof(float));
+    size_t bytes = greater(drawn, cached);
+    GW_TRY(gw_pool_open(bytes, device, &out->gradient, error));
+    GW_TRY(gw_pool_open(bytes, device, &out->residual, error));
+    GW_TRY(gw_pool_fill(&out->gradient, drawn, rank, error));
+    return device == NULL ? GW_OK : open_on_gpu(out, error);
+}
+
+void gw_overlap_load_close(struct gw_overlap_load *load) {
+    if (load->device != NULL) {
+        close_on_gpu(load);
+    }
+    gw_pool_close(&load->gradient);
+    gw_pool_close(&load->residual);
+    gw_selection_free(&load->selection);
+    gw_workspace_free(&load->workspace);
+}
+
+void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compressor *compressor) {
+    load->compressor = compressor;
+    load->gpu = gw_gpu_kernel_of(compressor);
+}
+
+enum gw_status gw_overlap_load_run(void *context, struct gw_error *error) {
+    struct gw_overlap_load *load = context;
+    return load->device == NULL ? compress(load, error) : compress_series(load, error);
+}
+
+double gw_overlap_load_took_s(void *context) {
+    const struct gw_overlap_load *load = context;
+    return load->seconds;
+}
+
+/* ---- exchanges ----------------------------------------------------------------------------- */
+
+enum { LONGEST_SERIES = 8 };
+static const double longest_series_s = 0.001; /* unless one exchange is longer */
+
+/*
+ * What a communication thread does: one collective after the other, of memory of the host or of
+ * GPUs.
+ */
+struct exchanges {
+    struct gw_communicator *communicator; /* what they go through ... */
+    struct gw_communicator *world;        /* ... and what the ranks agree on the host by */
+    struct gw_pool send, receive;
+    bool reduces;  /* allreduce; otherwise allgather */
+    size_t bytes;  /* of one worker */
+    size_t series; /* between GPUs: exchanges until rank 0 may end them */
+};
+
+static enum gw_status open_exchanges(struct exchanges *out, struct gw_communicator *world,
+                                     const struct gw_calibration *calibration, size_t largest_bytes,
+                                     struct gw_error *error) {
+    struct gw_communicator *gpus = calibration->gpu_communicator;
+    size_t gathered = largest_bytes * (size_t)world->size;
+    *out = (struct exchanges){.communicator = gpus != NULL ? gpus : world, .world = world};
+    GW_TRY(
+        gw_pool_open(greater(largest_bytes, least_pool), calibration->device, &out->send, error));
+    GW_TRY(gw_pool_open(greater(gathered, least_pool), calibration->device, &out->receive, error));
+    return gw_pool_fill(&out->send, least_pool, world->rank, error);
+}
+
+static void close_exchanges(struct exchanges *exchanges) {
+    gw_pool_close(&exchanges->send);
+    gw_pool_close(&exchanges->receive);
+}
+
+static enum gw_status exchange(struct exchanges *exchanges, float *send, float *receive,
+                               struct gw_error *error) {
+    struct gw_communicator *communicator = exchanges->communicator;
+    const struct gw_transport *transport = communicator->transport;
+    return exchanges->reduces
+               ? transport->allreduce(communicator, send, receive, exchanges->bytes / sizeof(float),
+                                      error)
+               : transport->allgather(communicator, send, exchanges->bytes, receive, error);
+}
+
+static float *next_send(struct exchanges *exchanges) {
+    return gw_pool_next(&exchanges->send, exchanges->bytes);
+}
+
+static float *next_receive(struct exchanges *exchanges) {
+    size_t senders = exchanges->reduces ? 1 : (size_t)exchanges->world->size;
+    return gw_pool_next(&exchanges->receive, exchanges->bytes * senders);
+}
+
+static enum gw_status exchange_next(struct exchanges *exchanges, struct gw_error *error) {
+    return exchange(exchanges, next_send(exchanges), next_receive(exchanges), error);
+}
+
+static enum gw_status time_exchange(struct exchanges *exchanges, double *seconds,
+                                    struct gw_error *error) {
+    GW_TRY(exchange_next(exchanges, error));
+    double started_s = gw_clock_now_s();
+    GW_TRY(exchange_next(exchanges, error));
+    *seconds = gw_clock_now_s() - started_s;
+    GW_TRY(gw_agree_maximum(exchanges->world, seconds, 1, error));
+    exchanges->series = (size_t)fmax(1, fmin(LONGEST_SERIES, longest_series_s / *seconds));
+    return GW_OK;
+}
+
+/* The first number that rank 0 sends says whether this is the last; the others send 0 there. */
+static enum gw_status run_one(struct exchanges *exchanges, bool last, bool *was_last,
+                              struct gw_error *error) {
+    float *send = next_send(exchanges);
+    float *receive = next_receive(exchanges);
+    send[0] = exchanges->world->rank == 0 && last ? 1 : 0;
+    GW_TRY(exchange(exchanges, send, receive, error));
+    *was_last = receive[0] > 0;
+    return GW_OK;
+}
+
+/*
+ * What GPUs exchange the host would have to copy to look at. So several exchanges follow each
+ * other, and rank 0 says on the host whether they were the last.
+ */
+static enum gw_status run_series(struct exchanges *exchanges, bool last, bool *was_last,
+                                 struct gw_error *error) {
+    struct gw_communicator *world = exchanges->world;
+    unsigned char flag = last;
+    for (size_t i = 0; i < exchanges->series; i++) {
+        GW_TRY(exchange_next(exchanges, error));
+    }
+    GW_TRY(world->transport->broadcast(world, 0, &flag, 1, error));
+    *was_last = flag;
+    return GW_OK;
+}
+
+static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
+                                    struct gw_error *error) {
+    struct exchanges *exchanges = context;
+    return exchanges->communicator == exchanges->world
+               ? run_one(exchanges, last, was_last, error)
+               : run_series(exchanges, last, was_last, error);
+}
+
+/* ---- what is measured ---------------------------------------------------------------------- */
+
+/*
+ * Compressors stand for others: exact top-k, which most pipelines use and which goes over its
+ * gradient several times, and a threshold, which streams through memory once.
+ */
+static const struct gw_compressor *const compressors[] = {&gw_compressor_topk,
+                                                          &gw_compressor_hard_threshold};
+enum { COMPRESSORS = sizeof compressors / sizeof *compressors };
+
+static const struct {
+    const char *name;
+    bool reduces;
+} collectives[] = {{"allgather", false}, {"allreduce", true}};
+enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
+
+/*
+ * Small messages are mostly waiting for the other side, which a thread that computes on the same
+ * core makes longer by whole time slices; large ones are copying and summing. Between GPUs 1 MiB
+ * is waiting yet.
+ */
+static const size_t message_bytes[] = {1 << 10, 1 << 15, 1 << 20, 1 << 24};
+enum { SIZES = 3, GPU_SIZES = sizeof message_bytes / sizeof *message_bytes };
+static const double longest_exchange_s = 0.01; /* larger messages than that are left out */
+
+static const double longest_block_s = 0.006;
+static const size_t rounds = 5;
+static const double longest_pair_s = 0.25; /* of all rounds of a size */
+static const double waiting_s = 0.001;
+
+/* As exec waits for its emulated accelerator: late once, the next one is the shorter for it. */
+static enum gw_status wait(void *context, struct gw_error *error) {
+    (void)error;
+    double *deadline_s = context;
+    *deadline_s = fmax(*deadline_s, gw_clock_now_s() - waiting_s) + waiting_s;
+    gw_clock_sleep_until_s(*deadline_s);
+    return GW_OK;
+}
+
+struct measuring {
+    const struct gw_calibration *calibration;
+    struct gw_report report;
+    struct gw_overlap_load load;
+    struct exchanges exchanges;
+    size_t sizes;      /* of messages */
+    double deadline_s; /* of waiting */
+    double end_s;      /* when no other pair of the collective is begun */
+    struct gw_overlap *overlap;
+};
+
+static enum gw_status measure(struct measuring *measuring, bool waits, struct gw_overlap_point *out,
+                              bool *known, struct gw_error *error) {
+    bool on_gpus = measuring->calibration->device != NULL;
+    size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
+    struct gw_overlap_subject subject = {
+        .compute = waits ? wait : gw_overlap_load_run,
+        .took_s = waits || !on_gpus ? NULL : gw_overlap_load_took_s,
+        .compute_context = waits ? (void *)&measuring->deadline_s : &measuring->load,
+        .communicate = run_exchanges,
+        .communicate_context = &measuring->exchanges,
+        .block_s = fmin(longest_block_s, measuring->calibration->max_s_per_point / 4),
+        .rounds = rounds,
+        .longest_s = fmin(longest_pair_s, measuring->calibration->time_s / (double)pairs)};
+    out->bytes = (double)measuring->exchanges.bytes;
+    return gw_measure_overlap(measuring->exchanges.world, &subject, out, known, error);
+}
+
+/*
+ * Where ranks that compute leave no core to those that communicate, an exchange of microseconds
+ * takes tenths of a second, and the pairs that come first must do for the others. All ranks come to
+ * the same answer.
+ */
+static enum gw_status has_time(const struct measuring *measuring, bool *answer,
+                               struct gw_error *error) {
+    double late_s = gw_clock_now_s() - measuring->end_s;
+    GW_TRY(gw_agree_maximum(measuring->exchanges.world, &late_s, 1, error));
+    *answer = late_s < 0;
+    return GW_OK;
+}
+
+static enum gw_status measure_compressors(struct measuring *measuring, const char *collective,
+                                          struct gw_error *error) {
+    bool goes_on = true;
+    for (size_t i = 0; i < COMPRESSORS && goes_on; i++) {
+        struct gw_overlap_point point;
+        bool known = false;
+        gw_overlap_load_choose(&measuring->load, compressors[i]);
+        GW_TRY(measure(measuring, false, &point, &known, error));
+        if (known) {
+            GW_TRY(
+                gw_overlap_add(measuring->overlap, collective, compressors[i]->name, point, error));
+        }
+        GW_TRY(has_time(measuring, &goes_on, error));
+    }
+    return GW_OK;
+}
+
+static void write_factor(struct gw_json_writer *writer, const char *key,
+                         const struct gw_overlap_factor *factor) {
+    gw_writer_object(writer, key);
+    gw_writer_number(writer, "factor", factor->factor);
+    gw_writer_number(writer, "low", factor->low);
+    gw_writer_number(writer, "high", factor->high);
+    gw_writer_end(writer);
+}
+
+/*
+ * A thread that waits slows nothing and is not slowed: what is measured of it says how far the
+ * other factors can be believed. It is written down beside them and not used.
+ */
+static enum gw_status measure_waiting(struct measuring *measuring, const char *collective,
+                                      struct gw_error *error) {
+    struct gw_overlap_point point;
+    bool known = false;
+    GW_TRY(measure(measuring, true, &point, &known, error));
+    if (!known) {
+        return GW_OK;
+    }
+    struct gw_json_writer writer;
+    cJSON *factors = NULL;
+    gw_writer_begin(&writer);
+    gw_writer_number(&writer, "bytes", point.bytes);
+    write_factor(&writer, "compute", &point.compute);
+    write_factor(&writer, "communication", &point.communication);
+    GW_TRY(gw_writer_finish(&writer, &factors, error));
+    return gw_json_put(cJSON_GetObjectItemCaseSensitive(measuring->overlap->kept, "waiting"),
+                       collective, factors, error);
+}
+
+static enum gw_status measure_collective(struct measuring *measuring, size_t which,
+                                         struct gw_error *error) {
+    const char *collective = collectives[which].name;
+    bool goes_on = true;
+    measuring->exchanges.reduces = collectives[which].reduces;
+    measuring->end_s = gw_clock_now_s() + measuring->calibration->time_s / COLLECTIVES;
+    for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
+        double exchange_s = 0;
+        double share =
+            (double)(which * measuring->sizes + i) / (double)(COLLECTIVES * measuring->sizes);
+        measuring->report.tell(measuring->report.context,
+                               measuring->report.offset + measuring->report.scale * share,
+                               "overlap");
+        measuring->exchanges.bytes = message_bytes[i];
+        GW_TRY(time_exchange(&measuring->exchanges, &exchange_s, error));
+        if (i > 0 && exchange_s > longest_exchange_s) {
+            break;
+        }
+        GW_TRY(measure_compressors(measuring, collective, error));
+        if (i == 0) {
+            GW_TRY(measure_waiting(measuring, collective, error));
+        }
+        GW_TRY(has_time(measuring, &goes_on, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status measure_all(struct measuring *measuring, struct gw_error *error) {
+    struct gw_overlap *overlap = measuring->overlap;
+    overlap->workers = (size_t)measuring->exchanges.world->size;
+    overlap->kept = cJSON_CreateObject();
+    if (overlap->kept == NULL) {
+        return gw_fail_memory(error, "measuring overlap");
+    }
+    GW_TRY(gw_json_put_number(overlap->kept, "elements", (double)measuring->load.elements, error));
+    GW_TRY(gw_json_put(overlap->kept, "waiting", cJSON_CreateObject(), error));
+    for (size_t i = 0; i < COLLECTIVES; i++) {
+        GW_TRY(measure_collective(measuring, i, error));
+    }
+    return GW_OK;
+}
+
+static size_t count_sizes(const struct gw_calibration *calibration) {
+    size_t most = calibration->device == NULL ? SIZES : GPU_SIZES;
+    size_t count = 1;
+    while (count < most && message_bytes[count] <= calibration->max_bytes) {
+        count++;
+    }
+    return count;
+}
+
+static enum gw_status open_measuring(struct measuring *measuring,
+                                     struct gw_communicator *communicator, struct gw_error *error) {
+    const struct gw_calibration *calibration = measuring->calibration;
+    measuring->sizes = count_sizes(calibration);
+    GW_TRY(gw_overlap_load_open(&measuring->load, calibration, communicator->rank, error));
+    return open_exchanges(&measuring->exchanges, communicator, calibration,
+                          message_bytes[measuring->sizes - 1], error);
+}
+
+enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    const struct gw_report *report, struct gw_cluster *cluster,
+                                    struct gw_error *error) {
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    if (overlap == NULL) {
+        return gw_fail_memory(error, "measuring overlap");
+    }
+    struct measuring measuring = {
+        .calibration = calibration, .report = *report, .overlap = overlap};
+    enum gw_status status = open_measuring(&measuring, communicator, error);
+    if (status == GW_OK) {
+        status = measure_all(&measuring, error);
+    }
+    gw_overlap_load_close(&measuring.load);
+    close_exchanges(&measuring.exchanges);
+    if (status != GW_OK) {
+        gw_overlap_free(overlap);
+        return status;
+    }
+    gw_cluster_set_overlap(cluster, overlap);
+    return GW_OK;
+}
