@@ -68,15 +68,13 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- what can be told without running anything --------------------------------------------- */
 
-static void close_validation(struct gw_validation *validation) {
-    for (size_t i = 0; i < validation->count; i++) {
-        gw_pipeline_close(&validation->comparisons[i].pipeline);
-        gw_validation_pair_close_counts(&validation->comparisons[i]);
+static void close_validation(struct gw_validation_run *run) {
+    for (size_t i = 0; i < run->answer.count; i++) {
+        gw_pipeline_close(&run->answer.pairs[i].pipeline);
+        gw_validation_pair_close_counts(&run->answer.pairs[i]);
     }
-    gw_question_close(&validation->question);
-    free(validation->algorithms);
-    free(validation->comparisons);
-    free(validation->left_out);
+    gw_question_close(&run->answer.question);
+    gw_arena_free(&run->arena);
 }
 
 static enum gw_status predict(const struct gw_question *question,
@@ -106,26 +104,26 @@ static enum gw_status find_workers(const struct gw_validate_options *options, si
                          ranks, asked);
 }
 
-static enum gw_status check_server(const struct gw_validation *validation,
+static enum gw_status check_server(const struct gw_validation_run *run,
                                    const struct gw_algorithm *algorithm, struct gw_error *error) {
-    size_t workers = validation->question.workers;
-    return !algorithm->exchange->server || validation->ranks > workers
+    size_t workers = run->answer.question.workers;
+    return !algorithm->exchange->server || run->ranks > workers
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s: expected a rank for its server: %zu workers in a job of %zu ranks "
                          "(--workers %zu), got a job of %zu",
-                         algorithm->name, workers, workers + 1, workers, validation->ranks);
+                         algorithm->name, workers, workers + 1, workers, run->ranks);
 }
 
 /* `algorithm` gets the preset's choices, with those that were changed. */
-static enum gw_status open_pipeline(const struct gw_validation *validation,
+static enum gw_status open_pipeline(const struct gw_validation_run *run,
                                     const struct gw_algorithm *preset,
                                     struct gw_algorithm *algorithm, struct gw_pipeline *out,
                                     struct gw_error *error) {
-    GW_TRY(gw_algorithm_change(preset, &validation->options->changes, algorithm, error));
-    GW_TRY(check_server(validation, algorithm, error));
-    GW_TRY(gw_validate_check_compressor(&validation->options->gpu, algorithm, error));
-    return gw_pipeline_open(&validation->question, algorithm, NULL, out, error);
+    GW_TRY(gw_algorithm_change(preset, &run->options->changes, algorithm, error));
+    GW_TRY(check_server(run, algorithm, error));
+    GW_TRY(gw_validate_check_compressor(&run->options->gpu, algorithm, error));
+    return gw_pipeline_open(&run->answer.question, algorithm, NULL, out, error);
 }
 
 /*
@@ -133,56 +131,61 @@ static enum gw_status open_pipeline(const struct gw_validation *validation,
  * for GPUs; asked for by name they are refused, and so is in any case a model that cannot be
  * executed.
  */
-static enum gw_status add_algorithm(struct gw_validation *validation,
+static enum gw_status add_algorithm(struct gw_validation_run *run,
                                     const struct gw_algorithm *preset, struct gw_error *error) {
-    struct gw_validation_pair *comparison = &validation->comparisons[validation->count];
-    struct gw_algorithm *algorithm = &validation->algorithms[validation->count];
-    enum gw_status status =
-        open_pipeline(validation, preset, algorithm, &comparison->pipeline, error);
+    struct gw_validation_pair *comparison = &run->answer.pairs[run->answer.count];
+    struct gw_algorithm *algorithm = &run->answer.algorithms[run->answer.count];
+    enum gw_status status = open_pipeline(run, preset, algorithm, &comparison->pipeline, error);
     if (status == GW_OK) {
-        validation->count++;
-        GW_TRY(gw_validation_pair_open_counts(validation, comparison, error));
-        return predict(&validation->question, validation->options, comparison, error);
+        run->answer.count++;
+        GW_TRY(gw_validation_pair_open_counts(&run->answer, comparison, error));
+        return predict(&run->answer.question, run->options, comparison, error);
     }
-    if (status != GW_BAD_INPUT || strcmp(validation->options->algorithms, "all") != 0) {
+    if (status != GW_BAD_INPUT || strcmp(run->options->algorithms, "all") != 0) {
         return status;
     }
-    validation->left_out[validation->left_out_count++] =
-        (struct gw_left_out){.algorithm = preset->name, .reason = *error};
+    run->answer.infeasible[run->answer.infeasible_count++] =
+        (struct gw_infeasible){.algorithm = preset->name, .why = *error};
     return GW_OK;
 }
 
 /* *error then is what the last one is left out for. */
-static enum gw_status add_algorithms(struct gw_validation *validation,
+static enum gw_status add_algorithms(struct gw_validation_run *run,
                                      const struct gw_algorithm *const *algorithms, size_t count,
                                      struct gw_error *error) {
-    validation->comparisons = calloc(count, sizeof *validation->comparisons);
-    validation->left_out = calloc(count, sizeof *validation->left_out);
-    validation->algorithms = calloc(count, sizeof *validation->algorithms);
-    if (validation->comparisons == NULL || validation->left_out == NULL ||
-        validation->algorithms == NULL) {
+    struct gw_validation *answer = &run->answer;
+    answer->pairs = gw_arena_zeros(&run->arena, count, sizeof *answer->pairs);
+    answer->infeasible = gw_arena_zeros(&run->arena, count, sizeof *answer->infeasible);
+    answer->algorithms = gw_arena_zeros(&run->arena, count, sizeof *answer->algorithms);
+    if (answer->pairs == NULL || answer->infeasible == NULL || answer->algorithms == NULL) {
         return gw_fail_memory(error, "validating");
     }
-    if (validation->options->trace != NULL && count != 1) {
+    if (run->options->trace != NULL && count != 1) {
         return gw_fail(error, GW_BAD_INPUT, "--trace: expected a single algorithm with it, got %zu",
                        count);
     }
     for (size_t i = 0; i < count; i++) {
-        GW_TRY(add_algorithm(validation, algorithms[i], error));
+        GW_TRY(add_algorithm(run, algorithms[i], error));
     }
-    return validation->count > 0 ? gw_validation_check_counts(validation, error) : GW_BAD_INPUT;
+    return answer->count > 0 ? gw_validation_check_counts(answer, error) : GW_BAD_INPUT;
 }
 
 /* Reads the inputs and predicts: bad input shows here, on all ranks alike. */
 static enum gw_status open_validation(const struct gw_validate_options *options, size_t ranks,
-                                      struct gw_validation *out, struct gw_error *error) {
+                                      struct gw_validation_run *out, struct gw_error *error) {
     struct gw_question_options asked = options->question;
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
-    *out = (struct gw_validation){.options = options, .ranks = ranks};
+    *out = (struct gw_validation_run){.options = options,
+                                      .ranks = ranks,
+                                      .answer = {.iterations = options->iterations,
+                                                 .seed = options->seed,
+                                                 .interference = options->interference,
+                                                 .counts = options->counts.source,
+                                                 .counts_out = options->counts.out}};
     GW_TRY(find_workers(options, ranks, &asked.workers, error));
     GW_TRY(gw_algorithms_parse(options->algorithms, &algorithms, &count, error));
-    enum gw_status status = gw_question_open(&asked, &out->question, error);
+    enum gw_status status = gw_question_open(&asked, &out->answer.question, error);
     if (status == GW_OK) {
         status = add_algorithms(out, algorithms, count, error);
         if (status != GW_OK) {
@@ -207,40 +210,37 @@ static enum gw_status check_targets(const struct gw_validate_options *options,
 /* ---- on every rank ------------------------------------------------------------------------- */
 
 /* What rank 0 presents, the others wait for: they agree on it afterwards. */
-static enum gw_status validate(struct gw_validation *validation,
-                               struct gw_communicator *communicator, int *verdict,
-                               struct gw_error *error) {
-    gw_validation_measure(validation, communicator, error);
+static enum gw_status validate(struct gw_validation_run *run, struct gw_communicator *communicator,
+                               int *verdict, struct gw_error *error) {
+    gw_validation_measure(run, communicator, error);
     if (communicator->rank != 0) {
         return GW_OK;
     }
-    GW_TRY(gw_validation_compare(validation, error));
-    *verdict = gw_validation_largest_error(validation) > validation->options->tolerance;
-    return gw_validation_present(validation, error);
+    GW_TRY(gw_validation_compare(&run->answer, error));
+    *verdict = gw_validation_largest_error(&run->answer) > run->options->tolerance;
+    return gw_print_validation(&run->answer, run->options->out, run->options->output.json, error);
 }
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
                            struct gw_error *error) {
     const struct gw_validate_options *options = context;
-    struct gw_validation validation;
-    enum gw_status opened =
-        open_validation(options, (size_t)communicator->size, &validation, error);
+    struct gw_validation_run run;
+    enum gw_status opened = open_validation(options, (size_t)communicator->size, &run, error);
     enum gw_status status = opened;
     if (status == GW_OK && communicator->rank == 0) {
         status = check_targets(options, error);
     }
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
-        status =
-            gw_agree(communicator, gw_validation_open_gpu(&validation, communicator, error), error);
+        status = gw_agree(communicator, gw_validation_open_gpu(&run, communicator, error), error);
     }
     if (status == GW_OK) {
-        status = validate(&validation, communicator, verdict, error);
+        status = validate(&run, communicator, verdict, error);
         status = gw_agree(communicator, status, error);
     }
     if (opened == GW_OK) {
-        gw_device_close(validation.executor.device);
-        close_validation(&validation);
+        gw_device_close(run.executor.device);
+        close_validation(&run);
     }
     return status;
 }
@@ -250,10 +250,10 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 /* Bad input is told before a job is started. */
 static enum gw_status check_inputs(const struct gw_validate_options *options,
                                    struct gw_error *error) {
-    struct gw_validation validation;
+    struct gw_validation_run run;
     GW_TRY(gw_validate_check_gpu(&options->gpu, options->job.hostfile == NULL, error));
-    GW_TRY(open_validation(options, options->job.nodes, &validation, error));
-    close_validation(&validation);
+    GW_TRY(open_validation(options, options->job.nodes, &run, error));
+    close_validation(&run);
     return check_targets(options, error);
 }
 

@@ -51,14 +51,13 @@ enum gw_status gw_validate_check_compressor(const struct gw_validate_gpu *option
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-static enum gw_status choose_transport(struct gw_validation *validation,
+static enum gw_status choose_transport(struct gw_validation_run *run,
                                        struct gw_communicator *communicator,
                                        struct gw_error *error) {
-    enum gw_transport_choice asked = validation->options->gpu.transport;
-    enum gw_gpu_transport *chosen = &validation->executor.transport;
-    size_t *sharing = &validation->gpu.ranks_on_one;
-    GW_TRY(
-        gw_gpu_transport_choose(communicator, validation->executor.device, chosen, sharing, error));
+    enum gw_transport_choice asked = run->options->gpu.transport;
+    enum gw_gpu_transport *chosen = &run->executor.transport;
+    size_t *sharing = &run->gpu.ranks_on_one;
+    GW_TRY(gw_gpu_transport_choose(communicator, run->executor.device, chosen, sharing, error));
     if (asked == GW_TRANSPORT_NCCL && *sharing > 1) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--transport nccl: expected a GPU for each rank, got %zu ranks on one "
@@ -71,61 +70,29 @@ static enum gw_status choose_transport(struct gw_validation *validation,
     return GW_OK;
 }
 
-enum gw_status gw_validation_open_gpu(struct gw_validation *validation,
+enum gw_status gw_validation_open_gpu(struct gw_validation_run *run,
                                       struct gw_communicator *communicator,
                                       struct gw_error *error) {
-    const struct gw_validate_gpu *options = &validation->options->gpu;
+    const struct gw_validate_gpu *options = &run->options->gpu;
     size_t local_rank = 0;
-    validation->executor = (struct gw_executor_options){.seed = validation->options->seed,
-                                                        .compute = options->compute};
+    run->executor =
+        (struct gw_executor_options){.seed = run->options->seed, .compute = options->compute};
     if (!options->device.cuda) {
         return GW_OK;
     }
     enum gw_status status = gw_validate_check_gpu(options, true, error);
     GW_TRY(gw_agree(communicator, status, error));
     GW_TRY(gw_find_local_rank(communicator, &local_rank, error));
-    status = gw_device_choice_open(&options->device, local_rank, &validation->executor.device,
-                                   &validation->gpu.described, error);
+    status = gw_device_choice_open(&options->device, local_rank, &run->executor.device,
+                                   &run->gpu.described, error);
     GW_TRY(gw_agree(communicator, status, error));
-    return choose_transport(validation, communicator, error);
-}
-
-/* ---- what is said of them ------------------------------------------------------------------ */
-
-void gw_validation_print_gpu(const struct gw_validation *validation) {
-    const struct gw_executor_options *executor = &validation->executor;
-    size_t sharers = validation->gpu.ranks_on_one;
-    if (executor->device == NULL) {
-        return;
-    }
-    bool waits = executor->compute == GW_COMPUTE_WAIT;
-    printf("on %s; data travels by %s; computing is %s%s\n", validation->gpu.described.name,
-           transports[executor->transport],
-           waits ? "a kernel that waits" : "products of matrices by cuBLAS ",
-           waits ? "" : gw_cublas_version());
-    if (sharers > 1) {
-        printf("%zu ranks share a GPU, which does one rank's kernels after the other's: all of "
-               "them are slower than with a GPU each\n",
-               sharers);
-    }
-    printf("\n");
-}
-
-enum gw_status gw_validation_put_gpu(const struct gw_validation *validation, cJSON *document,
-                                     struct gw_error *error) {
-    const struct gw_executor_options *executor = &validation->executor;
-    cJSON *device = cJSON_CreateObject();
-    if (executor->device == NULL) {
-        cJSON_Delete(device);
-        return GW_OK;
-    }
-    GW_TRY(gw_json_put(document, "device", device, error));
-    GW_TRY(gw_json_put_text(device, "gpu", validation->gpu.described.name, error));
-    GW_TRY(gw_json_put_text(device, "transport", transports[executor->transport], error));
-    GW_TRY(gw_json_put_text(device, "compute", computes[executor->compute], error));
-    if (executor->compute == GW_COMPUTE_GEMM) {
-        GW_TRY(gw_json_put_text(device, "cublas", gw_cublas_version(), error));
-    }
-    return gw_json_put_number(device, "ranks_on_one_gpu", (double)validation->gpu.ranks_on_one,
-                              error);
+    GW_TRY(choose_transport(run, communicator, error));
+    run->device = (struct gw_validation_device){
+        .gpu = run->gpu.described.name,
+        .transport = transports[run->executor.transport],
+        .compute = computes[options->compute],
+        .cublas = options->compute == GW_COMPUTE_GEMM ? gw_cublas_version() : NULL,
+        .ranks_on_one = run->gpu.ranks_on_one};
+    run->answer.device = &run->device;
+    return GW_OK;
 }

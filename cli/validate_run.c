@@ -3,11 +3,11 @@
 
 /* ---- one pipeline -------------------------------------------------------------------------- */
 
-static void show_progress(struct gw_validation *validation, const char *algorithm) {
-    size_t each = validation->options->warm_up + validation->options->iterations;
-    gw_progress_update(&validation->progress,
-                       (double)validation->done / (double)(validation->count * each), algorithm);
-    validation->done++;
+static void show_progress(struct gw_validation_run *run, const char *algorithm) {
+    size_t each = run->options->warm_up + run->options->iterations;
+    gw_progress_update(&run->progress, (double)run->done / (double)(run->answer.count * each),
+                       algorithm);
+    run->done++;
 }
 
 /* What a worker sent in the iteration, on average. */
@@ -19,23 +19,36 @@ static double bytes_per_worker(const struct gw_timeline *timeline) {
     return bytes / (double)timeline->lane_count;
 }
 
-static enum gw_status iterate(struct gw_validation *validation,
-                              struct gw_validation_pair *comparison, struct gw_executor *executor,
-                              struct gw_timeline *timeline, struct gw_timeline *trace,
-                              struct gw_error *error) {
-    const struct gw_validate_options *options = validation->options;
+/* Keeps the counts of the executor's last iteration. */
+static enum gw_status record_counts(struct gw_validation_pair *comparison,
+                                    const struct gw_executor *executor, struct gw_error *error) {
+    size_t groups = 0;
+    if (!comparison->counts_depend_on_data) {
+        return GW_OK;
+    }
+    const uint64_t *selected = gw_executor_selected(executor, &groups);
+    for (size_t g = 0; g < groups; g++) {
+        comparison->extents[g] = gw_executor_extents(executor)[g].all;
+    }
+    return gw_counts_append(&comparison->recorded, selected, comparison->extents, error);
+}
+
+static enum gw_status iterate(struct gw_validation_run *run, struct gw_validation_pair *comparison,
+                              struct gw_executor *executor, struct gw_timeline *timeline,
+                              struct gw_timeline *trace, struct gw_error *error) {
+    const struct gw_validate_options *options = run->options;
     struct gw_result *measured = &comparison->measured;
     double start_s = 0;
     for (size_t i = 0; i < options->warm_up + options->iterations; i++) {
         struct gw_measure measure;
-        show_progress(validation, measured->algorithm);
+        show_progress(run, measured->algorithm);
         gw_timeline_clear(timeline);
         GW_TRY(gw_executor_iterate(executor, start_s, timeline, error));
         if (i < options->warm_up) {
             continue;
         }
         GW_TRY(gw_timeline_measure(timeline, &measure, error));
-        GW_TRY(gw_validation_pair_record(comparison, executor, error));
+        GW_TRY(record_counts(comparison, executor, error));
         gw_result_add(measured, &measure);
         measured->bytes_per_worker += bytes_per_worker(timeline) / (double)options->iterations;
         start_s = timeline->iterations[0].end_s;
@@ -46,28 +59,26 @@ static enum gw_status iterate(struct gw_validation *validation,
     return GW_OK;
 }
 
-static enum gw_status execute(struct gw_validation *validation,
-                              struct gw_validation_pair *comparison,
+static enum gw_status execute(struct gw_validation_run *run, struct gw_validation_pair *comparison,
                               struct gw_communicator *communicator, struct gw_error *error) {
-    const struct gw_validate_options *options = validation->options;
+    const struct gw_validate_options *options = run->options;
     const struct gw_pipeline *pipeline = &comparison->pipeline;
     struct gw_executor *executor = NULL;
     struct gw_timeline timeline = {0};
     struct gw_timeline trace = {0};
-    comparison->measured = gw_pipeline_result(&validation->question, pipeline);
+    comparison->measured = gw_pipeline_result(&run->answer.question, pipeline);
     comparison->measured.bytes_per_worker = 0;
-    GW_TRY(gw_executor_open(&executor, &pipeline->schedule, communicator, &validation->executor,
-                            error));
+    GW_TRY(gw_executor_open(&executor, &pipeline->schedule, communicator, &run->executor, error));
     enum gw_status status = gw_executor_timeline(executor, &timeline, error);
     if (status == GW_OK) {
         status = gw_executor_timeline(executor, &trace, error);
     }
     if (status == GW_OK) {
         status =
-            gw_executor_warm_up(executor, &options->counts.settling, &comparison->settled, error);
+            gw_executor_warm_up(executor, &options->counts.settling, &comparison->warmed_up, error);
     }
     if (status == GW_OK) {
-        status = iterate(validation, comparison, executor, &timeline, &trace, error);
+        status = iterate(run, comparison, executor, &timeline, &trace, error);
     }
     if (status == GW_OK && options->trace != NULL && communicator->rank == 0) {
         status = gw_timeline_write(&trace, options->trace, error);
@@ -95,31 +106,31 @@ static enum gw_status wake(struct gw_communicator *job, int workers, struct gw_e
 
 /* With its server a pipeline runs on the whole job, and otherwise on the workers among its ranks.
  */
-static enum gw_status measure(struct gw_validation *validation,
-                              struct gw_validation_pair *comparison, struct gw_communicator *job,
-                              struct gw_communicator *workers, struct gw_error *error) {
+static enum gw_status measure(struct gw_validation_run *run, struct gw_validation_pair *comparison,
+                              struct gw_communicator *job, struct gw_communicator *workers,
+                              struct gw_error *error) {
     if (comparison->pipeline.schedule.server) {
-        return execute(validation, comparison, job, error);
+        return execute(run, comparison, job, error);
     }
     if (workers->transport == NULL) {
         return rest(job, error);
     }
-    GW_TRY(execute(validation, comparison, workers, error));
+    GW_TRY(execute(run, comparison, workers, error));
     return wake(job, workers->size, error);
 }
 
-void gw_validation_measure(struct gw_validation *validation, struct gw_communicator *job,
+void gw_validation_measure(struct gw_validation_run *run, struct gw_communicator *job,
                            struct gw_error *error) {
     struct gw_communicator workers;
     gw_job_require(
-        job, job->transport->open_first(job, (int)validation->question.workers, &workers, error),
+        job, job->transport->open_first(job, (int)run->answer.question.workers, &workers, error),
         error);
-    validation->progress = gw_progress_begin("validate", job->rank == 0);
-    for (size_t i = 0; i < validation->count; i++) {
-        struct gw_validation_pair *comparison = &validation->comparisons[i];
-        gw_job_require(job, measure(validation, comparison, job, &workers, error), error);
+    run->progress = gw_progress_begin("validate", job->rank == 0);
+    for (size_t i = 0; i < run->answer.count; i++) {
+        struct gw_validation_pair *comparison = &run->answer.pairs[i];
+        gw_job_require(job, measure(run, comparison, job, &workers, error), error);
     }
-    gw_progress_end(&validation->progress);
+    gw_progress_end(&run->progress);
     if (workers.transport != NULL) {
         workers.transport->close(&workers);
     }

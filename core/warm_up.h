@@ -22,4 +22,12 @@ void gw_warm_up_add(struct gw_warm_up *warm_up, double selected, double asked);
 bool gw_warm_up_reached(const struct gw_warm_up *warm_up);
 bool gw_warm_up_unchanged(const struct gw_warm_up *warm_up);
 
+/* How a pipeline's compressors warmed up before it was measured. */
+struct gw_warmed_up {
+    size_t iterations;
+    double seconds;
+    double ratio; /* in the last iteration, selected elements to those asked for */
+    bool reached; /* whether that was about 1 to the end */
+};
+
 #endif

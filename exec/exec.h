@@ -77,12 +77,6 @@ struct gw_warm_up_limits {
                         * row; or ... */
     double longest_s;  /* ... after that time */
 };
-struct gw_warmed_up {
-    size_t iterations;
-    double seconds;
-    double ratio; /* in the last iteration, selected elements to those asked for */
-    bool reached; /* whether that was about 1 to the end */
-};
 
 /*
  * Does this for compressors of which it depends on the gradients how much they select, and nothing

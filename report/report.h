@@ -86,4 +86,10 @@ void gw_counts_note_add(struct gw_counts_note *note, const struct gw_comparison 
 void gw_counts_note_print(const struct gw_counts_note *note,
                           const struct gw_comparison *comparison);
 
+/* ---- validation ---------------------------------------------------------------------------- */
+
+/* For a person or (json) as a document on stdout, which also goes to the file (or NULL). */
+enum gw_status gw_print_validation(const struct gw_validation *validation, const char *path,
+                                   bool json, struct gw_error *error);
+
 #endif

@@ -261,4 +261,66 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
                        struct gw_error *error);
 void gw_ranking_free(struct gw_ranking *ranking);
 
+/* ---- comparing predictions with measurements ---------------------------------------------------
+ */
+
+/* A pipeline that is predicted and measured. */
+struct gw_validation_pair {
+    struct gw_pipeline pipeline;
+    struct gw_result predicted, measured;
+    double error; /* (predicted - measured) / measured */
+    /* Where counts depend on gradients: */
+    bool counts_depend_on_data;
+    struct gw_warmed_up warmed_up;
+    struct gw_counts recorded; /* of the measured iterations */
+    uint64_t *extents;         /* [groups], of the last of them */
+};
+
+/* The GPUs on which was measured. */
+struct gw_validation_device {
+    const char *gpu;
+    const char *transport; /* "nccl" or "mpi" */
+    const char *compute;   /* "wait" or "gemm" */
+    const char *cublas;    /* its version, of "gemm" */
+    size_t ranks_on_one;   /* the most that share a GPU */
+};
+
+struct gw_validation {
+    struct gw_question question;
+    size_t iterations;               /* measured */
+    uint64_t seed;                   /* of the gradients */
+    bool interference;               /* in predictions */
+    const char *counts;              /* of predictions: "recorded", "asked", "trained" or a file */
+    const char *counts_out;          /* file to keep recorded counts in, or NULL */
+    struct gw_algorithm *algorithms; /* with changed choices, of all that were asked for */
+    size_t count;
+    struct gw_validation_pair *pairs;
+    size_t infeasible_count;
+    struct gw_infeasible *infeasible;          /* those of all algorithms that cannot be run */
+    const struct gw_validation_device *device; /* NULL: processors */
+};
+
+/* Refuses sources and files of counts that do not go with what was asked for. */
+enum gw_status gw_validation_check_counts(const struct gw_validation *validation,
+                                          struct gw_error *error);
+
+/* Prepares to record counts; safe to close in any case. */
+enum gw_status gw_validation_pair_open_counts(const struct gw_validation *validation,
+                                              struct gw_validation_pair *pair,
+                                              struct gw_error *error);
+void gw_validation_pair_close_counts(struct gw_validation_pair *pair);
+
+/* Of the measured iterations together: selected elements to those asked for. */
+double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair);
+
+/*
+ * Once all is measured: predicts again where counts are others than asked for, finds the errors,
+ * and writes recorded counts.
+ */
+enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error);
+
+/* Of the errors' magnitudes. */
+double gw_validation_largest_error(const struct gw_validation *validation);
+double gw_validation_mean_error(const struct gw_validation *validation);
+
 #endif

@@ -1,0 +1,279 @@
+/* Predictions beside measurements: a table, and the document "gradweave/validation@1". */
+#include <math.h>
+#include <string.h>
+
+#include "report/report.h"
+
+/* The predictions' notes, each once. */
+struct notes {
+    size_t count;
+    char **texts; /* which are the predictions' */
+};
+
+static void add_note(struct notes *notes, char *text) {
+    for (size_t i = 0; i < notes->count; i++) {
+        if (strcmp(notes->texts[i], text) == 0) {
+            return;
+        }
+    }
+    notes->texts[notes->count++] = text;
+}
+
+static enum gw_status collect_notes(const struct gw_validation *validation, struct gw_arena *arena,
+                                    struct notes *out, struct gw_error *error) {
+    *out = (struct notes){.texts = gw_arena_zeros(arena, validation->count * GW_RESULT_MOST_NOTES,
+                                                  sizeof *out->texts)};
+    if (out->texts == NULL) {
+        return gw_fail_memory(error, "validating");
+    }
+    for (size_t i = 0; i < validation->count; i++) {
+        struct gw_result *predicted = &validation->pairs[i].predicted;
+        for (size_t n = 0; n < predicted->note_count; n++) {
+            add_note(out, predicted->notes[n]);
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- for a person ---------------------------------------------------------------------------- */
+
+static void print_device(const struct gw_validation_device *device) {
+    if (device == NULL) {
+        return;
+    }
+    printf("on %s; data travels by %s; computing is %s%s\n", device->gpu, device->transport,
+           device->cublas == NULL ? "a kernel that waits" : "products of matrices by cuBLAS ",
+           device->cublas == NULL ? "" : device->cublas);
+    if (device->ranks_on_one > 1) {
+        printf("%zu ranks share a GPU, which does one rank's kernels after the other's: all of "
+               "them are slower than with a GPU each\n",
+               device->ranks_on_one);
+    }
+    printf("\n");
+}
+
+static void print_row(struct gw_table *table, const char *algorithm, const char *what,
+                      const struct gw_result *result, const char *error) {
+    const struct gw_breakdown *parts = &result->breakdown;
+    const double times[] = {result->iteration_s, parts->forward_s,      parts->backward_s,
+                            parts->compress_s,   parts->exposed_comm_s, parts->other_s};
+    gw_table_cell(table, "%s", algorithm);
+    gw_table_cell(table, "%s", what);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char text[GW_UNITS_SIZE];
+        gw_table_cell(table, "%s", gw_format_seconds(times[i], text));
+    }
+    char bytes[GW_UNITS_SIZE];
+    gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, bytes));
+    gw_table_cell(table, "%s", error);
+}
+
+/* ", settled in 41 iterations (1.2 s)" */
+static void print_warm_up(const struct gw_warmed_up *warmed_up) {
+    char text[GW_UNITS_SIZE];
+    if (warmed_up->iterations == 0) {
+        printf(", not settled before\n");
+        return;
+    }
+    printf(", %s %zu iteration%s of compression alone (%s)",
+           warmed_up->reached ? "settled in" : "not settled after", warmed_up->iterations,
+           warmed_up->iterations == 1 ? "" : "s", gw_format_seconds(warmed_up->seconds, text));
+    if (!warmed_up->reached) {
+        printf(", %.3g in the last", warmed_up->ratio);
+    }
+    printf("\n");
+}
+
+/* Of which pipelines, in the end, it depended on gradients how much was selected. */
+static void print_counts(const struct gw_validation *validation) {
+    const char *before = "\n";
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_validation_pair *pair = &validation->pairs[i];
+        if (!pair->counts_depend_on_data) {
+            continue;
+        }
+        printf("%s%s: predicted with counts %s; measured %.3g times as much as asked", before,
+               pair->predicted.algorithm, pair->predicted.counts,
+               gw_validation_pair_selected_ratio(pair));
+        print_warm_up(&pair->warmed_up);
+        before = "";
+    }
+}
+
+/* Whose choices were changed. */
+static void print_changed(const struct gw_validation *validation) {
+    const char *before = "\n";
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_result *result = &validation->pairs[i].predicted;
+        char changed[GW_CHANGES_SIZE];
+        if (gw_result_changes_text(result, changed)[0] != '\0') {
+            printf("%s%s%s\n", before, result->algorithm, changed);
+            before = "";
+        }
+    }
+}
+
+static void print_text(const struct gw_validation *validation, const struct notes *notes) {
+    static const char *const headings[] = {
+        "algorithm",   "",        "iteration", "forward", "backward",
+        "compression", "exposed", "other",     "bytes",   "error"};
+    gw_print_heading(&validation->question);
+    print_device(validation->device);
+    struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_validation_pair *pair = &validation->pairs[i];
+        char error[GW_UNITS_SIZE];
+        print_row(table, pair->predicted.algorithm, "predicted", &pair->predicted,
+                  gw_format_percent(pair->error, error));
+        print_row(table, "", "measured", &pair->measured, "");
+    }
+    gw_table_print_and_close(table);
+    print_changed(validation);
+    print_counts(validation);
+    for (size_t i = 0; i < validation->infeasible_count; i++) {
+        printf("%s%s: left out: %s\n", i == 0 ? "\n" : "", validation->infeasible[i].algorithm,
+               validation->infeasible[i].why.message);
+    }
+    printf("\nmeasured: means of %zu iterations; mean error %.1f%%, largest %.1f%%\n",
+           validation->iterations, 100 * gw_validation_mean_error(validation),
+           100 * gw_validation_largest_error(validation));
+    for (size_t i = 0; i < notes->count; i++) {
+        const char *note = notes->texts[i];
+        gw_print_notes(&note, 1);
+    }
+}
+
+/* ---- for a program --------------------------------------------------------------------------- */
+
+/* An object with the result's times; `counts`: and where its counts come from. */
+static cJSON *side_document(const struct gw_validation_pair *pair, const struct gw_result *result,
+                            bool counts) {
+    cJSON *side = cJSON_CreateObject();
+    bool measured_counts = !counts && pair->counts_depend_on_data;
+    bool complete =
+        gw_result_put_times(result, side, NULL) == GW_OK &&
+        gw_json_put_number(side, "bytes_per_worker", result->bytes_per_worker, NULL) == GW_OK &&
+        gw_json_put_number(side, "iteration_sd_s", result->iteration_sd_s, NULL) == GW_OK &&
+        (!counts || gw_result_put_counts(result, side, NULL) == GW_OK) &&
+        (!measured_counts ||
+         gw_json_put_number(side, "selected_ratio", gw_validation_pair_selected_ratio(pair),
+                            NULL) == GW_OK);
+    if (!complete) {
+        cJSON_Delete(side);
+        return NULL;
+    }
+    return side;
+}
+
+static void write_warm_up(struct gw_json_writer *writer, const struct gw_warmed_up *warmed_up) {
+    gw_writer_object(writer, "settling");
+    gw_writer_number(writer, "iterations", (double)warmed_up->iterations);
+    gw_writer_number(writer, "settling_s", warmed_up->seconds);
+    if (warmed_up->iterations > 0) {
+        gw_writer_number(writer, "selected_ratio", warmed_up->ratio);
+    }
+    gw_writer_flag(writer, "settled", warmed_up->reached);
+    gw_writer_end(writer);
+}
+
+static void write_changed(struct gw_json_writer *writer, const struct gw_result *result) {
+    cJSON *changed = cJSON_CreateObject();
+    if (gw_result_put_changed(result, changed, NULL) == GW_OK &&
+        cJSON_GetObjectItem(changed, "changed") != NULL) {
+        gw_writer_part(writer, "changed", cJSON_DetachItemFromObject(changed, "changed"));
+    }
+    cJSON_Delete(changed);
+}
+
+static void write_pair(struct gw_json_writer *writer, const struct gw_validation_pair *pair) {
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "algorithm", pair->predicted.algorithm);
+    write_changed(writer, &pair->predicted);
+    gw_writer_number(writer, "groups", (double)pair->predicted.groups);
+    gw_writer_part(writer, "predicted", side_document(pair, &pair->predicted, true));
+    gw_writer_part(writer, "measured", side_document(pair, &pair->measured, false));
+    if (pair->counts_depend_on_data) {
+        write_warm_up(writer, &pair->warmed_up);
+    }
+    gw_writer_number(writer, "error", pair->error);
+    gw_writer_end(writer);
+}
+
+static void write_device(struct gw_json_writer *writer, const struct gw_validation_device *device) {
+    if (device == NULL) {
+        return;
+    }
+    gw_writer_object(writer, "device");
+    gw_writer_text(writer, "gpu", device->gpu);
+    gw_writer_text(writer, "transport", device->transport);
+    gw_writer_text(writer, "compute", device->compute);
+    if (device->cublas != NULL) {
+        gw_writer_text(writer, "cublas", device->cublas);
+    }
+    gw_writer_number(writer, "ranks_on_one_gpu", (double)device->ranks_on_one);
+    gw_writer_end(writer);
+}
+
+static enum gw_status make_document(const struct gw_validation *validation,
+                                    const struct notes *notes, cJSON **out,
+                                    struct gw_error *error) {
+    const struct gw_question *question = &validation->question;
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/validation@1");
+    gw_writer_text(&writer, "model", question->model.name);
+    gw_writer_text(&writer, "cluster", question->cluster.name);
+    gw_writer_number(&writer, "workers", (double)question->workers);
+    gw_writer_number(&writer, "density", question->density);
+    gw_writer_number(&writer, "iterations", (double)validation->iterations);
+    write_device(&writer, validation->device);
+    gw_writer_flag(&writer, "complete", true);
+    gw_writer_array(&writer, "results");
+    for (size_t i = 0; i < validation->count; i++) {
+        write_pair(&writer, &validation->pairs[i]);
+    }
+    gw_writer_end(&writer);
+    gw_writer_array(&writer, "infeasible");
+    for (size_t i = 0; i < validation->infeasible_count; i++) {
+        gw_writer_object(&writer, NULL);
+        gw_writer_text(&writer, "algorithm", validation->infeasible[i].algorithm);
+        gw_writer_text(&writer, "reason", validation->infeasible[i].why.message);
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
+    gw_writer_number(&writer, "mean_error", gw_validation_mean_error(validation));
+    gw_writer_number(&writer, "largest_error", gw_validation_largest_error(validation));
+    if (notes->count > 0) {
+        gw_writer_texts(&writer, "notes", notes->texts, notes->count);
+    }
+    return gw_writer_finish(&writer, out, error);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static enum gw_status present(const struct gw_validation *validation, const struct notes *notes,
+                              const char *path, bool json, struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(make_document(validation, notes, &document, error));
+    enum gw_status status = path == NULL ? GW_OK : gw_json_write(document, path, error);
+    if (status == GW_OK && json) {
+        return gw_print_document(document, error);
+    }
+    if (status == GW_OK) {
+        print_text(validation, notes);
+    }
+    cJSON_Delete(document);
+    return status;
+}
+
+enum gw_status gw_print_validation(const struct gw_validation *validation, const char *path,
+                                   bool json, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    struct notes notes;
+    enum gw_status status = collect_notes(validation, &arena, &notes, error);
+    if (status == GW_OK) {
+        status = present(validation, &notes, path, json, error);
+    }
+    gw_arena_free(&arena);
+    return status;
+}
