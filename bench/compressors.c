@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calibrate/calibrate.h"
-#include "kernels/cpu/sample.h"
+#include "kernels/cpu/collect.h"
 
 static const char *const usage =
     "usage: compressors [speed | quality | growth] [OPTION...]\n"

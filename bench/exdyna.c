@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "kernels/exdyna_state.h"
+#include "kernels/exdyna.h"
 #include "kernels/gradients/training.h"
 
 enum { STEADY = 2000, DRIFT = 2000, ITERATIONS = STEADY + DRIFT, WINDOW = 100 };

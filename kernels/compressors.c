@@ -1,35 +1,52 @@
-/* The functions of each compressor. */
-#include "kernels/kernels.h"
+/* Which functions each compressor has, on a processor and on a GPU. */
+#include "kernels/compressors.h"
 
-extern const struct gw_kernel gw_kernel_topk, gw_kernel_randk, gw_kernel_dgc, gw_kernel_redsync,
-    gw_kernel_gaussiank, gw_kernel_count_sketch, gw_kernel_layer_drop, gw_kernel_hard_threshold,
-    gw_kernel_sidco, gw_kernel_exdyna, gw_kernel_exdyna_trend, gw_kernel_exdyna_static;
+#ifdef GW_HAVE_CUDA
+#define ON_GPU(name) &gw_gpu_kernel_##name
+#else
+#define ON_GPU(name) NULL
+#endif
 
-static const struct {
+static const struct attached {
     const struct gw_compressor *compressor;
     const struct gw_kernel *kernel;
-} kernels[] = {
-    {&gw_compressor_topk, &gw_kernel_topk},
-    {&gw_compressor_randk, &gw_kernel_randk},
-    {&gw_compressor_dgc, &gw_kernel_dgc},
-    {&gw_compressor_redsync, &gw_kernel_redsync},
-    {&gw_compressor_gaussiank, &gw_kernel_gaussiank},
-    {&gw_compressor_count_sketch, &gw_kernel_count_sketch},
-    {&gw_compressor_layer_drop, &gw_kernel_layer_drop},
-    {&gw_compressor_hard_threshold, &gw_kernel_hard_threshold},
-    {&gw_compressor_sidco, &gw_kernel_sidco},
-    {&gw_compressor_exdyna, &gw_kernel_exdyna},
-    {&gw_compressor_exdyna_trend, &gw_kernel_exdyna_trend},
-    {&gw_compressor_exdyna_static, &gw_kernel_exdyna_static},
+    const struct gw_gpu_kernel *on_gpu;
+} all[] = {
+    {&gw_compressor_topk, &gw_kernel_topk, ON_GPU(topk)},
+    {&gw_compressor_randk, &gw_kernel_randk, ON_GPU(randk)},
+    {&gw_compressor_dgc, &gw_kernel_dgc, ON_GPU(dgc)},
+    {&gw_compressor_redsync, &gw_kernel_redsync, ON_GPU(redsync)},
+    {&gw_compressor_gaussiank, &gw_kernel_gaussiank, ON_GPU(gaussiank)},
+    {&gw_compressor_count_sketch, &gw_kernel_count_sketch, ON_GPU(count_sketch)},
+    {&gw_compressor_layer_drop, &gw_kernel_layer_drop, ON_GPU(layer_drop)},
+    {&gw_compressor_hard_threshold, &gw_kernel_hard_threshold, ON_GPU(hard_threshold)},
+    {&gw_compressor_sidco, &gw_kernel_sidco, ON_GPU(sidco)},
+    {&gw_compressor_exdyna, &gw_kernel_exdyna, ON_GPU(exdyna)},
+    {&gw_compressor_exdyna_trend, &gw_kernel_exdyna_trend, ON_GPU(exdyna)},
+    {&gw_compressor_exdyna_static, &gw_kernel_exdyna_static, ON_GPU(exdyna)},
 };
 
-const struct gw_kernel *gw_kernel_of(const struct gw_compressor *compressor) {
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (kernels[i].compressor == compressor) {
-            return kernels[i].kernel;
+static const struct attached *find(const struct gw_compressor *compressor) {
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].compressor == compressor) {
+            return &all[i];
         }
     }
     return NULL;
+}
+
+const struct gw_kernel *gw_kernel_of(const struct gw_compressor *compressor) {
+    const struct attached *found = find(compressor);
+    return found == NULL ? NULL : found->kernel;
+}
+
+const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor) {
+    const struct attached *found = find(compressor);
+    return found == NULL ? NULL : found->on_gpu;
+}
+
+size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t n, size_t k) {
+    return compressor->exact ? k : n;
 }
 
 enum gw_status gw_state_open(const struct gw_compressor *compressor, const struct gw_task *task,

@@ -9,8 +9,14 @@
 #include <stdint.h>
 
 #include "core/core.h"
-#include "kernels/on_both.h"
 #include "methods/methods.h"
+
+/* Of functions for processors and for GPUs. */
+#if defined(__CUDACC__)
+#define GW_ON_BOTH __host__ __device__
+#else
+#define GW_ON_BOTH
+#endif
 
 /* ---- sparse vectors ------------------------------------------------------------------------ */
 
@@ -104,7 +110,6 @@ typedef enum gw_status gw_select(const struct gw_task *task, struct gw_selection
 /* A compressor's functions on the host, attached to its descriptor. */
 struct gw_kernel {
     gw_select *select;
-    gw_select *reference; /* the obvious version that tests compare with */
     /* A state that lives across iterations, for tasks like this one; NULL: it has none. */
     enum gw_status (*open)(const struct gw_task *task, void **state, struct gw_error *error);
     void (*close)(void *state);

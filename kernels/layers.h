@@ -7,10 +7,7 @@
 #ifndef GW_KERNELS_LAYERS_H
 #define GW_KERNELS_LAYERS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "core/core.h"
+#include "kernels/kernels.h"
 
 /*
  * What represents a layer: the mean |u|. It is summed in double precision, and in one fixed order,
@@ -45,5 +42,18 @@ enum gw_status gw_layers_threshold(const double *means, const size_t *sizes, siz
  */
 size_t gw_layers_choose(const double *means, const size_t *sizes, size_t layers, double threshold,
                         bool *sent);
+
+/* The state of the compressor. */
+struct gw_layer_drop {
+    size_t layer_count;
+    size_t *sizes; /* [layer_count] */
+    double *means; /* [layer_count] */
+    bool *sent;    /* [layer_count] */
+    bool searched;
+    double threshold;
+};
+
+/* From the means, which layers are sent; looks for the threshold when it is time to. */
+enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error *error);
 
 #endif

@@ -36,15 +36,6 @@ void gw_gpu_workspace_close(struct gw_gpu_workspace *workspace) {
     (void)workspace;
 }
 
-const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor) {
-    (void)compressor;
-    return NULL;
-}
-
-size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t n, size_t k) {
-    return compressor->exact ? k : n;
-}
-
 enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const struct gw_task *task,
                                struct gw_device_stream *stream, struct gw_gpu_workspace *workspace,
                                struct gw_gpu_selection *out, struct gw_error *error) {

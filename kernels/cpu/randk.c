@@ -3,13 +3,11 @@
  * first k places of a pseudo-random permutation of the n; marks in a bitmap put them in order.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "kernels/arithmetic.h"
+#include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
-#include "kernels/cpu/workspace.h"
-#include "kernels/permutation.h"
-#include "kernels/threshold.h"
 
 static struct gw_permutation permutation_of(const struct gw_task *task) {
     return gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
@@ -31,10 +29,8 @@ static enum gw_status check(const struct gw_task *task, const struct gw_selectio
     return GW_OK;
 }
 
-/* ---- fast ---------------------------------------------------------------------------------- */
-
-static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
-                                  struct gw_error *error) {
+static enum gw_status select_randk(const struct gw_task *task, struct gw_selection *out,
+                                   struct gw_error *error) {
     struct gw_permutation permutation = permutation_of(task);
     size_t words = task->n / 64 + 1;
     GW_TRY(gw_accumulate(task, 0, task->n, error));
@@ -55,33 +51,4 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
     return check(task, out, error);
 }
 
-/* ---- reference ----------------------------------------------------------------------------- */
-
-static int ascending(const void *left, const void *right) {
-    size_t a = *(const size_t *)left;
-    size_t b = *(const size_t *)right;
-    return (a > b) - (a < b);
-}
-
-static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
-                                       struct gw_error *error) {
-    struct gw_permutation permutation = permutation_of(task);
-    GW_TRY(gw_threshold_accumulate_reference(task, error));
-    GW_TRY(gw_selection_reserve(out, task->k, error));
-    GW_TRY(gw_workspace_reserve(task->workspace, task->k * sizeof(size_t), error));
-    size_t *indices = task->workspace->memory;
-    for (size_t place = 0; place < task->k; place++) {
-        indices[place] = (size_t)gw_permutation_at(&permutation, place);
-    }
-    qsort(indices, task->k, sizeof *indices, ascending);
-    out->count = 0;
-    for (size_t i = 0; i < task->k; i++) {
-        append(task, indices[i], out);
-    }
-    return check(task, out, error);
-}
-
-const struct gw_kernel gw_kernel_randk = {
-    .select = select_fast,
-    .reference = select_reference,
-};
+const struct gw_kernel gw_kernel_randk = {.select = select_randk};

@@ -5,8 +5,8 @@
 #ifndef GW_KERNELS_SCAN_H
 #define GW_KERNELS_SCAN_H
 
+#include "kernels/arithmetic.h"
 #include "kernels/kernels.h"
-#include "kernels/scan_order.h"
 
 enum {
     GW_SCAN_THRESHOLDS =
@@ -55,7 +55,7 @@ struct gw_scan {
     /* u[i] += gradient[i]; returns the largest magnitude that this gives. */
     int32_t (*add)(float *u, const float *gradient, size_t n);
 
-    /* Adds to what *moments holds, run after run (kernels/scan_order.h). */
+    /* Adds to what *moments holds, run after run (kernels/arithmetic.h). */
     void (*moments)(float *u, const float *gradient, size_t n, struct gw_moments *moments);
 
     /* Adds to what *tail holds, run after run. */

@@ -1,7 +1,7 @@
 /* What selections and the memory share. */
 #include <stdlib.h>
 
-#include "kernels/cpu/workspace.h"
+#include "kernels/cpu/collect.h"
 #include "kernels/kernels.h"
 
 enum gw_status gw_selection_reserve(struct gw_selection *selection, size_t capacity,

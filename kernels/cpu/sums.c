@@ -1,4 +1,4 @@
-#include "kernels/sums.h"
+#include "kernels/arithmetic.h"
 
 #include <math.h>
 

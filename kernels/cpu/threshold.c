@@ -1,11 +1,13 @@
+/* Passes over u on a processor, and the compressors that find a threshold by them. */
 #include "kernels/threshold.h"
 
-#include <math.h>
+#include <gsl/gsl_cdf.h>
+#include <stdlib.h>
 
 #include "core/parallel.h"
+#include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
 #include "kernels/cpu/scan.h"
-#include "kernels/cpu/workspace.h"
 
 /* ---- segments ------------------------------------------------------------------------------ */
 
@@ -96,44 +98,6 @@ enum gw_status gw_threshold_moments(const struct gw_task *task, struct gw_moment
     return GW_OK;
 }
 
-enum gw_status gw_threshold_accumulate_reference(const struct gw_task *task,
-                                                 struct gw_error *error) {
-    for (size_t i = 0; i < task->n && task->gradient != NULL; i++) {
-        task->u[i] += task->gradient[i];
-        if (isnan(task->u[i])) {
-            return gw_fail_nan(i, task->n, error);
-        }
-    }
-    return GW_OK;
-}
-
-static enum gw_status refuse_nan_reference(const struct gw_task *task, struct gw_error *error) {
-    for (size_t i = 0; i < task->n; i++) {
-        if (isnan(task->u[i])) {
-            return gw_fail_nan(i, task->n, error);
-        }
-    }
-    return GW_OK;
-}
-
-enum gw_status gw_threshold_moments_reference(const struct gw_task *task,
-                                              struct gw_moments_of_u *out, struct gw_error *error) {
-    GW_TRY(gw_threshold_accumulate_reference(task, error));
-    GW_TRY(refuse_nan_reference(task, error));
-    long double sum = 0;
-    long double squares = 0;
-    for (size_t i = 0; i < task->n; i++) {
-        sum += task->u[i];
-    }
-    long double mean = sum / (long double)task->n;
-    for (size_t i = 0; i < task->n; i++) {
-        squares += (task->u[i] - mean) * (task->u[i] - mean);
-    }
-    *out = (struct gw_moments_of_u){.mean = (double)mean,
-                                    .deviation = (double)sqrtl(squares / (long double)task->n)};
-    return GW_OK;
-}
-
 /* ---- what exceeds a threshold -------------------------------------------------------------- */
 
 static void exceed_segment(size_t segment, void *context) {
@@ -163,27 +127,6 @@ enum gw_status gw_threshold_exceed(const struct gw_task *task, double threshold,
     }
     out->sum = sum_parts(sums);
     out->largest = gw_magnitude_value(largest);
-    return GW_OK;
-}
-
-enum gw_status gw_threshold_exceed_reference(const struct gw_task *task, double threshold,
-                                             bool adding, struct gw_exceedances *out,
-                                             struct gw_error *error) {
-    if (adding) {
-        GW_TRY(gw_threshold_accumulate_reference(task, error));
-    }
-    GW_TRY(refuse_nan_reference(task, error));
-    long double sum = 0;
-    *out = (struct gw_exceedances){0};
-    for (size_t i = 0; i < task->n; i++) {
-        double size = fabs(task->u[i]);
-        if (size >= threshold) {
-            sum += size;
-            out->count++;
-            out->largest = fmax(out->largest, size);
-        }
-    }
-    out->sum = (double)sum;
     return GW_OK;
 }
 
@@ -236,20 +179,151 @@ enum gw_status gw_threshold_select_range(const struct gw_task *task, size_t begi
     return gw_collect(task, &range, out, error);
 }
 
-enum gw_status gw_threshold_select_reference(const struct gw_task *task, double threshold,
-                                             bool adding, struct gw_selection *out,
-                                             struct gw_error *error) {
-    if (adding) {
-        GW_TRY(gw_threshold_accumulate_reference(task, error));
+/* ---- a threshold that is given ------------------------------------------------------------- */
+
+/* A threshold that is given once for the whole run: |u| >= threshold travels. */
+
+static enum gw_status select_hard(const struct gw_task *task, struct gw_selection *out,
+                                  struct gw_error *error) {
+    return gw_threshold_select(task, task->threshold, true, out, error);
+}
+
+const struct gw_kernel gw_kernel_hard_threshold = {.select = select_hard};
+
+/* ---- RedSync ------------------------------------------------------------------------------- */
+
+/*
+ * RedSync's trimmed selection: a threshold between the mean and the maximum of |u|, found by
+ * bisection. The interval is halved three times at most, so that its seven possible thresholds are
+ * counted in one pass.
+ */
+
+static double threshold_at(const struct gw_task *task, const struct gw_exceedances *all, int step) {
+    return gw_redsync_threshold(all->sum, all->largest, task->n, step);
+}
+
+static enum gw_status select_redsync(const struct gw_task *task, struct gw_selection *out,
+                                     struct gw_error *error) {
+    struct gw_exceedances all;
+    double thresholds[GW_REDSYNC_STEPS];
+    size_t counts[GW_REDSYNC_STEPS];
+    GW_TRY(gw_threshold_exceed(task, 0, true, &all, error));
+    for (int step = 1; step < GW_REDSYNC_STEPS; step++) {
+        thresholds[step] = threshold_at(task, &all, step);
     }
-    GW_TRY(refuse_nan_reference(task, error));
-    GW_TRY(gw_selection_reserve(out, task->n, error));
-    out->count = 0;
-    for (size_t i = 0; i < task->n; i++) {
-        if (fabs(task->u[i]) >= threshold) {
-            out->entries[out->count++] =
-                (struct gw_entry){.value = task->u[i], .index = (uint32_t)i};
-        }
+    GW_TRY(gw_threshold_count(task, thresholds + 1, GW_REDSYNC_STEPS - 1, counts + 1, error));
+    int step = gw_redsync_last_step(counts, task->k);
+    return gw_threshold_select(task, thresholds[step], false, out, error);
+}
+
+const struct gw_kernel gw_kernel_redsync = {.select = select_redsync};
+
+/* ---- Gaussian_k ---------------------------------------------------------------------------- */
+
+/*
+ * Gaussian_k (GaussianK-SGD paper, Algorithm 1): the normal quantile of u's mean and deviation as a
+ * threshold, which is then halved or raised by half, up to four times, until it is near enough. All
+ * thresholds that this can lead to are counted in one pass.
+ */
+
+static double quantile(const struct gw_task *task) {
+    return gsl_cdf_ugaussian_Qinv((double)task->k / (2 * (double)task->n));
+}
+
+static enum gw_status select_gaussiank(const struct gw_task *task, struct gw_selection *out,
+                                       struct gw_error *error) {
+    struct gw_moments_of_u moments;
+    double thresholds[GW_GAUSSIANK_THRESHOLDS];
+    size_t counts[GW_GAUSSIANK_THRESHOLDS];
+    GW_TRY(gw_threshold_moments(task, &moments, error));
+    double first = gw_gaussiank_first(moments, quantile(task));
+    gw_gaussiank_thresholds(first, thresholds);
+    GW_TRY(gw_threshold_count(task, thresholds, GW_GAUSSIANK_THRESHOLDS, counts, error));
+    double threshold = gw_gaussiank_adjust(first, counts, task->k);
+    return gw_threshold_select(task, threshold, false, out, error);
+}
+
+const struct gw_kernel gw_kernel_gaussiank = {.select = select_gaussiank};
+
+/* ---- SIDCo --------------------------------------------------------------------------------- */
+
+/*
+ * SIDCo (kernels/threshold.h): a threshold from fitting an exponential to |u|, and again to what
+ * exceeds it, in a number of stages that follows from what earlier iterations selected.
+ */
+
+enum { ADAPT_EVERY = 5 }; /* iterations */
+
+static const double first_ratio = 0.25;
+static const double tolerance = 0.2; /* of k' / k */
+
+size_t gw_sidco_ratios(double rho, size_t stages, double *ratios) {
+    if (stages == 1 || rho >= first_ratio) {
+        ratios[0] = rho;
+        return 1;
     }
+    ratios[0] = first_ratio;
+    for (size_t m = 1; m < stages; m++) {
+        ratios[m] = pow(rho / first_ratio, 1 / ((double)stages - 1));
+    }
+    return stages;
+}
+
+double gw_sidco_next_threshold(double previous, double mean_excess, double ratio) {
+    return previous - mean_excess * log(ratio);
+}
+
+static size_t most_stages(double rho) {
+    double most = ceil(log2(1 / rho));
+    return most < 1 ? 1 : most > GW_SIDCO_STAGES ? GW_SIDCO_STAGES : (size_t)most;
+}
+
+void gw_sidco_stages_adapt(struct gw_sidco *state, size_t selected, size_t wanted, double rho) {
+    state->sum += (double)selected / (double)wanted;
+    state->seen++;
+    if (state->seen < ADAPT_EVERY) {
+        return;
+    }
+    double mean = state->sum / ADAPT_EVERY;
+    if (mean > 1 + tolerance && state->stages > 1) {
+        state->stages--;
+    } else if (mean < 1 - tolerance && state->stages < most_stages(rho)) {
+        state->stages++;
+    }
+    state->seen = 0;
+    state->sum = 0;
+}
+
+static enum gw_status open_sidco(const struct gw_task *task, void **out, struct gw_error *error) {
+    (void)task;
+    struct gw_sidco *state = malloc(sizeof *state);
+    if (state == NULL) {
+        return gw_fail_memory(error, "opening SIDCo");
+    }
+    *state = (struct gw_sidco){.stages = 1};
+    *out = state;
     return GW_OK;
 }
+
+static enum gw_status select_sidco(const struct gw_task *task, struct gw_selection *out,
+                                   struct gw_error *error) {
+    struct gw_sidco *state = task->state;
+    double rho = (double)task->k / (double)task->n;
+    double ratios[GW_SIDCO_STAGES];
+    size_t stages = gw_sidco_ratios(rho, state->stages, ratios);
+    double threshold = 0;
+    for (size_t m = 0; m < stages; m++) {
+        struct gw_exceedances above;
+        GW_TRY(gw_threshold_exceed(task, threshold, m == 0, &above, error));
+        threshold = gw_sidco_exceed_threshold(threshold, above.count, above.sum, log(ratios[m]));
+    }
+    GW_TRY(gw_threshold_select(task, threshold, false, out, error));
+    gw_sidco_stages_adapt(state, out->count, task->k, rho);
+    return GW_OK;
+}
+
+const struct gw_kernel gw_kernel_sidco = {
+    .select = select_sidco,
+    .open = open_sidco,
+    .close = free,
+};

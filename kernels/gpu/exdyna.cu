@@ -3,7 +3,6 @@
 
 extern "C" {
 #include "kernels/exdyna.h"
-extern const struct gw_gpu_kernel gw_gpu_kernel_exdyna;
 }
 
 /* A worker that selects nothing sends one element. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 extern "C" {
-#include "kernels/gpu.h"
+#include "kernels/compressors.h"
 #include "kernels/gpu/workspace.h"
 }
 

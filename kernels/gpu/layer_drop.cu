@@ -5,12 +5,10 @@
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {
-#include "kernels/cpu/workspace.h"
+#include "kernels/cpu/collect.h"
 #include "kernels/gpu/outcome.h"
 #include "kernels/gpu/sums.h"
-#include "kernels/layer_drop.h"
-
-extern const struct gw_gpu_kernel gw_gpu_kernel_layer_drop;
+#include "kernels/layers.h"
 }
 
 enum { THREADS = 256, BLOCKS_EACH = 16 /* of a multiprocessor */ };

@@ -2,8 +2,8 @@
 #ifndef GW_KERNELS_GPU_MARKS_H
 #define GW_KERNELS_GPU_MARKS_H
 
+#include "kernels/arithmetic.h"
 #include "kernels/gpu.h"
-#include "kernels/permutation.h"
 
 /* 32-bit words of n marks: element i is bit i mod 32 of word i / 32, and what is behind them 0. */
 size_t gw_gpu_marks_words(size_t n);

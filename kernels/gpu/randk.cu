@@ -2,11 +2,9 @@
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {
+#include "kernels/arithmetic.h"
 #include "kernels/gpu/marks.h"
 #include "kernels/gpu/outcome.h"
-#include "kernels/permutation.h"
-
-extern const struct gw_gpu_kernel gw_gpu_kernel_randk;
 }
 
 struct scratch {

@@ -2,8 +2,8 @@
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {
+#include "kernels/arithmetic.h"
 #include "kernels/gpu/sums.h"
-#include "kernels/sums.h"
 }
 
 enum {

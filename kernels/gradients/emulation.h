@@ -69,4 +69,25 @@ enum gw_status gw_counts_selected(const struct gw_counts *counts,
                                   const struct gw_compressor *compressor, struct gw_selected **out,
                                   struct gw_error *error);
 
+/* ---- inside, for tests: groups at a reduced size ------------------------------------------- */
+
+struct gw_shrunk {
+    size_t elements, kept; /* of what is left of the group */
+    size_t *layers;        /* of each of the group's tensors: at least one element */
+};
+
+/*
+ * The group at about 1 / `reduction` of its size, but of at least `least_kept` kept elements or of
+ * its own size. The share that is kept is the same but for less than one element in all.
+ */
+enum gw_status gw_shrink(const struct gw_slice *slice, const size_t *layers, double reduction,
+                         size_t least_kept, struct gw_shrunk *out, struct gw_error *error);
+void gw_shrunk_free(struct gw_shrunk *shrunk);
+
+/*
+ * So many elements selected of what is left, as a number of the group's: none are none, as many as
+ * asked are as many as asked, all are all; linear between these.
+ */
+uint64_t gw_grown_count(const struct gw_slice *slice, const struct gw_shrunk *shrunk, size_t count);
+
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/hash.h"
+#include "kernels/arithmetic.h"
 #include "kernels/kernels.h"
 
 const char *const gw_shape_names[GW_SHAPES] = {

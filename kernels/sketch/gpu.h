@@ -70,4 +70,14 @@ enum gw_status gw_gpu_sketch_mix(const uint32_t *heavy, size_t heavy_count, cons
                                  size_t rank_count, uint32_t *indices,
                                  struct gw_device_stream *stream, struct gw_error *error);
 
+/* ---- the compressor ------------------------------------------------------------------------ */
+
+/* The state of count-sketch, on the host and, once it has selected there, on a GPU. */
+struct gw_count_sketch {
+    struct gw_sketch sketch;
+    uint32_t *indices; /* [k] */
+    struct gw_gpu_sketch on_gpu;
+    uint32_t *indices_on_gpu; /* GPU [k] */
+};
+
 #endif

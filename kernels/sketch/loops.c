@@ -4,7 +4,7 @@
  * line once, therefore adding it as a vector keeps the order of the adds within a cell.
  */
 #include "kernels/sketch/loops.h"
-#include "kernels/hash.h"
+#include "kernels/arithmetic.h"
 
 #include <math.h>
 #include <string.h>

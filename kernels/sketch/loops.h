@@ -1,4 +1,4 @@
-/* Hash functions and inner loops of sketches (kernels/sketch.h), and their reference; private. */
+/* Hash functions and inner loops of sketches (kernels/sketch.h); private. */
 #ifndef GW_KERNELS_SKETCH_LOOPS_H
 #define GW_KERNELS_SKETCH_LOOPS_H
 
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernels/on_both.h"
+#include "kernels/kernels.h"
 #include "kernels/sketch.h"
 
 /* ---- shapes -------------------------------------------------------------------------------- */
@@ -76,16 +76,6 @@ struct gw_sketch_loops {
 
 /* Fastest first, ended by NULL; the last one runs everywhere. */
 extern const struct gw_sketch_loops *const gw_sketch_loops[];
-
-/* ---- references: one element at a time ----------------------------------------------------- */
-
-enum gw_status gw_sketch_encode_reference(struct gw_sketch *sketch, const float *u, size_t first,
-                                          size_t n, struct gw_error *error);
-void gw_sketch_estimate_reference(const struct gw_sketch *sketch, size_t first, size_t n,
-                                  float *estimates);
-enum gw_status gw_sketch_heavymix_reference(const struct gw_sketch *sketch, size_t n, size_t k,
-                                            uint64_t iteration, uint32_t *indices, size_t *heavy,
-                                            struct gw_error *error);
 
 /* The message for a NaN at coordinate `index`. */
 enum gw_status gw_sketch_fail_nan(size_t index, struct gw_error *error);

@@ -6,12 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/arithmetic.h"
 #include "kernels/cpu/collect.h"
 #include "kernels/cpu/scan.h"
-#include "kernels/cpu/workspace.h"
-#include "kernels/permutation.h"
 #include "kernels/sketch/loops.h"
-#include "kernels/sums.h"
 
 /* Those of the instruction set that selections use. */
 static const struct gw_sketch_loops *best_loops(void) {

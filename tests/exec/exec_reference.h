@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "kernels/sketch/loops.h"
 #include "methods/schedule.h"
+#include "tests/kernels/references.h"
 
 enum { MOST_WORKERS = 5, MOST_ELEMENTS = 3000, MOST_GROUPS = 8 };
 
@@ -75,7 +75,7 @@ static inline void select_by_definition(struct reference *reference, size_t work
                                         uint32_t group) {
     struct gw_task task = task_of(reference, worker, group);
     struct gw_selection *selection = &reference->selections[worker];
-    if (gw_kernel_of(reference->compressor)->reference(&task, selection, NULL) != GW_OK) {
+    if (gw_reference_of(reference->compressor)(&task, selection, NULL) != GW_OK) {
         abort();
     }
     reference->selected[group][worker] = selection->count;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/exdyna_state.h"
+#include "kernels/exdyna.h"
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/exdyna_state.h" /* private */
+#include "kernels/exdyna.h" /* private */
 #include "tests/kernels/kernels_support.h"
 
 static uint64_t seed;
@@ -31,15 +31,15 @@ static void assert_blocks(const size_t *blocks_of, const size_t *expected, size_
 static void large_vectors_have_the_published_layout(void **state) {
     (void)state;
     /* ResNet-50: 25,557,032 / 1,024 = 24,958.04, of which 24,928 is a multiple of 32 */
-    struct gw_exdyna_layout layout = gw_exdyna_layout(25557032, 16);
+    struct gw_exdyna_layout layout = gw_exdyna_layout_of(25557032, 16);
     assert_int_equal(layout.blocks, 1024);
     assert_int_equal(layout.block_size, 24928);
     assert_int_equal(layout.least, 16); /* 1,024 / (4 x 16) */
-    layout = gw_exdyna_layout(1 << 20, 3);
+    layout = gw_exdyna_layout_of(1 << 20, 3);
     assert_int_equal(layout.blocks, 1024);
     assert_int_equal(layout.block_size, 1024);
     assert_int_equal(layout.least, 86); /* 1,024 / 12 = 85.3 */
-    layout = gw_exdyna_layout((size_t)1 << 24, 1000);
+    layout = gw_exdyna_layout_of((size_t)1 << 24, 1000);
     assert_int_equal(layout.blocks, 4000);
     assert_int_equal(layout.block_size, 4192);
     assert_int_equal(layout.least, 1);
@@ -57,7 +57,7 @@ static void small_vectors_have_as_many_blocks_as_fit(void **state) {
         {1, 1, 1, 1, 1},           {((size_t)1 << 20) - 1, 1, 1057, 992, 265},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw_exdyna_layout layout = gw_exdyna_layout(cases[i].elements, cases[i].workers);
+        struct gw_exdyna_layout layout = gw_exdyna_layout_of(cases[i].elements, cases[i].workers);
         assert_int_equal(layout.blocks, cases[i].blocks);
         assert_int_equal(layout.block_size, cases[i].block_size);
         assert_int_equal(layout.least, cases[i].least);
@@ -74,7 +74,7 @@ static void topology_gives_the_remainder_to_the_first(void **state) {
     assert_blocks(blocks_of, (const size_t[]){3, 3, 2, 2}, 4);
     const size_t ends[] = {96, 192, 256, 330}; /* the last one has the 10 elements left over */
     for (size_t p = 0; p < 4; p++) {
-        struct gw_exdyna_range range = gw_exdyna_range(&layout, blocks_of, p);
+        struct gw_exdyna_range range = gw_exdyna_range_of(&layout, blocks_of, p);
         assert_int_equal(range.begin, p == 0 ? 0 : ends[p - 1]);
         assert_int_equal(range.end, ends[p]);
     }
@@ -166,7 +166,7 @@ static void check_partitions(const struct gw_exdyna_layout *layout, const size_t
     size_t end = 0;
     bool taken[MOST_WORKERS] = {false};
     for (size_t p = 0; p < layout->workers; p++) {
-        struct gw_exdyna_range range = gw_exdyna_range(layout, blocks_of, p);
+        struct gw_exdyna_range range = gw_exdyna_range_of(layout, blocks_of, p);
         assert_int_equal(range.begin, end);
         assert_true(range.end >= range.begin && blocks_of[p] >= layout->least);
         blocks += blocks_of[p];
@@ -193,7 +193,7 @@ static void partitions_cover_everything_always(void **state) {
     for (size_t round = 0; round < 60; round++) {
         size_t workers = 1 + (size_t)gw_random_below(random, round % 2 == 0 ? 5 : MOST_WORKERS);
         size_t elements = 1 + (size_t)exp(gw_random_uniform(random) * log(3e7));
-        struct gw_exdyna_layout layout = gw_exdyna_layout(elements, workers);
+        struct gw_exdyna_layout layout = gw_exdyna_layout_of(elements, workers);
         size_t counts[MOST_WORKERS], blocks_of[MOST_WORKERS];
         gw_exdyna_topology(&layout, blocks_of);
         size_t favoured = (size_t)gw_random_below(random, workers);
@@ -225,13 +225,13 @@ static void each_worker_meets_each_partition(void **state) {
 
 /* Padding at first and after 1,000 iterations, of selections whose density falls evenly to 1/7. */
 static void balance_a_slope(size_t workers, double *first, double *last) {
-    struct gw_exdyna_layout layout = gw_exdyna_layout(4 << 20, workers);
+    struct gw_exdyna_layout layout = gw_exdyna_layout_of(4 << 20, workers);
     size_t counts[MOST_WORKERS], blocks_of[MOST_WORKERS];
     gw_exdyna_topology(&layout, blocks_of);
     for (uint64_t t = 0; t < 1000; t++) {
         for (size_t r = 0; r < workers; r++) {
             size_t partition = gw_exdyna_partition(t, r, workers);
-            struct gw_exdyna_range range = gw_exdyna_range(&layout, blocks_of, partition);
+            struct gw_exdyna_range range = gw_exdyna_range_of(&layout, blocks_of, partition);
             double a = (double)range.begin / (double)layout.elements;
             double b = (double)range.end / (double)layout.elements;
             counts[r] = (size_t)(1e6 * (b - a) * (1 - 3 * (a + b) / 7));

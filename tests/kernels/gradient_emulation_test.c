@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
-#include "kernels/gradients/shrink.h"
 #include "kernels/gradients/training.h"
 #include "kernels/kernels.h"
 #include "tests/support.h"

@@ -3,9 +3,9 @@
 #define GW_TESTS_KERNELS_SUPPORT_H
 
 #include "kernels/cpu/collect.h" /* private: what a pass says of itself */
-#include "kernels/cpu/sample.h"  /* private: where samples look, to deceive them */
-#include "kernels/cpu/topk.h"
+#include "kernels/cpu/collect.h" /* private: where samples look, to deceive them */
 #include "kernels/kernels.h"
+#include "tests/kernels/references.h"
 #include "tests/support.h"
 
 static inline void *allocate(size_t count, size_t size) {

@@ -250,7 +250,7 @@ static void check_against_reference(const struct gw_compressor *compressor, cons
                                      .workspace = &workspace};
         assert_int_equal(gw_state_open(compressor, &pair.task, &pair.task.state, NULL), GW_OK);
         const struct gw_kernel *kernel = gw_kernel_of(compressor);
-        gw_select *select = which == 0 ? kernel->select : kernel->reference;
+        gw_select *select = which == 0 ? kernel->select : gw_reference_of(compressor);
         enum gw_status status = select(&pair.task, &pair.selections[which], &error);
         if (status != GW_OK) {
             fail_msg("%s, %s, n %zu, k %zu: %s", compressor->name, input, n, k, error.message);
@@ -360,7 +360,7 @@ static void a_wrong_guess_is_seen_and_mended(void **state) {
         assert_int_equal(gw_collect_best(&task, &pass, K, &selection, NULL), GW_OK);
         assert_true(pass.dropped);
         (void)gw_keep_largest(&selection, K);
-        assert_int_equal(gw_topk_reference(&task, &expected, NULL), GW_OK);
+        assert_int_equal(gw_reference_of(&gw_compressor_topk)(&task, &expected, NULL), GW_OK);
         assert_memory_equal(selection.entries, expected.entries, K * sizeof *expected.entries);
         gw_selection_free(&expected);
         gw_selection_free(&selection);
@@ -374,7 +374,7 @@ static void ties_go_to_the_lower_index(void **state) {
     float u[] = {1, -2, 0, 2, -3, 2, -2, 1};
     const uint32_t expected[][4] = {{4}, {1, 4}, {1, 3, 4}, {1, 3, 4, 5}};
     const struct gw_kernel *topk = gw_kernel_of(&gw_compressor_topk);
-    gw_select *const selects[] = {topk->select, topk->reference};
+    gw_select *const selects[] = {topk->select, gw_reference_of(&gw_compressor_topk)};
     struct gw_workspace workspace = {0};
     struct gw_selection selection = {0};
     for (size_t s = 0; s < 2; s++) {
@@ -402,7 +402,7 @@ static void check_nan(const float *gradient, size_t n, size_t k, size_t first) {
     float *u = allocate(n, sizeof *u);
     for (size_t c = 0; gw_compressors[c] != NULL; c++) {
         const struct gw_kernel *kernel = gw_kernel_of(gw_compressors[c]);
-        gw_select *const selects[] = {kernel->select, kernel->reference};
+        gw_select *const selects[] = {kernel->select, gw_reference_of(gw_compressors[c])};
         for (size_t s = 0; s < 2; s++) {
             struct gw_workspace workspace = {0};
             struct gw_selection selection = {0};

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/sidco_fit.h" /* private */
+#include "kernels/threshold.h" /* private */
 #include "tests/kernels/kernels_support.h"
 
 static uint64_t seed;

@@ -11,8 +11,9 @@
 
 #include <cmocka.h>
 
-#include "kernels/sketch/loops.h" /* private: loops of each instruction set */
 #include "tests/kernels/kernels_support.h"
+#include "kernels/sketch/loops.h" /* private: what is heavy */
+#include "tests/kernels/references.h" /* private: loops of each instruction set */
 
 static uint64_t seed;
 

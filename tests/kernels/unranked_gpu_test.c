@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "kernels/arithmetic.h"
 #include "kernels/gpu/sums.h" /* private: what layers are judged by */
-#include "kernels/sums.h"
 #include "tests/kernels/selecting_gpu.h"
 
 enum { ROOM = 60000, LAYERS = 300 };

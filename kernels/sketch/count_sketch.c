@@ -5,11 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "kernels/count_sketch.h"
+#include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
-#include "kernels/cpu/workspace.h"
-#include "kernels/sketch/loops.h"
-#include "kernels/threshold.h"
+#include "kernels/sketch/gpu.h"
 
 static void close_state(void *opened) {
     struct gw_count_sketch *state = opened;
@@ -54,8 +52,8 @@ static enum gw_status take(const struct gw_task *task, struct gw_selection *out,
     return GW_OK;
 }
 
-static enum gw_status select_fast(const struct gw_task *task, struct gw_selection *out,
-                                  struct gw_error *error) {
+static enum gw_status select_sketched(const struct gw_task *task, struct gw_selection *out,
+                                      struct gw_error *error) {
     struct gw_count_sketch *state = task->state;
     gw_sketch_clear(&state->sketch);
     GW_TRY(gw_accumulate(task, 0, task->n, error));
@@ -65,21 +63,8 @@ static enum gw_status select_fast(const struct gw_task *task, struct gw_selectio
     return take(task, out, error);
 }
 
-static enum gw_status select_reference(const struct gw_task *task, struct gw_selection *out,
-                                       struct gw_error *error) {
-    struct gw_count_sketch *state = task->state;
-    size_t heavy;
-    gw_sketch_clear(&state->sketch);
-    GW_TRY(gw_threshold_accumulate_reference(task, error));
-    GW_TRY(gw_sketch_encode_reference(&state->sketch, task->u, 0, task->n, error));
-    GW_TRY(gw_sketch_heavymix_reference(&state->sketch, task->n, task->k, task->iteration,
-                                        state->indices, &heavy, error));
-    return take(task, out, error);
-}
-
 const struct gw_kernel gw_kernel_count_sketch = {
-    .select = select_fast,
-    .reference = select_reference,
+    .select = select_sketched,
     .open = open_state,
     .close = close_state,
 };

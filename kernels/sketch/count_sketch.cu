@@ -2,11 +2,8 @@
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {
-#include "kernels/count_sketch.h"
 #include "kernels/gpu/outcome.h"
 #include "kernels/sketch/gpu.h"
-
-extern const struct gw_gpu_kernel gw_gpu_kernel_count_sketch;
 }
 
 static enum gw_status open_on_gpu(struct gw_count_sketch *state, size_t k, struct gw_device *device,

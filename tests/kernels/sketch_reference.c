@@ -1,6 +1,7 @@
 /* Count sketch and HEAVYMIX as one would define them: one element at a time, everything stored. */
-#include "kernels/permutation.h"
+#include "kernels/arithmetic.h"
 #include "kernels/sketch/loops.h"
+#include "tests/kernels/references.h"
 
 #include <math.h>
 #include <stdlib.h>
