@@ -5,7 +5,191 @@
 #ifndef GW_KERNELS_GPU_COLLECT_CUH
 #define GW_KERNELS_GPU_COLLECT_CUH
 
-#include "kernels/gpu/dense.cuh"
+#include "kernels/gpu/tiles.cuh"
+
+/* ---- a gradient as what tiles are taken from ----------------------------------------------- */
+
+/* Elements [first, end) of u are looked at; those in [begin, stop) may be selected. */
+struct gw_gpu_span {
+    float *u;
+    const float *gradient; /* added first; NULL: nothing is */
+    int64_t first, end, begin, stop;
+    int64_t origin;        /* where tiles begin: at or before `first`, and u + origin is aligned */
+    bool gradient_aligned; /* gradient + origin, too */
+};
+
+static inline gw_gpu_span gw_gpu_span_of(float *u, const float *gradient, size_t first,
+                                         size_t end) {
+    gw_gpu_span span;
+    size_t misplaced = ((uintptr_t)u / sizeof *u + first) % 4;
+    span.u = u;
+    span.gradient = gradient;
+    span.first = span.begin = (int64_t)first;
+    span.end = span.stop = (int64_t)end;
+    span.origin = (int64_t)first - (int64_t)misplaced;
+    span.gradient_aligned = ((uintptr_t)u - (uintptr_t)gradient) % 16 == 0;
+    return span;
+}
+
+enum { GW_GPU_DENSE_ROWS = 8 };
+
+static inline size_t gw_gpu_dense_tiles(const gw_gpu_span *span) {
+    size_t items = gw_gpu_tile<GW_GPU_DENSE_ROWS>::items;
+    return ((size_t)(span->end - span->origin) + items - 1) / items;
+}
+
+static __device__ inline float4 gw_gpu_load(const float *from, bool aligned) {
+    return aligned ? *(const float4 *)from : make_float4(from[0], from[1], from[2], from[3]);
+}
+
+/* `COUNTS` thresholds are counted on the way. */
+template <int COUNTS> struct gw_gpu_dense {
+    static constexpr int rows = GW_GPU_DENSE_ROWS;
+    typedef gw_gpu_tile<rows> shape;
+
+    gw_gpu_span span;
+    gw_gpu_control *control;
+    int32_t largest;
+    int32_t thresholds[COUNTS + 1];
+    uint32_t counts[COUNTS + 1];
+
+    __device__ gw_gpu_dense(const gw_gpu_span &what, gw_gpu_control *told)
+        : span(what), control(told), largest(0) {
+        for (int i = 0; i < COUNTS; i++) {
+            thresholds[i] = told->magnitudes[i];
+            counts[i] = 0;
+        }
+    }
+
+    __device__ int64_t index(int64_t tile, int place) const {
+        return span.origin + tile * shape::items + place;
+    }
+
+    __device__ gw_entry entry(int64_t tile, int place) const {
+        gw_entry made;
+        made.index = (uint32_t)index(tile, place);
+        made.value = span.u[made.index];
+        return made;
+    }
+
+    /* All four are there. */
+    __device__ void load_rows(int64_t tile, int32_t (&out)[4 * rows]) const {
+        float4 values[rows];
+#pragma unroll
+        for (int row = 0; row < rows; row++) {
+            values[row] = gw_gpu_load(span.u + index(tile, shape::place(row)), true);
+        }
+        if (span.gradient != NULL) {
+            float4 added[rows];
+#pragma unroll
+            for (int row = 0; row < rows; row++) {
+                added[row] = gw_gpu_load(span.gradient + index(tile, shape::place(row)),
+                                         span.gradient_aligned);
+            }
+#pragma unroll
+            for (int row = 0; row < rows; row++) {
+                values[row] =
+                    make_float4(values[row].x + added[row].x, values[row].y + added[row].y,
+                                values[row].z + added[row].z, values[row].w + added[row].w);
+                *(float4 *)(span.u + index(tile, shape::place(row))) = values[row];
+            }
+        }
+#pragma unroll
+        for (int row = 0; row < rows; row++) {
+            out[4 * row] = gw_magnitude(values[row].x);
+            out[4 * row + 1] = gw_magnitude(values[row].y);
+            out[4 * row + 2] = gw_magnitude(values[row].z);
+            out[4 * row + 3] = gw_magnitude(values[row].w);
+        }
+    }
+
+    __device__ int32_t load_one(int64_t at) const {
+        if (at < span.first || at >= span.end) {
+            return -1;
+        }
+        if (span.gradient != NULL) {
+            span.u[at] += span.gradient[at];
+        }
+        return gw_magnitude(span.u[at]);
+    }
+
+    /* Before what may not be selected is forgotten. */
+    __device__ void look(int64_t tile, const int32_t (&magnitudes)[4 * rows]) {
+        int32_t most = -1;
+#pragma unroll
+        for (int i = 0; i < 4 * rows; i++) {
+            most = max(most, magnitudes[i]);
+#pragma unroll
+            for (int j = 0; j < COUNTS; j++) {
+                counts[j] += magnitudes[i] >= thresholds[j];
+            }
+        }
+        if (most > GW_INFINITE) {
+            for (int i = 0; i < 4 * rows; i++) {
+                int64_t at = index(tile, shape::place(i / 4) + i % 4);
+                if (at >= span.first && at < span.end && gw_magnitude(span.u[at]) > GW_INFINITE) {
+                    gw_gpu_meet_nan(control, (uint64_t)at);
+                }
+            }
+        }
+        largest = max(largest, most);
+    }
+
+    __device__ void load(int64_t tile, int32_t (&magnitudes)[4 * rows]) {
+        int64_t from = index(tile, 0);
+        int64_t to = from + shape::items;
+        if (from >= span.first && to <= span.end) {
+            load_rows(tile, magnitudes);
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4 * rows; i++) {
+                magnitudes[i] = load_one(index(tile, shape::place(i / 4) + i % 4));
+            }
+        }
+        look(tile, magnitudes);
+        if (from < span.begin || to > span.stop) {
+#pragma unroll
+            for (int i = 0; i < 4 * rows; i++) {
+                int64_t at = index(tile, shape::place(i / 4) + i % 4);
+                magnitudes[i] = at >= span.begin && at < span.stop ? magnitudes[i] : -1;
+            }
+        }
+    }
+
+    /* What the block's threads saw, to all others'. */
+    __device__ void share() const {
+        __shared__ unsigned long long of_block[COUNTS + 1];
+        __shared__ int32_t largest_of_block;
+        if ((int)threadIdx.x <= COUNTS) {
+            of_block[threadIdx.x] = 0;
+        }
+        if (threadIdx.x == 0) {
+            largest_of_block = 0;
+        }
+        __syncthreads();
+        int32_t most = __reduce_max_sync(GW_GPU_ALL_LANES, largest);
+        bool first_lane = threadIdx.x % GW_GPU_WARP == 0;
+        if (first_lane) {
+            atomicMax(&largest_of_block, most);
+        }
+#pragma unroll
+        for (int j = 0; j < COUNTS; j++) {
+            uint32_t of_warp = __reduce_add_sync(GW_GPU_ALL_LANES, counts[j]);
+            if (first_lane) {
+                atomicAdd(&of_block[j], (unsigned long long)of_warp);
+            }
+        }
+        __syncthreads();
+        if ((int)threadIdx.x < COUNTS) {
+            atomicAdd(&control->counts[threadIdx.x], of_block[threadIdx.x]);
+        }
+        if (threadIdx.x == 0) {
+            atomicMax(&control->largest, largest_of_block);
+        }
+    }
+};
+
+/* ---- the pass ------------------------------------------------------------------------------ */
 
 struct gw_gpu_collection {
     gw_gpu_span span;

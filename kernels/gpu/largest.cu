@@ -1,9 +1,5 @@
-#include "kernels/gpu/dense.cuh"
+#include "kernels/gpu/collect.cuh"
 #include "kernels/gpu/narrow.cuh"
-
-extern "C" {
-#include "kernels/gpu/largest.h"
-}
 
 enum { LEAST_CANDIDATES = 1 << 12, NARROWING_BLOCKS = 8, COMPACTING_BLOCKS = 4, LIST_ROWS = 2 };
 

@@ -6,8 +6,6 @@
 
 extern "C" {
 #include "kernels/cpu/collect.h"
-#include "kernels/gpu/outcome.h"
-#include "kernels/gpu/sums.h"
 #include "kernels/layers.h"
 }
 

@@ -1,17 +1,11 @@
 /* Vectors, and lists of entries and of indices, on a GPU: one thread an element at a time. */
 #include "kernels/gpu/tiles.cuh"
 
-extern "C" {
-#include "kernels/gpu/largest.h"
-}
-
 enum { THREADS = 256, BLOCKS_EACH = 16 /* of a multiprocessor: more than it holds at once */ };
 
 /* No more blocks than keep the GPU full; each goes on until all n elements are done. */
-static size_t blocks_for(const struct gw_device_stream *stream, size_t n) {
-    size_t most = BLOCKS_EACH * gw_device_multiprocessors(gw_device_stream_device(stream));
-    size_t needed = n / THREADS + (n % THREADS != 0);
-    return needed < most ? needed : most;
+static size_t blocks_for(struct gw_device_stream *stream, size_t n) {
+    return gw_gpu_blocks(stream, n / THREADS + (n % THREADS != 0), BLOCKS_EACH);
 }
 
 /* For each i < n of this thread, which all threads share out evenly. */

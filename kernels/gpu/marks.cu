@@ -4,10 +4,6 @@
  */
 #include "kernels/gpu/kernels.cuh"
 
-extern "C" {
-#include "kernels/gpu/marks.h"
-}
-
 enum {
     THREADS = 256,
     WORDS = 4, /* of a thread, next to each other */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/gpu/workspace.h"
+#include "kernels/gpu/parts.h"
 
 /* ---- selections ---------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #ifndef GW_KERNELS_GPU_MOMENTS_CUH
 #define GW_KERNELS_GPU_MOMENTS_CUH
 
-#include "kernels/gpu/control.cuh"
+#include "kernels/gpu/kernels.cuh"
 
 enum {
     GW_GPU_RUNS = GW_SCAN_SEGMENT / GW_SCAN_RUN,

@@ -3,7 +3,7 @@
 #ifndef GW_KERNELS_GPU_NARROW_CUH
 #define GW_KERNELS_GPU_NARROW_CUH
 
-#include "kernels/gpu/control.cuh"
+#include "kernels/gpu/kernels.cuh"
 
 /* Lanes of a warp, all of which call, count into the same bin at once; -1: none. */
 static __device__ inline void gw_gpu_count_bin(unsigned *bins, int64_t bin) {

@@ -1,12 +1,6 @@
 /* The same k places of the same permutation as randk.c; marks put them in order. */
 #include "kernels/gpu/kernels.cuh"
 
-extern "C" {
-#include "kernels/arithmetic.h"
-#include "kernels/gpu/marks.h"
-#include "kernels/gpu/outcome.h"
-}
-
 struct scratch {
     size_t words;
     uint32_t *marks, *counts, *indices;

@@ -1,11 +1,6 @@
 /* One pass over the values: 16 threads, the lanes, sum a segment; then a block sums a part's. */
 #include "kernels/gpu/kernels.cuh"
 
-extern "C" {
-#include "kernels/arithmetic.h"
-#include "kernels/gpu/sums.h"
-}
-
 enum {
     LANES = GW_SUM_LANES,
     SEGMENT = GW_SUM_SEGMENT,

@@ -4,10 +4,6 @@
 #include "kernels/gpu/collect.cuh"
 #include "kernels/gpu/moments.cuh"
 
-extern "C" {
-#include "kernels/gpu/largest.h"
-}
-
 /* ---- a threshold that is given ------------------------------------------------------------- */
 
 /* In one pass. */

@@ -6,7 +6,7 @@
 #ifndef GW_KERNELS_GPU_TILES_CUH
 #define GW_KERNELS_GPU_TILES_CUH
 
-#include "kernels/gpu/control.cuh"
+#include "kernels/gpu/kernels.cuh"
 
 /*
  * A warp has ROWS rows of 128 items next to each other; of each row, a thread has 4. Bit 4 r + i of

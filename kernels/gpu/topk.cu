@@ -9,7 +9,6 @@
 
 extern "C" {
 #include "kernels/cpu/collect.h"
-#include "kernels/gpu/largest.h"
 }
 
 enum { SAMPLE_SHIFT = 17, SAMPLE_BINS = 1 << (31 - SAMPLE_SHIFT) }; /* 64 bins to an octave */

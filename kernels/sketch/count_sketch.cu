@@ -2,7 +2,6 @@
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {
-#include "kernels/gpu/outcome.h"
 #include "kernels/sketch/gpu.h"
 }
 

@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "kernels/arithmetic.h"
-#include "kernels/gpu/largest.h"
-#include "kernels/gpu/marks.h"
-#include "kernels/gpu/sums.h"
-#include "kernels/gpu/workspace.h"
+#include "kernels/gpu/parts.h"
 #include "kernels/sketch/loops.h"
 
 /* 16 MiB of coordinates: a few such fit into the L2 cache of GPUs from the A100 on. Where lines

@@ -2,10 +2,8 @@
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {
-#include "kernels/gpu/marks.h"
 #include "kernels/sketch/gpu.h"
 #include "kernels/sketch/loops.h"
-#include "kernels/threshold.h"
 }
 
 enum { THREADS = 256 };
@@ -321,10 +319,8 @@ static_assert(GW_SKETCH_ROWS_LIMIT == 15, "a case for each");
      : (rows) == 13 ? GW_LAUNCH(kernel<13>, blocks, THREADS, stream, error, __VA_ARGS__)           \
                     : GW_LAUNCH(kernel<15>, blocks, THREADS, stream, error, __VA_ARGS__))
 
-static size_t blocks_for(const struct gw_device_stream *stream, size_t threads) {
-    size_t most = BLOCKS_EACH * gw_device_multiprocessors(gw_device_stream_device(stream));
-    size_t needed = (threads + THREADS - 1) / THREADS;
-    return needed < most ? needed : most;
+static size_t blocks_for(struct gw_device_stream *stream, size_t threads) {
+    return gw_gpu_blocks(stream, (threads + THREADS - 1) / THREADS, BLOCKS_EACH);
 }
 
 enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t n,

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/gpu/workspace.h" /* private: to let epochs begin again */
+#include "kernels/gpu/parts.h" /* private: to let epochs begin again */
 #include "tests/kernels/selecting_gpu.h"
 
 static uint64_t seed;

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "kernels/arithmetic.h"
-#include "kernels/gpu/sums.h" /* private: what layers are judged by */
+#include "kernels/gpu/parts.h" /* private: what layers are judged by */
 #include "tests/kernels/selecting_gpu.h"
 
 enum { ROOM = 60000, LAYERS = 300 };

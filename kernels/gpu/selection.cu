@@ -1,0 +1,156 @@
+/* What begins and ends selections on a GPU, and the pass that others are compared with. */
+#include "kernels/gpu/kernels.cuh"
+
+enum {
+    THREADS = 256,
+    WARP = 32,
+    BLOCKS_EACH = 16, /* of a multiprocessor: more than it holds at once */
+    CLEARING_BLOCKS = 4,
+    READING_BLOCKS = 8,
+    AT_ONCE = 4, /* loads that a thread that reads has on their way */
+};
+
+static size_t blocks_for(struct gw_device_stream *stream, size_t n) {
+    return gw_gpu_blocks(stream, n / THREADS + (n % THREADS != 0), BLOCKS_EACH);
+}
+
+/* ---- outcomes ------------------------------------------------------------------------------ */
+
+static __device__ void look_for_nan(float value, size_t index, struct gw_gpu_outcome *outcome) {
+    if (isnan(value)) {
+        atomicMin((unsigned long long *)&outcome->first_nan, (unsigned long long)index);
+    }
+}
+
+static __global__ void begin(struct gw_gpu_outcome *outcome) {
+    outcome->count = 0;
+    outcome->first_nan = UINT64_MAX;
+}
+
+enum gw_status gw_gpu_outcome_begin(const struct gw_gpu_selection *out,
+                                    struct gw_device_stream *stream, struct gw_error *error) {
+    return GW_LAUNCH(begin, 1, 1, stream, error, out->on_gpu);
+}
+
+static __global__ void accumulate(float *u, const float *gradient, size_t n,
+                                  struct gw_gpu_outcome *outcome) {
+    size_t threads = (size_t)gridDim.x * THREADS;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += threads) {
+        float sum = u[i] + gradient[i];
+        u[i] = sum;
+        look_for_nan(sum, i, outcome);
+    }
+}
+
+enum gw_status gw_gpu_outcome_accumulate(const struct gw_task *task,
+                                         const struct gw_gpu_selection *out,
+                                         struct gw_device_stream *stream, struct gw_error *error) {
+    size_t n = task->gradient == NULL ? 0 : task->n;
+    return GW_LAUNCH(accumulate, blocks_for(stream, n), THREADS, stream, error, task->u,
+                     task->gradient, n, out->on_gpu);
+}
+
+static __global__ void select(const float *u, const uint32_t *indices, size_t count,
+                              struct gw_entry *entries, struct gw_gpu_outcome *outcome) {
+    size_t threads = (size_t)gridDim.x * THREADS;
+    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += threads) {
+        uint32_t index = indices[i];
+        float value = u[index];
+        entries[i].value = value;
+        entries[i].index = index;
+        look_for_nan(value, index, outcome);
+    }
+}
+
+enum gw_status gw_gpu_outcome_select(const float *u, const uint32_t *indices, size_t count,
+                                     const struct gw_gpu_selection *out,
+                                     struct gw_device_stream *stream, struct gw_error *error) {
+    return GW_LAUNCH(select, blocks_for(stream, count), THREADS, stream, error, u, indices, count,
+                     out->entries, out->on_gpu);
+}
+
+static __global__ void tell(struct gw_gpu_outcome *outcome, uint64_t count) {
+    outcome->count = count;
+}
+
+enum gw_status gw_gpu_outcome_end(size_t count, const struct gw_gpu_selection *out,
+                                  struct gw_device_stream *stream, struct gw_error *error) {
+    GW_TRY(GW_LAUNCH(tell, 1, 1, stream, error, out->on_gpu, (uint64_t)count));
+    return gw_device_copy(stream, out->on_host, out->on_gpu, sizeof *out->on_host, error);
+}
+
+/* ---- error feedback ------------------------------------------------------------------------ */
+
+static __global__ void clear_selected(float *u, const gw_entry *entries,
+                                      const gw_gpu_outcome *outcome) {
+    uint64_t count = outcome->first_nan == UINT64_MAX ? outcome->count : 0;
+    uint64_t threads = (uint64_t)gridDim.x * THREADS;
+    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += threads) {
+        u[entries[i].index] = 0;
+    }
+}
+
+enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const struct gw_task *task,
+                               struct gw_device_stream *stream, struct gw_gpu_workspace *workspace,
+                               struct gw_gpu_selection *out, struct gw_error *error) {
+    size_t blocks = gw_gpu_blocks(stream, (out->capacity + THREADS - 1) / THREADS, CLEARING_BLOCKS);
+    GW_TRY(compressor->select(task, stream, workspace, out, error));
+    return GW_LAUNCH(clear_selected, blocks, THREADS, stream, error, task->u, out->entries,
+                     out->on_gpu);
+}
+
+/* ---- a pass that only reads ---------------------------------------------------------------- */
+
+/* Elements before the first that float4 may be read from. */
+static size_t before_aligned(const float *u, size_t n) {
+    size_t before = (16 - (uintptr_t)u % 16) % 16 / sizeof *u;
+    return before < n ? before : n;
+}
+
+static __device__ float magnitudes(float4 four) {
+    return fabsf(four.x) + fabsf(four.y) + fabsf(four.z) + fabsf(four.w);
+}
+
+/* `ends`: what is before and behind the `fours`, less than 4 elements each. */
+static __global__ void read_all(const float *u, size_t first, const float4 *fours, size_t count,
+                                size_t n, float *sum) {
+    float own = 0;
+    size_t threads = (size_t)gridDim.x * THREADS;
+    size_t thread = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    size_t i = thread;
+    for (; i + (AT_ONCE - 1) * threads < count; i += AT_ONCE * threads) {
+        float4 loaded[AT_ONCE];
+        for (int j = 0; j < AT_ONCE; j++) {
+            loaded[j] = __ldcs(fours + i + j * threads);
+        }
+        for (int j = 0; j < AT_ONCE; j++) {
+            own += magnitudes(loaded[j]);
+        }
+    }
+    for (; i < count; i += threads) {
+        own += magnitudes(fours[i]);
+    }
+    if (thread < first) {
+        own += fabsf(u[thread]);
+    }
+    if (thread < n - first - 4 * count) {
+        own += fabsf(u[first + 4 * count + thread]);
+    }
+    for (int by = WARP / 2; by > 0; by /= 2) {
+        own += __shfl_down_sync(0xffffffffu, own, by);
+    }
+    if (threadIdx.x % WARP == 0) {
+        atomicAdd(sum, own);
+    }
+}
+
+enum gw_status gw_gpu_read_pass(const float *u, size_t n, struct gw_device_stream *stream,
+                                float *sum, struct gw_error *error) {
+    size_t first = before_aligned(u, n);
+    size_t count = (n - first) / 4;
+    size_t blocks = gw_gpu_blocks(stream, (count + AT_ONCE * THREADS - 1) / (AT_ONCE * THREADS),
+                                  READING_BLOCKS);
+    GW_TRY(gw_device_clear(stream, sum, sizeof *sum, error));
+    return GW_LAUNCH(read_all, blocks > 0 ? blocks : 1, THREADS, stream, error, u, first,
+                     (const float4 *)(u + first), count, n, sum);
+}
