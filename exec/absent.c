@@ -1,11 +1,14 @@
 /* What a build without CUDA, or without cuBLAS' header, answers. */
 #include "exec/exec.h"
 #include "exec/gpu_kernels.h"
+#include "exec/memory.h"
 #include "exec/products.h"
 
 #ifndef GW_HAVE_CUDA
 
-/* There is no stream to call this with. */
+/* There is no stream to open such a memory for, or to call this with. */
+const struct gw_memory_operations gw_memory_on_gpu = {0};
+
 enum gw_status gw_gpu_hold(uint64_t *clock, uint64_t nanoseconds, bool continues,
                            struct gw_device_stream *stream, struct gw_error *error) {
     (void)clock, (void)nanoseconds, (void)continues, (void)stream;

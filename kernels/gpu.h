@@ -3,8 +3,9 @@
  * kernels.h and sketch.h give: the same indices, the same bits.
  *
  * Work is put on a stream, where it is done in order. Nothing here waits for it but what says so.
- * Pointers marked GPU are memory of the stream's GPU. In a build without CUDA there is no stream to
- * call these with, gw_gpu_kernel_of() finds nothing, and the others fail with GW_BAD_INPUT.
+ * Pointers marked GPU are memory of the stream's GPU. In a build without CUDA gw_gpu_kernel_of()
+ * finds nothing and there is no stream: selections fail with GW_BAD_INPUT, and what works on
+ * vectors, lists and sketches is not there, so that files that call it are left out.
  */
 #ifndef GW_KERNELS_GPU_H
 #define GW_KERNELS_GPU_H

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "tests/kernels/kernels_support.h"
 #include "kernels/sketch/loops.h" /* private: what is heavy */
+#include "tests/kernels/kernels_support.h"
 #include "tests/kernels/references.h" /* private: loops of each instruction set */
 
 static uint64_t seed;
