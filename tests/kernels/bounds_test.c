@@ -10,8 +10,6 @@
 #include "kernels/kernels.h" /* private */
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 enum { N = 100000, KS = 11 };
 
 static const size_t ks[KS] = {1,     10,    100,   1000,  5000, 10000,

@@ -14,8 +14,6 @@
 
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 enum { N = 200000, K = N / 1000, LAYERS = 400 };
 
 static void draw(enum gw_shape shape, float *u) {

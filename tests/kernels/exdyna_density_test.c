@@ -15,8 +15,6 @@
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 enum {
     N = 6144,
     WORKERS = 2,

@@ -10,15 +10,7 @@
 #include "kernels/exdyna.h" /* private */
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 enum { MOST_WORKERS = 64 };
-
-static struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
 
 static void assert_blocks(const size_t *blocks_of, const size_t *expected, size_t workers) {
     for (size_t p = 0; p < workers; p++) {

@@ -14,8 +14,6 @@
 
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 enum { N = 100000 };
 
 static struct gw_gradients_spec spec_of(enum gw_shape shape, const size_t *sizes,

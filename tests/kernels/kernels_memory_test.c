@@ -12,8 +12,6 @@
 
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* What travels is taken out, what stays is untouched: both bit for bit what was accumulated. */

@@ -8,6 +8,18 @@
 #include "tests/kernels/references.h"
 #include "tests/support.h"
 
+static uint64_t seed; /* of all random cases, chosen by main() */
+
+static inline struct gw_random *open_random(uint64_t stream) {
+    struct gw_random *random = NULL;
+    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    return random;
+}
+
+static inline size_t between(struct gw_random *random, size_t low, size_t high) {
+    return low + (size_t)gw_random_below(random, high - low + 1);
+}
+
 static inline void *allocate(size_t count, size_t size) {
     void *memory = calloc(count, size);
     assert_non_null(memory);
@@ -18,6 +30,12 @@ static inline uint32_t bits_of(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
+}
+
+static inline float float_of(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
 }
 
 /* The first gradient of a series of one tensor. */

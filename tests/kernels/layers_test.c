@@ -15,14 +15,6 @@
 
 enum { LAYERS_LIMIT = 12 };
 
-static uint64_t seed;
-
-static struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
-
 struct layers {
     size_t count;
     size_t sizes[LAYERS_LIMIT];

@@ -10,10 +10,9 @@
 
 #include <cmocka.h>
 
-#include "kernels/gpu.h"
+#include "kernels/gpu/parts.h" /* private: what layers are judged by */
 #include "tests/device/device_support.h"
-
-static uint64_t seed;
+#include "tests/kernels/inputs.h"
 
 struct scene {
     struct gw_device *device;
@@ -296,6 +295,70 @@ static void elements_are_taken_and_put(void **state) {
     close_scene(&scene);
 }
 
+/* ---- sums of parts of a vector ------------------------------------------------------------- */
+
+/* One part after the other; each of its own size, which may be 0. */
+static void check_sums(const struct scene *scene, const float *values, const size_t *sizes,
+                       size_t count) {
+    struct gw_device_stream *stream = scene->stream;
+    size_t words = gw_gpu_parts_words(count);
+    uint64_t *table = allocate(words, sizeof *table);
+    double *sums = allocate(count, sizeof *sums);
+    void *table_there = copy_to_device(stream, table, words * sizeof *table);
+    struct gw_gpu_parts parts = gw_gpu_parts_of(sizes, count, table, table_there);
+    size_t n = (size_t)table[count];
+    assert_int_equal(gw_device_copy(stream, table_there, table, words * sizeof *table, NULL),
+                     GW_OK);
+    float *there = copy_to_device(stream, values, n * sizeof *values);
+    double *sums_there = copy_to_device(stream, sums, count * sizeof *sums);
+    double *partial = NULL;
+    assert_int_equal(gw_device_allocate(scene->device, (parts.segments + 1) * sizeof *partial,
+                                        (void **)&partial, NULL),
+                     GW_OK);
+    for (int squares = 0; squares < 2; squares++) {
+        enum gw_status status =
+            squares ? gw_gpu_sum_squares(there, &parts, partial, sums_there, stream, NULL)
+                    : gw_gpu_sum_magnitudes(there, &parts, partial, sums_there, NULL, stream, NULL);
+        assert_int_equal(status, GW_OK);
+        copy_from_device(stream, sums, sums_there, count * sizeof *sums);
+        for (size_t i = 0, first = 0; i < count; first += sizes[i++]) {
+            double expected = squares ? gw_sum_squares(values + first, sizes[i])
+                                      : gw_sum_magnitudes(values + first, sizes[i]);
+            if (sums[i] != expected) {
+                fail_msg("part %zu of %zu, %zu elements: %.17g, expected %.17g", i, count, sizes[i],
+                         sums[i], expected);
+            }
+        }
+    }
+    gw_device_free(scene->device, table_there);
+    gw_device_free(scene->device, there);
+    gw_device_free(scene->device, sums_there);
+    gw_device_free(scene->device, partial);
+    free(table);
+    free(sums);
+}
+
+static void sums_of_parts_are_the_same(void **state) {
+    (void)state;
+    struct scene scene = open_scene(6);
+    for (size_t at = 0; at < 2 * INPUTS; at++) {
+        size_t n =
+            at == 0 ? 600011 : 1 + draw_size(&scene, at); /* more segments than sums of them */
+        float *values = allocate(n, sizeof *values);
+        size_t sizes[8];
+        size_t count = at % 2 ? 1 : 8;
+        inputs[at % INPUTS].fill(values, n, scene.random);
+        size_t left = n;
+        for (size_t part = 0; part < count; part++) { /* two of them are empty */
+            sizes[part] = part == count - 1 ? left : part % 4 == 0 ? 0 : below(&scene, left + 1);
+            left -= sizes[part];
+        }
+        check_sums(&scene, values, sizes, count);
+        free(values);
+    }
+    close_scene(&scene);
+}
+
 int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
@@ -304,6 +367,7 @@ int main(void) {
         cmocka_unit_test(what_another_list_has_or_lacks_is_added),
         cmocka_unit_test(entries_fall_apart_into_indices_and_values),
         cmocka_unit_test(elements_are_taken_and_put),
+        cmocka_unit_test(sums_of_parts_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,6 @@
 #include "kernels/threshold.h" /* private */
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 enum { N = 400000 };
 
 static void fill(float *u, enum gw_shape shape, double scale) {

@@ -15,18 +15,6 @@
 #include "tests/kernels/kernels_support.h"
 #include "tests/kernels/references.h" /* private: loops of each instruction set */
 
-static uint64_t seed;
-
-static struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
-
-static size_t between(struct gw_random *random, size_t low, size_t high) {
-    return low + (size_t)gw_random_below(random, high - low + 1);
-}
-
 static struct gw_sketch open_sketch(size_t rows, size_t columns, uint64_t sketch_seed) {
     struct gw_sketch sketch;
     assert_int_equal(gw_sketch_open(&sketch, rows, columns, sketch_seed, NULL), GW_OK);

@@ -10,8 +10,6 @@
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
 
-static uint64_t seed;
-
 static struct gw_training_spec spec_of(const char *compressor, enum gw_shape shape,
                                        const size_t *sizes, size_t tensor_count, size_t workers) {
     return (struct gw_training_spec){.compressor = gw_compressor_find(compressor),
