@@ -248,6 +248,35 @@ enum gw_status gw_gradient_fill(float *values, size_t n, double sigma, uint64_t 
     return GW_OK;
 }
 
+enum gw_status gw_shape_parse(const char *name, enum gw_shape *out, struct gw_error *error) {
+    for (size_t i = 0; i < GW_SHAPES; i++) {
+        if (strcmp(gw_shape_names[i], name) == 0) {
+            *out = (enum gw_shape)i;
+            return GW_OK;
+        }
+    }
+    return gw_fail(error, GW_BAD_INPUT,
+                   "--shape: expected normal, laplace, student, sparse, constant or sorted, got "
+                   "\"%s\"",
+                   name);
+}
+
+enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t seed,
+                                uint32_t iteration, float *out, struct gw_error *error) {
+    struct gw_gradients_spec spec = {.seed = seed,
+                                     .scale = 1 / sqrt((double)elements),
+                                     .freedom = 2,
+                                     .drift = 1,
+                                     .sizes = &elements,
+                                     .tensor_count = 1};
+    struct gw_gradients *gradients = NULL;
+    GW_TRY(gw_shape_parse(shape, &spec.shape, error));
+    GW_TRY(gw_gradients_open(&gradients, &spec, error));
+    gw_gradients_fill(gradients, iteration, out);
+    gw_gradients_close(gradients);
+    return GW_OK;
+}
+
 /* ---- what a selection leaves behind -------------------------------------------------------- */
 
 static int ascending(const void *a, const void *b) {
@@ -292,35 +321,4 @@ enum gw_status gw_find_bounds(const float *u, size_t n, const size_t *ks, size_t
     }
     free(tails);
     return status;
-}
-
-/* ---- one gradient -------------------------------------------------------------------------- */
-
-enum gw_status gw_shape_parse(const char *name, enum gw_shape *out, struct gw_error *error) {
-    for (size_t i = 0; i < GW_SHAPES; i++) {
-        if (strcmp(gw_shape_names[i], name) == 0) {
-            *out = (enum gw_shape)i;
-            return GW_OK;
-        }
-    }
-    return gw_fail(error, GW_BAD_INPUT,
-                   "--shape: expected normal, laplace, student, sparse, constant or sorted, got "
-                   "\"%s\"",
-                   name);
-}
-
-enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t seed,
-                                uint32_t iteration, float *out, struct gw_error *error) {
-    struct gw_gradients_spec spec = {.seed = seed,
-                                     .scale = 1 / sqrt((double)elements),
-                                     .freedom = 2,
-                                     .drift = 1,
-                                     .sizes = &elements,
-                                     .tensor_count = 1};
-    struct gw_gradients *gradients = NULL;
-    GW_TRY(gw_shape_parse(shape, &spec.shape, error));
-    GW_TRY(gw_gradients_open(&gradients, &spec, error));
-    gw_gradients_fill(gradients, iteration, out);
-    gw_gradients_close(gradients);
-    return GW_OK;
 }
