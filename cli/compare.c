@@ -1,8 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare.h"
+#include "cli/cli.h"
 #include "plots/plots.h"
+#include "report/sweep.h"
 
 struct options {
     struct gw_output_options output;
@@ -58,28 +59,28 @@ static enum gw_status rank(const struct options *options, const struct gw_compar
     return status;
 }
 
+static enum gw_status print_crossovers(const struct options *options,
+                                       const struct gw_crossovers *crossovers,
+                                       struct gw_error *error) {
+    if (options->out != NULL || options->data != NULL) {
+        GW_TRY(gw_crossovers_draw(crossovers, options->out, options->data, error));
+    }
+    return gw_crossovers_print(crossovers, options->output.json, error);
+}
+
 static enum gw_status find_crossovers(const struct options *options,
                                       const struct gw_comparison *comparison,
-                                      const struct gw_variation *variation,
-                                      struct gw_error *error) {
+                                      const struct gw_axis_values *values, struct gw_error *error) {
     struct gw_crossovers crossovers;
-    GW_TRY(gw_crossovers_open(comparison, variation, &crossovers, error));
-    enum gw_status status =
-        options->out == NULL && options->data == NULL
-            ? GW_OK
-            : gw_crossovers_draw(&crossovers, options->out, options->data, error);
-    if (status == GW_OK && options->output.json) {
-        status = gw_crossovers_print_json(&crossovers, error);
-    } else if (status == GW_OK) {
-        gw_crossovers_print(&crossovers);
-    }
+    enum gw_status status = gw_crossovers_open(comparison, values, &crossovers, error);
+    status = status == GW_OK ? print_crossovers(options, &crossovers, error) : status;
     gw_crossovers_close(&crossovers);
     return status;
 }
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
-                             const struct gw_variation *bandwidth,
-                             const struct gw_variation *varied, struct gw_error *error) {
+                             const struct gw_axis_values *bandwidth,
+                             const struct gw_axis_values *varied, struct gw_error *error) {
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
     GW_TRY(gw_algorithms_parse(options->algorithms, &algorithms, &count, error));
@@ -124,13 +125,13 @@ static enum gw_status check_varied(const struct options *options, bool varied,
 /* A parameter with one value changes the question; one with several is what is varied. */
 static enum gw_status apply_and_answer(const struct options *options,
                                        const struct gw_question *question,
-                                       const struct gw_variation parameters[PARAMETERS],
+                                       const struct gw_axis_values parameters[PARAMETERS],
                                        struct gw_error *error) {
     struct gw_question changed = *question;
-    const struct gw_variation *varied = NULL;
+    const struct gw_axis_values *varied = NULL;
     enum gw_status status = GW_OK;
     for (size_t i = 0; i < PARAMETERS && status == GW_OK; i++) {
-        const struct gw_variation *one = &parameters[i];
+        const struct gw_axis_values *one = &parameters[i];
         if (one->count > 1 && varied != NULL) {
             return gw_fail(error, GW_BAD_INPUT,
                            "--workers, --bandwidth: expected several values of one of them, got "
@@ -140,7 +141,7 @@ static enum gw_status apply_and_answer(const struct options *options,
         varied = one->count > 1 ? one : varied;
         if (one->count == 1) {
             const struct gw_question before = changed;
-            status = gw_variation_apply(one, one->values[0], &before, &changed, error);
+            status = gw_axis_ask(one, one->values[0], &before, &changed, error);
         }
     }
     status = status == GW_OK ? check_varied(options, varied != NULL, error) : status;
@@ -151,18 +152,21 @@ static enum gw_status apply_and_answer(const struct options *options,
 
 static enum gw_status open_and_answer(const struct options *options, struct gw_error *error) {
     struct gw_question question;
-    struct gw_variation parameters[PARAMETERS] = {{0}};
+    struct gw_axis_values parameters[PARAMETERS] = {{0}};
     GW_TRY(gw_question_open(&options->question, &question, error));
     enum gw_status status =
-        options->workers == NULL ? GW_OK : gw_workers_open(options->workers, &parameters[0], error);
+        options->workers == NULL
+            ? GW_OK
+            : gw_axis_parse_workers(options->workers, "--workers", &parameters[0], error);
     if (status == GW_OK && options->bandwidth != NULL) {
-        status = gw_bandwidths_open(options->bandwidth, &question.cluster, &parameters[1], error);
+        status = gw_axis_parse_bandwidths(options->bandwidth, "--bandwidth", &question.cluster,
+                                          &parameters[1], error);
     }
     if (status == GW_OK) {
         status = apply_and_answer(options, &question, parameters, error);
     }
     for (size_t i = 0; i < PARAMETERS; i++) {
-        gw_variation_close(&parameters[i]);
+        free(parameters[i].values);
     }
     gw_question_close(&question);
     return status;

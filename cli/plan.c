@@ -1,8 +1,8 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/plan_sweep.h"
 #include "plots/plots.h"
+#include "report/sweep.h"
 
 struct options {
     struct gw_output_options output;
@@ -62,16 +62,28 @@ static enum gw_status plan(const struct options *options, const struct gw_questi
                           options->explain ? &best : NULL, options->output.json, error);
 }
 
+static enum gw_status plan_and_print(const struct options *options,
+                                     const struct gw_plan_sweep_request *request,
+                                     struct gw_plan_sweep *sweep, struct gw_error *error) {
+    GW_TRY(options->out == NULL ? GW_OK : gw_plan_sweep_check_out(options->out, error));
+    GW_TRY(gw_plan_sweep_plan(request, sweep, error));
+    GW_TRY(options->out == NULL ? GW_OK : gw_plan_sweep_write(sweep, options->out, error));
+    return gw_plan_sweep_print(sweep, options->output.json, error);
+}
+
 static enum gw_status sweep(const struct options *options, const struct gw_question *question,
                             struct gw_error *error) {
-    struct gw_sweep_options sweep_options = {.text = options->sweep,
-                                             .policy = options->policy,
-                                             .compressor = options->compressor,
-                                             .exchange = options->exchange,
-                                             .out = options->out,
-                                             .json = options->output.json,
-                                             .given = &options->question};
-    return gw_plan_sweep(&sweep_options, question, error);
+    const struct gw_plan_sweep_request request = {.text = options->sweep,
+                                                  .policy = options->policy,
+                                                  .compressor = options->compressor,
+                                                  .exchange = options->exchange,
+                                                  .has_density = options->question.density > 0,
+                                                  .has_workers = options->question.workers > 0};
+    struct gw_plan_sweep found;
+    enum gw_status status = gw_plan_sweep_open(&request, question, &found, error);
+    status = status == GW_OK ? plan_and_print(options, &request, &found, error) : status;
+    gw_plan_sweep_close(&found);
+    return status;
 }
 
 static int run(int argc, char **argv) {

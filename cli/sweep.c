@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/job.h"
-#include "cli/sweep.h"
-#include "study/sweep.h"
+#include "report/sweep.h"
 
 struct options {
     struct gw_output_options output;
@@ -87,21 +87,21 @@ struct sweep {
     struct gw_progress progress;
 };
 
-/* What comes to rank 0 of a point, below its outcome, or its rows where there are files. */
+/* What comes to rank 0 of a point, below its prediction, or its rows where there are files. */
 struct answer {
-    enum gw_status status; /* as an outcome's */
+    enum gw_status status; /* as a prediction's */
     size_t lengths[GW_SWEEP_MOST_FILES];
 };
 
 /* The point's row in each file, behind each other. */
 static enum gw_status put_rows(const struct sweep *sweep, const struct gw_point *point,
-                               const struct gw_outcome *outcome, struct answer *answer,
+                               const struct gw_prediction *prediction, struct answer *answer,
                                FILE *stream, struct gw_error *error) {
     const struct options *options = sweep->options;
     off_t begin = ftello(stream);
     for (size_t i = 0; i < options->outs.count; i++) {
-        GW_TRY(
-            gw_sweep_put_row(stream, options->outs.paths[i], &sweep->grid, point, outcome, error));
+        GW_TRY(gw_sweep_put_row(stream, options->outs.paths[i], &sweep->grid, point, prediction,
+                                error));
         answer->lengths[i] = (size_t)(ftello(stream) - begin);
         begin += (off_t)answer->lengths[i];
     }
@@ -113,18 +113,18 @@ static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
                                    struct gw_error *error) {
     const struct sweep *sweep = context;
     struct gw_point point = gw_grid_point(&sweep->grid, number);
-    struct gw_outcome outcome = {0};
+    struct gw_prediction prediction;
     struct answer answer = {0};
-    answer.status = outcome.status =
-        gw_point_predict(&sweep->grid, &point, &outcome.result, &outcome.why);
-    if (outcome.status != GW_OK && outcome.status != GW_BAD_INPUT) {
-        return gw_fail(error, outcome.status, "point %" PRIu64 ": %.400s", number,
-                       outcome.why.message);
+    gw_point_predict(&sweep->grid, &point, &prediction);
+    answer.status = prediction.status;
+    if (prediction.status != GW_OK && prediction.status != GW_BAD_INPUT) {
+        return gw_fail(error, prediction.status, "point %" PRIu64 ": %.400s", number,
+                       prediction.why.message);
     }
     if (sweep->options->outs.count == 0) {
-        (void)fwrite(&outcome, sizeof outcome, 1, stream);
+        (void)fwrite(&prediction, sizeof prediction, 1, stream);
     }
-    GW_TRY(put_rows(sweep, &point, &outcome, &answer, stream, error));
+    GW_TRY(put_rows(sweep, &point, &prediction, &answer, stream, error));
     (void)fwrite(&answer, sizeof answer, 1, stream);
     return GW_OK;
 }
@@ -132,9 +132,9 @@ static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
 /* ---- on rank 0 ----------------------------------------------------------------------------- */
 
 static enum gw_status add_document(struct sweep *sweep, const struct gw_point *point,
-                                   const struct gw_outcome *outcome, struct gw_error *error) {
+                                   const struct gw_prediction *prediction, struct gw_error *error) {
     cJSON *document = NULL;
-    GW_TRY(gw_sweep_row_document(&sweep->grid, point, outcome, &document, error));
+    GW_TRY(gw_sweep_document(&sweep->grid, point, prediction, &document, error));
     return gw_json_append(sweep->points, document, error);
 }
 
@@ -147,14 +147,14 @@ static void show_progress(struct sweep *sweep, uint64_t done) {
     gw_progress_update(&sweep->progress, (double)done / all, what);
 }
 
-/* The outcome, with the names that it has on this rank. */
-static struct gw_outcome read_outcome(const struct gw_grid *grid, const struct gw_point *point,
-                                      const char *text) {
-    struct gw_outcome outcome;
-    memcpy(&outcome, text, sizeof outcome);
-    outcome.result.model = grid->models[point->at[GW_AXIS_MODEL]].name;
-    gw_result_name(&outcome.result, grid->algorithms[point->at[GW_AXIS_ALGORITHM]]);
-    return outcome;
+/* The prediction, with the names that it has on this rank. */
+static struct gw_prediction read_prediction(const struct gw_grid *grid,
+                                            const struct gw_point *point, const char *text) {
+    struct gw_prediction prediction;
+    memcpy(&prediction, text, sizeof prediction);
+    prediction.result.model = grid->models[point->at[GW_AXIS_MODEL]].name;
+    gw_result_name(&prediction.result, &grid->algorithms[point->at[GW_AXIS_ALGORITHM]]);
+    return prediction;
 }
 
 static enum gw_status take_answer(uint64_t number, const char *text, size_t length, bool last,
@@ -168,11 +168,11 @@ static enum gw_status take_answer(uint64_t number, const char *text, size_t leng
         return gw_sweep_files_append(&sweep->files, text, answer.lengths, last, error);
     }
     struct gw_point point = gw_grid_point(&sweep->grid, number);
-    struct gw_outcome outcome = read_outcome(&sweep->grid, &point, text);
+    struct gw_prediction prediction = read_prediction(&sweep->grid, &point, text);
     if (sweep->points != NULL) {
-        return add_document(sweep, &point, &outcome, error);
+        return add_document(sweep, &point, &prediction, error);
     }
-    gw_sweep_table_add(&sweep->table, &sweep->grid, &point, &outcome);
+    gw_sweep_table_add(&sweep->table, &sweep->grid, &point, &prediction);
     return GW_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* How much of a user's text a message repeats. */
 enum { MOST_SHOWN = 60 };
@@ -23,23 +24,45 @@ static enum gw_status expected_number(const struct gw_values_rule *rule, const c
                    rule->example, shown, text);
 }
 
+/* How many of the `length` characters are the number's unit, and its size; false: it has none. */
+static bool find_unit(const char *text, size_t length, const struct gw_values_rule *rule,
+                      size_t *unit_length, double *size) {
+    *size = 1;
+    if (rule->units == NULL) {
+        *unit_length = strlen(rule->suffix);
+        return length > *unit_length &&
+               memcmp(text + length - *unit_length, rule->suffix, *unit_length) == 0;
+    }
+    size_t digits = strspn(text, "0123456789.eE+-");
+    for (const struct gw_values_unit *unit = rule->units; unit->name != NULL; unit++) {
+        *unit_length = strlen(unit->name);
+        *size = unit->size;
+        if (digits > 0 && length == digits + *unit_length &&
+            strncasecmp(text + digits, unit->name, *unit_length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The number that `text` is up to `length`; only decimal ones, without spaces. */
 static enum gw_status parse_number(const char *text, size_t length,
                                    const struct gw_values_rule *rule, double *out,
                                    struct gw_error *error) {
     char digits[64];
-    size_t suffix = strlen(rule->suffix);
-    if (length <= suffix || length - suffix >= sizeof digits ||
-        memcmp(text + length - suffix, rule->suffix, suffix) != 0) {
+    size_t unit_length = 0;
+    double size = 1;
+    if (!find_unit(text, length, rule, &unit_length, &size) ||
+        length - unit_length >= sizeof digits) {
         return expected_number(rule, text, length, error);
     }
-    memcpy(digits, text, length - suffix);
-    digits[length - suffix] = '\0';
+    memcpy(digits, text, length - unit_length);
+    digits[length - unit_length] = '\0';
     char *end = NULL;
     errno = 0;
-    *out = strtod(digits, &end);
-    bool decimal = strspn(digits, "0123456789.eE+-") == length - suffix;
-    bool complete = end == digits + length - suffix && errno == 0;
+    *out = strtod(digits, &end) * size;
+    bool decimal = strspn(digits, "0123456789.eE+-") == length - unit_length;
+    bool complete = end == digits + length - unit_length && errno == 0;
     bool least = *out > 0 || (rule->zero && *out == 0 && !signbit(*out));
     bool allowed = least && *out <= rule->maximum && (!rule->whole || floor(*out) == *out);
     return decimal && complete && allowed ? GW_OK : expected_number(rule, text, length, error);
@@ -51,6 +74,7 @@ struct range {
     double from, to;
     size_t count;
     bool logarithmic;
+    double step; /* from value to value; 0: as many as there are, INFINITY: doubles */
 };
 
 /* "log20", "lin5". */
@@ -68,18 +92,63 @@ static bool parse_steps(const char *text, struct range *range) {
     return range->count >= 2 && range->count <= GW_MOST_VALUES;
 }
 
+static double next_value(const struct range *range, double value) {
+    return isinf(range->step) ? 2 * value : value + range->step;
+}
+
+/* FROM:TO alone, or of whole numbers FROM:TO:STEP; `steps` is NULL or STEP. */
+static bool parse_plain_range(const char *text, size_t from_length, size_t to_length,
+                              const char *steps, const struct gw_values_rule *rule,
+                              struct range *range) {
+    const char *to = text + from_length + 1;
+    struct gw_error unused;
+    if (rule->plain == NULL || (steps != NULL && !rule->whole) ||
+        parse_number(text, from_length, rule, &range->from, &unused) != GW_OK ||
+        parse_number(to, to_length, rule, &range->to, &unused) != GW_OK) {
+        return false;
+    }
+    if (!rule->whole) {
+        const double per_decade = 5;
+        double decades = fabs(log10(range->to / range->from));
+        range->logarithmic = true;
+        range->count = (size_t)fmax(1, round(per_decade * decades)) + 1;
+        return true;
+    }
+    range->step = INFINITY;
+    return steps == NULL ||
+           parse_number(steps, strlen(steps), rule, &range->step, &unused) == GW_OK;
+}
+
+/* Counts the values of a range by its step, as far as there may be. */
+static enum gw_status count_steps(struct range *range, struct gw_error *error) {
+    range->count = 1;
+    for (double value = range->from; value < range->to; value = next_value(range, value)) {
+        if (++range->count > GW_MOST_VALUES) {
+            return gw_fail(error, GW_BAD_INPUT, "expected at most %d values, got more",
+                           GW_MOST_VALUES);
+        }
+    }
+    return GW_OK;
+}
+
 static enum gw_status parse_range(const char *text, const struct gw_values_rule *rule,
                                   struct range *range, struct gw_error *error) {
     const char *to = strchr(text, ':') + 1;
+    size_t from_length = (size_t)(to - text) - 1;
     size_t to_length = strcspn(to, ":");
-    if (to[to_length] == '\0' || !parse_steps(to + to_length + 1, range)) {
+    const char *steps = to[to_length] == '\0' ? NULL : to + to_length + 1;
+    const char *example = rule->example;
+    if (steps != NULL && parse_steps(steps, range)) {
+        GW_TRY(parse_number(text, from_length, rule, &range->from, error));
+        GW_TRY(parse_number(to, to_length, rule, &range->to, error));
+    } else if (parse_plain_range(text, from_length, to_length, steps, rule, range)) {
+        example = rule->plain;
+    } else {
         return gw_fail(error, GW_BAD_INPUT,
                        "expected FROM:TO:logN or FROM:TO:linN with N from 2 to %d, such as %s, "
                        "got \"%.*s\"",
                        GW_MOST_VALUES, rule->example, MOST_SHOWN, text);
     }
-    GW_TRY(parse_number(text, (size_t)(to - text) - 1, rule, &range->from, error));
-    GW_TRY(parse_number(to, to_length, rule, &range->to, error));
     if (range->logarithmic && range->from == 0) {
         return gw_fail(error, GW_BAD_INPUT,
                        "expected a logarithmic range to begin above 0, got \"%.*s\"", MOST_SHOWN,
@@ -87,10 +156,10 @@ static enum gw_status parse_range(const char *text, const struct gw_values_rule 
     }
     if (range->from >= range->to) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "expected a range that ascends, such as %s, got \"%.*s\"", rule->example,
+                       "expected a range that ascends, such as %s, got \"%.*s\"", example,
                        MOST_SHOWN, text);
     }
-    return GW_OK;
+    return range->step > 0 ? count_steps(range, error) : GW_OK;
 }
 
 /* Powers of ten rather than of e: decades come out exact. */
@@ -103,9 +172,12 @@ static double value_at(const struct range *range, size_t step) {
 }
 
 static void fill_range(const struct range *range, bool whole, double *values) {
+    double stepped = range->from;
     for (size_t i = 0; i < range->count; i++) {
-        double value = fmin(fmax(value_at(range, i), range->from), range->to);
+        double value = range->step > 0 ? stepped : value_at(range, i);
+        value = fmin(fmax(value, range->from), range->to);
         values[i] = whole ? round(value) : value;
+        stepped = next_value(range, stepped);
     }
     values[0] = range->from;
     values[range->count - 1] = range->to;

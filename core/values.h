@@ -1,6 +1,6 @@
 /*
  * Numbers as a user lists them: "0.001,0.01,0.1", or a range with both of its ends,
- * "1e-4:1e-1:log20" or "1:20:lin20".
+ * "1e-4:1e-1:log20" or "1:20:lin20"; where the rule says so, also "2:256" or "2:256:2".
  */
 #ifndef GW_CORE_VALUES_H
 #define GW_CORE_VALUES_H
@@ -12,6 +12,11 @@
 
 enum { GW_MOST_VALUES = 10000 };
 
+struct gw_values_unit {
+    const char *name;
+    double size;
+};
+
 /* What the numbers may be. */
 struct gw_values_rule {
     double maximum;      /* they are above 0 and at most this, which is finite */
@@ -19,6 +24,12 @@ struct gw_values_rule {
     bool whole;          /* only integers; those of a range are rounded */
     const char *suffix;  /* what stands behind each ("x": "0.5x,1x"), or "" */
     const char *example; /* a range that is allowed, for messages */
+    /* Instead of the suffix one of these, in capitals or not, behind each; ended by one without a
+     * name. NULL: none. */
+    const struct gw_values_unit *units;
+    /* An example of FROM:TO alone: doubles where numbers are whole, for which FROM:TO:STEP is
+     * allowed as well; five values to a decade otherwise. NULL: that is not allowed. */
+    const char *plain;
 };
 
 /*

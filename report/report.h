@@ -42,9 +42,6 @@ void gw_print_changes(const struct gw_choice_changes *changes);
 void gw_print_notes(const char *const *notes, size_t count);
 void gw_print_result_notes(const struct gw_result *result);
 
-/* Whether they differ in nothing but their numbers. */
-bool gw_notes_are_alike(const char *a, const char *b);
-
 /* Adds a result's notes to those of `all`, each once. */
 void gw_collect_notes(struct gw_result *all, const struct gw_result *result);
 

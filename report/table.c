@@ -157,19 +157,6 @@ void gw_print_result_notes(const struct gw_result *result) {
     }
 }
 
-bool gw_notes_are_alike(const char *a, const char *b) {
-    static const char number[] = "0123456789.";
-    a += strspn(a, number);
-    b += strspn(b, number);
-    while (*a == *b && *a != '\0') {
-        a++;
-        b++;
-        a += strspn(a, number);
-        b += strspn(b, number);
-    }
-    return *a == *b;
-}
-
 void gw_collect_notes(struct gw_result *all, const struct gw_result *result) {
     for (size_t i = 0; i < result->note_count; i++) {
         gw_result_note(all, result->notes[i]);

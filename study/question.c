@@ -74,13 +74,6 @@ void gw_question_end_bandwidth(struct gw_question *question, const struct gw_que
     }
 }
 
-const struct gw_values_rule gw_density_rule = {
-    .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"};
-const struct gw_values_rule gw_workers_rule = {
-    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
-const struct gw_values_rule gw_bandwidth_rule = {
-    .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};
-
 /* ---- a heterogeneous cluster -------------------------------------------------------------- */
 
 /* A factor for each of `count`, 1 where none is given, or NULL if none is given at all. */

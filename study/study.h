@@ -36,9 +36,6 @@ enum gw_status gw_question_set_bandwidth(struct gw_question *question, double fa
                                          struct gw_error *error);
 void gw_question_end_bandwidth(struct gw_question *question, const struct gw_question *original);
 
-/* What the values of a question's parameters may be, where there are many of one. */
-extern const struct gw_values_rule gw_density_rule, gw_workers_rule, gw_bandwidth_rule;
-
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 /* What plans for a question are made with. Its planning points into it: it stays where it is. */

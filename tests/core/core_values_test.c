@@ -19,6 +19,12 @@ static const struct gw_values_rule factor = {
 static const struct gw_values_rule noise = {
     .maximum = 10, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
 
+static const struct gw_values_unit rates[] = {{"bit", 1}, {"kbit", 1e3}, {"mbit", 1e6}, {NULL, 0}};
+static const struct gw_values_rule rate = {
+    .maximum = 1e9, .suffix = "", .units = rates, .example = "", .plain = "1kbit:1mbit"};
+static const struct gw_values_rule plain = {
+    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:256:log8", .plain = "2:256"};
+
 /* ---- what they mean ------------------------------------------------------------------------ */
 
 static size_t parse(const char *text, const struct gw_values_rule *rule, double **values) {
@@ -104,6 +110,30 @@ static void integers_are_rounded_each_once(void **state) {
     free(values);
 }
 
+static void units_are_as_large_as_they_are(void **state) {
+    (void)state;
+    const double listed[] = {1, 500, 2500, 1e6};
+    const double two[] = {2e3, 2.1e3};
+    check("1Mbit,2.5kbit,500bit,0.001Kbit", &rate, listed, 4, 1e-15);
+    check("2kbit:2.1kbit", &rate, two, 2, 0);
+}
+
+/* Five values to a decade, or doubles and steps of whole numbers, with both ends. */
+static void ranges_may_be_plain_where_the_rule_says_so(void **state) {
+    (void)state;
+    const double doubles[] = {3, 6, 12, 20};
+    const double steps[] = {2, 5, 8, 9};
+    double *values = NULL;
+    check("3:20", &plain, doubles, 4, 0);
+    check("2:9:3", &plain, steps, 4, 0);
+    check("2:9:log2", &plain, (const double[]){2, 9}, 2, 0);
+    assert_int_equal(parse("1kbit:100kbit", &rate, &values), 11);
+    for (size_t i = 0; i < 11; i++) {
+        assert_true(near(values[i], 1e3 * pow(10, (double)i / 5), 1e-14));
+    }
+    free(values);
+}
+
 /* ---- what is refused ----------------------------------------------------------------------- */
 
 static void messages_say_what_would_be_right(void **state) {
@@ -127,6 +157,14 @@ static void messages_say_what_would_be_right(void **state) {
         {"1e-400", &share, "got \"1e-400\""},
         {"2.5", &number, "expected positive integers, such as 2:32:log5, got \"2.5\""},
         {"9007199254740994", &number, "got \"9007199254740994\""},
+        {"2:64", &number, "expected FROM:TO:logN or FROM:TO:linN with N from 2 to 10000"},
+        {"4:2", &plain, "expected a range that ascends, such as 2:256, got \"4:2\""},
+        {"2:8:0", &plain, "expected FROM:TO:logN"},
+        {"4:", &plain, "expected FROM:TO:logN"},
+        {"1:100000:1", &plain, "expected at most 10000 values, got more"},
+        {"1kbit,2", &rate, "got \"2\""},
+        {"1kbit,2furlong", &rate, "got \"2furlong\""},
+        {"1kbit:1mbit:5", &rate, "expected FROM:TO:logN"},
         {"2", &factor, "expected numbers above 0x and at most 1e+06x, such as 0.1x:10x:log20"},
         {"x", &factor, "got \"x\""},
         {"0.1x:10:log3", &factor, "got \"10\""},
@@ -239,7 +277,7 @@ static bool parses_or_refuses(const char *text, const struct gw_values_rule *rul
 
 static void no_text_does_harm(void **state) {
     (void)state;
-    const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise};
+    const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise, &rate, &plain};
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
     for (size_t i = 0; i < 60000; i++) {
@@ -263,6 +301,8 @@ int main(void) {
         cmocka_unit_test(ranges_follow_their_closed_forms),
         cmocka_unit_test(zero_is_a_value_where_the_rule_says_so),
         cmocka_unit_test(decades_are_exact),
+        cmocka_unit_test(units_are_as_large_as_they_are),
+        cmocka_unit_test(ranges_may_be_plain_where_the_rule_says_so),
         cmocka_unit_test(integers_are_rounded_each_once),
         cmocka_unit_test(messages_say_what_would_be_right),
         cmocka_unit_test(lists_have_a_limit),

@@ -1,7 +1,9 @@
-/* A sweep's points for a person: a table with a column for every axis that is more than a point. */
+/* A grid's points for a person, a table, and for programs, documents. */
 #include <inttypes.h>
 
-#include "cli/sweep.h"
+#include "report/sweep.h"
+
+/* ---- the table ------------------------------------------------------------------------------ */
 
 /* Those that are the same for all points stand in the heading. */
 static bool is_shown(const struct gw_grid *grid, size_t axis) {
@@ -10,11 +12,7 @@ static bool is_shown(const struct gw_grid *grid, size_t axis) {
 
 static const char *format_value(const struct gw_grid *grid, const struct gw_point *point,
                                 size_t axis, char out[GW_UNITS_SIZE]) {
-    double value = gw_point_value(grid, point, (enum gw_axis)axis);
-    bool whole = gw_axis_kinds[axis].rule->whole;
-    snprintf(out, GW_UNITS_SIZE, whole ? "%.0f%s" : "%.4g%s", value,
-             gw_axis_kinds[axis].rule->suffix);
-    return out;
+    return gw_axis_text(&grid->axes[axis], gw_point_value(grid, point, (enum gw_axis)axis), out);
 }
 
 static void print_heading(const struct gw_grid *grid) {
@@ -64,19 +62,19 @@ static void add_figures(struct gw_table *table, const struct gw_result *result) 
 }
 
 static void add_infeasible(struct gw_sweep_table *table, const struct gw_point *point,
-                           const struct gw_outcome *outcome) {
+                           const struct gw_prediction *prediction) {
     static const char *const cells[] = {"infeasible", "-", "-", "-", "-", "-"};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         gw_table_cell(table->table, "%s", cells[i]);
     }
     if (table->infeasible++ == 0) {
         snprintf(table->reason, sizeof table->reason, "the first of them point %" PRIu64 ": %.400s",
-                 point->number, outcome->why.message);
+                 point->number, prediction->why.message);
     }
 }
 
 void gw_sweep_table_add(struct gw_sweep_table *table, const struct gw_grid *grid,
-                        const struct gw_point *point, const struct gw_outcome *outcome) {
+                        const struct gw_point *point, const struct gw_prediction *prediction) {
     char text[GW_UNITS_SIZE];
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (is_shown(grid, axis) && gw_axis_kinds[axis].rule == NULL) {
@@ -85,11 +83,11 @@ void gw_sweep_table_add(struct gw_sweep_table *table, const struct gw_grid *grid
             gw_table_cell(table->table, "%s", format_value(grid, point, axis, text));
         }
     }
-    if (outcome->status == GW_OK) {
-        add_figures(table->table, &outcome->result);
-        gw_collect_notes(&table->notes, &outcome->result);
+    if (prediction->status == GW_OK) {
+        add_figures(table->table, &prediction->result);
+        gw_collect_notes(&table->notes, &prediction->result);
     } else {
-        add_infeasible(table, point, outcome);
+        add_infeasible(table, point, prediction);
     }
 }
 
@@ -103,4 +101,44 @@ void gw_sweep_table_print(struct gw_sweep_table *table, const struct gw_grid *gr
         printf("\nnote: %s of the points have no answer, %s\n",
                gw_format_count((double)table->infeasible, text), table->reason);
     }
+}
+
+/* ---- documents ------------------------------------------------------------------------------ */
+
+static enum gw_status put_point(const struct gw_grid *grid, const struct gw_point *point,
+                                cJSON *document, struct gw_error *error) {
+    cJSON *axes = cJSON_CreateObject();
+    GW_TRY(gw_json_put_number(document, "point", (double)point->number, error));
+    GW_TRY(gw_json_put(document, "axes", axes, error));
+    for (size_t a = 0; a < GW_AXES; a++) {
+        enum gw_axis axis = (enum gw_axis)a;
+        const char *name = gw_axis_kinds[axis].name;
+        GW_TRY(gw_axis_kinds[axis].rule == NULL
+                   ? gw_json_put_text(axes, name, gw_point_name(grid, point, axis), error)
+                   : gw_json_put_number(axes, name, gw_point_value(grid, point, axis), error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status write_infeasible(const struct gw_prediction *prediction, cJSON **out,
+                                       struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/infeasible@1");
+    gw_writer_text(&writer, "reason", prediction->why.message);
+    return gw_writer_finish(&writer, out, error);
+}
+
+enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
+                                 const struct gw_prediction *prediction, cJSON **out,
+                                 struct gw_error *error) {
+    *out = NULL;
+    GW_TRY(prediction->status == GW_OK ? gw_result_document(&prediction->result, out, error)
+                                       : write_infeasible(prediction, out, error));
+    enum gw_status status = put_point(grid, point, *out, error);
+    if (status != GW_OK) {
+        cJSON_Delete(*out);
+        *out = NULL;
+    }
+    return status;
 }

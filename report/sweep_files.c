@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "cli/sweep.h"
+#include "report/sweep.h"
 
 /* ---- formats ------------------------------------------------------------------------------- */
 
@@ -16,16 +16,77 @@ struct gw_sweep_format {
     bool quotes_newlines; /* a line may hold newlines between quotes */
     void (*put_heading)(FILE *stream);
     enum gw_status (*put)(FILE *stream, const struct gw_grid *grid, const struct gw_point *point,
-                          const struct gw_outcome *outcome, struct gw_error *error);
+                          const struct gw_prediction *prediction, struct gw_error *error);
     /* Whether a line is that point's row, whole; and whether the point has no answer. */
     bool (*is_row)(const char *line, size_t length, uint64_t number, bool *infeasible);
 };
 
+static void put_csv_heading(FILE *stream) {
+    (void)fputs("point", stream);
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
+        (void)fprintf(stream, ",%s", gw_axis_kinds[axis].name);
+    }
+    (void)fputs(",iterations,groups,iteration_s,iteration_sd_s,forward_s,backward_s,compress_s,"
+                "exposed_comm_s,other_s,comm_s,bytes_per_worker,notes,infeasible\n",
+                stream);
+}
+
+static void put_cell(FILE *stream, double number) {
+    (void)fputc(',', stream);
+    gw_csv_number(stream, number);
+}
+
+static void put_figures(FILE *stream, const struct gw_result *result) {
+    const struct gw_breakdown *parts = &result->breakdown;
+    const double figures[] = {parts->forward_s,        parts->backward_s, parts->compress_s,
+                              parts->exposed_comm_s,   parts->other_s,    result->comm_s,
+                              result->bytes_per_worker};
+    put_cell(stream, (double)result->iterations);
+    put_cell(stream, (double)result->groups);
+    put_cell(stream, result->iteration_s);
+    if (result->iterations > 1) {
+        put_cell(stream, result->iteration_sd_s);
+    } else {
+        (void)fputc(',', stream);
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        put_cell(stream, figures[i]);
+    }
+}
+
+static void put_notes(FILE *stream, const struct gw_result *result) {
+    char notes[sizeof result->notes + 2 * sizeof result->notes / sizeof *result->notes] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < result->note_count; i++) {
+        length += (size_t)snprintf(notes + length, sizeof notes - length, "%s%s",
+                                   i == 0 ? "" : "; ", result->notes[i]);
+    }
+    (void)fputc(',', stream);
+    gw_csv_text(stream, notes);
+}
+
 static enum gw_status put_csv(FILE *stream, const struct gw_grid *grid,
-                              const struct gw_point *point, const struct gw_outcome *outcome,
+                              const struct gw_point *point, const struct gw_prediction *prediction,
                               struct gw_error *error) {
     (void)error;
-    gw_sweep_put_csv(stream, grid, point, outcome);
+    (void)fprintf(stream, "%" PRIu64, point->number);
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
+        (void)fputc(',', stream);
+        if (gw_axis_kinds[axis].rule == NULL) {
+            gw_csv_text(stream, gw_point_name(grid, point, (enum gw_axis)axis));
+        } else {
+            gw_csv_number(stream, gw_point_value(grid, point, (enum gw_axis)axis));
+        }
+    }
+    if (prediction->status == GW_OK) {
+        put_figures(stream, &prediction->result);
+        put_notes(stream, &prediction->result);
+        (void)fputs(",\n", stream);
+    } else {
+        (void)fputs(",,,,,,,,,,,,,", stream);
+        gw_csv_text(stream, prediction->why.message);
+        (void)fputc('\n', stream);
+    }
     return GW_OK;
 }
 
@@ -41,11 +102,11 @@ static void put_no_heading(FILE *stream) {
 }
 
 static enum gw_status put_json(FILE *stream, const struct gw_grid *grid,
-                               const struct gw_point *point, const struct gw_outcome *outcome,
+                               const struct gw_point *point, const struct gw_prediction *prediction,
                                struct gw_error *error) {
     cJSON *document = NULL;
     char *text = NULL;
-    GW_TRY(gw_sweep_row_document(grid, point, outcome, &document, error));
+    GW_TRY(gw_sweep_document(grid, point, prediction, &document, error));
     enum gw_status status = gw_json_print_compact(document, &text, error);
     cJSON_Delete(document);
     if (status == GW_OK) {
@@ -65,7 +126,7 @@ static bool is_json_row(const char *line, size_t length, uint64_t number, bool *
 }
 
 static const struct gw_sweep_format formats[] = {
-    {".csv", true, gw_sweep_put_csv_heading, put_csv, is_csv_row},
+    {".csv", true, put_csv_heading, put_csv, is_csv_row},
     {".jsonl", false, put_no_heading, put_json, is_json_row},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
@@ -80,8 +141,7 @@ static const struct gw_sweep_format *find_format(const char *path) {
     return NULL;
 }
 
-enum gw_status gw_sweep_files_check(const char *const *paths, size_t count,
-                                    struct gw_error *error) {
+static enum gw_status check_paths(const char *const *paths, size_t count, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         if (find_format(paths[i]) == NULL) {
             return gw_fail(error, GW_BAD_INPUT,
@@ -306,7 +366,7 @@ enum gw_status gw_sweep_files_open(const char *const *paths, size_t count,
                                    const struct gw_grid *grid, bool resume,
                                    struct gw_sweep_files *out, struct gw_error *error) {
     *out = (struct gw_sweep_files){0};
-    GW_TRY(gw_sweep_files_check(paths, count, error));
+    GW_TRY(check_paths(paths, count, error));
     enum gw_status status = open_files(out, paths, count, grid, resume, error);
     if (status != GW_OK) {
         for (size_t i = 0; i < out->count; i++) {
@@ -322,9 +382,9 @@ enum gw_status gw_sweep_files_open(const char *const *paths, size_t count,
 /* ---- going on ------------------------------------------------------------------------------ */
 
 enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_grid *grid,
-                                const struct gw_point *point, const struct gw_outcome *outcome,
-                                struct gw_error *error) {
-    return find_format(path)->put(stream, grid, point, outcome, error);
+                                const struct gw_point *point,
+                                const struct gw_prediction *prediction, struct gw_error *error) {
+    return find_format(path)->put(stream, grid, point, prediction, error);
 }
 
 enum gw_status gw_sweep_files_append(const struct gw_sweep_files *files, const char *rows,

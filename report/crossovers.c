@@ -1,0 +1,357 @@
+/*
+ * Crossovers for a person: the fastest at each value, where that changes, what has no answer; the
+ * document, and the picture with the table behind it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/plots.h"
+#include "report/sweep.h"
+
+static const char *name_of(const struct gw_crossovers *crossovers, size_t algorithm) {
+    return crossovers->comparison->algorithms[algorithm]->name;
+}
+
+static bool varies_workers(const struct gw_crossovers *crossovers) {
+    return crossovers->values->kind == &gw_axis_kinds[GW_AXIS_WORKERS];
+}
+
+const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
+                              char out[GW_RESULT_NOTE_SIZE]) {
+    char value[GW_UNITS_SIZE];
+    char asked[GW_UNITS_SIZE + 32] = "";
+    out[0] = '\0';
+    if (bandwidths->count == 1) {
+        snprintf(asked, sizeof asked, "bandwidth %s; ",
+                 gw_axis_text(bandwidths, bandwidths->values[0], value));
+    }
+    if (bandwidths->own_bit_per_s > 0) {
+        snprintf(out, GW_RESULT_NOTE_SIZE,
+                 "%sthe cluster's own bandwidth is %s (%.120s); startups stay at any bandwidth",
+                 asked, gw_axis_text(bandwidths, bandwidths->own_bit_per_s, value),
+                 bandwidths->derivation);
+    } else if (bandwidths->count > 0) {
+        snprintf(out, GW_RESULT_NOTE_SIZE,
+                 "%sa factor of what was measured; startups stay at any bandwidth",
+                 asked[0] == '\0' ? "bandwidth: " : asked);
+    }
+    return out;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static void print_heading(const struct gw_crossovers *crossovers) {
+    const struct gw_question *question = crossovers->comparison->question;
+    const struct gw_axis_values *values = crossovers->values;
+    char texts[3][GW_UNITS_SIZE];
+    printf("%s (%zu tensors, %s elements), ", question->model.name, question->model.tensor_count,
+           gw_format_count((double)gw_model_elements(&question->model), texts[0]));
+    if (!varies_workers(crossovers)) {
+        printf("%zu worker%s, ", question->workers, question->workers == 1 ? "" : "s");
+    }
+    printf("cluster %s, density %g; %s from %s to %s\n\n", question->cluster.name,
+           question->density, values->kind->name, gw_axis_text(values, values->values[0], texts[1]),
+           gw_axis_text(values, values->values[values->count - 1], texts[2]));
+}
+
+static void put_row(struct gw_table *table, const struct gw_crossovers *crossovers, size_t value) {
+    const double *times_s = gw_crossovers_times(crossovers, value);
+    size_t fastest = crossovers->fastest[value];
+    size_t next = gw_crossovers_next(crossovers, value);
+    char text[GW_UNITS_SIZE];
+    gw_table_cell(table, "%s",
+                  gw_axis_text(crossovers->values, crossovers->values->values[value], text));
+    if (fastest == GW_NO_ALGORITHM) {
+        gw_table_cell(table, "none");
+        gw_table_cell(table, "-");
+    } else {
+        gw_table_cell(table, "%s", name_of(crossovers, fastest));
+        gw_table_cell(table, "%s", gw_format_seconds(times_s[fastest], text));
+    }
+    if (next == GW_NO_ALGORITHM) {
+        gw_table_cell(table, "none");
+        gw_table_cell(table, "-");
+        return;
+    }
+    double margin = times_s[fastest] > 0 ? fmax(0, times_s[next] / times_s[fastest] - 1) : 0;
+    gw_table_cell(table, "%s", name_of(crossovers, next));
+    gw_table_cell(table, "%s", gw_format_percent(margin, text));
+}
+
+static void print_table(const struct gw_crossovers *crossovers) {
+    const char *const headings[] = {crossovers->values->kind->name, "fastest", "iteration", "next",
+                                    "takes"};
+    struct gw_table *table = gw_table_open(headings, "rlrlr");
+    for (size_t v = 0; v < crossovers->values->count; v++) {
+        put_row(table, crossovers, v);
+    }
+    gw_table_print_and_close(table);
+}
+
+/* ---- in words ------------------------------------------------------------------------------- */
+
+static void print_crossing(const struct gw_crossovers *crossovers,
+                           const struct gw_crossing *crossing) {
+    char texts[3][GW_UNITS_SIZE];
+    const char *before = name_of(crossovers, crossing->before);
+    const char *after = name_of(crossovers, crossing->after);
+    gw_axis_text(crossovers->values, crossing->from, texts[0]);
+    gw_axis_text(crossovers->values, crossing->to, texts[1]);
+    gw_format_seconds(crossing->iteration_s, texts[2]);
+    if (varies_workers(crossovers)) {
+        printf("%s is fastest up to %s worker%s, from %s on %s, which takes %s there\n", before,
+               texts[0], crossing->from == 1 ? "" : "s", texts[1], after, texts[2]);
+    } else {
+        printf("%s is fastest up to %s, then %s, which takes %s there\n", before, texts[0], after,
+               texts[2]);
+    }
+}
+
+static void print_crossings(const struct gw_crossovers *crossovers) {
+    printf("\n");
+    for (size_t i = 0; i < crossovers->crossing_count; i++) {
+        print_crossing(crossovers, &crossovers->crossings[i]);
+    }
+    if (crossovers->crossing_count == 0) {
+        size_t v = 0;
+        while (crossovers->fastest[v] == GW_NO_ALGORITHM) {
+            v++;
+        }
+        printf("%s is fastest throughout\n", name_of(crossovers, crossovers->fastest[v]));
+    }
+}
+
+static void print_gaps(const struct gw_crossovers *crossovers) {
+    const char *before = "\n";
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
+        const struct gw_gap *gap = &crossovers->gaps[i];
+        char text[GW_UNITS_SIZE];
+        if (gap->values == 0) {
+            continue;
+        }
+        printf("%sinfeasible: %s", before, name_of(crossovers, i));
+        before = "";
+        if (gap->values < crossovers->values->count) {
+            printf(" at %zu of %zu values, the first %s", gap->values, crossovers->values->count,
+                   gw_axis_text(crossovers->values, gap->first, text));
+        }
+        printf(": %s\n", gap->why.message);
+    }
+}
+
+/* The first ones; what is said of one value goes for others likewise. */
+static void print_notes(const struct gw_crossovers *crossovers) {
+    for (size_t i = 0; i < crossovers->notes.count && i < GW_RESULT_MOST_NOTES; i++) {
+        const struct gw_axis_note *note = &crossovers->notes.notes[i];
+        double at = crossovers->values->values[note->first];
+        const char *unit = !varies_workers(crossovers) ? "" : at == 1 ? " worker" : " workers";
+        char text[GW_UNITS_SIZE];
+        printf("\nnote at %s%s: %s\n", gw_axis_text(crossovers->values, at, text), unit,
+               note->text);
+    }
+}
+
+/* Of those that can be predicted somewhere. */
+static void print_counts(const struct gw_crossovers *crossovers) {
+    struct gw_counts_note counts = {{0}};
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
+        if (crossovers->gaps[i].values < crossovers->values->count) {
+            gw_counts_note_add(&counts, crossovers->comparison, name_of(crossovers, i));
+        }
+    }
+    gw_counts_note_print(&counts, crossovers->comparison);
+}
+
+static void print_text(const struct gw_crossovers *crossovers) {
+    const char *const note = crossovers->comparison->note;
+    print_heading(crossovers);
+    gw_print_changes(&crossovers->comparison->changes);
+    print_table(crossovers);
+    print_crossings(crossovers);
+    print_gaps(crossovers);
+    print_counts(crossovers);
+    gw_print_notes(&note, note[0] == '\0' ? 0 : 1);
+    print_notes(crossovers);
+}
+
+/* ---- document ------------------------------------------------------------------------------- */
+
+static void write_name(const struct gw_crossovers *crossovers, const char *key, size_t algorithm,
+                       struct gw_json_writer *writer) {
+    if (algorithm == GW_NO_ALGORITHM) {
+        gw_writer_null(writer, key);
+    } else {
+        gw_writer_text(writer, key, name_of(crossovers, algorithm));
+    }
+}
+
+static void write_question(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
+    const struct gw_question *question = crossovers->comparison->question;
+    const struct gw_choice_changes *changes = &crossovers->comparison->changes;
+    const char *const names[] = {"policy", "compressor", "exchange"};
+    const char *const values[] = {changes->policy, changes->compressor, changes->exchange};
+    enum { choices = sizeof names / sizeof *names };
+    gw_writer_text(writer, "model", question->model.name);
+    gw_writer_text(writer, "cluster", question->cluster.name);
+    if (!varies_workers(crossovers)) {
+        gw_writer_number(writer, "workers", (double)question->workers);
+    }
+    gw_writer_number(writer, "density", question->density);
+    if (values[0] != NULL || values[1] != NULL || values[2] != NULL) {
+        gw_writer_object(writer, "changed");
+        for (size_t i = 0; i < choices; i++) {
+            if (values[i] != NULL) {
+                gw_writer_text(writer, names[i], values[i]);
+            }
+        }
+        gw_writer_end(writer);
+    }
+    gw_writer_text(writer, "parameter", crossovers->values->kind->name);
+    if (crossovers->values->own_bit_per_s > 0) {
+        gw_writer_number(writer, "own_bandwidth_bit_per_s", crossovers->values->own_bit_per_s);
+    }
+}
+
+static void write_rows(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "rows");
+    for (size_t v = 0; v < crossovers->values->count; v++) {
+        const double *times_s = gw_crossovers_times(crossovers, v);
+        gw_writer_object(writer, NULL);
+        gw_writer_number(writer, "value", crossovers->values->values[v]);
+        write_name(crossovers, "fastest", crossovers->fastest[v], writer);
+        write_name(crossovers, "next", gw_crossovers_next(crossovers, v), writer);
+        gw_writer_object(writer, "iteration_s");
+        for (size_t i = 0; i < crossovers->comparison->count; i++) {
+            if (!isnan(times_s[i])) {
+                gw_writer_number(writer, name_of(crossovers, i), times_s[i]);
+            }
+        }
+        gw_writer_end(writer);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
+static void write_crossings(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "crossovers");
+    for (size_t i = 0; i < crossovers->crossing_count; i++) {
+        const struct gw_crossing *crossing = &crossovers->crossings[i];
+        gw_writer_object(writer, NULL);
+        gw_writer_number(writer, "from", crossing->from);
+        gw_writer_number(writer, "to", crossing->to);
+        write_name(crossovers, "fastest_at_from", crossing->before, writer);
+        write_name(crossovers, "fastest_at_to", crossing->after, writer);
+        gw_writer_number(writer, "iteration_s", crossing->iteration_s);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
+static void write_gaps(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "infeasible");
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
+        const struct gw_gap *gap = &crossovers->gaps[i];
+        if (gap->values > 0) {
+            gw_writer_object(writer, NULL);
+            gw_writer_text(writer, "algorithm", name_of(crossovers, i));
+            gw_writer_number(writer, "values", (double)gap->values);
+            gw_writer_number(writer, "first", gap->first);
+            gw_writer_text(writer, "reason", gap->why.message);
+            gw_writer_end(writer);
+        }
+    }
+    gw_writer_end(writer);
+}
+
+static enum gw_status print_document(const struct gw_crossovers *crossovers,
+                                     struct gw_error *error) {
+    const char *note = crossovers->comparison->note;
+    struct gw_json_writer writer;
+    cJSON *document = NULL;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/crossovers@1");
+    write_question(crossovers, &writer);
+    write_rows(crossovers, &writer);
+    write_crossings(crossovers, &writer);
+    write_gaps(crossovers, &writer);
+    if (note[0] != '\0') {
+        gw_writer_array(&writer, "notes");
+        gw_writer_text(&writer, NULL, note);
+        gw_writer_end(&writer);
+    }
+    GW_TRY(gw_writer_finish(&writer, &document, error));
+    return gw_print_document(document, error);
+}
+
+enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool json,
+                                   struct gw_error *error) {
+    if (json) {
+        return print_document(crossovers, error);
+    }
+    print_text(crossovers);
+    return GW_OK;
+}
+
+/* ---- picture -------------------------------------------------------------------------------- */
+
+static void print_title(const struct gw_crossovers *crossovers, char *title, size_t size) {
+    const struct gw_question *question = crossovers->comparison->question;
+    char workers[64] = "";
+    char changes[GW_CHANGES_SIZE];
+    if (!varies_workers(crossovers)) {
+        snprintf(workers, sizeof workers, ", %zu workers", question->workers);
+    }
+    snprintf(title, size, "%.80s on %.80s%s, density %g%s: predicted", question->model.name,
+             question->cluster.name, workers, question->density,
+             gw_changes_text(&crossovers->comparison->changes, changes));
+}
+
+/* `names` and `marks` have room for the pipelines and the crossings. */
+static enum gw_status draw(const struct gw_crossovers *found, const char **names,
+                           struct gw_crossover *marks, const char *path, const char *data_path,
+                           struct gw_error *error) {
+    bool workers = varies_workers(found);
+    bool rates = found->values->own_bit_per_s > 0;
+    char title[384];
+    print_title(found, title, sizeof title);
+    for (size_t i = 0; i < found->comparison->count; i++) {
+        names[i] = name_of(found, i);
+    }
+    for (size_t i = 0; i < found->crossing_count; i++) {
+        const struct gw_crossing *crossing = &found->crossings[i];
+        marks[i] = (struct gw_crossover){
+            .at = crossing->to, .before = crossing->before, .after = crossing->after};
+    }
+    const struct gw_crossover_chart chart = {
+        .title = title,
+        .axis = workers ? "workers"
+                : rates ? "bandwidth (Gb/s)"
+                        : "bandwidth as a factor of the cluster's own",
+        .unit = rates ? 1e9 : 1,
+        .value_name = workers ? "workers"
+                      : rates ? "bandwidth_bit_per_s"
+                              : "bandwidth",
+        .value_count = found->values->count,
+        .values = found->values->values,
+        .name_count = found->comparison->count,
+        .names = names,
+        .times_s = found->times_s,
+        .fastest = found->fastest,
+        .crossover_count = found->crossing_count,
+        .crossovers = marks};
+    return gw_plot_crossovers(&chart, path, data_path, error);
+}
+
+enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const char *path,
+                                  const char *data_path, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    const char **names = gw_arena_zeros(&arena, crossovers->comparison->count, sizeof *names);
+    struct gw_crossover *marks =
+        gw_arena_zeros(&arena, crossovers->crossing_count + 1, sizeof *marks);
+    enum gw_status status = names == NULL || marks == NULL
+                                ? gw_fail_memory(error, "plotting")
+                                : draw(crossovers, names, marks, path, data_path, error);
+    gw_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,580 @@
+/*
+ * Plans along an axis for a person: tables, then what they say in words; the document, the table as
+ * CSV, the picture.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plots/plots.h"
+#include "report/sweep.h"
+
+enum { LABEL_SIZE = 48 };
+
+static bool varies(const struct gw_plan_sweep *sweep, enum gw_axis axis) {
+    return sweep->values.kind == &gw_axis_kinds[axis];
+}
+
+/* "0.0001438", "16", "0.5x". Returns `out`. */
+static const char *value_text(const struct gw_plan_sweep *sweep, size_t value,
+                              char out[GW_UNITS_SIZE]) {
+    return gw_axis_text(&sweep->values, sweep->values.values[value], out);
+}
+
+/* "density 0.001: the note; likewise at 3 other values", the arena's; NULL when out of memory. */
+static char *note_text(const struct gw_plan_sweep *sweep, const struct gw_axis_note *note,
+                       struct gw_arena *arena) {
+    bool everywhere =
+        note->row == NULL || (note->others + 1 == sweep->values.count && !note->differs);
+    char value[GW_UNITS_SIZE];
+    if (everywhere) {
+        return gw_arena_text(arena, note->text);
+    }
+    value_text(sweep, note->first, value);
+    if (note->others == 0) {
+        return gw_arena_format(arena, "%s %s: %s", sweep->values.kind->name, value, note->text);
+    }
+    return gw_arena_format(arena, "%s %s: %s; likewise at %zu other value%s",
+                           sweep->values.kind->name, value, note->text, note->others,
+                           note->others == 1 ? "" : "s");
+}
+
+/* As note_text, of all notes. */
+static enum gw_status list_notes(const struct gw_plan_sweep *sweep, struct gw_arena *arena,
+                                 char ***texts, struct gw_error *error) {
+    *texts = gw_arena_zeros(arena, sweep->notes.count + 1, sizeof **texts);
+    for (size_t i = 0; i < sweep->notes.count && *texts != NULL; i++) {
+        (*texts)[i] = note_text(sweep, &sweep->notes.notes[i], arena);
+        *texts = (*texts)[i] == NULL ? NULL : *texts;
+    }
+    return *texts == NULL ? gw_fail_memory(error, "noting something in a sweep") : GW_OK;
+}
+
+/* ---- heading ------------------------------------------------------------------------------- */
+
+static void print_heading(const struct gw_plan_sweep *sweep) {
+    const struct gw_question *question = sweep->question;
+    const char *swept = sweep->values.kind->name;
+    char elements[GW_UNITS_SIZE];
+    char first[GW_UNITS_SIZE];
+    char last[GW_UNITS_SIZE];
+    value_text(sweep, 0, first);
+    value_text(sweep, sweep->values.count - 1, last);
+    printf("%s (%zu tensors, %s elements), cluster %s", question->model.name,
+           question->model.tensor_count,
+           gw_format_count((double)gw_model_elements(&question->model), elements),
+           question->cluster.name);
+    if (!varies(sweep, GW_AXIS_WORKERS)) {
+        printf(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
+    }
+    if (!varies(sweep, GW_AXIS_DENSITY)) {
+        printf(", density %g", question->density);
+    }
+    if (sweep->values.count == 1) {
+        printf("; %s %s\n", swept, first);
+    } else {
+        printf("; %s from %s to %s\n", swept, first, last);
+    }
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+/* "topk 6.09x": how many times as long the other takes. */
+static void put_faster(struct gw_table *table, const struct gw_plan_sweep *sweep, size_t value) {
+    int order = gw_plan_sweep_compare(sweep, value);
+    size_t faster = order > 0;
+    if (order == 0) {
+        gw_table_cell(table, "equal");
+        return;
+    }
+    double times_s[GW_PLAN_SWEEP_EXCHANGES];
+    for (size_t e = 0; e < GW_PLAN_SWEEP_EXCHANGES; e++) {
+        times_s[e] =
+            gw_plan_sweep_row(sweep, e, gw_plan_sweep_best(sweep, e, value))[value].iteration_s;
+    }
+    double ratio = times_s[1 - faster] / times_s[faster];
+    gw_table_cell(table, "%s %.*fx", gw_plan_sweep_exchange(sweep, faster), ratio < 99.5 ? 2 : 0,
+                  ratio);
+}
+
+/* Of each exchange the best plan, and which exchange is faster. */
+static void print_best(const struct gw_plan_sweep *sweep) {
+    const char *headings[8] = {sweep->values.kind->name};
+    char names[GW_PLAN_SWEEP_EXCHANGES][LABEL_SIZE];
+    size_t columns = 1;
+    for (size_t e = 0; e < sweep->exchange_count; e++) {
+        snprintf(names[e], sizeof names[e], "%.32s plan", gw_plan_sweep_exchange(sweep, e));
+        headings[columns++] = names[e];
+        headings[columns++] = "groups";
+        headings[columns++] = "iteration";
+    }
+    bool both = sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES;
+    headings[columns] = "faster";
+    struct gw_table *table = gw_table_open(headings, both ? "rlrrlrrl" : "rlrr");
+    for (size_t v = 0; v < sweep->values.count; v++) {
+        char text[GW_UNITS_SIZE];
+        gw_table_cell(table, "%s", value_text(sweep, v, text));
+        for (size_t e = 0; e < sweep->exchange_count; e++) {
+            size_t best = gw_plan_sweep_best(sweep, e, v);
+            const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, e, best)[v];
+            gw_table_cell(table, "%s", sweep->policies[best]);
+            gw_table_cell(table, "%zu", cell->groups);
+            gw_table_cell(table, "%s", gw_format_seconds(cell->iteration_s, text));
+        }
+        if (both) {
+            put_faster(table, sweep, v);
+        }
+    }
+    printf("\n");
+    gw_table_print_and_close(table);
+}
+
+/* One unit for a whole table, in which its least time has four digits. */
+struct scale {
+    double unit_s;
+    const char *name;
+    int decimals;
+};
+
+static struct scale choose_scale(double least_s) {
+    static const struct scale units[] = {
+        {1, "s", 3}, {1e-3, "ms", 3}, {1e-6, "us", 3}, {1e-9, "ns", 3}};
+    size_t u = 0;
+    while (u + 1 < sizeof units / sizeof *units && least_s > 0 && least_s < units[u].unit_s) {
+        u++;
+    }
+    struct scale scale = units[u];
+    for (double limit = 10; scale.decimals > 0 && least_s >= limit * scale.unit_s; limit *= 10) {
+        scale.decimals--;
+    }
+    return scale;
+}
+
+static double least_time(const struct gw_plan_sweep *sweep, size_t exchange) {
+    double least_s = INFINITY;
+    for (size_t v = 0; v < sweep->values.count; v++) {
+        size_t best = gw_plan_sweep_best(sweep, exchange, v);
+        least_s = fmin(least_s, gw_plan_sweep_row(sweep, exchange, best)[v].iteration_s);
+    }
+    return least_s;
+}
+
+/* An exchange's times and groups by every policy; one row if the values make no difference. */
+static void print_policies(const struct gw_plan_sweep *sweep, size_t exchange) {
+    enum { most_policies = 15 };
+    const char *headings[most_policies + 1] = {sweep->values.kind->name};
+    static const char alignment[] = "rrrrrrrrrrrrrrrr";
+    size_t count = sweep->policy_count < most_policies ? sweep->policy_count : most_policies;
+    for (size_t p = 0; p < count; p++) {
+        headings[p + 1] = sweep->policies[p];
+    }
+    bool same = gw_plan_sweep_is_constant(sweep, exchange);
+    struct scale scale = choose_scale(least_time(sweep, exchange));
+    struct gw_table *table =
+        gw_table_open(headings, alignment + sizeof alignment - 1 - (count + 1));
+    for (size_t v = 0; v < (same ? 1 : sweep->values.count); v++) {
+        char text[GW_UNITS_SIZE];
+        gw_table_cell(table, "%s", same ? "any" : value_text(sweep, v, text));
+        for (size_t p = 0; p < count; p++) {
+            const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, exchange, p)[v];
+            gw_table_cell(table, "%.*f/%zu", scale.decimals, cell->iteration_s / scale.unit_s,
+                          cell->groups);
+        }
+    }
+    printf("\n%s exchange: iteration in %s/groups\n\n", gw_plan_sweep_exchange(sweep, exchange),
+           scale.name);
+    gw_table_print_and_close(table);
+}
+
+/* ---- findings ------------------------------------------------------------------------------ */
+
+static bool has_state(const struct gw_plan_sweep *sweep, const int *states, int state) {
+    for (size_t v = 0; v < sweep->values.count; v++) {
+        if (states[v] == state) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* " from 0.01 to 0.1": the run of values number `first` to `last`. */
+static void print_run(const struct gw_plan_sweep *sweep, size_t first, size_t last) {
+    char texts[2][GW_UNITS_SIZE];
+    bool to_the_end = last + 1 == sweep->values.count;
+    value_text(sweep, first, texts[0]);
+    value_text(sweep, last, texts[1]);
+    if (first == 0 && to_the_end) {
+        printf(" throughout");
+    } else if (first == 0) {
+        printf(" up to %s", texts[1]);
+    } else if (to_the_end) {
+        printf(" from %s on", texts[0]);
+    } else if (first == last) {
+        printf(" at %s", texts[0]);
+    } else {
+        printf(" from %s to %s", texts[0], texts[1]);
+    }
+}
+
+/* " up to 0.01 and from 0.1 on": the values with this state; " nowhere" if there are none. */
+static void print_runs(const struct gw_plan_sweep *sweep, const int *states, int state) {
+    bool begun = false;
+    for (size_t first = 0; first < sweep->values.count; first++) {
+        size_t last = first;
+        while (last + 1 < sweep->values.count && states[last + 1] == state) {
+            last++;
+        }
+        if (states[first] == state) {
+            printf("%s", begun ? " and" : "");
+            print_run(sweep, first, last);
+            begun = true;
+            first = last;
+        }
+    }
+    if (!begun) {
+        printf(" nowhere");
+    }
+}
+
+/* Where sparse exchange is faster than dense, and between which values that changes. */
+static void print_faster(const struct gw_plan_sweep *sweep, int *states) {
+    const struct {
+        int state;
+        const char *who;
+    } sides[] = {{-1, gw_plan_sweep_exchange(sweep, 0)}, {1, "dense"}, {0, "neither"}};
+    const char *before = ": ";
+    for (size_t v = 0; v < sweep->values.count; v++) {
+        states[v] = gw_plan_sweep_compare(sweep, v);
+    }
+    printf("\nfaster with its best plan");
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        if (has_state(sweep, states, sides[i].state)) {
+            printf("%s%s", before, sides[i].who);
+            print_runs(sweep, states, sides[i].state);
+            before = ", ";
+        }
+    }
+    before = "; they cross between ";
+    for (size_t v = 1; v < sweep->values.count; v++) {
+        if (states[v] != states[v - 1]) {
+            char texts[2][GW_UNITS_SIZE];
+            printf("%s%s and %s", before, value_text(sweep, v - 1, texts[0]),
+                   value_text(sweep, v, texts[1]));
+            before = ", ";
+        }
+    }
+    printf("\n");
+}
+
+static const struct gw_plan_cell *find_row(const struct gw_plan_sweep *sweep, size_t exchange,
+                                           const char *policy) {
+    for (size_t p = 0; p < sweep->policy_count; p++) {
+        if (strcmp(sweep->policies[p], policy) == 0) {
+            return gw_plan_sweep_row(sweep, exchange, p);
+        }
+    }
+    return NULL;
+}
+
+/* Where the best plan saves something on the better of the two that need no thought. */
+static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
+    static const double worth = 0.01;
+    printf("\nmerging well saves %g%% or more of the better of per-tensor and single", 100 * worth);
+    for (size_t e = 0; e < sweep->exchange_count; e++) {
+        const struct gw_plan_cell *apart = find_row(sweep, e, "per-tensor");
+        const struct gw_plan_cell *merged = find_row(sweep, e, "single");
+        for (size_t v = 0; v < sweep->values.count; v++) {
+            double plain_s = fmin(apart[v].iteration_s, merged[v].iteration_s);
+            size_t best = gw_plan_sweep_best(sweep, e, v);
+            double best_s = gw_plan_sweep_row(sweep, e, best)[v].iteration_s;
+            states[v] = plain_s > 0 && plain_s - best_s >= worth * plain_s;
+        }
+        printf("%s%s", e == 0 ? ": " : ", ", gw_plan_sweep_exchange(sweep, e));
+        print_runs(sweep, states, 1);
+    }
+    printf("\n");
+}
+
+static void print_findings(const struct gw_plan_sweep *sweep, int *states) {
+    if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
+        print_faster(sweep, states);
+    }
+    if (find_row(sweep, 0, "per-tensor") != NULL && find_row(sweep, 0, "single") != NULL) {
+        print_merging(sweep, states);
+    }
+}
+
+static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    char **notes = NULL;
+    int *states = gw_arena_zeros(&arena, sweep->values.count, sizeof *states);
+    enum gw_status status = states == NULL ? gw_fail_memory(error, "printing a sweep")
+                                           : list_notes(sweep, &arena, &notes, error);
+    if (status == GW_OK) {
+        print_heading(sweep);
+        print_best(sweep);
+        for (size_t e = 0; e < sweep->exchange_count && sweep->policy_count > 1; e++) {
+            print_policies(sweep, e);
+        }
+        print_findings(sweep, states);
+        gw_print_notes((const char *const *)notes, sweep->notes.count);
+    }
+    gw_arena_free(&arena);
+    return status;
+}
+
+/* ---- document ------------------------------------------------------------------------------- */
+
+static void write_plan(const struct gw_plan_sweep *sweep, size_t exchange, size_t policy,
+                       size_t value, struct gw_json_writer *writer) {
+    const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, exchange, policy)[value];
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "policy", sweep->policies[policy]);
+    gw_writer_text(writer, "compressor", sweep->compressors[exchange]);
+    gw_writer_number(writer, "groups", (double)cell->groups);
+    gw_writer_number(writer, "iteration_s", cell->iteration_s);
+    gw_writer_number(writer, "lower_bound_s", cell->lower_bound_s);
+    gw_writer_end(writer);
+}
+
+static void write_rows(const struct gw_plan_sweep *sweep, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "rows");
+    for (size_t v = 0; v < sweep->values.count; v++) {
+        gw_writer_object(writer, NULL);
+        gw_writer_number(writer, "value", sweep->values.values[v]);
+        gw_writer_array(writer, "plans");
+        for (size_t e = 0; e < sweep->exchange_count; e++) {
+            for (size_t p = 0; p < sweep->policy_count; p++) {
+                write_plan(sweep, e, p, v, writer);
+            }
+        }
+        gw_writer_end(writer);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
+/* The exchange that is faster with its best plan; null if neither is. */
+static void write_faster(const struct gw_plan_sweep *sweep, size_t value, const char *key,
+                         struct gw_json_writer *writer) {
+    int order = gw_plan_sweep_compare(sweep, value);
+    if (order == 0) {
+        gw_writer_null(writer, key);
+    } else {
+        gw_writer_text(writer, key, sweep->compressors[order > 0]);
+    }
+}
+
+/* The neighbouring values between which another exchange becomes the faster one. */
+static void write_crossings(const struct gw_plan_sweep *sweep, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "crossings");
+    for (size_t v = 1; v < sweep->values.count; v++) {
+        if (gw_plan_sweep_compare(sweep, v) != gw_plan_sweep_compare(sweep, v - 1)) {
+            gw_writer_object(writer, NULL);
+            gw_writer_number(writer, "from", sweep->values.values[v - 1]);
+            gw_writer_number(writer, "to", sweep->values.values[v]);
+            write_faster(sweep, v - 1, "faster_at_from", writer);
+            write_faster(sweep, v, "faster_at_to", writer);
+            gw_writer_end(writer);
+        }
+    }
+    gw_writer_end(writer);
+}
+
+static enum gw_status make_document(const struct gw_plan_sweep *sweep, cJSON **out,
+                                    struct gw_error *error) {
+    const struct gw_question *question = sweep->question;
+    struct gw_json_writer writer;
+    struct gw_arena arena = {0};
+    char **notes = NULL;
+    enum gw_status status = list_notes(sweep, &arena, &notes, error);
+    if (status == GW_OK) {
+        gw_writer_begin(&writer);
+        gw_writer_text(&writer, "schema", "gradweave/sweep@1");
+        gw_writer_text(&writer, "model", question->model.name);
+        gw_writer_text(&writer, "cluster", question->cluster.name);
+        if (!varies(sweep, GW_AXIS_WORKERS)) {
+            gw_writer_number(&writer, "workers", (double)question->workers);
+        }
+        if (!varies(sweep, GW_AXIS_DENSITY)) {
+            gw_writer_number(&writer, "density", question->density);
+        }
+        gw_writer_text(&writer, "parameter", sweep->values.kind->name);
+        write_rows(sweep, &writer);
+        if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
+            write_crossings(sweep, &writer);
+        }
+        if (sweep->notes.count > 0) {
+            gw_writer_texts(&writer, "notes", notes, sweep->notes.count);
+        }
+        status = gw_writer_finish(&writer, out, error);
+    }
+    gw_arena_free(&arena);
+    return status;
+}
+
+static enum gw_status write_document(const struct gw_plan_sweep *sweep, const char *path,
+                                     struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(make_document(sweep, &document, error));
+    enum gw_status status = gw_json_write(document, path, error);
+    cJSON_Delete(document);
+    return status;
+}
+
+enum gw_status gw_plan_sweep_print(const struct gw_plan_sweep *sweep, bool json,
+                                   struct gw_error *error) {
+    cJSON *document = NULL;
+    if (!json) {
+        return print_text(sweep, error);
+    }
+    GW_TRY(make_document(sweep, &document, error));
+    return gw_print_document(document, error);
+}
+
+/* ---- table --------------------------------------------------------------------------------- */
+
+static enum gw_status write_table(const struct gw_plan_sweep *sweep, const char *path,
+                                  struct gw_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream == NULL) {
+        return gw_fail_memory(error, "writing a table");
+    }
+    (void)fputs("value,policy,compressor,groups,iteration_s\n", stream);
+    size_t rows = sweep->exchange_count * sweep->policy_count;
+    for (size_t i = 0; i < sweep->values.count * rows; i++) {
+        size_t value = i / rows;
+        size_t exchange = i % rows / sweep->policy_count;
+        size_t policy = i % sweep->policy_count;
+        const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, exchange, policy)[value];
+        gw_csv_number(stream, sweep->values.values[value]);
+        (void)fprintf(stream, ",%s,", sweep->policies[policy]);
+        gw_csv_text(stream, sweep->compressors[exchange]);
+        (void)fprintf(stream, ",%zu,", cell->groups);
+        gw_csv_number(stream, cell->iteration_s);
+        (void)fputc('\n', stream);
+    }
+    enum gw_status status = fclose(stream) == 0 ? gw_file_write(path, text, length, error)
+                                                : gw_fail_memory(error, "writing a table");
+    free(text);
+    return status;
+}
+
+/* ---- picture ------------------------------------------------------------------------------- */
+
+/*
+ * More lines than these cannot be told apart: what no plan beats, what the papers and PyTorch do,
+ * and the two plans that need no thought. Those of one exchange have a policy each.
+ */
+static const char *const drawn_policies[] = {"optimal", "omgs", "ddp", "per-tensor", "single"};
+enum { MOST_LINES = GW_PLAN_SWEEP_EXCHANGES * (sizeof drawn_policies / sizeof *drawn_policies) };
+
+struct lines {
+    size_t count;
+    struct gw_line lines[MOST_LINES];
+    char labels[MOST_LINES][2 * LABEL_SIZE + GW_POLICY_TEXT_SIZE];
+};
+
+static void add_line(const struct gw_plan_sweep *sweep, size_t exchange, size_t policy,
+                     size_t colour, double *times_s, struct lines *lines) {
+    const struct gw_plan_cell *row = gw_plan_sweep_row(sweep, exchange, policy);
+    char *label = lines->labels[lines->count];
+    snprintf(label, sizeof lines->labels[0], "%s (%.*s)", sweep->policies[policy], LABEL_SIZE,
+             gw_plan_sweep_exchange(sweep, exchange));
+    for (size_t v = 0; v < sweep->values.count; v++) {
+        times_s[v] = row[v].iteration_s;
+    }
+    lines->lines[lines->count++] =
+        (struct gw_line){.label = label,
+                         .colour = colour,
+                         .dashed = strcmp(sweep->compressors[exchange], "none") == 0,
+                         .heights = times_s};
+}
+
+/* `times_s` has room for all lines. */
+static void add_lines(const struct gw_plan_sweep *sweep, size_t exchange, double *times_s,
+                      struct lines *lines) {
+    size_t colours = sizeof drawn_policies / sizeof *drawn_policies;
+    for (size_t c = 0; c < colours; c++) {
+        for (size_t p = 0; p < sweep->policy_count; p++) {
+            bool wanted = sweep->policy_count == 1
+                              ? c == 0
+                              : strcmp(sweep->policies[p], drawn_policies[c]) == 0;
+            if (wanted) {
+                add_line(sweep, exchange, p, c, &times_s[lines->count * sweep->values.count],
+                         lines);
+            }
+        }
+    }
+}
+
+static enum gw_status draw(const struct gw_plan_sweep *sweep, const char *path,
+                           struct gw_error *error) {
+    const struct gw_question *question = sweep->question;
+    struct lines lines = {0};
+    double *times_s = calloc(MOST_LINES * sweep->values.count, sizeof *times_s);
+    if (times_s == NULL) {
+        return gw_fail_memory(error, "plotting");
+    }
+    for (size_t e = 0; e < sweep->exchange_count; e++) {
+        add_lines(sweep, e, times_s, &lines);
+    }
+    char title[256];
+    char workers[64];
+    char density[64];
+    snprintf(workers, sizeof workers, ", %zu workers", question->workers);
+    snprintf(density, sizeof density, ", density %g", question->density);
+    snprintf(title, sizeof title, "%s on %s%s%s: predicted", question->model.name,
+             question->cluster.name, varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
+             varies(sweep, GW_AXIS_DENSITY) ? "" : density);
+    struct gw_line_chart chart = {.title = title,
+                                  .axis = sweep->values.kind->label,
+                                  .height_axis = "iteration time (ms)",
+                                  .unit = 1e-3,
+                                  .value_count = sweep->values.count,
+                                  .values = sweep->values.values,
+                                  .line_count = lines.count,
+                                  .lines = lines.lines};
+    enum gw_status status = gw_plot_lines(&chart, path, NULL, error);
+    free(times_s);
+    return status;
+}
+
+/* ---- by the name's end --------------------------------------------------------------------- */
+
+static const struct {
+    const char *ending;
+    enum gw_status (*write)(const struct gw_plan_sweep *sweep, const char *path,
+                            struct gw_error *error);
+} formats[] = {{".csv", write_table},
+               {".json", write_document},
+               {".png", draw},
+               {".svg", draw},
+               {".pdf", draw}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static size_t find_format(const char *path) {
+    const char *dot = strrchr(path, '.');
+    size_t i = 0;
+    while (i < FORMATS && (dot == NULL || strcmp(dot, formats[i].ending) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+enum gw_status gw_plan_sweep_check_out(const char *path, struct gw_error *error) {
+    if (find_format(path) == FORMATS) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected the name of a sweep's table (.csv), document (.json) or "
+                       "picture (.png, .svg or .pdf)",
+                       path);
+    }
+    return gw_file_check_target(path, error);
+}
+
+enum gw_status gw_plan_sweep_write(const struct gw_plan_sweep *sweep, const char *path,
+                                   struct gw_error *error) {
+    return formats[find_format(path)].write(sweep, path, error);
+}

@@ -1,0 +1,107 @@
+/* What sweeps look like: rows and files of a grid's points, tables, documents, pictures. */
+#ifndef GW_REPORT_SWEEP_H
+#define GW_REPORT_SWEEP_H
+
+#include "report/report.h"
+#include "study/sweep.h"
+
+/* ---- a grid's points for a person (sweep.c) -------------------------------------------------- */
+
+struct gw_sweep_table {
+    struct gw_table *table;
+    char alignment[GW_AXES + 8];
+    struct gw_result notes; /* of the first points that have any */
+    uint64_t infeasible;
+    char reason[480];
+};
+
+/* A table with a column for every axis that is more than a point. */
+void gw_sweep_table_open(struct gw_sweep_table *table, const struct gw_grid *grid);
+void gw_sweep_table_add(struct gw_sweep_table *table, const struct gw_grid *grid,
+                        const struct gw_point *point, const struct gw_prediction *prediction);
+void gw_sweep_table_print(struct gw_sweep_table *table, const struct gw_grid *grid);
+
+/* A document "gradweave/result@1", or "gradweave/infeasible@1", with the point; the caller's. */
+enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
+                                 const struct gw_prediction *prediction, cJSON **out,
+                                 struct gw_error *error);
+
+/* ---- a grid's files (sweep_files.c) ---------------------------------------------------------- */
+
+/*
+ * While a sweep runs, rows are appended to FILE.partial, whole lines in order of the points, below
+ * a line that says which sweep this is. At the end FILE is put in place.
+ */
+enum { GW_SWEEP_MOST_FILES = 8 };
+
+struct gw_sweep_format;
+
+struct gw_sweep_file {
+    const char *path;
+    const struct gw_sweep_format *format;
+    char *partial;       /* its name */
+    char *prelude;       /* the line that says which sweep this is, and the format's heading */
+    size_t title_length; /* of that line */
+    FILE *stream;
+    bool created; /* now, and not by an earlier sweep */
+    uint64_t rows, infeasible;
+};
+
+struct gw_sweep_files {
+    size_t count;
+    struct gw_sweep_file files[GW_SWEEP_MOST_FILES];
+    uint64_t done, infeasible; /* points that all files have, and how many of them have no answer */
+};
+
+/*
+ * Begins the files, or goes on where an interrupted sweep of the same grid ended. Refuses names
+ * that say no format, and files that cannot be written.
+ */
+enum gw_status gw_sweep_files_open(const char *const *paths, size_t count,
+                                   const struct gw_grid *grid, bool resume,
+                                   struct gw_sweep_files *out, struct gw_error *error);
+
+/* A point's row as a file of that name has it. */
+enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_grid *grid,
+                                const struct gw_point *point,
+                                const struct gw_prediction *prediction, struct gw_error *error);
+
+/*
+ * Writes the next point's rows to the files, as gw_sweep_put_row gives them, behind each other with
+ * these lengths; `now`: and what rows were kept until now.
+ */
+enum gw_status gw_sweep_files_append(const struct gw_sweep_files *files, const char *rows,
+                                     const size_t *lengths, bool now, struct gw_error *error);
+
+/* Puts the complete files in place. */
+enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_error *error);
+
+/* Frees; what is partial stays. */
+void gw_sweep_files_close(struct gw_sweep_files *files);
+
+/* ---- plans along an axis (plan_sweep.c) ------------------------------------------------------ */
+
+/* For a person: tables, findings, notes; or (json) the document "gradweave/sweep@1" on stdout. */
+enum gw_status gw_plan_sweep_print(const struct gw_plan_sweep *sweep, bool json,
+                                   struct gw_error *error);
+
+/* A table, document or picture, as the end of the name says; refuses others before any work. */
+enum gw_status gw_plan_sweep_check_out(const char *path, struct gw_error *error);
+enum gw_status gw_plan_sweep_write(const struct gw_plan_sweep *sweep, const char *path,
+                                   struct gw_error *error);
+
+/* ---- crossovers along an axis (crossovers.c) ------------------------------------------------- */
+
+/* What bandwidths mean on that cluster; "" if nothing was asked for. Returns `out`. */
+const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
+                              char out[GW_RESULT_NOTE_SIZE]);
+
+/* For a person; or (json) the document "gradweave/crossovers@1" on stdout. */
+enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool json,
+                                   struct gw_error *error);
+
+/* Picture and table, or NULL. */
+enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const char *path,
+                                  const char *data_path, struct gw_error *error);
+
+#endif

@@ -1,0 +1,247 @@
+/* What can be varied in a question: the axes, their values, and what is noted at them. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/sweep.h"
+
+/* ---- the axes ------------------------------------------------------------------------------- */
+
+static enum gw_status set_workers(struct gw_setting *setting, double value,
+                                  struct gw_error *error) {
+    (void)error;
+    setting->question.workers = (size_t)value;
+    return GW_OK;
+}
+
+static enum gw_status set_density(struct gw_setting *setting, double value,
+                                  struct gw_error *error) {
+    (void)error;
+    setting->question.density = value;
+    return GW_OK;
+}
+
+static enum gw_status set_bandwidth(struct gw_setting *setting, double value,
+                                    struct gw_error *error) {
+    return value == 1 ? GW_OK : gw_question_set_bandwidth(&setting->question, value, error);
+}
+
+static enum gw_status set_straggler(struct gw_setting *setting, double value,
+                                    struct gw_error *error) {
+    (void)error;
+    setting->straggler = value;
+    return GW_OK;
+}
+
+static enum gw_status set_noise(struct gw_setting *setting, double value, struct gw_error *error) {
+    (void)error;
+    setting->noise = value;
+    return GW_OK;
+}
+
+static const struct gw_values_rule workers_rule = {
+    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
+static const struct gw_values_rule density_rule = {
+    .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"};
+static const struct gw_values_rule bandwidth_rule = {
+    .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};
+static const struct gw_values_rule straggler_rule = {
+    .maximum = 1e6, .suffix = "", .example = "1,1.5,2"};
+static const struct gw_values_rule noise_rule = {
+    .maximum = 10, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
+
+const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
+    [GW_AXIS_MODEL] = {.name = "model", .option = "model", .key = "models"},
+    [GW_AXIS_CLUSTER] = {.name = "cluster", .option = "cluster", .key = "clusters"},
+    [GW_AXIS_WORKERS] = {.name = "workers",
+                         .option = "workers",
+                         .key = "workers",
+                         .label = "workers",
+                         .rule = &workers_rule,
+                         .set = set_workers},
+    [GW_AXIS_DENSITY] = {.name = "density",
+                         .option = "density",
+                         .key = "density",
+                         .label = "density",
+                         .rule = &density_rule,
+                         .fallback = 0.001,
+                         .set = set_density,
+                         .sparse_only = true},
+    [GW_AXIS_BANDWIDTH] = {.name = "bandwidth",
+                           .option = "bandwidth",
+                           .key = "bandwidth",
+                           .label = "bandwidth as a factor of what was measured",
+                           .rule = &bandwidth_rule,
+                           .fallback = 1,
+                           .set = set_bandwidth},
+    [GW_AXIS_STRAGGLER] = {.name = "straggler",
+                           .option = "straggler",
+                           .key = "straggler",
+                           .rule = &straggler_rule,
+                           .fallback = 1,
+                           .set = set_straggler},
+    [GW_AXIS_NOISE] = {.name = "noise",
+                       .option = "noise",
+                       .key = "noise",
+                       .rule = &noise_rule,
+                       .fallback = 0,
+                       .set = set_noise},
+    [GW_AXIS_ALGORITHM] = {.name = "algorithm", .option = "algo", .key = "algorithms"},
+};
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+enum { DIGITS = 4, MOST_DIGITS = 17 };
+
+static enum gw_status parse(enum gw_axis axis, const struct gw_values_rule *rule, const char *text,
+                            const char *place, struct gw_axis_values *out, struct gw_error *error) {
+    *out = (struct gw_axis_values){.kind = &gw_axis_kinds[axis], .digits = DIGITS};
+    enum gw_status status = gw_values_parse(text, rule, &out->values, &out->count, error);
+    if (status != GW_OK) {
+        gw_error_prefix(error, place);
+    }
+    return status;
+}
+
+enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *place,
+                             struct gw_axis_values *out, struct gw_error *error) {
+    return parse(axis, gw_axis_kinds[axis].rule, text, place, out, error);
+}
+
+enum gw_status gw_axis_parse_workers(const char *text, const char *place,
+                                     struct gw_axis_values *out, struct gw_error *error) {
+    static const struct gw_values_rule rule = {
+        .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:256:log8", .plain = "2:256"};
+    return parse(GW_AXIS_WORKERS, &rule, text, place, out, error);
+}
+
+static const struct gw_values_unit factors[] = {{"x", 1}, {NULL, 0}};
+static const struct gw_values_unit rates[] = {{"bit", 1},    {"kbit", 1e3},  {"mbit", 1e6},
+                                              {"gbit", 1e9}, {"tbit", 1e12}, {NULL, 0}};
+
+/* From what two workers of different nodes measured, or from what a collective took. */
+static enum gw_status find_own_bandwidth(const struct gw_cluster *cluster,
+                                         struct gw_axis_values *out, struct gw_error *error) {
+    const double bits_per_byte = 8;
+    struct gw_network derived;
+    double s_per_byte = cluster->network == NULL ? 0 : cluster->network->between.gap_s_per_byte;
+    snprintf(out->derivation, sizeof out->derivation, "as its messages were measured");
+    if (!(s_per_byte > 0)) {
+        GW_TRY(gw_cluster_derive_network(cluster, NULL, &derived, out->derivation, error));
+        s_per_byte = derived.between.gap_s_per_byte;
+    }
+    out->own_bit_per_s = bits_per_byte / s_per_byte;
+    return isfinite(out->own_bit_per_s) && out->own_bit_per_s > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "expected a cluster whose bytes take time for bandwidths in bits, got %s "
+                         "(factors such as 0.1x:10x do not need one)",
+                         cluster->path == NULL ? cluster->name : cluster->path);
+}
+
+enum gw_status gw_axis_parse_bandwidths(const char *text, const char *place,
+                                        const struct gw_cluster *cluster,
+                                        struct gw_axis_values *out, struct gw_error *error) {
+    static const struct gw_values_rule rules[] = {
+        {.maximum = 1e18, .suffix = "", .example = "", .units = factors, .plain = "0.1x:10x"},
+        {.maximum = 1e18, .suffix = "", .example = "", .units = rates, .plain = "1gbit:100gbit"}};
+    enum { most_shown = 60 };
+    enum gw_status status = parse(GW_AXIS_BANDWIDTH, &rules[0], text, place, out, error);
+    if (status == GW_BAD_INPUT) {
+        status = parse(GW_AXIS_BANDWIDTH, &rules[1], text, place, out, error);
+        if (status == GW_BAD_INPUT) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: expected ascending rates such as 1gbit:100gbit, "
+                           "1gbit:100gbit:log20 or 500mbit,1gbit, or factors of the cluster's own "
+                           "such as 0.1x:10x, got \"%.*s\"",
+                           place, most_shown, text);
+        }
+        if (status == GW_OK) {
+            status = find_own_bandwidth(cluster, out, error);
+            if (status != GW_OK) {
+                gw_error_prefix(error, place);
+            }
+        }
+    }
+    return status;
+}
+
+void gw_axis_tell_apart(struct gw_axis_values *values) {
+    for (size_t v = 1; v < values->count; v++) {
+        char texts[2][GW_UNITS_SIZE];
+        do {
+            snprintf(texts[0], sizeof texts[0], "%.*g", values->digits, values->values[v - 1]);
+            snprintf(texts[1], sizeof texts[1], "%.*g", values->digits, values->values[v]);
+        } while (strcmp(texts[0], texts[1]) == 0 && values->digits++ < MOST_DIGITS);
+    }
+}
+
+const char *gw_axis_text(const struct gw_axis_values *values, double value,
+                         char out[GW_UNITS_SIZE]) {
+    const struct gw_values_rule *rule = values->kind->rule;
+    if (values->own_bit_per_s > 0) {
+        const struct gw_values_unit *unit = rates;
+        const double least = 0.99995; /* of a unit: what four digits round to 1 */
+        while (unit[1].name != NULL && value >= least * unit[1].size) {
+            unit++;
+        }
+        snprintf(out, GW_UNITS_SIZE, "%.*g %s", values->digits, value / unit->size, unit->name);
+    } else {
+        snprintf(out, GW_UNITS_SIZE, "%.*g%s", rule->whole ? MOST_DIGITS : values->digits, value,
+                 rule->suffix);
+    }
+    return out;
+}
+
+enum gw_status gw_axis_ask(const struct gw_axis_values *values, double value,
+                           const struct gw_question *question, struct gw_question *out,
+                           struct gw_error *error) {
+    struct gw_setting setting = {.question = *question};
+    double relative = values->own_bit_per_s > 0 ? value / values->own_bit_per_s : value;
+    GW_TRY(values->kind->set(&setting, relative, error));
+    *out = setting.question;
+    return GW_OK;
+}
+
+/* ---- notes ---------------------------------------------------------------------------------- */
+
+/* Whether they differ in nothing but their numbers. */
+static bool are_alike(const char *a, const char *b) {
+    static const char number[] = "0123456789.";
+    a += strspn(a, number);
+    b += strspn(b, number);
+    while (*a == *b && *a != '\0') {
+        a++;
+        b++;
+        a += strspn(a, number);
+        b += strspn(b, number);
+    }
+    return *a == *b;
+}
+
+enum gw_status gw_axis_note_add(struct gw_axis_notes *notes, const char *text, size_t value,
+                                const void *row, struct gw_error *error) {
+    for (size_t i = 0; i < notes->count; i++) {
+        struct gw_axis_note *known = &notes->notes[i];
+        if (are_alike(known->text, text)) {
+            known->others += known->row == row;
+            known->differs = known->differs || strcmp(known->text, text) != 0;
+            return GW_OK;
+        }
+    }
+    struct gw_axis_note *grown =
+        gw_grow(notes->notes, notes->count + 1, &notes->capacity, sizeof *grown);
+    const char *copy = gw_arena_text(&notes->arena, text);
+    notes->notes = grown == NULL ? notes->notes : grown;
+    if (grown == NULL || copy == NULL) {
+        return gw_fail_memory(error, "noting something in a sweep");
+    }
+    grown[notes->count++] = (struct gw_axis_note){.text = copy, .first = value, .row = row};
+    return GW_OK;
+}
+
+void gw_axis_notes_free(struct gw_axis_notes *notes) {
+    free(notes->notes);
+    gw_arena_free(&notes->arena);
+    *notes = (struct gw_axis_notes){0};
+}

@@ -1,0 +1,261 @@
+/*
+ * Where the fastest pipeline changes along an axis: predicts all at many values, and bisects
+ * between those at which different ones are the fastest.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "study/sweep.h"
+
+/* ---- one value ------------------------------------------------------------------------------ */
+
+/* What is being found, and room for one value. */
+struct search {
+    struct gw_crossovers *found;
+    struct gw_prediction *predictions; /* [algorithm] */
+    double *times_s;                   /* [algorithm] */
+};
+
+/* Predicts these pipelines at a value. */
+static enum gw_status predict_at(const struct search *search,
+                                 const struct gw_algorithm *const *algorithms, size_t count,
+                                 double value, struct gw_error *error) {
+    const struct gw_comparison *comparison = search->found->comparison;
+    struct gw_question question;
+    struct gw_comparison changed = *comparison;
+    changed.question = &question;
+    changed.algorithms = algorithms;
+    changed.count = count;
+    GW_TRY(gw_axis_ask(search->found->values, value, comparison->question, &question, error));
+    enum gw_status status = gw_comparison_predict(&changed, search->predictions, error);
+    gw_question_end_bandwidth(&question, comparison->question);
+    return status;
+}
+
+static double time_of(const struct gw_prediction *answer) {
+    return answer->status == GW_OK ? answer->result.iteration_s : NAN;
+}
+
+/* No slower, as far as numbers tell; what cannot be predicted is slower than all. */
+static bool is_as_fast(double time_s, double other_s) {
+    return !isnan(time_s) && (isnan(other_s) || time_s <= other_s * (1 + GW_COMPARE_SAME));
+}
+
+/* The one of the value before, if it is as fast as any; otherwise the first of the fastest. */
+static size_t choose_fastest(const double *times_s, size_t count, size_t before) {
+    size_t fastest = GW_NO_ALGORITHM;
+    for (size_t i = 0; i < count; i++) {
+        bool first = fastest == GW_NO_ALGORITHM && !isnan(times_s[i]);
+        if (first || (fastest != GW_NO_ALGORITHM && times_s[i] < times_s[fastest])) {
+            fastest = i;
+        }
+    }
+    if (fastest == GW_NO_ALGORITHM) {
+        return fastest;
+    }
+    if (before != GW_NO_ALGORITHM && is_as_fast(times_s[before], times_s[fastest])) {
+        return before;
+    }
+    size_t first = 0;
+    while (!is_as_fast(times_s[first], times_s[fastest])) {
+        first++;
+    }
+    return first;
+}
+
+/* ---- between two values --------------------------------------------------------------------- */
+
+/* The value in the middle, unless there is none that differs. */
+static bool halve(const struct gw_axis_values *values, double from, double to, double *middle) {
+    const double closest = 1e-9; /* relative */
+    if (values->kind->rule->whole) {
+        *middle = from + floor((to - from) / 2);
+        return to - from > 1;
+    }
+    *middle = sqrt(from) * sqrt(to);
+    return to - from > closest * to && *middle > from && *middle < to;
+}
+
+/* Narrows to neighbours, at the first of which `before` is as fast as `after`, then no more. */
+static enum gw_status bisect(const struct search *search, struct gw_crossing *crossing,
+                             struct gw_error *error) {
+    const struct gw_algorithm *const *algorithms = search->found->comparison->algorithms;
+    const struct gw_algorithm *const pair[] = {algorithms[crossing->before],
+                                               algorithms[crossing->after]};
+    const struct gw_prediction *predictions = search->predictions;
+    double middle = 0;
+    while (halve(search->found->values, crossing->from, crossing->to, &middle)) {
+        GW_TRY(predict_at(search, pair, 2, middle, error));
+        bool still = is_as_fast(time_of(&predictions[0]), time_of(&predictions[1]));
+        *(still ? &crossing->from : &crossing->to) = middle;
+    }
+    return GW_OK;
+}
+
+static enum gw_status add_crossing(struct gw_crossovers *crossovers,
+                                   const struct gw_crossing *crossing, struct gw_error *error) {
+    struct gw_crossing *grown =
+        gw_grow(crossovers->crossings, crossovers->crossing_count + 1,
+                &crossovers->crossing_capacity, sizeof *crossovers->crossings);
+    if (grown == NULL) {
+        return gw_fail_memory(error, "comparing");
+    }
+    crossovers->crossings = grown;
+    grown[crossovers->crossing_count++] = *crossing;
+    return GW_OK;
+}
+
+/* The fastest of all at a value where `after` is thought to be, and what `after` takes there. */
+static enum gw_status find_fastest(const struct search *search, double value, size_t after,
+                                   size_t *fastest, double *after_s, struct gw_error *error) {
+    const struct gw_comparison *comparison = search->found->comparison;
+    GW_TRY(predict_at(search, comparison->algorithms, comparison->count, value, error));
+    for (size_t i = 0; i < comparison->count; i++) {
+        search->times_s[i] = time_of(&search->predictions[i]);
+    }
+    *fastest = choose_fastest(search->times_s, comparison->count, after);
+    *after_s = search->times_s[after];
+    return GW_OK;
+}
+
+/*
+ * The crossings between two values with different fastest ones. Where these two cross, a third may
+ * be faster than both: then it is so up to there from somewhere before, and from there on up to
+ * somewhere behind.
+ */
+static enum gw_status find_crossings(const struct search *search, struct gw_crossing between,
+                                     struct gw_error *error) {
+    struct gw_crossing found = between;
+    size_t third = found.after;
+    GW_TRY(bisect(search, &found, error));
+    GW_TRY(find_fastest(search, found.to, found.after, &third, &found.iteration_s, error));
+    if (third == found.after) {
+        return add_crossing(search->found, &found, error);
+    }
+    struct gw_crossing first = {
+        .from = between.from, .to = found.to, .before = between.before, .after = third};
+    struct gw_crossing second = {
+        .from = found.to, .to = between.to, .before = third, .after = between.after};
+    GW_TRY(find_crossings(search, first, error));
+    return find_crossings(search, second, error);
+}
+
+/* ---- all values ----------------------------------------------------------------------------- */
+
+static enum gw_status keep_predictions(const struct search *search, size_t value,
+                                       struct gw_error *error) {
+    struct gw_crossovers *found = search->found;
+    size_t count = found->comparison->count;
+    double *times_s = &found->times_s[value * count];
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_prediction *prediction = &search->predictions[i];
+        struct gw_gap *gap = &found->gaps[i];
+        times_s[i] = time_of(prediction);
+        for (size_t n = 0; prediction->status == GW_OK && n < prediction->result.note_count; n++) {
+            GW_TRY(
+                gw_axis_note_add(&found->notes, prediction->result.notes[n], value, found, error));
+        }
+        if (prediction->status != GW_OK && gap->values++ == 0) {
+            gap->first = found->values->values[value];
+            gap->why = prediction->why;
+        }
+    }
+    size_t before = value == 0 ? GW_NO_ALGORITHM : found->fastest[value - 1];
+    found->fastest[value] = choose_fastest(times_s, count, before);
+    return GW_OK;
+}
+
+static enum gw_status predict_all(const struct search *search, struct gw_progress *progress,
+                                  struct gw_error *error) {
+    const struct gw_comparison *comparison = search->found->comparison;
+    const struct gw_axis_values *values = search->found->values;
+    for (size_t v = 0; v < values->count; v++) {
+        char text[GW_UNITS_SIZE];
+        gw_progress_update(progress, (double)v / (double)values->count,
+                           gw_axis_text(values, values->values[v], text));
+        GW_TRY(predict_at(search, comparison->algorithms, comparison->count, values->values[v],
+                          error));
+        GW_TRY(keep_predictions(search, v, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status find_all_crossings(const struct search *search, struct gw_error *error) {
+    const double *values = search->found->values->values;
+    const size_t *fastest = search->found->fastest;
+    for (size_t v = 1; v < search->found->values->count; v++) {
+        bool both = fastest[v - 1] != GW_NO_ALGORITHM && fastest[v] != GW_NO_ALGORITHM;
+        if (both && fastest[v - 1] != fastest[v]) {
+            struct gw_crossing between = {.from = values[v - 1],
+                                          .to = values[v],
+                                          .before = fastest[v - 1],
+                                          .after = fastest[v]};
+            GW_TRY(find_crossings(search, between, error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status check_any(const struct gw_crossovers *crossovers, struct gw_error *error) {
+    for (size_t v = 0; v < crossovers->values->count; v++) {
+        if (crossovers->fastest[v] != GW_NO_ALGORITHM) {
+            return GW_OK;
+        }
+    }
+    const struct gw_comparison *comparison = crossovers->comparison;
+    return gw_fail(error, GW_BAD_INPUT,
+                   "expected a pipeline that can be predicted, got none of %zu; %s: %.400s",
+                   comparison->count, comparison->algorithms[0]->name,
+                   crossovers->gaps[0].why.message);
+}
+
+static enum gw_status find_all(const struct search *search, struct gw_error *error) {
+    struct gw_progress progress = gw_progress_begin("compare", 1);
+    enum gw_status status = predict_all(search, &progress, error);
+    status = status == GW_OK ? check_any(search->found, error) : status;
+    status = status == GW_OK ? find_all_crossings(search, error) : status;
+    gw_progress_end(&progress);
+    return status;
+}
+
+enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
+                                  const struct gw_axis_values *values, struct gw_crossovers *out,
+                                  struct gw_error *error) {
+    size_t count = comparison->count;
+    size_t pair = 2;
+    *out = (struct gw_crossovers){.comparison = comparison, .values = values};
+    out->times_s = gw_arena_zeros(&out->arena, values->count * count, sizeof *out->times_s);
+    out->fastest = gw_arena_zeros(&out->arena, values->count, sizeof *out->fastest);
+    out->gaps = gw_arena_zeros(&out->arena, count, sizeof *out->gaps);
+    struct search search = {.found = out};
+    search.predictions = gw_arena_zeros(&out->arena, count + pair, sizeof *search.predictions);
+    search.times_s = gw_arena_zeros(&out->arena, count, sizeof *search.times_s);
+    return out->times_s == NULL || out->fastest == NULL || out->gaps == NULL ||
+                   search.predictions == NULL || search.times_s == NULL
+               ? gw_fail_memory(error, "comparing")
+               : find_all(&search, error);
+}
+
+void gw_crossovers_close(struct gw_crossovers *crossovers) {
+    free(crossovers->crossings);
+    gw_axis_notes_free(&crossovers->notes);
+    gw_arena_free(&crossovers->arena);
+}
+
+/* ---- what was found ------------------------------------------------------------------------ */
+
+const double *gw_crossovers_times(const struct gw_crossovers *crossovers, size_t value) {
+    return &crossovers->times_s[value * crossovers->comparison->count];
+}
+
+size_t gw_crossovers_next(const struct gw_crossovers *crossovers, size_t value) {
+    const double *times_s = gw_crossovers_times(crossovers, value);
+    size_t next = GW_NO_ALGORITHM;
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
+        bool other = i != crossovers->fastest[value] && !isnan(times_s[i]);
+        if (other && (next == GW_NO_ALGORITHM || times_s[i] < times_s[next])) {
+            next = i;
+        }
+    }
+    return next;
+}

@@ -1,0 +1,455 @@
+/* A grid of points: what is asked for on the command line and in a job file, and its points. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/sweep.h"
+
+/* ---- what is asked for ---------------------------------------------------------------------- */
+
+/* An axis as it was asked for: names, or texts that make a list of numbers with commas between. */
+struct items {
+    char place[160]; /* for messages: "--workers", "job.json: workers" */
+    size_t count, capacity;
+    const char **texts;
+};
+
+/* A grid that is being read. */
+struct reader {
+    const struct gw_grid_request *request;
+    struct gw_grid *grid;
+    struct items axes[GW_AXES];
+};
+
+static enum gw_status fail_memory(struct gw_error *error) {
+    return gw_fail_memory(error, "reading what to sweep");
+}
+
+static enum gw_status add_item(struct reader *reader, enum gw_axis axis, const char *text,
+                               size_t length, struct gw_error *error) {
+    struct items *items = &reader->axes[axis];
+    const char **texts =
+        gw_grow((void *)items->texts, items->count + 1, &items->capacity, sizeof *texts);
+    if (texts == NULL) {
+        return fail_memory(error);
+    }
+    items->texts = texts;
+    texts[items->count] = gw_arena_format(&reader->grid->arena, "%.*s", (int)length, text);
+    return texts[items->count++] == NULL ? fail_memory(error) : GW_OK;
+}
+
+/* "a,b" as the names a and b; numbers are left as they are written. */
+static enum gw_status add_text(struct reader *reader, enum gw_axis axis, const char *text,
+                               struct gw_error *error) {
+    if (gw_axis_kinds[axis].rule != NULL) {
+        return add_item(reader, axis, text, strlen(text), error);
+    }
+    for (const char *item = text; item != NULL;) {
+        size_t length = strcspn(item, ",");
+        GW_TRY(add_item(reader, axis, item, length, error));
+        item = item[length] == ',' ? item + length + 1 : NULL;
+    }
+    return GW_OK;
+}
+
+/* A string is taken as it is written on the command line if it stands for the whole axis. */
+static enum gw_status add_node(struct reader *reader, enum gw_axis axis,
+                               const struct gw_json *place, bool whole, struct gw_error *error) {
+    const struct gw_values_rule *rule = gw_axis_kinds[axis].rule;
+    char digits[GW_UNITS_SIZE];
+    char number[2 * GW_UNITS_SIZE];
+    if (rule != NULL && cJSON_IsNumber(place->node)) {
+        int length = snprintf(number, sizeof number, "%s%s",
+                              gw_format_exactly(place->node->valuedouble, digits), rule->suffix);
+        return add_item(reader, axis, number, (size_t)length, error);
+    }
+    if (!cJSON_IsString(place->node)) {
+        return gw_json_expected(
+            place, rule == NULL ? "a name" : "a number, or text such as on the command line",
+            error);
+    }
+    const char *text = place->node->valuestring;
+    return whole ? add_text(reader, axis, text, error)
+                 : add_item(reader, axis, text, strlen(text), error);
+}
+
+static enum gw_status add_array(struct reader *reader, enum gw_axis axis,
+                                const struct gw_json *array, struct gw_error *error) {
+    size_t index = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, array->node) {
+        struct gw_json place = gw_json_item(array, node, index++);
+        if (index > GW_MOST_VALUES) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more",
+                           reader->axes[axis].place, GW_MOST_VALUES);
+        }
+        GW_TRY(add_node(reader, axis, &place, false, error));
+    }
+    return index > 0 ? GW_OK : gw_json_expected(array, "at least one value", error);
+}
+
+static enum gw_status read_axis(struct reader *reader, enum gw_axis axis,
+                                const struct gw_json *root, struct gw_error *error) {
+    struct gw_json place = gw_json_member(root, gw_axis_kinds[axis].key);
+    snprintf(reader->axes[axis].place, sizeof reader->axes[axis].place, "%.100s: %s", root->file,
+             gw_axis_kinds[axis].key);
+    if (place.node == NULL) {
+        return GW_OK;
+    }
+    return cJSON_IsArray(place.node) ? add_array(reader, axis, &place, error)
+                                     : add_node(reader, axis, &place, true, error);
+}
+
+static enum gw_status read_job(struct reader *reader, const cJSON *document,
+                               struct gw_error *error) {
+    const struct gw_grid_request *request = reader->request;
+    struct gw_json root;
+    uint64_t iterations = 1;
+    uint64_t seed = 1;
+    GW_TRY(gw_json_root(document, request->job, "gradweave/sweep-job@1", &root, error));
+    for (size_t i = 0; i < GW_AXES; i++) {
+        if (request->texts[i] == NULL) {
+            GW_TRY(read_axis(reader, (enum gw_axis)i, &root, error));
+        }
+    }
+    struct gw_json iterations_at = gw_json_member(&root, "iterations");
+    struct gw_json seed_at = gw_json_member(&root, "seed");
+    if (iterations_at.node != NULL) {
+        GW_TRY(gw_json_integer(&iterations_at, 1, &iterations, error));
+    }
+    if (seed_at.node != NULL) {
+        GW_TRY(gw_json_integer(&seed_at, 0, &seed, error));
+    }
+    reader->grid->iterations = request->iterations > 0 ? request->iterations : (size_t)iterations;
+    reader->grid->seed = request->seeded ? request->seed : seed;
+    return GW_OK;
+}
+
+/* The command line's part, and then the job file's. */
+static enum gw_status read_request(struct reader *reader, struct gw_error *error) {
+    const struct gw_grid_request *request = reader->request;
+    reader->grid->iterations = request->iterations > 0 ? request->iterations : 1;
+    reader->grid->seed = request->seeded ? request->seed : 1;
+    for (size_t i = 0; i < GW_AXES; i++) {
+        snprintf(reader->axes[i].place, sizeof reader->axes[i].place, "--%s",
+                 gw_axis_kinds[i].option);
+        if (request->texts[i] != NULL) {
+            GW_TRY(add_text(reader, (enum gw_axis)i, request->texts[i], error));
+        }
+    }
+    if (request->job == NULL) {
+        return GW_OK;
+    }
+    cJSON *document = NULL;
+    GW_TRY(gw_json_read(request->job, &document, error));
+    enum gw_status status = read_job(reader, document, error);
+    cJSON_Delete(document);
+    return status;
+}
+
+/* The texts with commas between. */
+static const char *join(struct reader *reader, enum gw_axis axis) {
+    const struct items *items = &reader->axes[axis];
+    size_t size = 1;
+    for (size_t i = 0; i < items->count; i++) {
+        size += strlen(items->texts[i]) + 1;
+    }
+    char *text = gw_arena_zeros(&reader->grid->arena, size, 1);
+    char *end = text;
+    for (size_t i = 0; i < items->count && text != NULL; i++) {
+        end +=
+            snprintf(end, size - (size_t)(end - text), "%s%s", i == 0 ? "" : ",", items->texts[i]);
+    }
+    return text;
+}
+
+/* ---- models and clusters -------------------------------------------------------------------- */
+
+/* Names that are there, each once. */
+static enum gw_status check_names(const struct items *items, struct gw_error *error) {
+    for (size_t i = 0; i < items->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(items->texts[i], items->texts[j]) == 0) {
+                return gw_fail(error, GW_BAD_INPUT, "%s: expected each once, got \"%.60s\" twice",
+                               items->place, items->texts[i]);
+            }
+        }
+    }
+    return items->count > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected at least one: a file, or the name of one that ships",
+                         items->place);
+}
+
+static enum gw_status parse_input(enum gw_axis axis, struct gw_grid *grid, size_t at,
+                                  const char *text, size_t length, const char *path,
+                                  struct gw_error *error) {
+    return axis == GW_AXIS_MODEL ? gw_model_parse(text, length, path, &grid->models[at], error)
+                                 : gw_cluster_parse(text, length, path, &grid->clusters[at], error);
+}
+
+/* A model or cluster by its name; what its file contains goes into the grid's fingerprint. */
+static enum gw_status read_input(enum gw_axis axis, const char *name, struct gw_grid *grid,
+                                 struct gw_error *error) {
+    char *path = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    GW_TRY(gw_data_resolve(axis == GW_AXIS_MODEL ? GW_DATA_MODELS : GW_DATA_CLUSTERS, name, &path,
+                           error));
+    gw_log(GW_LOG_VERBOSE, "reading %s", path);
+    enum gw_status status = gw_file_read(path, &text, &length, error);
+    if (status == GW_OK) {
+        grid->inputs_fingerprint = gw_fingerprint_add(
+            gw_fingerprint_add(grid->inputs_fingerprint, &length, sizeof length), text, length);
+        status = parse_input(axis, grid, grid->counts[axis], text, length, path, error);
+        grid->counts[axis] += status == GW_OK;
+    }
+    free(text);
+    free(path);
+    return status;
+}
+
+static enum gw_status read_inputs(struct reader *reader, struct gw_error *error) {
+    static const enum gw_axis axes[] = {GW_AXIS_MODEL, GW_AXIS_CLUSTER};
+    struct gw_grid *grid = reader->grid;
+    const struct items *models = &reader->axes[GW_AXIS_MODEL];
+    const struct items *clusters = &reader->axes[GW_AXIS_CLUSTER];
+    GW_TRY(check_names(models, error));
+    GW_TRY(check_names(clusters, error));
+    grid->models = gw_arena_zeros(&grid->arena, models->count, sizeof *grid->models);
+    grid->clusters = gw_arena_zeros(&grid->arena, clusters->count, sizeof *grid->clusters);
+    if (grid->models == NULL || grid->clusters == NULL) {
+        return fail_memory(error);
+    }
+    grid->inputs_fingerprint = gw_fingerprint_start;
+    for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
+        const struct items *items = &reader->axes[axes[a]];
+        for (size_t i = 0; i < items->count; i++) {
+            GW_TRY(read_input(axes[a], items->texts[i], grid, error));
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- algorithms ----------------------------------------------------------------------------- */
+
+static enum gw_status find_algorithms(struct reader *reader,
+                                      const struct gw_algorithm ***algorithms, size_t *count,
+                                      struct gw_error *error) {
+    const struct items *items = &reader->axes[GW_AXIS_ALGORITHM];
+    if (items->count == 0) {
+        return gw_algorithms_parse("all", algorithms, count, error);
+    }
+    GW_TRY(check_names(items, error));
+    const char *text = join(reader, GW_AXIS_ALGORITHM);
+    enum gw_status status =
+        text == NULL ? fail_memory(error) : gw_algorithms_parse(text, algorithms, count, error);
+    if (status == GW_BAD_INPUT) {
+        gw_error_prefix(error, items->place);
+    }
+    return status;
+}
+
+/* The same changes in all of them; one that does not allow them refuses the sweep. */
+static enum gw_status read_algorithms(struct reader *reader, struct gw_error *error) {
+    struct gw_grid *grid = reader->grid;
+    const struct gw_algorithm **presets = NULL;
+    size_t count = 0;
+    GW_TRY(find_algorithms(reader, &presets, &count, error));
+    grid->algorithms = gw_arena_zeros(&grid->arena, count, sizeof *grid->algorithms);
+    const char **names = gw_arena_zeros(&grid->arena, count, sizeof *names);
+    enum gw_status status = grid->algorithms == NULL || names == NULL ? fail_memory(error) : GW_OK;
+    for (size_t i = 0; i < count && status == GW_OK; i++) {
+        status =
+            gw_algorithm_change(presets[i], &reader->request->changes, &grid->algorithms[i], error);
+        names[i] = presets[i]->name;
+        if (status != GW_OK) {
+            gw_error_prefix(error, names[i]);
+        }
+    }
+    grid->counts[GW_AXIS_ALGORITHM] = count;
+    grid->names[GW_AXIS_ALGORITHM] = names;
+    free((void *)presets);
+    return status;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static enum gw_status read_values(struct reader *reader, enum gw_axis axis,
+                                  struct gw_error *error) {
+    struct gw_grid *grid = reader->grid;
+    struct gw_axis_values *values = &grid->axes[axis];
+    if (reader->axes[axis].count == 0) {
+        *values = (struct gw_axis_values){
+            .kind = &gw_axis_kinds[axis],
+            .digits = 4,
+            .count = 1,
+            .values = gw_arena_zeros(&grid->arena, 1, sizeof *values->values)};
+        if (values->values == NULL) {
+            return fail_memory(error);
+        }
+        values->values[0] = gw_axis_kinds[axis].fallback;
+    } else {
+        const char *text = join(reader, axis);
+        GW_TRY(text == NULL ? fail_memory(error)
+                            : gw_axis_parse(axis, text, reader->axes[axis].place, values, error));
+        if (gw_arena_own(&grid->arena, values->values, free) == NULL) {
+            return fail_memory(error);
+        }
+    }
+    grid->counts[axis] = values->count;
+    return GW_OK;
+}
+
+/* ---- the grid ------------------------------------------------------------------------------- */
+
+static enum gw_status count_points(struct gw_grid *grid, struct gw_error *error) {
+    const uint64_t most = 1000000000;
+    grid->point_count = 1;
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
+        if (grid->counts[axis] > most / grid->point_count) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "expected at most %" PRIu64 " points in a sweep, got more", most);
+        }
+        grid->point_count *= grid->counts[axis];
+    }
+    return GW_OK;
+}
+
+static uint64_t fingerprint(const struct gw_grid *grid) {
+    uint64_t sum = gw_fingerprint_add_text(gw_fingerprint_start, GW_VERSION);
+    sum = gw_fingerprint_add(sum, &grid->iterations, sizeof grid->iterations);
+    sum = gw_fingerprint_add(sum, &grid->seed, sizeof grid->seed);
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
+        sum = gw_fingerprint_add(sum, &grid->counts[axis], sizeof grid->counts[axis]);
+        for (size_t i = 0; i < grid->counts[axis]; i++) {
+            sum = gw_axis_kinds[axis].rule == NULL
+                      ? gw_fingerprint_add_text(sum, grid->names[axis][i])
+                      : gw_fingerprint_add(sum, &grid->axes[axis].values[i], sizeof(double));
+        }
+    }
+    for (size_t i = 0; i < grid->counts[GW_AXIS_ALGORITHM]; i++) {
+        sum = gw_fingerprint_add_text(sum, grid->algorithms[i].policy);
+        sum = gw_fingerprint_add_text(sum, grid->algorithms[i].compressor->name);
+        sum = gw_fingerprint_add_text(sum, grid->algorithms[i].exchange->name);
+    }
+    return sum;
+}
+
+static enum gw_status read_grid(struct reader *reader, struct gw_error *error) {
+    struct gw_grid *grid = reader->grid;
+    GW_TRY(read_request(reader, error));
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
+        if (gw_axis_kinds[axis].rule != NULL) {
+            GW_TRY(read_values(reader, (enum gw_axis)axis, error));
+        }
+    }
+    GW_TRY(read_algorithms(reader, error));
+    GW_TRY(read_inputs(reader, error));
+    grid->names[GW_AXIS_MODEL] = reader->axes[GW_AXIS_MODEL].texts;
+    grid->names[GW_AXIS_CLUSTER] = reader->axes[GW_AXIS_CLUSTER].texts;
+    GW_TRY(count_points(grid, error));
+    grid->request_fingerprint = fingerprint(grid);
+    return GW_OK;
+}
+
+enum gw_status gw_grid_open(const struct gw_grid_request *request, struct gw_grid *out,
+                            struct gw_error *error) {
+    struct reader reader = {.request = request, .grid = out};
+    *out = (struct gw_grid){0};
+    enum gw_status status = read_grid(&reader, error);
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
+        void *texts = (void *)reader.axes[axis].texts;
+        if (texts != NULL && gw_arena_own(&out->arena, texts, free) == NULL) {
+            out->names[axis] = NULL;
+            status = status == GW_OK ? fail_memory(error) : status;
+        }
+    }
+    return status;
+}
+
+void gw_grid_close(struct gw_grid *grid) {
+    for (size_t i = 0; i < grid->counts[GW_AXIS_MODEL]; i++) {
+        gw_model_free(&grid->models[i]);
+    }
+    for (size_t i = 0; i < grid->counts[GW_AXIS_CLUSTER]; i++) {
+        gw_cluster_free(&grid->clusters[i]);
+    }
+    gw_arena_free(&grid->arena);
+    *grid = (struct gw_grid){0};
+}
+
+/* ---- points --------------------------------------------------------------------------------- */
+
+struct gw_point gw_grid_point(const struct gw_grid *grid, uint64_t number) {
+    struct gw_point point = {.number = number};
+    for (size_t axis = GW_AXES; axis-- > 0;) {
+        point.at[axis] = (size_t)(number % grid->counts[axis]);
+        number /= grid->counts[axis];
+    }
+    return point;
+}
+
+const char *gw_point_name(const struct gw_grid *grid, const struct gw_point *point,
+                          enum gw_axis axis) {
+    return grid->names[axis][point->at[axis]];
+}
+
+double gw_point_value(const struct gw_grid *grid, const struct gw_point *point, enum gw_axis axis) {
+    double value = grid->axes[axis].values[point->at[axis]];
+    bool clusters_own = axis == GW_AXIS_WORKERS && value == 0;
+    return clusters_own ? (double)grid->clusters[point->at[GW_AXIS_CLUSTER]].workers : value;
+}
+
+/* Factors on the workers' compute times: NULL if all are alike. The caller frees. */
+static enum gw_status make_slowdown(const struct gw_setting *setting, double **out,
+                                    struct gw_error *error) {
+    *out = NULL;
+    if (setting->straggler == 1) {
+        return GW_OK;
+    }
+    *out = calloc(setting->question.workers, sizeof **out);
+    if (*out == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    for (size_t worker = 0; worker < setting->question.workers; worker++) {
+        (*out)[worker] = worker == 0 ? setting->straggler : 1;
+    }
+    return GW_OK;
+}
+
+static enum gw_status predict(const struct gw_grid *grid, const struct gw_algorithm *algorithm,
+                              const struct gw_setting *setting, struct gw_result *out,
+                              struct gw_error *error) {
+    double *slowdown = NULL;
+    GW_TRY(make_slowdown(setting, &slowdown, error));
+    const struct gw_noise noise = {.kind = setting->noise > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
+                                   .sigma = setting->noise};
+    const struct gw_prediction_options options = {
+        .simulation = {.slowdown = slowdown, .compute_noise = noise, .seed = grid->seed},
+        .iterations = grid->iterations};
+    enum gw_status status = gw_predict(&setting->question, algorithm, &options, out, error);
+    free(slowdown);
+    return status;
+}
+
+void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
+                      struct gw_prediction *out) {
+    const struct gw_question measured = {.model = grid->models[point->at[GW_AXIS_MODEL]],
+                                         .cluster = grid->clusters[point->at[GW_AXIS_CLUSTER]]};
+    struct gw_setting setting = {.question = measured};
+    *out = (struct gw_prediction){0};
+    for (size_t axis = 0; axis < GW_AXES && out->status == GW_OK; axis++) {
+        const struct gw_axis_kind *kind = &gw_axis_kinds[axis];
+        if (kind->set != NULL) {
+            double value = gw_point_value(grid, point, (enum gw_axis)axis);
+            out->status = kind->set(&setting, value, &out->why);
+        }
+    }
+    if (out->status == GW_OK) {
+        const struct gw_algorithm *algorithm = &grid->algorithms[point->at[GW_AXIS_ALGORITHM]];
+        out->status = predict(grid, algorithm, &setting, &out->result, &out->why);
+    }
+    gw_question_end_bandwidth(&setting.question, &measured);
+}
