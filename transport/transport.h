@@ -69,9 +69,9 @@ struct gw_transport {
                            bool *done, struct gw_error *error);
 
     /*
-     * Control messages, beside the data path; between the same two ranks they keep their order.
-     * post copies one and never waits. poll takes one of at most `capacity` bytes, if one is there;
-     * otherwise *from is -1.
+     * Control messages of some hundred bytes, beside the data path; between the same two ranks they
+     * keep their order. post copies one and never waits. poll takes one of at most `capacity`
+     * bytes, if one is there; otherwise *from is -1.
      */
     enum gw_status (*post)(struct gw_communicator *communicator, int to, const void *message,
                            size_t bytes, struct gw_error *error);

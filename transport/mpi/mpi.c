@@ -16,9 +16,8 @@
 /* A communicator's state. */
 struct mpi_world {
     MPI_Comm comm;
-    struct sent_packet *sent;         /* packets of control messages that may not have left yet */
-    struct partial_message *arriving; /* control messages, of each rank one at most */
-    bool whole;                       /* of the whole job, which ends with it */
+    struct sent_message *sent; /* control messages that may not have left yet */
+    bool whole;                /* of the whole job, which ends with it */
 };
 
 static MPI_Comm comm_of(const struct gw_communicator *communicator) {
@@ -219,46 +218,23 @@ static enum gw_status mpi_test(struct gw_communicator *communicator, struct gw_r
 /* ---- control messages ---------------------------------------------------------------------- */
 
 /*
- * They travel in packets that MPI sends off with their data in them: of a longer message the
- * receiver would fetch the rest from the sender's memory, and would wait for ever if that rank has
- * died meanwhile.
+ * They have a tag of their own, so that no receive of the data path takes them, and are so short
+ * that MPI sends them off with their data in them (Open MPI: up to 4 KiB between ranks of a host):
+ * one that has come does not depend on its sender any more.
  */
-
-/* Control messages have a tag of their own, so that no receive of the data path takes them. */
 enum { CONTROL_TAG = 1 };
 
-/* Open MPI sends 4 KiB so between ranks of a host (ompi_info: btl_vader_eager_limit). */
-enum { DATA_BYTES = 2048 - sizeof(uint64_t) };
-
-/* A message's packets come in order, all but the last one full. */
-struct packet {
-    uint64_t message_bytes;
-    char data[DATA_BYTES];
-};
-
-/* A packet that may not have left yet. */
-struct sent_packet {
-    struct sent_packet *next;
+/* A message that may not have left yet. */
+struct sent_message {
+    struct sent_message *next;
     MPI_Request request;
-    struct packet packet;
+    char data[];
 };
-
-/* A message of which packets have come, but not all. */
-struct partial_message {
-    struct partial_message *next;
-    int from;
-    size_t bytes, arrived;
-    char message[];
-};
-
-static size_t packet_bytes(size_t data_bytes) {
-    return offsetof(struct packet, data) + data_bytes;
-}
 
 /* Frees what has left. */
-static enum gw_status free_sent_packets(struct mpi_world *world, struct gw_error *error) {
-    for (struct sent_packet **at = &world->sent; *at != NULL;) {
-        struct sent_packet *outgoing = *at;
+static enum gw_status free_sent(struct mpi_world *world, struct gw_error *error) {
+    for (struct sent_message **at = &world->sent; *at != NULL;) {
+        struct sent_message *outgoing = *at;
         int sent = 0;
         GW_TRY(check(MPI_Test(&outgoing->request, &sent, MPI_STATUS_IGNORE), "MPI_Test", error));
         if (sent) {
@@ -271,20 +247,18 @@ static enum gw_status free_sent_packets(struct mpi_world *world, struct gw_error
     return GW_OK;
 }
 
-static enum gw_status send_packet(struct mpi_world *world, int to, const char *data,
-                                  size_t data_bytes, size_t message_bytes, struct gw_error *error) {
-    struct sent_packet *outgoing = malloc(sizeof *outgoing);
+static enum gw_status mpi_post(struct gw_communicator *communicator, int to, const void *message,
+                               size_t bytes, struct gw_error *error) {
+    struct mpi_world *world = communicator->state;
+    GW_TRY(free_sent(world, error));
+    struct sent_message *outgoing = malloc(sizeof *outgoing + bytes);
     if (outgoing == NULL) {
         return gw_fail_memory(error, "posting a message");
     }
-    outgoing->packet.message_bytes = message_bytes;
-    if (data_bytes > 0) {
-        memcpy(outgoing->packet.data, data, data_bytes);
-    }
-    enum gw_status status =
-        check(MPI_Isend(&outgoing->packet, (int)packet_bytes(data_bytes), MPI_BYTE, to, CONTROL_TAG,
-                        world->comm, &outgoing->request),
-              "MPI_Isend", error);
+    memcpy(outgoing->data, message, bytes);
+    enum gw_status status = check(MPI_Isend(outgoing->data, (int)bytes, MPI_BYTE, to, CONTROL_TAG,
+                                            world->comm, &outgoing->request),
+                                  "MPI_Isend", error);
     if (status != GW_OK) {
         free(outgoing);
         return status;
@@ -294,106 +268,37 @@ static enum gw_status send_packet(struct mpi_world *world, int to, const char *d
     return GW_OK;
 }
 
-static enum gw_status mpi_post(struct gw_communicator *communicator, int to, const void *message,
-                               size_t bytes, struct gw_error *error) {
-    struct mpi_world *world = communicator->state;
-    size_t sent = 0;
-    GW_TRY(free_sent_packets(world, error));
-    do {
-        size_t next = bytes - sent < DATA_BYTES ? bytes - sent : DATA_BYTES;
-        GW_TRY(send_packet(world, to, (const char *)message + sent, next, bytes, error));
-        sent += next;
-    } while (sent < bytes);
-    return GW_OK;
-}
-
-/* Puts a packet where it belongs; *out is the message's place in the list once that is whole. */
-static enum gw_status take_packet(struct mpi_world *world, int from, const struct packet *packet,
-                                  size_t data_bytes, struct partial_message ***out,
-                                  struct gw_error *error) {
-    struct partial_message **at = &world->arriving;
-    while (*at != NULL && (*at)->from != from) {
-        at = &(*at)->next;
-    }
-    if (*at == NULL) {
-        *at = malloc(sizeof **at + packet->message_bytes);
-        if (*at == NULL) {
-            return gw_fail_memory(error, "taking a message that was posted");
-        }
-        **at = (struct partial_message){.from = from, .bytes = packet->message_bytes};
-    }
-    struct partial_message *partial = *at;
-    if (partial->bytes != packet->message_bytes || data_bytes > partial->bytes - partial->arrived) {
-        return gw_fail(error, GW_FAILED, "a message from rank %d: expected %zu more bytes, got %zu",
-                       from, partial->bytes - partial->arrived, data_bytes);
-    }
-    memcpy(partial->message + partial->arrived, packet->data, data_bytes);
-    partial->arrived += data_bytes;
-    *out = partial->arrived == partial->bytes ? at : NULL;
-    return GW_OK;
-}
-
-/* Takes packets until a message is whole, or none are there. */
-static enum gw_status take_packets(struct mpi_world *world, struct partial_message ***out,
-                                   struct gw_error *error) {
-    *out = NULL;
-    while (*out == NULL) {
-        struct packet packet;
-        int there = 0;
-        int size = 0;
-        MPI_Status about;
-        GW_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, CONTROL_TAG, world->comm, &there, &about),
-                     "MPI_Iprobe", error));
-        if (!there) {
-            break;
-        }
-        GW_TRY(check(MPI_Recv(&packet, sizeof packet, MPI_BYTE, about.MPI_SOURCE, CONTROL_TAG,
-                              world->comm, &about),
-                     "MPI_Recv", error));
-        MPI_Get_count(&about, MPI_BYTE, &size);
-        GW_TRY(take_packet(world, about.MPI_SOURCE, &packet, (size_t)size - packet_bytes(0), out,
-                           error));
-    }
-    return GW_OK;
-}
-
 static enum gw_status mpi_poll(struct gw_communicator *communicator, void *message, size_t capacity,
                                size_t *bytes, int *from, struct gw_error *error) {
     struct mpi_world *world = communicator->state;
-    struct partial_message **at = NULL;
+    int there = 0;
+    int size = 0;
+    MPI_Status about;
     *from = -1;
     *bytes = 0;
-    GW_TRY(free_sent_packets(world, error));
-    GW_TRY(take_packets(world, &at, error));
-    if (at == NULL) {
+    GW_TRY(free_sent(world, error));
+    GW_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, CONTROL_TAG, world->comm, &there, &about), "MPI_Iprobe",
+                 error));
+    if (!there) {
         return GW_OK;
     }
-    struct partial_message *partial = *at;
-    size_t size = partial->bytes;
-    *at = partial->next;
-    if (size <= capacity) {
-        memcpy(message, partial->message, size);
-        *from = partial->from;
-        *bytes = size;
+    MPI_Get_count(&about, MPI_BYTE, &size);
+    if ((size_t)size > capacity) {
+        return gw_fail(error, GW_FAILED, "expected a message of at most %zu bytes, got %d",
+                       capacity, size);
     }
-    free(partial);
-    return size <= capacity
-               ? GW_OK
-               : gw_fail(error, GW_FAILED, "expected a message of at most %zu bytes, got %zu",
-                         capacity, size);
+    *from = about.MPI_SOURCE;
+    *bytes = (size_t)size;
+    return check(MPI_Recv(message, size, MPI_BYTE, *from, CONTROL_TAG, world->comm, &about),
+                 "MPI_Recv", error);
 }
 
 static void finish_control_messages(struct mpi_world *world) {
     while (world->sent != NULL) {
-        struct sent_packet *outgoing = world->sent;
+        struct sent_message *outgoing = world->sent;
         world->sent = outgoing->next;
         MPI_Wait(&outgoing->request, MPI_STATUS_IGNORE);
         free(outgoing);
-    }
-    while (world->arriving != NULL) {
-        struct partial_message *partial = world->arriving;
-        world->arriving = partial->next;
-        free(partial);
     }
 }
 
