@@ -12,8 +12,7 @@
 
 #include <cmocka.h>
 
-#include "tests/transport/transport_gpu_checks.h"
-#include "transport/staged/staged.h"
+#include "tests/transport/promises.h"
 
 #ifdef GW_CUDA_EMULATED
 static const bool emulated = true;
@@ -103,8 +102,8 @@ static bool refuses(struct gw_communicator *communicator, size_t sent, size_t ex
     struct gw_error error = {0};
     unsigned char *data = malloc(bytes);
     memset(data, me, bytes);
-    unsigned char *there = gpu_room(communicator, bytes);
-    (void)gw_device_copy(stream_of(communicator), there, data, bytes, NULL);
+    unsigned char *there = make_room(communicator, bytes);
+    fill(communicator, there, data, bytes);
     enum gw_status status = me == 0 ? gw_send(communicator, 1, there, sent, &error)
                                     : gw_receive(communicator, 0, there, expected, &error);
     bool right = status == (me == 0 ? GW_OK : GW_FAILED) &&
@@ -150,14 +149,14 @@ static const char *long_messages_need_two_stages(struct gw_communicator *communi
     if (communicator->size < 2 || communicator->rank > 1) {
         return NULL;
     }
-    unsigned char *memory = gpu_room(communicator, BYTES);
+    unsigned char *memory = make_room(communicator, BYTES);
     enum gw_status status = communicator->rank == 0
                                 ? gw_send(communicator, 1, memory, BYTES, NULL)
                                 : gw_receive(communicator, 0, memory, BYTES, NULL);
     for (const struct gw_staged_buffer *b = staged->buffers; b != NULL; b = b->next) {
         locked += b->capacity;
     }
-    forget_on_gpu(communicator, memory);
+    drop(communicator, memory);
     return status == GW_OK && locked == 2 * (size_t)GW_STAGE_BYTES
                ? NULL
                : "send: not two stages of page-locked memory";
@@ -169,17 +168,6 @@ static const char *memory_is_bounded(struct gw_communicator *parent) {
 }
 
 /* ---- between threads, and over MPI --------------------------------------------------------- */
-
-/* Rank 0's seed for all. */
-static const char *seeds_are_agreed_on(struct gw_communicator *communicator) {
-    uint64_t chosen = communicator->rank == 0 ? choose_seed() : 0;
-    if (communicator->transport->broadcast(communicator, 0, &chosen, sizeof chosen, NULL) !=
-        GW_OK) {
-        return "broadcast: failed";
-    }
-    gpu_seed = chosen;
-    return NULL;
-}
 
 static const char *promises_are_kept(struct gw_communicator *parent) {
     check *const real[] = {staged_keeps_them, chosen_keeps_them, NULL};
@@ -197,7 +185,7 @@ static void threads_keep_the_promises(void **state) {
                              memory_is_bounded,
                              NULL};
     gw_device_close(need_device());
-    gpu_seed = choose_seed();
+    seed = choose_seed();
     check_threads(checks);
 }
 

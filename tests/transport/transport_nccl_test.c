@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tests/transport/transport_gpu_checks.h"
+#include "tests/transport/promises.h"
 
 #ifdef GW_CUDA_EMULATED
 #include "transport/nccl/nccl.h"
@@ -36,7 +36,7 @@ static void nccl_keeps_the_promises(void **state) {
     (void)state;
     need_nccl();
     check *const checks[] = {nccl_keeps_them, NULL};
-    gpu_seed = choose_seed();
+    seed = choose_seed();
     check_threads(checks);
 }
 
@@ -78,12 +78,12 @@ static bool gathers_parts(struct gw_communicator *communicator, const size_t *by
             expected[total++] = byte_of(rank, i);
         }
     }
-    unsigned char *send = to_gpu(communicator, own, bytes[communicator->rank]);
-    unsigned char *room = gpu_room(communicator, total);
+    unsigned char *send = place_copy(communicator, own, bytes[communicator->rank]);
+    unsigned char *room = make_room(communicator, total);
     bool right =
         communicator->transport->allgather_unequal(communicator, send, bytes, room, NULL) == GW_OK;
     right = held(communicator, room, expected, total) && right;
-    forget_on_gpu(communicator, send);
+    drop(communicator, send);
     return right;
 }
 
@@ -137,7 +137,7 @@ static const char *fails(struct gw_communicator *communicator, size_t count, con
     status = transport->broadcast(communicator, 0, memory, 1, &error);
     right = right && status == GW_FAILED && strstr(error.message, "failed before") != NULL &&
             transport->start_send(communicator, 0, memory, 1, &request, &error) == GW_FAILED;
-    forget_on_gpu(communicator, memory);
+    drop(communicator, memory);
     return right ? NULL : "a failure does not surface";
 }
 
@@ -188,10 +188,10 @@ static const char *other_lengths_fail(struct gw_communicator *communicator) {
     if (communicator->size == 1 || me > 1) {
         return NULL;
     }
-    void *memory = gpu_room(communicator, 16);
+    void *memory = make_room(communicator, 16);
     enum gw_status status = me == 0 ? gw_send(communicator, 1, memory, 5, NULL)
                                     : gw_receive(communicator, 0, memory, 16, NULL);
-    forget_on_gpu(communicator, memory);
+    drop(communicator, memory);
     return status == GW_FAILED ? NULL : "a message of another length was taken";
 }
 

@@ -1,5 +1,5 @@
 /*
- * The communicator's promises, held against sums and concatenations computed here: between threads
+ * The communicator's promises, and what is promised of memory of the host alone: between threads
  * when this program is started by itself, over MPI when it is started in an MPI job.
  */
 #include <stdarg.h>
@@ -10,63 +10,54 @@
 
 #include <cmocka.h>
 
-#include "tests/transport/transport_support.h"
+#include <limits.h>
 
-/* Small integers: their sums are exact in any order. */
-static float contribution(int rank, size_t i) {
-    return (float)((size_t)(rank + 1) * (i % 1000 + 1));
-}
+#include "tests/transport/promises.h"
 
-/* ---- checks -------------------------------------------------------------------------------- */
+/* ---- collectives --------------------------------------------------------------------------- */
 
-static const char *allgather_concatenates(struct gw_communicator *communicator) {
-    static const size_t sizes[] = {0, 1, 8, 1000, 1 << 20};
-    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-        size_t bytes = sizes[s];
-        unsigned char *send = malloc(bytes + 1);
-        unsigned char *receive = malloc((size_t)communicator->size * bytes + 1);
-        for (size_t i = 0; i < bytes; i++) {
-            send[i] = (unsigned char)(31 * communicator->rank + (int)(i % 97));
-        }
-        bool right =
-            communicator->transport->allgather(communicator, send, bytes, receive, NULL) == GW_OK;
-        for (size_t i = 0; i < (size_t)communicator->size * bytes; i++) {
-            int rank = (int)(i / bytes);
-            right = right && receive[i] == (unsigned char)(31 * rank + (int)(i % bytes % 97));
-        }
-        free(send);
-        free(receive);
-        if (!right) {
-            return "allgather: not the concatenation of what the ranks sent";
-        }
-    }
-    return NULL;
-}
-
-/* The largest takes more than one piece of 16 MiB. */
-static const char *allreduce_sums(struct gw_communicator *communicator) {
-    static const size_t counts[] = {1, 7, 4096, 9 << 20};
+/* Of more than one piece of 16 MiB. */
+static const char *long_sums_are_reduced(struct gw_communicator *communicator) {
+    const size_t count = (4 << 20) + 3;
+    int root = communicator->size - 1;
+    float *send = malloc(count * sizeof *send);
+    float *sums = malloc(count * sizeof *sums);
     float ranks = (float)(communicator->size * (communicator->size + 1) / 2);
-    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
-        size_t count = counts[c];
-        float *send = malloc(count * sizeof *send);
-        float *receive = malloc(count * sizeof *receive);
-        for (size_t i = 0; i < count; i++) {
-            send[i] = contribution(communicator->rank, i);
-        }
-        bool right =
-            communicator->transport->allreduce(communicator, send, receive, count, NULL) == GW_OK;
-        for (size_t i = 0; i < count; i++) {
-            right = right && receive[i] == ranks * (float)(i % 1000 + 1) &&
-                    send[i] == contribution(communicator->rank, i);
-        }
-        free(send);
-        free(receive);
-        if (!right) {
-            return "allreduce: not the sum of what the ranks sent";
-        }
+    for (size_t i = 0; i < count; i++) {
+        send[i] = (float)((size_t)(communicator->rank + 1) * (i % 1000));
     }
-    return NULL;
+    bool right = communicator->transport->reduce(communicator, root, send,
+                                                 communicator->rank == root ? sums : NULL, count,
+                                                 NULL) == GW_OK;
+    for (size_t i = 0; i < count && communicator->rank == root; i++) {
+        right = right && sums[i] == ranks * (float)(i % 1000);
+    }
+    right =
+        communicator->transport->allreduce(communicator, send, sums, count, NULL) == GW_OK && right;
+    for (size_t i = 0; i < count; i++) {
+        right = right && sums[i] == ranks * (float)(i % 1000);
+    }
+    free(send);
+    free(sums);
+    return right ? NULL : "reduce, allreduce: not the long sum of what the ranks sent";
+}
+
+/* MPI counts in int; what it cannot count is refused before anything is read. */
+static const char *counts_beyond_int_are_refused(struct gw_communicator *communicator) {
+    const struct gw_transport *transport = communicator->transport;
+    const size_t huge = (size_t)INT_MAX + 1;
+    size_t parts[MOST_RANKS] = {1};
+    parts[communicator->size - 1] = communicator->size == 1 ? huge : INT_MAX;
+    if (strcmp(transport->name, "mpi") != 0) {
+        return NULL;
+    }
+    return transport->allgather(communicator, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
+                   transport->allgather_unequal(communicator, NULL, parts, NULL, NULL) ==
+                       GW_BAD_INPUT &&
+                   transport->gather(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
+                   transport->scatter(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT
+               ? NULL
+               : "took more bytes than MPI counts";
 }
 
 static const char *a_barrier_holds_until_the_last(struct gw_communicator *communicator) {
@@ -114,141 +105,6 @@ static const char *failures_are_agreed_on(struct gw_communicator *communicator) 
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
-
-/* Byte i of the message number `number` from one rank to another. */
-static unsigned char letter(int from, int to, size_t number, size_t i) {
-    return (unsigned char)((size_t)(31 * from + 7 * to) + 13 * number + i % 251);
-}
-
-static unsigned char *compose(int from, int to, size_t number, size_t bytes) {
-    unsigned char *data = malloc(bytes + 1);
-    for (size_t i = 0; i < bytes; i++) {
-        data[i] = letter(from, to, number, i);
-    }
-    return data;
-}
-
-static bool is_composed(const unsigned char *data, int from, int to, size_t number, size_t bytes) {
-    bool right = true;
-    for (size_t i = 0; i < bytes; i++) {
-        right = right && data[i] == letter(from, to, number, i);
-    }
-    return right;
-}
-
-/* Lengths on both sides of what transports buffer. */
-static const size_t lengths[] = {0, 1, 4096, 4097, 1 << 20};
-enum { LENGTHS = sizeof lengths / sizeof *lengths };
-
-/* Every pair of ranks: the lower one speaks, then the other answers. */
-static const char *messages_go_back_and_forth(struct gw_communicator *communicator) {
-    int me = communicator->rank;
-    bool right = true;
-    for (int other = 0; other < communicator->size; other++) {
-        for (size_t i = 0; i < LENGTHS && other != me; i++) {
-            unsigned char *send = compose(me, other, i, lengths[i]);
-            unsigned char *receive = malloc(lengths[i] + 1);
-            for (int turn = 0; turn < 2; turn++) {
-                bool speaks = (turn == 0) == (me < other);
-                enum gw_status status =
-                    speaks ? gw_send(communicator, other, send, lengths[i], NULL)
-                           : gw_receive(communicator, other, receive, lengths[i], NULL);
-                right = right && status == GW_OK;
-            }
-            right = right && is_composed(receive, other, me, i, lengths[i]);
-            free(send);
-            free(receive);
-        }
-    }
-    return right ? NULL : "send, receive: not the message that was sent";
-}
-
-enum { FLOOD = 3 * LENGTHS };
-
-/* Messages from one rank to another, in one direction. */
-struct flood {
-    unsigned char *data[FLOOD];
-    struct gw_request requests[FLOOD];
-};
-
-static bool start_sends(struct gw_communicator *communicator, int to, struct flood *flood) {
-    bool right = true;
-    for (size_t i = 0; i < FLOOD; i++) {
-        size_t bytes = lengths[i % LENGTHS];
-        flood->data[i] = compose(communicator->rank, to, i, bytes);
-        right = communicator->transport->start_send(communicator, to, flood->data[i], bytes,
-                                                    &flood->requests[i], NULL) == GW_OK &&
-                right;
-    }
-    return right;
-}
-
-static bool start_receives(struct gw_communicator *communicator, int from, struct flood *flood) {
-    bool right = true;
-    for (size_t i = 0; i < FLOOD; i++) {
-        size_t bytes = lengths[i % LENGTHS];
-        flood->data[i] = malloc(bytes + 1);
-        right = communicator->transport->start_receive(communicator, from, flood->data[i], bytes,
-                                                       &flood->requests[i], NULL) == GW_OK &&
-                right;
-    }
-    return right;
-}
-
-/* Waits, and looks whether the messages are those from one rank to another. */
-static bool finish_flood(struct gw_communicator *communicator, int from, int to,
-                         struct flood *flood) {
-    bool right = communicator->transport->wait(communicator, flood->requests, FLOOD, NULL) == GW_OK;
-    for (size_t i = 0; i < FLOOD; i++) {
-        right = right && is_composed(flood->data[i], from, to, i, lengths[i % LENGTHS]);
-        free(flood->data[i]);
-    }
-    return right;
-}
-
-/* From all to all at once. Even ranks send first, so that some messages wait, and some receives. */
-static const char *floods_keep_their_order(struct gw_communicator *communicator) {
-    struct flood *in = calloc(MOST_RANKS, sizeof *in);
-    struct flood *out = calloc(MOST_RANKS, sizeof *out);
-    int me = communicator->rank;
-    bool right = true;
-    for (int turn = 0; turn < 2; turn++) {
-        for (int other = 0; other < communicator->size; other++) {
-            if (other != me) {
-                right = ((turn == 0) == (me % 2 == 0)
-                             ? start_sends(communicator, other, &out[other])
-                             : start_receives(communicator, other, &in[other])) &&
-                        right;
-            }
-        }
-    }
-    for (int other = 0; other < communicator->size; other++) {
-        if (other != me) {
-            right = finish_flood(communicator, other, me, &in[other]) && right;
-            right = finish_flood(communicator, me, other, &out[other]) && right;
-        }
-    }
-    free(in);
-    free(out);
-    return right ? NULL : "start_send, start_receive: not the messages in their order";
-}
-
-/* Rank 0 takes what comes, and knows the sender by what it says. */
-static const char *any_rank_is_received_from(struct gw_communicator *communicator) {
-    bool right = true;
-    bool seen[MOST_RANKS] = {false};
-    int me = communicator->rank;
-    if (me != 0) {
-        right = gw_send(communicator, 0, &me, sizeof me, NULL) == GW_OK;
-    }
-    for (int count = 1; count < communicator->size && me == 0; count++) {
-        int who = 0;
-        right = gw_receive(communicator, GW_ANY_RANK, &who, sizeof who, NULL) == GW_OK && right;
-        right = right && who > 0 && who < communicator->size && !seen[who];
-        seen[right ? who : 0] = true;
-    }
-    return right ? NULL : "receive: not one message of each rank";
-}
 
 static const char *another_length_is_refused(struct gw_communicator *communicator) {
     int me = communicator->rank;
@@ -318,29 +174,98 @@ static const char *posts_come_in_order(struct gw_communicator *communicator) {
     return NULL;
 }
 
-static check *const checks[] = {allgather_concatenates,
-                                allreduce_sums,
+/* ---- the first ranks ----------------------------------------------------------------------- */
+
+static const char *halves_work(struct gw_communicator *communicator) {
+    return check_first(communicator, (communicator->size + 1) / 2, short_promises);
+}
+
+/* Those of one rank, two, .. all, and half of each as a part of the part. */
+static const char *first_ranks_work_alone(struct gw_communicator *communicator) {
+    check *const both[] = {short_promises[0], halves_work, short_promises[0], NULL};
+    const char *complaint = NULL;
+    for (int size = 1; size <= communicator->size && complaint == NULL; size++) {
+        complaint = check_first(communicator, size, both);
+    }
+    return complaint;
+}
+
+/* Rank 0 writes to rank 1 on both; rank 1 looks on the part first. */
+static const char *talk_apart(struct gw_communicator *whole, struct gw_communicator *part) {
+    const struct gw_transport *transport = whole->transport;
+    int words[] = {1, 2, 3, 4};
+    bool right = true;
+    int from = -1;
+    size_t bytes = 0;
+    if (whole->rank == 0) {
+        right = gw_send(whole, 1, &words[0], sizeof *words, NULL) == GW_OK &&
+                gw_send(part, 1, &words[1], sizeof *words, NULL) == GW_OK &&
+                transport->post(whole, 1, &words[2], sizeof *words, NULL) == GW_OK &&
+                transport->post(part, 1, &words[3], sizeof *words, NULL) == GW_OK;
+    } else if (whole->rank == 1) {
+        int heard[4] = {0};
+        right = gw_receive(part, 0, &heard[1], sizeof *heard, NULL) == GW_OK &&
+                gw_receive(whole, 0, &heard[0], sizeof *heard, NULL) == GW_OK;
+        for (int i = 3; i >= 2; i--) {
+            for (from = -1; right && from < 0;) {
+                right = transport->poll(i == 3 ? part : whole, &heard[i], sizeof *heard, &bytes,
+                                        &from, NULL) == GW_OK;
+            }
+        }
+        right = right && memcmp(words, heard, sizeof words) == 0;
+    }
+    return right ? NULL : "open_first: messages of the part and of the whole are mixed";
+}
+
+static const char *parts_talk_apart(struct gw_communicator *communicator) {
+    struct gw_communicator part;
+    if (communicator->size < 2) {
+        return NULL;
+    }
+    if (communicator->transport->open_first(communicator, 2, &part, NULL) != GW_OK) {
+        return "open_first: failed";
+    }
+    if (part.transport == NULL) {
+        return NULL;
+    }
+    const char *complaint = talk_apart(communicator, &part);
+    part.transport->close(&part);
+    return complaint;
+}
+
+static const char *promises_are_kept(struct gw_communicator *communicator) {
+    return run_checks(promises, communicator);
+}
+
+static check *const checks[] = {promises_are_kept,
+                                long_sums_are_reduced,
+                                counts_beyond_int_are_refused,
                                 a_barrier_holds_until_the_last,
                                 maxima_are_agreed_on,
                                 failures_are_agreed_on,
-                                messages_go_back_and_forth,
-                                floods_keep_their_order,
-                                any_rank_is_received_from,
                                 another_length_is_refused,
                                 hosts_are_told,
                                 posts_come_in_order,
+                                first_ranks_work_alone,
+                                parts_talk_apart,
                                 NULL};
 
 /* ---- between threads, and over MPI --------------------------------------------------------- */
 
+static const char *everything_is_kept(struct gw_communicator *communicator) {
+    return run_checks(checks, communicator);
+}
+
 static void threads_keep_the_promises(void **state) {
     (void)state;
+    seed = choose_seed();
     check_threads(checks);
 }
 
 static void mpi_keeps_the_promises(void **state) {
     (void)state;
-    check_mpi(checks);
+    check *const all[] = {seeds_are_agreed_on, everything_is_kept, NULL};
+    check_mpi(all);
 }
 
 int main(void) {

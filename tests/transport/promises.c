@@ -1,0 +1,545 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#include "tests/transport/promises.h"
+
+/* ---- what ranks send ----------------------------------------------------------------------- */
+
+uint64_t seed;
+
+enum { ROUNDS = 7 }; /* of sizes; later ones are random */
+
+/* What rank `rank` contributes in a round: bytes, or small integers whose sums are exact. */
+static unsigned char *bytes_of(uint64_t round, int rank, size_t bytes) {
+    unsigned char *data = malloc(bytes + 1);
+    uint64_t key = gw_random_mix(seed + 64 * round + (uint64_t)rank);
+    for (size_t i = 0; i < bytes; i++) {
+        key = i % 64 == 0 ? gw_random_mix(key + i) : key;
+        data[i] = (unsigned char)((key >> i % 57) + i);
+    }
+    return data;
+}
+
+static float *numbers_of(uint64_t round, int rank, size_t count) {
+    unsigned char *bytes = bytes_of(round, rank, count);
+    float *numbers = malloc((count + 1) * sizeof *numbers);
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = (float)bytes[i] - 100;
+    }
+    free(bytes);
+    return numbers;
+}
+
+/* Nothing, one byte, a stage that is just filled, two and a bit, and random sizes. */
+static size_t size_of(size_t stage, uint64_t round, size_t unit) {
+    const size_t sizes[] = {0, unit, stage / unit * unit, (2 * stage / unit + 7) * unit};
+    uint64_t random = gw_random_mix(seed + 31 * round);
+    return round < sizeof sizes / sizeof *sizes
+               ? sizes[round]
+               : random % ((size_t)1 << random / 1024 % 18) / unit * unit;
+}
+
+/* Of a stage, with a part for each rank. */
+static size_t part_size(const struct gw_communicator *communicator, uint64_t round) {
+    return size_of(GW_STAGE_BYTES / (size_t)communicator->size / 4 * 4, round, 1);
+}
+
+const char *seeds_are_agreed_on(struct gw_communicator *communicator) {
+    uint64_t chosen = communicator->rank == 0 ? choose_seed() : 0;
+    if (communicator->transport->broadcast(communicator, 0, &chosen, sizeof chosen, NULL) !=
+        GW_OK) {
+        return "broadcast: failed";
+    }
+    seed = chosen;
+    return NULL;
+}
+
+/* ---- collectives --------------------------------------------------------------------------- */
+
+enum gathering { GATHER_EQUAL, GATHER_UNEQUAL, GATHER_TO_ROOT };
+
+/* Of all ranks' contributions, one after the other. */
+static unsigned char *concatenated(int ranks, uint64_t round, const size_t *bytes, size_t *total) {
+    *total = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        *total += bytes[rank];
+    }
+    unsigned char *all = malloc(*total + 1);
+    size_t offset = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        unsigned char *part = bytes_of(round, rank, bytes[rank]);
+        memcpy(all + offset, part, bytes[rank]);
+        offset += bytes[rank];
+        free(part);
+    }
+    return all;
+}
+
+static enum gw_status start_gathering(struct gw_communicator *communicator, enum gathering how,
+                                      int root, const void *send, const size_t *bytes,
+                                      void *receive) {
+    const struct gw_transport *transport = communicator->transport;
+    return how == GATHER_EQUAL ? transport->allgather(communicator, send, bytes[0], receive, NULL)
+           : how == GATHER_UNEQUAL
+               ? transport->allgather_unequal(communicator, send, bytes, receive, NULL)
+               : transport->gather(communicator, root, send, bytes[0], receive, NULL);
+}
+
+static bool gathers(struct gw_communicator *communicator, enum gathering how, uint64_t round,
+                    int root) {
+    size_t bytes[MOST_RANKS];
+    size_t total = 0;
+    int me = communicator->rank;
+    for (int rank = 0; rank < communicator->size; rank++) {
+        uint64_t chosen =
+            how == GATHER_UNEQUAL ? gw_random_mix(seed + 8 * round + (uint64_t)rank) : round;
+        bytes[rank] = part_size(communicator, chosen % ROUNDS);
+    }
+    unsigned char *send = bytes_of(round, me, bytes[me]);
+    unsigned char *expected = concatenated(communicator->size, round, bytes, &total);
+    unsigned char *sent = make_room(communicator, bytes[me]);
+    fill(communicator, sent, send, bytes[me]);
+    bool receives = how != GATHER_TO_ROOT || me == root;
+    unsigned char *received = receives ? make_room(communicator, total) : NULL;
+    bool right = start_gathering(communicator, how, root, sent, bytes, received) == GW_OK;
+    right = (!receives || held(communicator, received, expected, total)) && right;
+    right = held(communicator, sent, send, bytes[me]) && right;
+    free(send);
+    free(expected);
+    return right;
+}
+
+static const char *parts_are_concatenated(struct gw_communicator *communicator) {
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        if (!gathers(communicator, GATHER_EQUAL, round, 0)) {
+            return "allgather: not the concatenation of what the ranks sent";
+        }
+        if (!gathers(communicator, GATHER_UNEQUAL, round, 0)) {
+            return "allgather_unequal: not the concatenation of what the ranks sent";
+        }
+        if (!gathers(communicator, GATHER_TO_ROOT, round,
+                     (int)(round % (uint64_t)communicator->size))) {
+            return "gather: not the concatenation of what the ranks sent";
+        }
+    }
+    return NULL;
+}
+
+static bool scatters(struct gw_communicator *communicator, uint64_t round, int root) {
+    size_t bytes = part_size(communicator, round);
+    size_t total = (size_t)communicator->size * bytes;
+    unsigned char *all = bytes_of(round, root, total);
+    bool sends = communicator->rank == root;
+    unsigned char *sent = sends ? place_copy(communicator, all, total) : NULL;
+    unsigned char *received = make_room(communicator, bytes);
+    bool right =
+        communicator->transport->scatter(communicator, root, sent, bytes, received, NULL) == GW_OK;
+    right = held(communicator, received, all + (size_t)communicator->rank * bytes, bytes) && right;
+    drop(communicator, sent);
+    free(all);
+    return right;
+}
+
+static bool broadcasts(struct gw_communicator *communicator, uint64_t round, int root) {
+    size_t bytes = size_of(GW_STAGE_BYTES, round, 1);
+    unsigned char *expected = bytes_of(round, root, bytes);
+    unsigned char *data = make_room(communicator, bytes);
+    if (communicator->rank == root) {
+        fill(communicator, data, expected, bytes);
+    }
+    bool right = communicator->transport->broadcast(communicator, root, data, bytes, NULL) == GW_OK;
+    right = held(communicator, data, expected, bytes) && right;
+    free(expected);
+    return right;
+}
+
+static const char *roots_are_served(struct gw_communicator *communicator) {
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        for (int root = 0; root < communicator->size; root++) {
+            if (round > 1 && root != (int)(round % (uint64_t)communicator->size)) {
+                continue;
+            }
+            if (!scatters(communicator, round, root)) {
+                return "scatter: not this rank's part of what the root sent";
+            }
+            if (!broadcasts(communicator, round, root)) {
+                return "broadcast: not what the root sent";
+            }
+        }
+    }
+    return NULL;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+/* To all, or to a root; a negative one is none. */
+static bool sums_up(struct gw_communicator *communicator, uint64_t round, int root) {
+    size_t count = size_of(GW_STAGE_BYTES, round, sizeof(float)) / sizeof(float);
+    float *expected = calloc(count + 1, sizeof *expected);
+    float *send = numbers_of(round, communicator->rank, count);
+    for (int rank = 0; rank < communicator->size; rank++) {
+        float *numbers = numbers_of(round, rank, count);
+        for (size_t i = 0; i < count; i++) {
+            expected[i] += numbers[i];
+        }
+        free(numbers);
+    }
+    size_t bytes = count * sizeof *send;
+    bool receives = root < 0 || communicator->rank == root;
+    float *sent = place_copy(communicator, send, bytes);
+    unsigned char *received = receives ? make_room(communicator, bytes) : NULL;
+    enum gw_status status =
+        root < 0
+            ? communicator->transport->allreduce(communicator, sent, (float *)received, count, NULL)
+            : communicator->transport->reduce(communicator, root, sent, (float *)received, count,
+                                              NULL);
+    bool right = !receives || held(communicator, received, (const unsigned char *)expected, bytes);
+    drop(communicator, sent);
+    free(expected);
+    free(send);
+    return right && status == GW_OK;
+}
+
+static const char *sums_are_exact(struct gw_communicator *communicator) {
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        if (!sums_up(communicator, round, -1)) {
+            return "allreduce: not the sum of what the ranks sent";
+        }
+        if (!sums_up(communicator, round, (int)(round % (uint64_t)communicator->size))) {
+            return "reduce: not the sum of what the ranks sent";
+        }
+    }
+    return NULL;
+}
+
+/* Of numbers whose sums are rounded, over more than one stage. */
+static const char *sums_have_the_same_bits(struct gw_communicator *communicator) {
+    enum { COUNT = GW_STAGE_BYTES / 4 + 1001 };
+    float *numbers = malloc(COUNT * sizeof *numbers);
+    uint64_t *digests = calloc((size_t)communicator->size, sizeof *digests);
+    for (size_t i = 0; i < COUNT; i++) {
+        numbers[i] =
+            (float)gw_random_mix(seed + 7 * i + (uint64_t)communicator->rank) * 0x1p-64F - 0.5F;
+    }
+    float *sent = place_copy(communicator, numbers, COUNT * sizeof *numbers);
+    float *received = place_copy(communicator, numbers, COUNT * sizeof *numbers);
+    bool right =
+        communicator->transport->allreduce(communicator, sent, received, COUNT, NULL) == GW_OK;
+    read_back(communicator, numbers, received, COUNT * sizeof *numbers);
+    uint64_t digest = 0;
+    for (size_t i = 0; i < COUNT; i++) {
+        uint32_t bits = 0;
+        memcpy(&bits, &numbers[i], sizeof bits);
+        digest = gw_random_mix(digest + bits);
+    }
+    struct gw_communicator *host = host_of(communicator);
+    right =
+        host->transport->allgather(host, &digest, sizeof digest, digests, NULL) == GW_OK && right;
+    for (int rank = 0; rank < communicator->size; rank++) {
+        right = right && digests[rank] == digest;
+    }
+    drop(communicator, sent);
+    drop(communicator, received);
+    free(numbers);
+    free(digests);
+    return right ? NULL : "allreduce: not the same bits on every rank";
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static const size_t lengths[] = {0, 1, 4096, 4097, 1 << 20};
+enum { LENGTHS = sizeof lengths / sizeof *lengths, FLOOD = 2 * LENGTHS };
+
+/* A message on this rank, with what is expected to be there at the end. */
+struct message {
+    unsigned char *expected, *room;
+    size_t bytes;
+    struct gw_request request;
+};
+
+/* Number `number` from one rank to another. */
+static struct message message_of(int from, int to, size_t number, size_t bytes) {
+    uint64_t key = 1000 + 100 * (uint64_t)from + 10 * (uint64_t)to + 1000 * number;
+    return (struct message){.expected = bytes_of(key, 0, bytes), .bytes = bytes};
+}
+
+static bool start(struct gw_communicator *communicator, struct message *message, int other,
+                  bool sends) {
+    const struct gw_transport *transport = communicator->transport;
+    message->room = make_room(communicator, message->bytes);
+    if (sends) {
+        fill(communicator, message->room, message->expected, message->bytes);
+    }
+    return (sends ? transport->start_send(communicator, other, message->room, message->bytes,
+                                          &message->request, NULL)
+                  : transport->start_receive(communicator, other, message->room, message->bytes,
+                                             &message->request, NULL)) == GW_OK;
+}
+
+static bool is_there(struct gw_communicator *communicator, struct message *message) {
+    bool right = held(communicator, message->room, message->expected, message->bytes);
+    free(message->expected);
+    return right;
+}
+
+static bool finish(struct gw_communicator *communicator, struct message *message) {
+    bool right = communicator->transport->wait(communicator, &message->request, 1, NULL) == GW_OK;
+    return is_there(communicator, message) && right;
+}
+
+static bool start_flood(struct gw_communicator *communicator, int other, bool sends,
+                        struct message *messages) {
+    int me = communicator->rank;
+    bool right = true;
+    for (size_t i = 0; i < FLOOD; i++) {
+        messages[i] = message_of(sends ? me : other, sends ? other : me, i, lengths[i % LENGTHS]);
+        right = start(communicator, &messages[i], other, sends) && right;
+    }
+    return right;
+}
+
+/* All are waited for at once. */
+static bool finish_flood(struct gw_communicator *communicator, struct message *messages) {
+    struct gw_request requests[FLOOD];
+    for (size_t i = 0; i < FLOOD; i++) {
+        requests[i] = messages[i].request;
+    }
+    bool right = communicator->transport->wait(communicator, requests, FLOOD, NULL) == GW_OK;
+    for (size_t i = 0; i < FLOOD; i++) {
+        right = is_there(communicator, &messages[i]) && right;
+    }
+    return right;
+}
+
+/* From all to all at once, and a sum between start and wait. Even ranks send first. */
+static const char *floods_keep_their_order(struct gw_communicator *communicator) {
+    struct message(*floods)[MOST_RANKS][FLOOD] = calloc(2, sizeof *floods); /* in, out */
+    int me = communicator->rank;
+    bool right = true;
+    for (int turn = 0; turn < 2; turn++) {
+        int sends = (turn == 0) == (me % 2 == 0);
+        for (int other = 0; other < communicator->size; other++) {
+            right = (other == me ||
+                     start_flood(communicator, other, sends == 1, floods[sends][other])) &&
+                    right;
+        }
+    }
+    right = sums_up(communicator, ROUNDS, -1) && right;
+    for (int i = 0; i < 2 * communicator->size; i++) {
+        right = (i / 2 == me || finish_flood(communicator, floods[i % 2][i / 2])) && right;
+    }
+    free(floods);
+    return right ? NULL : "start_send, start_receive: not the messages in their order";
+}
+
+/* Around a ring, one at a time: each waits for the rank before it. */
+static bool goes_around(struct gw_communicator *communicator, size_t bytes) {
+    int size = communicator->size;
+    int me = communicator->rank;
+    unsigned char *expected = bytes_of(99, 0, bytes);
+    unsigned char *data = make_room(communicator, bytes);
+    bool right = true;
+    if (me > 0) {
+        right = gw_receive(communicator, me - 1, data, bytes, NULL) == GW_OK;
+    } else {
+        fill(communicator, data, expected, bytes);
+    }
+    right = gw_send(communicator, (me + 1) % size, data, bytes, NULL) == GW_OK && right;
+    right = held(communicator, data, expected, bytes) && right;
+    if (me == 0) {
+        data = make_room(communicator, bytes);
+        right = gw_receive(communicator, size - 1, data, bytes, NULL) == GW_OK && right;
+        right = held(communicator, data, expected, bytes) && right;
+    }
+    free(expected);
+    return right;
+}
+
+static const char *messages_go_around(struct gw_communicator *communicator) {
+    bool right = true;
+    for (size_t i = 0; i < LENGTHS && communicator->size > 1; i++) {
+        right = goes_around(communicator, lengths[i]) && right;
+    }
+    return right ? NULL : "send, receive: not the message that went around";
+}
+
+/* Rank 0 takes what comes, where that can be done. */
+static const char *any_rank_is_received_from(struct gw_communicator *communicator) {
+    bool can = strcmp(communicator->transport->name, "nccl") != 0;
+    bool seen[MOST_RANKS] = {false};
+    int me = communicator->rank;
+    bool right = true;
+    int *there = place_copy(communicator, &me, sizeof me);
+    if (me != 0 && can) {
+        right = gw_send(communicator, 0, there, sizeof me, NULL) == GW_OK;
+    }
+    for (int count = 1; count < communicator->size && me == 0 && right; count++) {
+        struct gw_error error = {0};
+        enum gw_status status = gw_receive(communicator, GW_ANY_RANK, there, sizeof me, &error);
+        if (can) {
+            int who = 0;
+            read_back(communicator, &who, there, sizeof who);
+            right = status == GW_OK && who > 0 && who < communicator->size && !seen[who];
+            seen[right ? who : 0] = true;
+        } else {
+            right = status == GW_BAD_INPUT && strstr(error.message, "expected the rank") != NULL;
+        }
+    }
+    drop(communicator, there);
+    return right ? NULL : "receive: not one message of each rank";
+}
+
+/* To the next rank and from the one before at once; they are waited for in another order. */
+static const char *long_ones_pass_each_other(struct gw_communicator *communicator) {
+    const size_t bytes[] = {2 * GW_STAGE_BYTES + 13, 3, GW_STAGE_BYTES - 15, 0,
+                            3 * GW_STAGE_BYTES - 48};
+    enum { COUNT = sizeof bytes / sizeof *bytes };
+    const int order[COUNT] = {1, 4, 0, 3, 2};
+    struct message messages[2][COUNT];
+    int size = communicator->size;
+    int me = communicator->rank;
+    const int others[] = {(me + size - 1) % size, (me + 1) % size};
+    bool right = true;
+    for (int turn = 0; turn < 2 && size > 1; turn++) {
+        int sends = (turn + me) % 2;
+        for (size_t i = 0; i < COUNT; i++) {
+            messages[sends][i] =
+                message_of(sends ? me : others[0], sends ? others[1] : me, i, bytes[i]);
+            right = start(communicator, &messages[sends][i], others[sends], sends) && right;
+        }
+    }
+    for (size_t i = 0; i < 2 * COUNT && size > 1; i++) {
+        right = finish(communicator, &messages[i % 2][order[i / 2]]) && right;
+    }
+    return right ? NULL : "start_send, start_receive: not the long messages";
+}
+
+/* The first rank takes one of rank 1's, and then whoever's: rank 1 has two. */
+static const char *any_long_ones_are_received(struct gw_communicator *communicator) {
+    enum { BYTES = 2 * GW_STAGE_BYTES + 1000 };
+    struct message messages[MOST_RANKS];
+    int size = communicator->size;
+    int me = communicator->rank;
+    int count = me == 0 ? size : me == 1 ? 2 : 1;
+    int seen = 0;
+    bool right = true;
+    if (size == 1 || strcmp(communicator->transport->name, "nccl") == 0) {
+        return NULL;
+    }
+    for (int i = 0; i < count; i++) {
+        messages[i] = (struct message){.expected = bytes_of(77, 0, BYTES), .bytes = BYTES};
+        messages[i].expected[0] = messages[i].expected[BYTES - 1] = (unsigned char)me;
+        right = start(communicator, &messages[i],
+                      me > 0   ? 0
+                      : i == 0 ? 1
+                               : GW_ANY_RANK,
+                      me > 0) &&
+                right;
+    }
+    for (int i = count - 1; i >= 0; i--) {
+        unsigned char from = (unsigned char)me;
+        right =
+            communicator->transport->wait(communicator, &messages[i].request, 1, NULL) == GW_OK &&
+            right;
+        if (me == 0) {
+            read_back(communicator, &from, messages[i].room, 1);
+        }
+        seen += from;
+        messages[i].expected[0] = messages[i].expected[BYTES - 1] = from;
+        right = held(communicator, messages[i].room, messages[i].expected, BYTES) && right;
+        free(messages[i].expected);
+    }
+    right = right && (me != 0 || seen == size * (size - 1) / 2 + 1);
+    return right ? NULL : "receive: not the long messages of each rank";
+}
+
+/* Posts to the next rank, of the host's memory, on the communicator and on the one under it. */
+static const char *posts_are_apart(struct gw_communicator *communicator) {
+    struct gw_communicator *both[] = {communicator, host_of(communicator)};
+    int next = (communicator->rank + 1) % communicator->size;
+    int previous = (communicator->rank + communicator->size - 1) % communicator->size;
+    bool right = true;
+    for (int i = 0; i < 3; i++) {
+        right =
+            communicator->transport->post(communicator, next, &i, sizeof i, NULL) == GW_OK && right;
+    }
+    for (int i = 0; i < 3 && right; i++) {
+        int got = -1;
+        int from = -1;
+        size_t bytes = 0;
+        while (from < 0 && right) {
+            right = communicator->transport->poll(communicator, &got, sizeof got, &bytes, &from,
+                                                  NULL) == GW_OK;
+        }
+        right = right && from == previous && bytes == sizeof got && got == i;
+    }
+    for (int i = 0; i < 2; i++) {
+        right = both[i]->transport->barrier(both[i], NULL) == GW_OK && right;
+    }
+    return right ? NULL : "post, poll: not what was posted";
+}
+
+/* ---- the first ranks ----------------------------------------------------------------------- */
+
+const char *check_first(struct gw_communicator *parent, int size, check *const *checks) {
+    struct gw_communicator first;
+    if (parent->transport->open_first(parent, size, &first, NULL) != GW_OK) {
+        return "open_first: failed";
+    }
+    if (parent->rank >= size) {
+        return first.transport == NULL ? NULL : "open_first: open on a rank that is left out";
+    }
+    if (first.rank != parent->rank || first.size != size || first.transport != parent->transport) {
+        return "open_first: not the parent's ranks and transport";
+    }
+    const char *complaint = run_checks(checks, &first);
+    first.transport->close(&first);
+    return complaint;
+}
+
+static const char *short_parts_are_right(struct gw_communicator *communicator) {
+    bool right = true;
+    for (uint64_t round = ROUNDS - 3; round < ROUNDS; round++) {
+        right = gathers(communicator, GATHER_EQUAL, round, 0) && right;
+        right = gathers(communicator, GATHER_TO_ROOT, round, 0) && right;
+        right = scatters(communicator, round, communicator->size - 1) && right;
+        right = broadcasts(communicator, round, 0) && right;
+        right = sums_up(communicator, round, -1) && right;
+    }
+    right = gathers(communicator, GATHER_UNEQUAL, 0, 0) && right;
+    return right ? NULL : "a communicator of the first ranks: a collective is wrong";
+}
+
+check *const short_promises[] = {short_parts_are_right, messages_go_around, NULL};
+
+static const char *halves_work_alone(struct gw_communicator *communicator) {
+    return check_first(communicator, (communicator->size + 1) / 2, short_promises);
+}
+
+static const char *other_parts_are_refused(struct gw_communicator *communicator) {
+    const int sizes[] = {-1, 0, communicator->size + 1};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct gw_communicator first;
+        if (communicator->transport->open_first(communicator, sizes[i], &first, NULL) !=
+                GW_BAD_INPUT ||
+            first.transport != NULL) {
+            return "open_first: took a part that there is not";
+        }
+    }
+    return NULL;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+#define PROMISES                                                                                   \
+    parts_are_concatenated, roots_are_served, sums_are_exact, sums_have_the_same_bits,             \
+        floods_keep_their_order, messages_go_around, any_rank_is_received_from,                    \
+        long_ones_pass_each_other, any_long_ones_are_received, other_parts_are_refused
+
+check *const promises[] = {PROMISES, NULL};
+check *const gpu_promises[] = {PROMISES, posts_are_apart, halves_work_alone, NULL};
