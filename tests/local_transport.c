@@ -503,3 +503,40 @@ enum gw_status gw_communicators_open_local(int size, struct gw_communicator *out
     }
     return GW_OK;
 }
+
+/* ---- a job --------------------------------------------------------------------------------- */
+
+struct thread {
+    pthread_t thread;
+    struct gw_communicator communicator;
+    void (*run)(struct gw_communicator *communicator, void *context);
+    void *context;
+};
+
+static void *run_thread(void *argument) {
+    struct thread *thread = argument;
+    thread->run(&thread->communicator, thread->context);
+    return NULL;
+}
+
+void run_local_ranks(int size, void (*run)(struct gw_communicator *communicator, void *context),
+                     void *contexts, size_t each) {
+    enum { MOST = 32 };
+    struct gw_communicator communicators[MOST];
+    struct thread threads[MOST];
+    if (size > MOST || gw_communicators_open_local(size, communicators, NULL) != GW_OK) {
+        abort();
+    }
+    for (int rank = 0; rank < size; rank++) {
+        threads[rank] = (struct thread){.communicator = communicators[rank],
+                                        .run = run,
+                                        .context = (char *)contexts + (size_t)rank * each};
+        if (pthread_create(&threads[rank].thread, NULL, run_thread, &threads[rank]) != 0) {
+            abort();
+        }
+    }
+    for (int rank = 0; rank < size; rank++) {
+        pthread_join(threads[rank].thread, NULL);
+        communicators[rank].transport->close(&communicators[rank]);
+    }
+}

@@ -8,4 +8,11 @@
 enum gw_status gw_communicators_open_local(int size, struct gw_communicator *out,
                                            struct gw_error *error);
 
+/*
+ * A job of `size` ranks: calls `run` on a thread for each, with its communicator, which is closed
+ * afterwards, and its context, one of `each` bytes in `contexts`. Ends the program if it cannot.
+ */
+void run_local_ranks(int size, void (*run)(struct gw_communicator *communicator, void *context),
+                     void *contexts, size_t each);
+
 #endif

@@ -2,14 +2,11 @@
 #ifndef GW_TESTS_RANKS_H
 #define GW_TESTS_RANKS_H
 
-#include <pthread.h>
-
 #include "tests/local_transport.h"
 
 enum { MOST_RANKS = 20 };
 
 struct test_rank {
-    struct gw_communicator communicator;
     enum gw_status (*run)(struct gw_communicator *communicator, void *context,
                           struct gw_error *error);
     void *context; /* of this rank */
@@ -17,10 +14,9 @@ struct test_rank {
     struct gw_error error;
 };
 
-static inline void *run_test_rank(void *argument) {
-    struct test_rank *rank = argument;
-    rank->status = rank->run(&rank->communicator, rank->context, &rank->error);
-    return NULL;
+static inline void run_test_rank(struct gw_communicator *communicator, void *context) {
+    struct test_rank *rank = context;
+    rank->status = rank->run(communicator, rank->context, &rank->error);
 }
 
 /* Runs `run` on all of them; contexts are `size` things of `each` bytes. All must do well. */
@@ -28,19 +24,12 @@ static inline void run_ranks(int size,
                              enum gw_status (*run)(struct gw_communicator *communicator,
                                                    void *context, struct gw_error *error),
                              void *contexts, size_t each) {
-    struct gw_communicator communicators[MOST_RANKS];
     struct test_rank ranks[MOST_RANKS];
-    pthread_t threads[MOST_RANKS];
-    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
     for (int r = 0; r < size; r++) {
-        ranks[r] = (struct test_rank){.communicator = communicators[r],
-                                      .run = run,
-                                      .context = (char *)contexts + (size_t)r * each};
-        assert_int_equal(pthread_create(&threads[r], NULL, run_test_rank, &ranks[r]), 0);
+        ranks[r] = (struct test_rank){.run = run, .context = (char *)contexts + (size_t)r * each};
     }
+    run_local_ranks(size, run_test_rank, ranks, sizeof *ranks);
     for (int r = 0; r < size; r++) {
-        pthread_join(threads[r], NULL);
-        communicators[r].transport->close(&communicators[r]);
         if (ranks[r].status != GW_OK) {
             print_error("rank %d: %s\n", r, ranks[r].error.message);
         }

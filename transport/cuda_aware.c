@@ -59,11 +59,12 @@ static const struct gw_transport aware_transport = {
     .close = aware_close,
 };
 
-enum gw_status gw_gpu_open_aware(struct gw_communicator *out, struct gw_communicator base,
-                                 const struct gw_gpu_settings *settings, struct gw_error *error) {
+enum gw_status gw_gpu_open_cuda_aware(struct gw_communicator *out, struct gw_communicator base,
+                                      const struct gw_gpu_settings *settings,
+                                      struct gw_error *error) {
     struct gw_gpu_base *state = malloc(sizeof *state);
-    enum gw_status status =
-        gw_gpu_base_open(out, &aware_transport, state, base, settings, gw_gpu_open_aware, error);
+    enum gw_status status = gw_gpu_base_open(out, &aware_transport, state, base, settings,
+                                             gw_gpu_open_cuda_aware, error);
     status = gw_agree(&base, status, error);
     if (status != GW_OK) {
         free(state);

@@ -10,21 +10,21 @@
 /* ---- where the GPUs are -------------------------------------------------------------------- */
 
 enum gw_status gw_gather_gpus(struct gw_communicator *communicator, const struct gw_device *device,
-                              struct gw_gpu_place *places, struct gw_error *error) {
-    struct gw_gpu_place mine = {0};
+                              struct gw_gpu_location *locations, struct gw_error *error) {
+    struct gw_gpu_location mine = {0};
     (void)gethostname(mine.host, sizeof mine.host - 1);
     enum gw_status status = gw_device_bus(device, mine.bus, error);
     GW_TRY(gw_agree(communicator, status, error));
-    return communicator->transport->allgather(communicator, &mine, sizeof mine, places, error);
+    return communicator->transport->allgather(communicator, &mine, sizeof mine, locations, error);
 }
 
-static bool is_same(const struct gw_gpu_place *one, const struct gw_gpu_place *other) {
+static bool is_same(const struct gw_gpu_location *one, const struct gw_gpu_location *other) {
     return strcmp(one->host, other->host) == 0 && strcmp(one->bus, other->bus) == 0;
 }
 
-int gw_gpu_sharer(const struct gw_gpu_place *places, int size, int rank) {
+int gw_gpu_sharer(const struct gw_gpu_location *locations, int size, int rank) {
     int sharer = 0;
-    while (sharer < size && (sharer == rank || !is_same(&places[sharer], &places[rank]))) {
+    while (sharer < size && (sharer == rank || !is_same(&locations[sharer], &locations[rank]))) {
         sharer++;
     }
     return sharer < size ? sharer : -1;
@@ -33,43 +33,55 @@ int gw_gpu_sharer(const struct gw_gpu_place *places, int size, int rank) {
 /* ---- the choice ---------------------------------------------------------------------------- */
 
 /* NCCL's ranks would wait for each other's kernels, which need not run at the same time. */
-static enum gw_status check_not_shared(const struct gw_gpu_place *places, int size,
+static enum gw_status check_not_shared(const struct gw_gpu_location *locations, int size,
                                        struct gw_error *error) {
     for (int rank = 0; rank < size; rank++) {
-        int sharer = gw_gpu_sharer(places, size, rank);
+        int sharer = gw_gpu_sharer(locations, size, rank);
         if (sharer >= 0) {
             return gw_fail(error, GW_BAD_INPUT,
                            "ranks %d and %d share GPU %s of host %s: expected a GPU for each rank "
                            "over NCCL, or MPI as the transport",
-                           rank, sharer, places[rank].bus, places[rank].host);
+                           rank, sharer, locations[rank].bus, locations[rank].host);
         }
     }
     return GW_OK;
 }
 
-static enum gw_status check_nccl(struct gw_communicator *parent,
-                                 const struct gw_gpu_settings *settings, struct gw_error *error) {
-    enum gw_status status = gw_nccl_need(error);
-    GW_TRY(gw_agree(parent, status, error));
-    struct gw_gpu_place *places = calloc((size_t)parent->size, sizeof *places);
-    status = places == NULL ? gw_fail_memory(error, "looking for GPUs that are shared") : GW_OK;
-    status = gw_agree(parent, status, error);
+/* Of all ranks, to be freed; *out is NULL if it fails, which it does on all ranks. */
+static enum gw_status gather_locations(struct gw_communicator *communicator,
+                                       const struct gw_device *device, struct gw_gpu_location **out,
+                                       struct gw_error *error) {
+    *out = calloc((size_t)communicator->size, sizeof **out);
+    enum gw_status status =
+        *out == NULL ? gw_fail_memory(error, "looking for GPUs that are shared") : GW_OK;
+    status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
-        status = gw_gather_gpus(parent, gw_device_stream_device(settings->stream), places, error);
+        status = gw_gather_gpus(communicator, device, *out, error);
     }
-    if (status == GW_OK) {
-        status = check_not_shared(places, parent->size, error);
+    if (status != GW_OK) {
+        free(*out);
+        *out = NULL;
     }
-    free(places);
     return status;
 }
 
-static size_t most_on_one(const struct gw_gpu_place *places, int size) {
+static enum gw_status check_nccl(struct gw_communicator *parent,
+                                 const struct gw_gpu_settings *settings, struct gw_error *error) {
+    struct gw_gpu_location *locations = NULL;
+    enum gw_status status = gw_nccl_need(error);
+    GW_TRY(gw_agree(parent, status, error));
+    GW_TRY(gather_locations(parent, gw_device_stream_device(settings->stream), &locations, error));
+    status = check_not_shared(locations, parent->size, error);
+    free(locations);
+    return status;
+}
+
+static size_t most_on_one(const struct gw_gpu_location *locations, int size) {
     size_t most = 0;
     for (int rank = 0; rank < size; rank++) {
         size_t here = 0;
         for (int other = 0; other < size; other++) {
-            here += is_same(&places[rank], &places[other]);
+            here += is_same(&locations[rank], &locations[other]);
         }
         most = here > most ? here : most;
     }
@@ -79,22 +91,16 @@ static size_t most_on_one(const struct gw_gpu_place *places, int size) {
 enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
                                        const struct gw_device *device, enum gw_gpu_transport *out,
                                        size_t *sharing, struct gw_error *error) {
-    struct gw_gpu_place *places = calloc((size_t)communicator->size, sizeof *places);
-    enum gw_status status =
-        places == NULL ? gw_fail_memory(error, "looking for GPUs that are shared") : GW_OK;
+    struct gw_gpu_location *locations = NULL;
     double lacks = gw_nccl_need(NULL) == GW_OK ? 0 : 1;
+    *out = GW_GPU_MPI;
     *sharing = 0;
-    status = gw_agree(communicator, status, error);
-    if (status == GW_OK) {
-        status = gw_gather_gpus(communicator, device, places, error);
-    }
-    if (status == GW_OK) {
-        *sharing = most_on_one(places, communicator->size);
-        status = gw_agree_maximum(communicator, &lacks, 1, error);
-    }
-    free(places);
+    GW_TRY(gather_locations(communicator, device, &locations, error));
+    *sharing = most_on_one(locations, communicator->size);
+    free(locations);
+    GW_TRY(gw_agree_maximum(communicator, &lacks, 1, error));
     *out = lacks == 0 && *sharing == 1 ? GW_GPU_NCCL : GW_GPU_MPI;
-    return status;
+    return GW_OK;
 }
 
 /* Whether all ranks' MPI libraries take pointers to memory of GPUs. */
@@ -118,7 +124,7 @@ enum gw_status gw_communicator_open_gpu(struct gw_communicator *out, struct gw_c
     } else {
         bool aware = false;
         GW_TRY(find_aware(parent, &aware, error));
-        open = aware ? gw_gpu_open_aware : gw_gpu_open_staged;
+        open = aware ? gw_gpu_open_cuda_aware : gw_gpu_open_staged;
     }
     GW_TRY(parent->transport->open_first(parent, parent->size, &own, error));
     return open(out, own, settings, error);

@@ -14,17 +14,17 @@
 /* ---- where the GPUs are -------------------------------------------------------------------- */
 
 /* Ranks with the same host and bus share a GPU. */
-struct gw_gpu_place {
+struct gw_gpu_location {
     char host[GW_HOST_SIZE];
     char bus[GW_BUS_SIZE]; /* of the GPU on that host's PCI, "0000:3b:00.0" */
 };
 
 /* The GPU of each rank, [size], on every rank; over a communicator for memory of the host. */
 enum gw_status gw_gather_gpus(struct gw_communicator *communicator, const struct gw_device *device,
-                              struct gw_gpu_place *places, struct gw_error *error);
+                              struct gw_gpu_location *locations, struct gw_error *error);
 
 /* The lowest other rank that is on the rank's GPU, or -1. */
-int gw_gpu_sharer(const struct gw_gpu_place *places, int size, int rank);
+int gw_gpu_sharer(const struct gw_gpu_location *locations, int size, int rank);
 
 /* ---- communicators ------------------------------------------------------------------------- */
 

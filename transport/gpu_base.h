@@ -10,7 +10,7 @@
  */
 typedef enum gw_status gw_gpu_open(struct gw_communicator *out, struct gw_communicator base,
                                    const struct gw_gpu_settings *settings, struct gw_error *error);
-gw_gpu_open gw_gpu_open_aware, gw_gpu_open_nccl, gw_gpu_open_staged;
+gw_gpu_open gw_gpu_open_cuda_aware, gw_gpu_open_nccl, gw_gpu_open_staged;
 
 /* The first member of each kind's state. */
 struct gw_gpu_base {

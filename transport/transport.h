@@ -128,8 +128,8 @@ enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status sta
 
 /*
  * Rests, off the core but for a look each millisecond, until some rank wakes this one; for ranks
- * that are left out while others measure. Nothing else may be posted to them meanwhile. A call may
- * come before its rank rests, and counts then.
+ * that are left out while others measure. No other control message may be sent to them meanwhile. A
+ * call may come before its rank rests, and counts then.
  */
 enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct gw_error *error);
 

@@ -90,20 +90,20 @@ enum { SETTLED = 12 };
 /* What a rank's residual is after some iterations of compression alone, and how much it selected.
  */
 struct settled_rank {
-    struct thread thread;
+    const struct scenario *scenario;
     struct gw_executor_options options;
     struct gw_warmed_up settled;
     float *residual; /* [elements] */
     size_t elements;
 };
 
-static void *settle_rank(void *argument) {
+static void settle_rank(struct gw_communicator *communicator, void *context) {
     static const struct gw_warm_up_limits settling = {.iterations = SETTLED};
-    struct settled_rank *rank = argument;
+    struct settled_rank *rank = context;
     struct gw_executor *executor = NULL;
     struct gw_error error = {0};
-    enum gw_status status = gw_executor_open(&executor, &rank->thread.scenario->schedule,
-                                             &rank->thread.communicator, &rank->options, &error);
+    enum gw_status status = gw_executor_open(&executor, &rank->scenario->schedule, communicator,
+                                             &rank->options, &error);
     if (status == GW_OK) {
         status = gw_executor_warm_up(executor, &settling, &rank->settled, &error);
     }
@@ -117,24 +117,16 @@ static void *settle_rank(void *argument) {
         _exit(1);
     }
     gw_executor_close(executor);
-    return NULL;
 }
 
 static void settle_ranks(const struct scenario *scenario, struct gw_device *device,
                          struct settled_rank *ranks) {
-    struct gw_communicator communicators[2];
-    pthread_t threads[2];
-    assert_int_equal(gw_communicators_open_local(2, communicators, NULL), GW_OK);
     for (int r = 0; r < 2; r++) {
         ranks[r] = (struct settled_rank){
-            .thread = {.scenario = scenario, .communicator = communicators[r]},
+            .scenario = scenario,
             .options = {.seed = SEED, .device = device, .transport = GW_GPU_MPI}};
-        assert_int_equal(pthread_create(&threads[r], NULL, settle_rank, &ranks[r]), 0);
     }
-    for (int r = 0; r < 2; r++) {
-        pthread_join(threads[r], NULL);
-        communicators[r].transport->close(&communicators[r]);
-    }
+    run_local_ranks(2, settle_rank, ranks, sizeof *ranks);
 }
 
 static void settling_is_the_hosts(void **state) {
@@ -216,18 +208,17 @@ static void times_of_events_are_the_hosts(void **state) {
 
 /* ---- what cannot be ------------------------------------------------------------------------ */
 
-static void *open_where_gpus_are_shared(void *argument) {
-    struct thread *thread = argument;
+static void open_where_gpus_are_shared(struct gw_communicator *communicator, void *context) {
+    const struct scenario *scenario = context;
     struct gw_executor *executor = NULL;
     struct gw_error error = {0};
-    enum gw_status status = gw_executor_open(&executor, &thread->scenario->schedule,
-                                             &thread->communicator, &executor_options, &error);
+    enum gw_status status =
+        gw_executor_open(&executor, &scenario->schedule, communicator, &executor_options, &error);
     if (status != GW_BAD_INPUT || error.message[0] == '\0') {
         (void)fprintf(stderr, "NCCL with two ranks on a GPU: status %d: %s\n", (int)status,
                       error.message);
         _exit(1);
     }
-    return NULL;
 }
 
 static void nccl_does_not_share_a_gpu(void **state) {
@@ -237,20 +228,8 @@ static void nccl_does_not_share_a_gpu(void **state) {
     const struct gw_algorithm *algorithm = NULL;
     assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
     struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 1};
-    struct gw_communicator communicators[2];
-    struct thread ranks[2];
-    pthread_t threads[2];
     open_scenario(&scenario);
-    assert_int_equal(gw_communicators_open_local(2, communicators, NULL), GW_OK);
-    for (int r = 0; r < 2; r++) {
-        ranks[r] = (struct thread){.scenario = &scenario, .communicator = communicators[r]};
-        assert_int_equal(pthread_create(&threads[r], NULL, open_where_gpus_are_shared, &ranks[r]),
-                         0);
-    }
-    for (int r = 0; r < 2; r++) {
-        pthread_join(threads[r], NULL);
-        communicators[r].transport->close(&communicators[r]);
-    }
+    run_local_ranks(2, open_where_gpus_are_shared, &scenario, 0);
     close_scenario(&scenario);
     gw_device_close(executor_options.device);
     executor_options.device = NULL;

@@ -6,8 +6,6 @@
 #ifndef GW_TESTS_EXEC_PAIRS_H
 #define GW_TESTS_EXEC_PAIRS_H
 
-#include <pthread.h>
-
 #include "tests/exec/exec_checks.h"
 #include "tests/local_transport.h"
 
@@ -152,31 +150,13 @@ static inline void run_rank(const struct scenario *scenario, struct gw_communica
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
-struct thread {
-    const struct scenario *scenario;
-    struct gw_communicator communicator;
-};
-
-static inline void *run_thread(void *argument) {
-    struct thread *thread = argument;
-    run_rank(thread->scenario, &thread->communicator);
-    thread->communicator.transport->close(&thread->communicator);
-    return NULL;
+static inline void run_thread(struct gw_communicator *communicator, void *context) {
+    run_rank(context, communicator);
 }
 
-static inline void run_threads(const struct scenario *scenario) {
+static inline void run_threads(struct scenario *scenario) {
     int size = (int)scenario->workers + (scenario->schedule.server ? 1 : 0);
-    struct gw_communicator communicators[MOST_WORKERS + 1];
-    struct thread ranks[MOST_WORKERS + 1];
-    pthread_t threads[MOST_WORKERS + 1];
-    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
-    for (int r = 0; r < size; r++) {
-        ranks[r] = (struct thread){.scenario = scenario, .communicator = communicators[r]};
-        assert_int_equal(pthread_create(&threads[r], NULL, run_thread, &ranks[r]), 0);
-    }
-    for (int r = 0; r < size; r++) {
-        pthread_join(threads[r], NULL);
-    }
+    run_local_ranks(size, run_thread, scenario, 0);
 }
 
 /* A job that this process is a rank of; NULL: ranks are threads. */

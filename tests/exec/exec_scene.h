@@ -2,7 +2,6 @@
 #ifndef GW_TESTS_EXEC_SCENE_H
 #define GW_TESTS_EXEC_SCENE_H
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +62,9 @@ static inline void close_scene(struct scene *scene) {
 
 struct rank {
     const struct gw_schedule *schedule;
+    const struct gw_transport *transport; /* in place of the one between threads; or NULL */
+    void *(*run)(void *rank);
     struct gw_communicator communicator;
-    const char *expected;  /* the message with which an iteration must fail */
     const char *complaint; /* NULL: all was as it should be; cmocka cannot fail in a thread */
 };
 
@@ -89,26 +89,25 @@ static inline struct gw_transport copy_of_healthy(void) {
     return *healthy;
 }
 
+static inline void run_one(struct gw_communicator *communicator, void *context) {
+    struct rank *rank = context;
+    rank->communicator = *communicator;
+    if (rank->transport != NULL) {
+        rank->communicator.transport = rank->transport;
+    }
+    (void)rank->run(rank);
+}
+
 /* A job of the schedule's ranks, each a thread that runs `run` with its struct rank and leaves its
  * communicator open. With `transport` in place of the one between threads, if not NULL. */
 static inline void run_ranks(const struct gw_schedule *schedule,
                              const struct gw_transport *transport, void *(*run)(void *)) {
     int size = (int)schedule->workers + (schedule->server ? 1 : 0);
-    struct gw_communicator communicators[MOST_RANKS];
     struct rank ranks[MOST_RANKS];
-    pthread_t threads[MOST_RANKS];
-    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
     for (int r = 0; r < size; r++) {
-        ranks[r] = (struct rank){.schedule = schedule, .communicator = communicators[r]};
-        if (transport != NULL) {
-            ranks[r].communicator.transport = transport;
-        }
-        assert_int_equal(pthread_create(&threads[r], NULL, run, &ranks[r]), 0);
+        ranks[r] = (struct rank){.schedule = schedule, .transport = transport, .run = run};
     }
-    for (int r = 0; r < size; r++) {
-        pthread_join(threads[r], NULL);
-        communicators[r].transport->close(&communicators[r]);
-    }
+    run_local_ranks(size, run_one, ranks, sizeof *ranks);
     for (int r = 0; r < size; r++) {
         if (ranks[r].complaint != NULL) {
             fail_msg("rank %d of %d: %s", r, size, ranks[r].complaint);

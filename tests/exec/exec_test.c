@@ -122,6 +122,9 @@ static enum gw_status lose_the_network(struct gw_communicator *communicator, con
     return gw_fail(error, GW_FAILED, "the network is gone");
 }
 
+/* With which an iteration must fail. */
+static const char *expected_message;
+
 static void *expect_failure(void *argument) {
     struct rank *rank = argument;
     struct gw_executor *executor = NULL;
@@ -135,35 +138,20 @@ static void *expect_failure(void *argument) {
             "the timeline could not be made");
     expect(rank, gw_executor_iterate(executor, 0, &timeline, &error) == GW_FAILED,
            "the iteration did not fail");
-    expect(rank, strstr(error.message, rank->expected) != NULL,
+    expect(rank, strstr(error.message, expected_message) != NULL,
            "the message does not say what went wrong");
     gw_timeline_free(&timeline);
     gw_executor_close(executor);
     return NULL;
 }
 
-static void run_faulty(struct gw_transport faulty, int size, const char *expected) {
+static void run_faulty(struct gw_transport faulty, size_t size, const char *expected) {
     const struct gw_algorithm *algorithm = NULL;
     struct scene scene;
-    struct gw_communicator communicators[MOST_RANKS];
-    struct rank ranks[MOST_RANKS];
-    pthread_t threads[MOST_RANKS];
     assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
-    open_scene(&scene, algorithm, (size_t)size);
-    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
-    for (int r = 0; r < size; r++) {
-        ranks[r] = (struct rank){
-            .schedule = &scene.schedule, .communicator = communicators[r], .expected = expected};
-        ranks[r].communicator.transport = &faulty;
-        assert_int_equal(pthread_create(&threads[r], NULL, expect_failure, &ranks[r]), 0);
-    }
-    for (int r = 0; r < size; r++) {
-        pthread_join(threads[r], NULL);
-        healthy->close(&communicators[r]);
-        if (ranks[r].complaint != NULL) {
-            fail_msg("rank %d: %s", r, ranks[r].complaint);
-        }
-    }
+    open_scene(&scene, algorithm, size);
+    expected_message = expected;
+    run_ranks(&scene.schedule, &faulty, expect_failure);
     close_scene(&scene);
 }
 

@@ -44,9 +44,14 @@ static size_t size_of(size_t stage, uint64_t round, size_t unit) {
                : random % ((size_t)1 << random / 1024 % 18) / unit * unit;
 }
 
+/* What travels at once: sizes around it matter. */
+static size_t stage_of(const struct gw_communicator *communicator) {
+    return stream_of(communicator) == NULL ? (size_t)1 << 18 : GW_STAGE_BYTES;
+}
+
 /* Of a stage, with a part for each rank. */
 static size_t part_size(const struct gw_communicator *communicator, uint64_t round) {
-    return size_of(GW_STAGE_BYTES / (size_t)communicator->size / 4 * 4, round, 1);
+    return size_of(stage_of(communicator) / (size_t)communicator->size / 4 * 4, round, 1);
 }
 
 const char *seeds_are_agreed_on(struct gw_communicator *communicator) {
@@ -146,7 +151,7 @@ static bool scatters(struct gw_communicator *communicator, uint64_t round, int r
 }
 
 static bool broadcasts(struct gw_communicator *communicator, uint64_t round, int root) {
-    size_t bytes = size_of(GW_STAGE_BYTES, round, 1);
+    size_t bytes = size_of(stage_of(communicator), round, 1);
     unsigned char *expected = bytes_of(round, root, bytes);
     unsigned char *data = make_room(communicator, bytes);
     if (communicator->rank == root) {
@@ -179,7 +184,7 @@ static const char *roots_are_served(struct gw_communicator *communicator) {
 
 /* To all, or to a root; a negative one is none. */
 static bool sums_up(struct gw_communicator *communicator, uint64_t round, int root) {
-    size_t count = size_of(GW_STAGE_BYTES, round, sizeof(float)) / sizeof(float);
+    size_t count = size_of(stage_of(communicator), round, sizeof(float)) / sizeof(float);
     float *expected = calloc(count + 1, sizeof *expected);
     float *send = numbers_of(round, communicator->rank, count);
     for (int rank = 0; rank < communicator->size; rank++) {
@@ -219,20 +224,20 @@ static const char *sums_are_exact(struct gw_communicator *communicator) {
 
 /* Of numbers whose sums are rounded, over more than one stage. */
 static const char *sums_have_the_same_bits(struct gw_communicator *communicator) {
-    enum { COUNT = GW_STAGE_BYTES / 4 + 1001 };
-    float *numbers = malloc(COUNT * sizeof *numbers);
+    const size_t count = stage_of(communicator) / 4 + 1001;
+    float *numbers = malloc(count * sizeof *numbers);
     uint64_t *digests = calloc((size_t)communicator->size, sizeof *digests);
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         numbers[i] =
             (float)gw_random_mix(seed + 7 * i + (uint64_t)communicator->rank) * 0x1p-64F - 0.5F;
     }
-    float *sent = place_copy(communicator, numbers, COUNT * sizeof *numbers);
-    float *received = place_copy(communicator, numbers, COUNT * sizeof *numbers);
+    float *sent = place_copy(communicator, numbers, count * sizeof *numbers);
+    float *received = place_copy(communicator, numbers, count * sizeof *numbers);
     bool right =
-        communicator->transport->allreduce(communicator, sent, received, COUNT, NULL) == GW_OK;
-    read_back(communicator, numbers, received, COUNT * sizeof *numbers);
+        communicator->transport->allreduce(communicator, sent, received, count, NULL) == GW_OK;
+    read_back(communicator, numbers, received, count * sizeof *numbers);
     uint64_t digest = 0;
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint32_t bits = 0;
         memcpy(&bits, &numbers[i], sizeof bits);
         digest = gw_random_mix(digest + bits);
@@ -396,8 +401,8 @@ static const char *any_rank_is_received_from(struct gw_communicator *communicato
 
 /* To the next rank and from the one before at once; they are waited for in another order. */
 static const char *long_ones_pass_each_other(struct gw_communicator *communicator) {
-    const size_t bytes[] = {2 * GW_STAGE_BYTES + 13, 3, GW_STAGE_BYTES - 15, 0,
-                            3 * GW_STAGE_BYTES - 48};
+    const size_t stage = stage_of(communicator);
+    const size_t bytes[] = {2 * stage + 13, 3, stage - 15, 0, 3 * stage - 48};
     enum { COUNT = sizeof bytes / sizeof *bytes };
     const int order[COUNT] = {1, 4, 0, 3, 2};
     struct message messages[2][COUNT];
@@ -421,7 +426,7 @@ static const char *long_ones_pass_each_other(struct gw_communicator *communicato
 
 /* The first rank takes one of rank 1's, and then whoever's: rank 1 has two. */
 static const char *any_long_ones_are_received(struct gw_communicator *communicator) {
-    enum { BYTES = 2 * GW_STAGE_BYTES + 1000 };
+    const size_t bytes = 2 * stage_of(communicator) + 1000;
     struct message messages[MOST_RANKS];
     int size = communicator->size;
     int me = communicator->rank;
@@ -432,8 +437,8 @@ static const char *any_long_ones_are_received(struct gw_communicator *communicat
         return NULL;
     }
     for (int i = 0; i < count; i++) {
-        messages[i] = (struct message){.expected = bytes_of(77, 0, BYTES), .bytes = BYTES};
-        messages[i].expected[0] = messages[i].expected[BYTES - 1] = (unsigned char)me;
+        messages[i] = (struct message){.expected = bytes_of(77, 0, bytes), .bytes = bytes};
+        messages[i].expected[0] = messages[i].expected[bytes - 1] = (unsigned char)me;
         right = start(communicator, &messages[i],
                       me > 0   ? 0
                       : i == 0 ? 1
@@ -450,15 +455,16 @@ static const char *any_long_ones_are_received(struct gw_communicator *communicat
             read_back(communicator, &from, messages[i].room, 1);
         }
         seen += from;
-        messages[i].expected[0] = messages[i].expected[BYTES - 1] = from;
-        right = held(communicator, messages[i].room, messages[i].expected, BYTES) && right;
+        messages[i].expected[0] = messages[i].expected[bytes - 1] = from;
+        right = held(communicator, messages[i].room, messages[i].expected, bytes) && right;
         free(messages[i].expected);
     }
     right = right && (me != 0 || seen == size * (size - 1) / 2 + 1);
     return right ? NULL : "receive: not the long messages of each rank";
 }
 
-/* Posts to the next rank, of the host's memory, on the communicator and on the one under it. */
+/* Control messages to the next rank, of the host's memory, on the communicator and on the one under
+ * it. */
 static const char *posts_are_apart(struct gw_communicator *communicator) {
     struct gw_communicator *both[] = {communicator, host_of(communicator)};
     int next = (communicator->rank + 1) % communicator->size;

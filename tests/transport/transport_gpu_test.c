@@ -27,7 +27,7 @@ static const char *staged_keeps_them(struct gw_communicator *parent) {
 }
 
 static const char *aware_keeps_them(struct gw_communicator *parent) {
-    return check_beside(parent, gw_gpu_open_aware, GW_GPU_MPI, 0, gpu_promises);
+    return check_beside(parent, gw_gpu_open_cuda_aware, GW_GPU_MPI, 0, gpu_promises);
 }
 
 /* What is chosen for MPI. */
@@ -38,18 +38,18 @@ static const char *chosen_keeps_them(struct gw_communicator *parent) {
 /* ---- where GPUs are, and what is chosen ---------------------------------------------------- */
 
 /* All ranks are on this host; every other one has the same GPU, or all have. */
-static const char *places_are_told(struct gw_communicator *communicator) {
+static const char *locations_are_gathered(struct gw_communicator *communicator) {
     struct gw_device_stream *stream = open_rank_stream(communicator->rank);
-    struct gw_gpu_place places[MOST_RANKS];
+    struct gw_gpu_location locations[MOST_RANKS];
     struct gw_gpu gpus[2];
     int size = communicator->size;
     int apart = gw_cuda_devices(gpus, 2) > 1 ? 2 : 1;
     bool right =
-        gw_gather_gpus(communicator, gw_device_stream_device(stream), places, NULL) == GW_OK;
+        gw_gather_gpus(communicator, gw_device_stream_device(stream), locations, NULL) == GW_OK;
     for (int rank = 0; rank < size && right && apart * size > 0; rank++) {
-        int sharer = gw_gpu_sharer(places, size, rank);
+        int sharer = gw_gpu_sharer(locations, size, rank);
         int expected = rank >= apart ? rank % apart : rank + apart < size ? rank + apart : -1;
-        right = strlen(places[rank].bus) >= 12 && (!emulated || sharer == expected);
+        right = strlen(locations[rank].bus) >= 12 && (!emulated || sharer == expected);
     }
     close_rank_stream(stream);
     return right ? NULL : "gather_gpus: not which ranks share a GPU";
@@ -178,7 +178,7 @@ static const char *promises_are_kept(struct gw_communicator *parent) {
 static void threads_keep_the_promises(void **state) {
     (void)state;
     check *const checks[] = {promises_are_kept,
-                             places_are_told,
+                             locations_are_gathered,
                              choice_is_right,
                              nccl_refuses_to_share,
                              failures_surface,
@@ -193,7 +193,7 @@ static void mpi_keeps_the_promises(void **state) {
     (void)state;
     check *const checks[] = {seeds_are_agreed_on,
                              promises_are_kept,
-                             places_are_told,
+                             locations_are_gathered,
                              choice_is_right,
                              nccl_refuses_to_share,
                              memory_is_bounded,

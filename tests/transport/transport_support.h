@@ -2,8 +2,6 @@
 #ifndef GW_TESTS_TRANSPORT_SUPPORT_H
 #define GW_TESTS_TRANSPORT_SUPPORT_H
 
-#include <pthread.h>
-
 #include "tests/local_transport.h"
 #include "tests/support.h"
 
@@ -11,12 +9,6 @@ enum { MOST_RANKS = 5 };
 
 /* Every check returns what is wrong, or NULL; cmocka cannot fail in a thread. */
 typedef const char *check(struct gw_communicator *communicator);
-
-/* A rank's checks, ended by NULL. */
-struct rank_checks {
-    check *const *checks;
-    struct gw_communicator *communicator;
-};
 
 /* The first complaint. */
 static inline const char *run_checks(check *const *checks, struct gw_communicator *communicator) {
@@ -28,31 +20,18 @@ static inline const char *run_checks(check *const *checks, struct gw_communicato
 }
 
 /* Ends the program with the first complaint: other ranks may wait for this one for ever. */
-static inline void *run_rank_checks(void *argument) {
-    const struct rank_checks *mine = argument;
-    struct gw_communicator *communicator = mine->communicator;
-    const char *complaint = run_checks(mine->checks, communicator);
+static inline void run_rank_checks(struct gw_communicator *communicator, void *context) {
+    check *const *checks = *(check *const **)context;
+    const char *complaint = run_checks(checks, communicator);
     if (complaint != NULL) {
         print_error("rank %d of %d: %s\n", communicator->rank, communicator->size, complaint);
         communicator->transport->abort(communicator, 1);
     }
-    communicator->transport->close(communicator);
-    return NULL;
 }
 
 /* Among so many threads. */
 static inline void check_among(int size, check *const *checks) {
-    struct gw_communicator communicators[MOST_RANKS];
-    struct rank_checks ranks[MOST_RANKS];
-    pthread_t threads[MOST_RANKS];
-    assert_int_equal(gw_communicators_open_local(size, communicators, NULL), GW_OK);
-    for (int rank = 0; rank < size; rank++) {
-        ranks[rank] = (struct rank_checks){checks, &communicators[rank]};
-        assert_int_equal(pthread_create(&threads[rank], NULL, run_rank_checks, &ranks[rank]), 0);
-    }
-    for (int rank = 0; rank < size; rank++) {
-        pthread_join(threads[rank], NULL);
-    }
+    run_local_ranks(size, run_rank_checks, &checks, 0);
 }
 
 /* Among 1, 2, .. MOST_RANKS threads. */
@@ -70,8 +49,8 @@ static inline void check_mpi(check *const *checks) {
         fail_msg("%s", error.message);
     }
     assert_true(communicator.size <= MOST_RANKS);
-    struct rank_checks mine = {checks, &communicator};
-    (void)run_rank_checks(&mine);
+    run_rank_checks(&communicator, &checks);
+    communicator.transport->close(&communicator);
 }
 
 #endif

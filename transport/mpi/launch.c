@@ -66,9 +66,9 @@ static bool has_launcher(void) {
 
 /* A single task of srun's is a place to start jobs from, such as the shell of an allocation. */
 bool gw_mpi_is_inside_job(void) {
-    bool place = slurm_tasks() == 1 && gw_mpi_announced_size() == 1 &&
-                 getenv("OMPI_COMM_WORLD_SIZE") == NULL;
-    return slurm_tasks() > 1 || (has_launcher() && !place);
+    bool starts_jobs = slurm_tasks() == 1 && gw_mpi_announced_size() == 1 &&
+                       getenv("OMPI_COMM_WORLD_SIZE") == NULL;
+    return slurm_tasks() > 1 || (has_launcher() && !starts_jobs);
 }
 
 enum gw_status gw_mpi_check_launcher(struct gw_error *error) {

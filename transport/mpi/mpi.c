@@ -107,8 +107,8 @@ static enum gw_status mpi_allreduce(struct gw_communicator *communicator, const 
 static enum gw_status mpi_reduce(struct gw_communicator *communicator, int root, const float *send,
                                  float *receive, size_t count, struct gw_error *error) {
     for (size_t done = 0; done < count; done += sum_piece) {
-        float *place = communicator->rank == root ? receive + done : NULL;
-        GW_TRY(check(MPI_Reduce(send + done, place, (int)piece_length(count, done, sum_piece),
+        float *sums = communicator->rank == root ? receive + done : NULL;
+        GW_TRY(check(MPI_Reduce(send + done, sums, (int)piece_length(count, done, sum_piece),
                                 MPI_FLOAT, MPI_SUM, root, comm_of(communicator)),
                      "MPI_Reduce", error));
     }
