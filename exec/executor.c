@@ -103,6 +103,7 @@ struct interval {
 
 struct gw_executor {
     const struct gw_schedule *schedule;
+    struct gw_arena arena; /* of what lives as long as the executor, but for what travels */
     struct gw_worker worker;
     struct gw_outcome outcome;
     struct stream_thread streams[GW_STREAM_COUNT];
@@ -269,7 +270,8 @@ static enum gw_status open_worker(struct gw_executor *executor,
                                   const struct gw_executor_options *options,
                                   struct gw_error *error) {
     struct gw_accelerator *gpu = &executor->accelerator;
-    struct gw_worker_settings settings = {.communicator = communicator, .hosts = communicator};
+    struct gw_worker_settings settings = {
+        .arena = &executor->arena, .communicator = communicator, .hosts = communicator};
     executor->on_gpu = options->device != NULL;
     if (executor->on_gpu) {
         GW_TRY(gw_accelerator_open(gpu, executor->schedule, options, error));
@@ -291,9 +293,11 @@ static enum gw_status open_parts(struct gw_executor *executor, struct gw_communi
     size_t count = schedule->operation_count;
     GW_TRY(gw_executor_check(schedule, options->device != NULL, error));
     GW_TRY(check_ranks(schedule, communicator, error));
-    executor->intervals = calloc(count, sizeof *executor->intervals);
-    executor->gathered = calloc((size_t)communicator->size * count, sizeof *executor->gathered);
-    executor->done = calloc(count, sizeof *executor->done);
+    struct gw_arena *arena = &executor->arena;
+    executor->intervals = gw_arena_zeros(arena, count, sizeof *executor->intervals);
+    executor->gathered =
+        gw_arena_zeros(arena, (size_t)communicator->size * count, sizeof *executor->gathered);
+    executor->done = gw_arena_zeros(arena, count, sizeof *executor->done);
     if (executor->intervals == NULL || executor->gathered == NULL || executor->done == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
@@ -336,7 +340,6 @@ void gw_executor_close(struct gw_executor *executor) {
         close_stream(&executor->streams[stream]);
         pthread_cond_destroy(&executor->awaited_done[stream]);
     }
-    gw_outcome_close(&executor->outcome);
     gw_worker_close(&executor->worker);
     if (executor->between_gpus.transport != NULL) {
         executor->between_gpus.transport->close(&executor->between_gpus);
@@ -344,9 +347,7 @@ void gw_executor_close(struct gw_executor *executor) {
     gw_accelerator_close(&executor->accelerator);
     pthread_cond_destroy(&executor->all_done);
     pthread_mutex_destroy(&executor->mutex);
-    free(executor->intervals);
-    free(executor->gathered);
-    free(executor->done);
+    gw_arena_free(&executor->arena);
     free(executor);
 }
 

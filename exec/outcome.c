@@ -1,6 +1,5 @@
 #include "exec/outcome.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- aggregates ---------------------------------------------------------------------------- */
@@ -74,25 +73,18 @@ enum gw_status gw_aggregate_clear(const struct gw_worker *worker,
 
 enum gw_status gw_outcome_open(struct gw_outcome *out, const struct gw_worker *worker,
                                struct gw_error *error) {
+    struct gw_arena *arena = worker->arena;
     size_t groups = worker->schedule->group_count;
     size_t ranks = (size_t)worker->hosts->size;
-    *out = (struct gw_outcome){.own = calloc(groups, sizeof *out->own),
-                               .of = calloc(ranks * groups, sizeof *out->of),
-                               .selected = calloc(groups * worker->workers, sizeof *out->selected),
-                               .counts = calloc(worker->workers, sizeof *out->counts),
-                               .extents = calloc(groups, sizeof *out->extents)};
+    out->own = gw_arena_zeros(arena, groups, sizeof *out->own);
+    out->of = gw_arena_zeros(arena, ranks * groups, sizeof *out->of);
+    out->selected = gw_arena_zeros(arena, groups * worker->workers, sizeof *out->selected);
+    out->counts = gw_arena_zeros(arena, worker->workers, sizeof *out->counts);
+    out->extents = gw_arena_zeros(arena, groups, sizeof *out->extents);
     return out->own != NULL && out->of != NULL && out->selected != NULL && out->counts != NULL &&
                    out->extents != NULL
                ? GW_OK
                : gw_fail_memory(error, "opening an executor");
-}
-
-void gw_outcome_close(struct gw_outcome *outcome) {
-    free(outcome->own);
-    free(outcome->of);
-    free(outcome->selected);
-    free(outcome->counts);
-    free(outcome->extents);
 }
 
 static enum gw_status compare_checksums(const struct gw_outcome *outcome,

@@ -20,9 +20,9 @@ struct gw_outcome {
     struct gw_selected *extents;  /* [groups] */
 };
 
+/* In the worker's arena. */
 enum gw_status gw_outcome_open(struct gw_outcome *out, const struct gw_worker *worker,
                                struct gw_error *error);
-void gw_outcome_close(struct gw_outcome *outcome);
 
 /*
  * Gathers, fails if the aggregate is not the same on all workers, and tells compressors how many

@@ -111,7 +111,6 @@ static void close_group(struct gw_group_state *group) {
     gw_sketch_free(&group->sketch);
     gw_gpu_sketch_free(&group->gpu_sketch);
     gw_gpu_selection_free(&group->selection);
-    free(group->counts);
 }
 
 float *gw_worker_residual(const struct gw_worker *worker, const struct gw_group_state *group) {
@@ -176,10 +175,11 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t 
                                  struct gw_error *error) {
     const struct gw_schedule *schedule = worker->schedule;
     struct gw_group_state *group = &worker->groups[g];
-    *group = (struct gw_group_state){.slice = &schedule->groups[g],
-                                     .compressor = schedule->compressor,
-                                     .seed = gw_random_mix(seed) + g,
-                                     .counts = calloc(worker->workers, sizeof *group->counts)};
+    *group = (struct gw_group_state){
+        .slice = &schedule->groups[g],
+        .compressor = schedule->compressor,
+        .seed = gw_random_mix(seed) + g,
+        .counts = gw_arena_zeros(worker->arena, worker->workers, sizeof *group->counts)};
     group->layers = schedule->layers + group->slice->first_layer;
     group->threshold = first_threshold(group->slice);
     if (group->counts == NULL) {
@@ -197,12 +197,13 @@ enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *s
                               const struct gw_worker_settings *settings, uint64_t seed,
                               struct gw_error *error) {
     *out = (struct gw_worker){.schedule = schedule,
+                              .arena = settings->arena,
                               .communicator = settings->communicator,
                               .hosts = settings->hosts,
                               .rank = (size_t)settings->hosts->rank,
                               .workers = schedule->workers};
     out->serves = out->rank == schedule->workers;
-    out->groups = calloc(schedule->group_count, sizeof *out->groups);
+    out->groups = gw_arena_zeros(out->arena, schedule->group_count, sizeof *out->groups);
     if (out->groups == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
@@ -221,7 +222,6 @@ void gw_worker_close(struct gw_worker *worker) {
     for (size_t i = 0; worker->groups != NULL && i < worker->schedule->group_count; i++) {
         close_group(&worker->groups[i]);
     }
-    free(worker->groups);
     close_vectors(&worker->vectors, &worker->exchange);
     gw_buffer_free(&worker->list_copy);
     gw_buffer_free(&worker->dense_copy);

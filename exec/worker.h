@@ -2,6 +2,7 @@
 #ifndef GW_EXEC_WORKER_H
 #define GW_EXEC_WORKER_H
 
+#include "core/arena.h"
 #include "exec/memory.h"
 #include "kernels/gpu.h"
 #include "kernels/sketch.h"
@@ -111,6 +112,7 @@ static inline uint32_t *gw_group_common(const struct gw_group_state *group) {
  */
 struct gw_worker {
     const struct gw_schedule *schedule;
+    struct gw_arena *arena; /* of the executor, with which all but travelling data goes */
     struct gw_communicator *communicator; /* of the data path, between memories of the kind ... */
     struct gw_communicator *hosts;        /* ... and between the hosts' */
     size_t rank, workers;
@@ -125,6 +127,7 @@ struct gw_worker {
 
 /* What it works with: streams of a GPU, or NULL both. */
 struct gw_worker_settings {
+    struct gw_arena *arena;
     struct gw_communicator *communicator, *hosts;
     struct gw_device_stream *compute, *exchange;
 };

@@ -6,6 +6,8 @@
 #ifndef GW_TESTS_FAKE_TIME_H
 #define GW_TESTS_FAKE_TIME_H
 
+#include <pthread.h>
+
 #include "core/clock.h"
 
 enum { FAKE_MESSAGES = 256 };

@@ -12,7 +12,7 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/measure/overlap.h"
-#include "tests/transport/transport_gpu_support.h"
+#include "tests/transport/promises.h"
 
 enum { RANKS = 2 };
 
