@@ -1,24 +1,41 @@
 #include "core/json_writer.h"
 
-#include <string.h>
-
 #include "core/json.h"
 
 void gw_writer_begin(struct gw_json_writer *writer) {
-    memset(writer, 0, sizeof *writer);
-    writer->open[0] = cJSON_CreateObject();
-    writer->depth = 1;
-    writer->failed = writer->open[0] == NULL;
+    gw_writer_begin_with(writer, cJSON_CreateObject());
+    writer->replacing = false;
+}
+
+void gw_writer_begin_with(struct gw_json_writer *writer, cJSON *document) {
+    *writer = (struct gw_json_writer){
+        .open = {document}, .depth = 1, .replacing = true, .failed = document == NULL};
+}
+
+static cJSON *open_one(const struct gw_json_writer *writer) {
+    return writer->depth == 0 || writer->failed ? NULL : writer->open[writer->depth - 1];
 }
 
 void gw_writer_part(struct gw_json_writer *writer, const char *key, cJSON *part) {
-    cJSON *open = writer->depth == 0 ? NULL : writer->open[writer->depth - 1];
-    bool added =
-        part != NULL && !writer->failed && open != NULL && (key == NULL) == cJSON_IsArray(open) &&
-        (key == NULL ? cJSON_AddItemToArray(open, part) : cJSON_AddItemToObject(open, key, part));
+    cJSON *open = open_one(writer);
+    bool added = part != NULL && open != NULL && (key == NULL) == cJSON_IsArray(open);
+    if (added && key == NULL) {
+        added = cJSON_AddItemToArray(open, part);
+    } else if (added) {
+        bool old = writer->replacing && cJSON_GetObjectItemCaseSensitive(open, key) != NULL;
+        added = old ? cJSON_ReplaceItemInObjectCaseSensitive(open, key, part)
+                    : cJSON_AddItemToObject(open, key, part);
+    }
     if (!added) {
         cJSON_Delete(part);
         writer->failed = true;
+    }
+}
+
+void gw_writer_drop(struct gw_json_writer *writer, const char *key) {
+    cJSON *open = open_one(writer);
+    while (open != NULL && cJSON_GetObjectItemCaseSensitive(open, key) != NULL) {
+        cJSON_DeleteItemFromObjectCaseSensitive(open, key);
     }
 }
 
@@ -56,13 +73,37 @@ void gw_writer_texts(struct gw_json_writer *writer, const char *key, char *const
     gw_writer_end(writer);
 }
 
-static void open_part(struct gw_json_writer *writer, const char *key, cJSON *part) {
-    gw_writer_part(writer, key, part);
+static void enter_part(struct gw_json_writer *writer, cJSON *part) {
     if (writer->depth == GW_WRITER_DEPTH) {
         writer->failed = true;
     }
     if (!writer->failed) {
         writer->open[writer->depth++] = part;
+    }
+}
+
+static void open_part(struct gw_json_writer *writer, const char *key, cJSON *part) {
+    gw_writer_part(writer, key, part);
+    enter_part(writer, part);
+}
+
+void gw_writer_reopen_object(struct gw_json_writer *writer, const char *key, size_t index) {
+    cJSON *open = open_one(writer);
+    cJSON *part = key != NULL ? cJSON_GetObjectItemCaseSensitive(open, key)
+                              : cJSON_GetArrayItem(open, (int)index);
+    if (part != NULL) {
+        enter_part(writer, part);
+    } else {
+        gw_writer_object(writer, key);
+    }
+}
+
+void gw_writer_reopen_array(struct gw_json_writer *writer, const char *key) {
+    cJSON *part = cJSON_GetObjectItemCaseSensitive(open_one(writer), key);
+    if (part != NULL) {
+        enter_part(writer, part);
+    } else {
+        gw_writer_array(writer, key);
     }
 }
 

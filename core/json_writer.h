@@ -27,11 +27,18 @@ enum { GW_WRITER_DEPTH = 16 };
 struct gw_json_writer {
     cJSON *open[GW_WRITER_DEPTH]; /* the document first, then what is open in it */
     size_t depth;                 /* of `open` */
+    bool replacing;               /* members may be there already */
     bool failed;                  /* out of memory, or opened and ended unevenly */
 };
 
 /* Begins a document that is an object; gw_writer_finish must follow. */
 void gw_writer_begin(struct gw_json_writer *writer);
+
+/*
+ * Goes on with a document, which the writer takes (NULL: out of memory): a member with a key that
+ * an object has already takes the old one's place.
+ */
+void gw_writer_begin_with(struct gw_json_writer *writer, cJSON *document);
 
 /* Adds a member with that key to the open object, or an item (key NULL) to the open array. */
 void gw_writer_number(struct gw_json_writer *writer, const char *key, double value);
@@ -49,6 +56,16 @@ void gw_writer_part(struct gw_json_writer *writer, const char *key, cJSON *part)
 void gw_writer_object(struct gw_json_writer *writer, const char *key);
 void gw_writer_array(struct gw_json_writer *writer, const char *key);
 void gw_writer_end(struct gw_json_writer *writer);
+
+/*
+ * The same with what is there already: the member with that key or, in an array (key NULL), item
+ * number `index`. A new one where there is none.
+ */
+void gw_writer_reopen_object(struct gw_json_writer *writer, const char *key, size_t index);
+void gw_writer_reopen_array(struct gw_json_writer *writer, const char *key);
+
+/* Leaves out a member of the open object, if it has it. */
+void gw_writer_drop(struct gw_json_writer *writer, const char *key);
 
 /* The document, which the caller frees with cJSON_Delete, or the first error. */
 enum gw_status gw_writer_finish(struct gw_json_writer *writer, cJSON **document,

@@ -1,9 +1,120 @@
 #include "core/regression.h"
 
+#include <gsl/gsl_fit.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "core/random.h"
+
+/* ---- robust lines ---------------------------------------------------------------------------- */
+
+enum { HUBER_STEPS = 4, MOST_STEPS = 60, FEWEST_TO_OUTVOTE = 5 };
+
+/* Of both weights, in standard deviations: 95% as efficient as least squares without outliers. */
+static const double huber_tuning = 1.345;
+static const double bisquare_tuning = 4.685;
+static const double mad_of_normal = 0.6745;
+
+static const double smallest_scale = 1e-9; /* below it residuals are rounding errors */
+static const double settled = 1e-6;        /* relative change of the line */
+
+double gw_line_value(const struct gw_fitted_line *line, const struct gw_line_points *points,
+                     size_t i) {
+    return fmax(line->startup + line->slope * points->x[i], 0.1 * points->y[i]);
+}
+
+/* Least squares with the weights in scratch. */
+static void solve(enum gw_line_terms terms, const struct gw_line_points *points,
+                  struct gw_fitted_line *out) {
+    double c00 = 0;
+    double c01 = 0;
+    double c11 = 0;
+    double chi_square = 0;
+    const double *w = points->scratch;
+    *out = (struct gw_fitted_line){0};
+    if (terms == GW_LINE_BOTH) {
+        gsl_fit_wlinear(points->x, 1, w, 1, points->y, 1, points->count, &out->startup, &out->slope,
+                        &c00, &c01, &c11, &chi_square);
+    } else if (terms == GW_LINE_SLOPE) {
+        gsl_fit_wmul(points->x, 1, w, 1, points->y, 1, points->count, &out->slope, &c11,
+                     &chi_square);
+    } else {
+        out->startup = gsl_stats_wmean(w, 1, points->y, 1, points->count);
+    }
+}
+
+static double residual(const struct gw_fitted_line *line, const struct gw_line_points *points,
+                       size_t i) {
+    double value = line->startup + line->slope * points->x[i];
+    return (points->y[i] - value) / gw_line_value(line, points, i);
+}
+
+/* The standard deviation of most residuals; as many as there are terms are small by the fit. */
+static double scale_of(const struct gw_fitted_line *line, const struct gw_line_points *points,
+                       size_t terms) {
+    double *sizes = points->scratch;
+    for (size_t i = 0; i < points->count; i++) {
+        sizes[i] = fabs(residual(line, points, i));
+    }
+    gsl_sort(sizes, 1, points->count);
+    double median = gsl_stats_median_from_sorted_data(sizes + terms, 1, points->count - terms);
+    return fmax(median / mad_of_normal, smallest_scale);
+}
+
+static double huber(double u) {
+    return fabs(u) <= huber_tuning ? 1 : huber_tuning / fabs(u);
+}
+
+static double bisquare(double u) {
+    double share = u / bisquare_tuning;
+    return fabs(share) < 1 ? (1 - share * share) * (1 - share * share) : 0;
+}
+
+static bool same(const struct gw_fitted_line *a, const struct gw_fitted_line *b, double relative) {
+    return fabs(a->startup - b->startup) <= relative * fabs(b->startup) &&
+           fabs(a->slope - b->slope) <= relative * fabs(b->slope);
+}
+
+/* Weights by the residuals, then the line by the weights. */
+static void step(enum gw_line_terms terms, const struct gw_line_points *points,
+                 double (*weigh)(double u), struct gw_fitted_line *line) {
+    size_t count = points->count;
+    bool robust = count >= FEWEST_TO_OUTVOTE;
+    double scale = robust ? scale_of(line, points, terms == GW_LINE_BOTH ? 2 : 1) : 1;
+    for (size_t i = 0; i < count; i++) {
+        double value = gw_line_value(line, points, i);
+        points->weights[i] = robust ? weigh(residual(line, points, i) / scale) : 1;
+        points->scratch[i] = points->weights[i] / (value * value);
+    }
+    solve(terms, points, line);
+}
+
+void gw_robust_line_near(enum gw_line_terms terms, const struct gw_line_points *points,
+                         double relative, struct gw_fitted_line *line) {
+    bool done = false;
+    for (int i = 0; i < MOST_STEPS && !done; i++) {
+        struct gw_fitted_line before = *line;
+        step(terms, points, bisquare, line);
+        done = same(&before, line, relative);
+    }
+}
+
+void gw_robust_line(enum gw_line_terms terms, const struct gw_line_points *points,
+                    struct gw_fitted_line *out) {
+    for (size_t i = 0; i < points->count; i++) {
+        points->scratch[i] = 1 / (points->y[i] * points->y[i]);
+    }
+    solve(terms, points, out);
+    for (int i = 0; i < HUBER_STEPS; i++) {
+        step(terms, points, huber, out);
+    }
+    gw_robust_line_near(terms, points, settled, out);
+}
+
+/* ---- cost curves ----------------------------------------------------------------------------- */
 
 double gw_curve_basis(enum gw_curve_shape shape, double size) {
     return shape == GW_STRAIGHT ? size : size * log2(size);
@@ -72,4 +183,239 @@ enum gw_status gw_fit_curve(enum gw_curve_shape shape, const struct gw_curve_poi
 enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count, struct gw_fit *out,
                               struct gw_error *error) {
     return fit(GW_STRAIGHT, true, points, count, out, error);
+}
+
+/* ---- intervals of fits ----------------------------------------------------------------------- */
+
+enum {
+    REPLICATES = 999,
+    FIRST = 24,
+    LAST = REPLICATES - 1 - FIRST,
+    FEWEST = 4,
+    NEIGHBOURS = 2,
+    ARRAYS = 7
+};
+
+/* What bisquare weights make of a normal variance: E[w u^2] / E[w]. */
+static const double bisquare_variance = 0.82807;
+
+struct problem {
+    struct gw_line_points points;
+    const struct gw_curve_point *measured;
+    double *times;             /* points.y, of what is being fitted: writable */
+    double *variances;         /* of each point by itself, relative */
+    double *values, *scatter;  /* of the first fit: its times, relative standard deviations */
+    double *startups, *slopes; /* of the replicates: (estimate - truth) / standard error */
+};
+
+static const double replicate_settled = 1e-3; /* of a coefficient: far below its standard error */
+
+/* A line with the standard errors of its coefficients; that of one it does not have is 0. */
+struct estimate {
+    enum gw_line_terms terms;
+    struct gw_fitted_line line;
+    double startup_error, slope_error;
+    double
+        own_share;  /* of the points' own variances that the residuals leave standing, at most 1 */
+    double between; /* relative variance from size to size beyond them */
+};
+
+/* The inverse of a line's weighted normal equations; zero where it has no such coefficient. */
+struct inverse {
+    double startup, both, slope;
+};
+
+static struct inverse invert_normal(const struct gw_line_points *points,
+                                    const struct estimate *estimate) {
+    double sum_w = 0;
+    double sum_x = 0;
+    double sum_xx = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        double value = gw_line_value(&estimate->line, points, i);
+        double w = points->weights[i] / (value * value);
+        sum_w += w;
+        sum_x += w * points->x[i];
+        sum_xx += w * points->x[i] * points->x[i];
+    }
+    if (estimate->terms == GW_LINE_STARTUP) {
+        return (struct inverse){.startup = 1 / sum_w};
+    }
+    if (estimate->terms == GW_LINE_SLOPE) {
+        return (struct inverse){.slope = 1 / sum_xx};
+    }
+    double determinant = sum_w * sum_xx - sum_x * sum_x;
+    return (struct inverse){sum_xx / determinant, -sum_x / determinant, sum_w / determinant};
+}
+
+/*
+ * What the residuals, widened by what the fit took from them, say about variances: if they scatter
+ * more than the points' own errors explain, the rest is between sizes; if less, those are too wide.
+ */
+static void find_variances(const struct problem *problem, const struct inverse *inverse,
+                           struct estimate *estimate) {
+    const struct gw_line_points *points = &problem->points;
+    const struct gw_fitted_line *line = &estimate->line;
+    double squares = 0;
+    double own = 0;
+    double freedom = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        double value = gw_line_value(line, points, i);
+        double x = points->x[i];
+        double w = points->weights[i];
+        double off = (points->y[i] - line->startup - line->slope * x) / value;
+        double leverage = w / (value * value) *
+                          (inverse->startup + 2 * x * inverse->both + x * x * inverse->slope);
+        squares += w * off * off / bisquare_variance;
+        own += w * (1 - leverage) * problem->variances[i];
+        freedom += w * (1 - leverage);
+    }
+    estimate->own_share = own > 0 ? fmin(1, squares / own) : 1;
+    estimate->between = freedom > 0 ? fmax(0, squares - own) / freedom : 0;
+}
+
+static double variance(const struct problem *problem, const struct estimate *estimate, size_t i) {
+    return estimate->own_share * problem->variances[i] + estimate->between;
+}
+
+/* The sandwich: what the points' variances make of the line's weighted normal equations. */
+static void find_standard_errors(const struct problem *problem, struct estimate *out) {
+    const struct gw_line_points *points = &problem->points;
+    struct inverse inverse = invert_normal(points, out);
+    find_variances(problem, &inverse, out);
+    double startup = 0;
+    double slope = 0;
+    for (size_t i = 0; i < points->count; i++) {
+        double value = gw_line_value(&out->line, points, i);
+        double x = points->x[i];
+        double pull = points->weights[i] / value;
+        double part = pull * pull * variance(problem, out, i);
+        double on_startup = inverse.startup + inverse.both * x;
+        double on_slope = inverse.both + inverse.slope * x;
+        startup += part * on_startup * on_startup;
+        slope += part * on_slope * on_slope;
+    }
+    out->startup_error = sqrt(startup);
+    out->slope_error = sqrt(slope);
+}
+
+static double ratio(double off, double error) {
+    return error > 0 ? off / error : 0;
+}
+
+static enum gw_status replicate(struct problem *problem, const struct estimate *truth,
+                                struct gw_error *error) {
+    struct gw_random *random = NULL;
+    GW_TRY(gw_random_open(&random, 1, problem->points.count, error));
+    for (size_t r = 0; r < REPLICATES; r++) {
+        for (size_t i = 0; i < problem->points.count; i++) {
+            problem->times[i] =
+                problem->values[i] * exp(gw_random_normal(random, problem->scatter[i]));
+        }
+        struct estimate again = {.terms = truth->terms, .line = truth->line};
+        gw_robust_line_near(truth->terms, &problem->points, replicate_settled, &again.line);
+        find_standard_errors(problem, &again);
+        problem->startups[r] = ratio(again.line.startup - truth->line.startup, again.startup_error);
+        problem->slopes[r] = ratio(again.line.slope - truth->line.slope, again.slope_error);
+    }
+    gw_random_close(random);
+    return GW_OK;
+}
+
+/* What bootstrap-t makes of the replicates' ratios. */
+static void invert(double *ratios, double value, double deviation, double *low, double *high) {
+    gsl_sort(ratios, 1, REPLICATES);
+    *low = value - ratios[LAST] * deviation;
+    *high = value - ratios[FIRST] * deviation;
+}
+
+static enum gw_status solve_problem(struct problem *problem, enum gw_line_terms terms,
+                                    struct gw_fit_interval *out, struct gw_error *error) {
+    struct estimate first = {.terms = terms};
+    for (size_t i = 0; i < problem->points.count; i++) {
+        problem->times[i] = problem->measured[i].time_s;
+    }
+    gw_robust_line(terms, &problem->points, &first.line);
+    find_standard_errors(problem, &first);
+    for (size_t i = 0; i < problem->points.count; i++) {
+        problem->values[i] = gw_line_value(&first.line, &problem->points, i);
+        problem->scatter[i] = sqrt(variance(problem, &first, i));
+    }
+    GW_TRY(replicate(problem, &first, error));
+    out->known = true;
+    invert(problem->startups, first.line.startup, first.startup_error, &out->startup_low,
+           &out->startup_high);
+    invert(problem->slopes, first.line.slope, first.slope_error, &out->slope_low, &out->slope_high);
+    return GW_OK;
+}
+
+/* A coefficient that was dropped would have been negative: how much it may be says the whole line.
+ */
+static enum gw_status solve_for(const struct gw_fit *fit, struct problem *problem,
+                                struct gw_fit_interval *out, struct gw_error *error) {
+    struct gw_fit_interval whole = {0};
+    GW_TRY(solve_problem(problem, fit->terms, out, error));
+    if (fit->terms != GW_LINE_BOTH) {
+        GW_TRY(solve_problem(problem, GW_LINE_BOTH, &whole, error));
+    }
+    if (fit->terms == GW_LINE_SLOPE) {
+        out->startup_high = whole.startup_high;
+    } else if (fit->terms == GW_LINE_STARTUP) {
+        out->slope_high = whole.slope_high;
+    }
+    if (!fit->startup_free) {
+        out->startup_low = fmax(0, out->startup_low);
+        out->startup_high = fmax(0, out->startup_high);
+    }
+    out->slope_low = fmax(0, out->slope_low);
+    out->slope_high = fmax(0, out->slope_high);
+    return GW_OK;
+}
+
+/*
+ * A standard error that comes from few repeats is itself hardly known, and one slow repeat makes it
+ * many times too wide; but neighbouring sizes are much alike: the median over up to five.
+ */
+static void smooth(const double *errors, size_t count, double *variances) {
+    for (size_t i = 0; i < count && errors != NULL; i++) {
+        double near[2 * NEIGHBOURS + 1];
+        size_t found = 0;
+        for (size_t j = i >= NEIGHBOURS ? i - NEIGHBOURS : 0; j < count && j <= i + NEIGHBOURS;
+             j++) {
+            near[found++] = errors[j];
+        }
+        gsl_sort(near, 1, found);
+        double error = gsl_stats_median_from_sorted_data(near, 1, found);
+        variances[i] = error * error;
+    }
+}
+
+enum gw_status gw_fit_intervals(const struct gw_fit *fit, const struct gw_curve_point *points,
+                                const double *relative_errors, size_t count,
+                                struct gw_fit_interval *out, struct gw_error *error) {
+    *out = (struct gw_fit_interval){0};
+    if (count < FEWEST) {
+        return GW_OK;
+    }
+    double *room = calloc(ARRAYS * count + 2 * REPLICATES, sizeof *room);
+    if (room == NULL) {
+        return gw_fail_memory(error, "finding a fit's intervals");
+    }
+    double *x = room;
+    double *y = room + count;
+    struct problem problem = {
+        .points = {.count = count, .x = x, .y = y, .weights = y + count, .scratch = y + 2 * count},
+        .measured = points,
+        .times = y,
+        .variances = y + 3 * count,
+        .values = y + 4 * count,
+        .scatter = y + 5 * count,
+        .startups = y + 6 * count,
+        .slopes = y + 6 * count + REPLICATES};
+    for (size_t i = 0; i < count; i++) {
+        x[i] = gw_curve_basis(fit->shape, points[i].size);
+    }
+    smooth(relative_errors, count, problem.variances);
+    enum gw_status status = solve_for(fit, &problem, out, error);
+    free(room);
+    return status;
 }

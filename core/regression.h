@@ -6,8 +6,53 @@
 #include <stddef.h>
 
 #include "core/curve.h"
-#include "core/robust_line.h"
 #include "core/status.h"
+
+/* ---- robust lines ---------------------------------------------------------------------------- */
+
+/* The line through positive times whose errors are relative, not bent by single outliers. */
+
+struct gw_fitted_line {
+    double startup, slope; /* time = startup + slope * x */
+};
+
+/* Which of the two there are; the other is zero. */
+enum gw_line_terms { GW_LINE_BOTH, GW_LINE_STARTUP, GW_LINE_SLOPE };
+
+/*
+ * x: count abscissae; y: count times > 0, count >= 2 of them, not all at one x. Room, the caller's:
+ * weights, which gets what each point counts for in the end, from 0 (an outlier) to 1, and scratch,
+ * both of count.
+ */
+struct gw_line_points {
+    size_t count;
+    const double *x, *y;
+    double *weights, *scratch;
+};
+
+/*
+ * Residuals are relative to the line. Huber's weights, whose optimum is the only one, lead to the
+ * neighbourhood of Tukey's bisquare, which gives far outliers no weight at all. Fewer than five
+ * points cannot outvote one of them: these are fitted by plain least squares. The terms may come
+ * out negative.
+ */
+void gw_robust_line(enum gw_line_terms terms, const struct gw_line_points *points,
+                    struct gw_fitted_line *out);
+
+/*
+ * The same from a line that is near already, until it changes by less than `relative`: without the
+ * steps that lead there.
+ */
+void gw_robust_line_near(enum gw_line_terms terms, const struct gw_line_points *points,
+                         double relative, struct gw_fitted_line *line);
+
+/* The line's value at point i, kept away from zero and below: a tenth of what was measured. */
+double gw_line_value(const struct gw_fitted_line *line, const struct gw_line_points *points,
+                     size_t i);
+
+/* ---- cost curves ----------------------------------------------------------------------------- */
+
+/* Robust fits of cost curves to measured medians, over GSL. */
 
 /* What the size is multiplied with above the startup: n (a straight line) or n log2 n. */
 enum gw_curve_shape { GW_STRAIGHT, GW_NLOG2N };
@@ -37,5 +82,36 @@ enum gw_status gw_fit_curve(enum gw_curve_shape shape, const struct gw_curve_poi
  */
 enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count, struct gw_fit *out,
                               struct gw_error *error);
+
+/* ---- intervals of fits ----------------------------------------------------------------------- */
+
+/* How well a fitted cost curve's coefficients are known, by the bootstrap. */
+
+/* 95% confidence intervals, in seconds and seconds per unit (or per n log2 n). */
+struct gw_fit_interval {
+    bool known; /* false: fewer than four points */
+    double startup_low, startup_high;
+    double slope_low, slope_high;
+};
+
+/*
+ * Of `fit`, which gw_fit_curve or gw_fit_segment made of the same points. relative_errors: how well
+ * each time is known by itself, as a standard deviation relative to it, or NULL if that is not
+ * known. A time may lie further off than that, by a scatter from size to size that repeats at one
+ * size do not show (another path through the library, a page that is cold): its variance is what
+ * the residuals have more.
+ *
+ * A bootstrap-t interval (Efron and Tibshirani 1993, section 12.5): 999 times the points are drawn
+ * again around the line, and what is asked is how far the line through them is off in units of its
+ * own standard error. So the interval knows that a variance from few points is itself uncertain.
+ * The same points give the same interval.
+ *
+ * The line drawn around and fitted again has the terms that the fit has. A coefficient that was
+ * dropped reaches from 0 to where its interval ends in a line with both, or to 0 if that is below.
+ * What must not be negative has an interval that is not.
+ */
+enum gw_status gw_fit_intervals(const struct gw_fit *fit, const struct gw_curve_point *points,
+                                const double *relative_errors, size_t count,
+                                struct gw_fit_interval *out, struct gw_error *error);
 
 #endif

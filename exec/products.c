@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/symbols.h"
+#include "core/system.h"
 #include "device/cuda.h"
 #include "exec/exec.h"
 #include "kernels/kernels.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/parallel.h"
+#include "core/system.h"
 #include "kernels/arithmetic.h"
 #include "kernels/cpu/scan.h"
 

@@ -4,7 +4,7 @@
 #include <gsl/gsl_cdf.h>
 #include <stdlib.h>
 
-#include "core/parallel.h"
+#include "core/system.h"
 #include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
 #include "kernels/cpu/scan.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/parallel.h"
+#include "core/system.h"
 #include "kernels/cpu/scan.h"
 #include "tests/kernels/kernels_support.h"
 

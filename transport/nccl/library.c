@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "core/symbols.h"
+#include "core/system.h"
 
 #ifndef GW_NCCL_LIBRARY
 #define GW_NCCL_LIBRARY "libnccl.so.2"

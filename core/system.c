@@ -1,7 +1,12 @@
-#include "core/parallel.h"
+#include "core/system.h"
+
+#include <dlfcn.h>
+#include <omp.h>
+#include <string.h>
+
+/* ---- threads --------------------------------------------------------------------------------- */
 
 #ifdef _OPENMP
-#include <omp.h>
 #endif
 
 size_t gw_cores(void) {
@@ -31,4 +36,17 @@ void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *c
     for (size_t part = 0; part < parts; part++) {
         work(part, context);
     }
+}
+
+/* ---- libraries ------------------------------------------------------------------------------- */
+
+const char *gw_find_symbols(void *library, const struct gw_symbol *symbols, size_t count,
+                            void *calls) {
+    const char *missing = NULL;
+    for (size_t i = 0; i < count; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        memcpy((char *)calls + symbols[i].place, &symbol, sizeof symbol); /* as POSIX asks for */
+        missing = symbol == NULL && missing == NULL ? symbols[i].name : missing;
+    }
+    return missing;
 }
