@@ -82,7 +82,7 @@ static void enter_part(struct gw_json_writer *writer, cJSON *part) {
     }
 }
 
-static void open_part(struct gw_json_writer *writer, const char *key, cJSON *part) {
+void gw_writer_open(struct gw_json_writer *writer, const char *key, cJSON *part) {
     gw_writer_part(writer, key, part);
     enter_part(writer, part);
 }
@@ -108,11 +108,11 @@ void gw_writer_reopen_array(struct gw_json_writer *writer, const char *key) {
 }
 
 void gw_writer_object(struct gw_json_writer *writer, const char *key) {
-    open_part(writer, key, cJSON_CreateObject());
+    gw_writer_open(writer, key, cJSON_CreateObject());
 }
 
 void gw_writer_array(struct gw_json_writer *writer, const char *key) {
-    open_part(writer, key, cJSON_CreateArray());
+    gw_writer_open(writer, key, cJSON_CreateArray());
 }
 
 void gw_writer_end(struct gw_json_writer *writer) {
@@ -151,6 +151,15 @@ enum gw_status gw_writer_finish_file(struct gw_json_writer *writer, const char *
     cJSON *document = NULL;
     GW_TRY(gw_writer_finish(writer, &document, error));
     enum gw_status status = gw_json_write(document, path, error);
+    cJSON_Delete(document);
+    return status;
+}
+
+enum gw_status gw_writer_finish_compact_file(struct gw_json_writer *writer, const char *path,
+                                             struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_writer_finish(writer, &document, error));
+    enum gw_status status = gw_json_write_compact(document, path, error);
     cJSON_Delete(document);
     return status;
 }

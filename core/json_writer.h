@@ -64,6 +64,9 @@ void gw_writer_end(struct gw_json_writer *writer);
 void gw_writer_reopen_object(struct gw_json_writer *writer, const char *key, size_t index);
 void gw_writer_reopen_array(struct gw_json_writer *writer, const char *key);
 
+/* Adds a part, which the writer takes, and opens it. NULL counts as out of memory. */
+void gw_writer_open(struct gw_json_writer *writer, const char *key, cJSON *part);
+
 /* Leaves out a member of the open object, if it has it. */
 void gw_writer_drop(struct gw_json_writer *writer, const char *key);
 
@@ -73,8 +76,10 @@ enum gw_status gw_writer_finish(struct gw_json_writer *writer, cJSON **document,
 /* The same as text that ends in a newline, which the caller frees. */
 enum gw_status gw_writer_finish_text(struct gw_json_writer *writer, char **text,
                                      struct gw_error *error);
-/* The same into a file, as gw_json_write does. */
+/* The same into a file, as gw_json_write does, or gw_json_write_compact. */
 enum gw_status gw_writer_finish_file(struct gw_json_writer *writer, const char *path,
                                      struct gw_error *error);
+enum gw_status gw_writer_finish_compact_file(struct gw_json_writer *writer, const char *path,
+                                             struct gw_error *error);
 
 #endif

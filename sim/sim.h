@@ -40,7 +40,7 @@ struct gw_simulation {
     enum gw_network_level level;
     /*
      * Whether operations of both streams that run at once slow each other, by the cluster's overlap
-     * factors (traces/overlap.h); by curves only.
+     * factors (traces/cluster.h); by curves only.
      */
     bool interference;
     size_t nodes_per_switch; /* of messages, as below: 0: the cluster's */

@@ -3,11 +3,82 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/curve_json.h"
-#include "traces/network_json.h"
-#include "traces/overlap_json.h"
+#include "traces/cluster_parts.h"
 
 static const char *const schema = "gradweave/cluster@1";
+
+/* ---- cost curves ----------------------------------------------------------------------------- */
+
+/* Which names the coefficients have. */
+enum curve_names {
+    COLLECTIVE_CURVE, /* alpha_s, beta_s_per_byte; both needed unless there are points */
+    COMPRESSOR_CURVE, /* fixed_s, per_element_s, per_nlog2n_s; those that are absent are 0 */
+};
+
+static enum gw_status read_point(const struct gw_json *place, double previous_size,
+                                 struct gw_curve_point *out, struct gw_error *error) {
+    if (!cJSON_IsArray(place->node) || cJSON_GetArraySize(place->node) != 2) {
+        return gw_json_expected(place, "a pair [size, seconds]", error);
+    }
+    struct gw_json size = gw_json_item(place, cJSON_GetArrayItem(place->node, 0), 0);
+    struct gw_json time = gw_json_item(place, cJSON_GetArrayItem(place->node, 1), 1);
+    GW_TRY(gw_json_positive(&size, &out->size, error));
+    if (!(out->size > previous_size)) {
+        return gw_json_expected(&size, "sizes in ascending order", error);
+    }
+    return gw_json_not_negative(&time, &out->time_s, error);
+}
+
+static enum gw_status read_points(const struct gw_json *place, struct gw_curve *out,
+                                  struct gw_error *error) {
+    GW_TRY(gw_json_array(place, error));
+    size_t count = (size_t)cJSON_GetArraySize(place->node);
+    if (count < 2) {
+        return gw_json_expected(place, "at least two points", error);
+    }
+    struct gw_curve_point *points = calloc(count, sizeof *points);
+    if (points == NULL) {
+        return gw_fail_memory(error, "reading a cost curve");
+    }
+    double previous_size = 0;
+    size_t index = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, place->node) {
+        struct gw_json at = gw_json_item(place, node, index);
+        enum gw_status status = read_point(&at, previous_size, &points[index], error);
+        if (status != GW_OK) {
+            free(points);
+            return status;
+        }
+        previous_size = points[index++].size;
+    }
+    *out = (struct gw_curve){.point_count = count, .points = points};
+    return GW_OK;
+}
+
+static enum gw_status read_optional(const struct gw_json *object, const char *key, double *out,
+                                    struct gw_error *error) {
+    struct gw_json place = gw_json_member(object, key);
+    return place.node == NULL ? GW_OK : gw_json_not_negative(&place, out, error);
+}
+
+static enum gw_status read_curve(const struct gw_json *place, enum curve_names names,
+                                 struct gw_curve *out, struct gw_error *error) {
+    *out = (struct gw_curve){0};
+    struct gw_json points = gw_json_member(place, "points");
+    if (points.node != NULL) {
+        return read_points(&points, out, error);
+    }
+    if (names == COMPRESSOR_CURVE) {
+        GW_TRY(read_optional(place, "fixed_s", &out->fixed_s, error));
+        GW_TRY(read_optional(place, "per_element_s", &out->per_unit_s, error));
+        return read_optional(place, "per_nlog2n_s", &out->per_nlog2n_s, error);
+    }
+    struct gw_json alpha = gw_json_member(place, "alpha_s");
+    struct gw_json beta = gw_json_member(place, "beta_s_per_byte");
+    GW_TRY(gw_json_not_negative(&alpha, &out->fixed_s, error));
+    return gw_json_not_negative(&beta, &out->per_unit_s, error);
+}
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -24,7 +95,7 @@ static enum gw_status read_collective(const struct gw_json *place, const char *n
         }
     }
     struct gw_curve curve = {0};
-    GW_TRY(gw_curve_read(place, GW_COLLECTIVE_CURVE, &curve, error));
+    GW_TRY(read_curve(place, COLLECTIVE_CURVE, &curve, error));
     return gw_cluster_add_collective(cluster, name, (size_t)workers, curve,
                                      cJSON_Duplicate(place->node, 1), error);
 }
@@ -56,7 +127,7 @@ static enum gw_status read_compressors(const struct gw_json *root, struct gw_clu
         struct gw_json place = gw_json_member(&compressors, node->string);
         GW_TRY(gw_json_object(&place, error));
         struct gw_curve curve = {0};
-        GW_TRY(gw_curve_read(&place, GW_COMPRESSOR_CURVE, &curve, error));
+        GW_TRY(read_curve(&place, COMPRESSOR_CURVE, &curve, error));
         GW_TRY(gw_cluster_add_compressor(cluster, node->string, curve, cJSON_Duplicate(node, 1),
                                          error));
     }
@@ -195,57 +266,67 @@ static cJSON *entry_object(const cJSON *kept) {
     return kept != NULL ? cJSON_Duplicate(kept, 1) : cJSON_CreateObject();
 }
 
-static enum gw_status put_collectives(const struct gw_cluster *cluster, cJSON *document,
-                                      struct gw_error *error) {
-    cJSON *collectives = cJSON_CreateObject();
-    GW_TRY(gw_json_put(document, "collectives", collectives, error));
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        const struct gw_collective_cost *cost = &cluster->collectives[i];
-        cJSON *list = cJSON_GetObjectItemCaseSensitive(collectives, cost->name);
-        if (list == NULL) {
-            list = cJSON_CreateArray();
-            GW_TRY(gw_json_put(collectives, cost->name, list, error));
+/* Replaces whatever curve the open object holds. */
+static void write_curve(struct gw_json_writer *writer, const struct gw_curve *curve,
+                        enum curve_names names) {
+    static const char *const keys[] = {"points",  "alpha_s",       "beta_s_per_byte",
+                                       "fixed_s", "per_element_s", "per_nlog2n_s"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        gw_writer_drop(writer, keys[i]);
+    }
+    if (curve->point_count > 0) {
+        gw_writer_array(writer, "points");
+        for (size_t i = 0; i < curve->point_count; i++) {
+            double pair[2] = {curve->points[i].size, curve->points[i].time_s};
+            gw_writer_numbers(writer, NULL, pair, 2);
         }
-        cJSON *entry = entry_object(cost->kept);
-        GW_TRY(gw_json_append(list, entry, error));
-        GW_TRY(gw_json_put_number(entry, "workers", (double)cost->workers, error));
-        GW_TRY(gw_curve_put(&cost->curve, GW_COLLECTIVE_CURVE, entry, error));
+        gw_writer_end(writer);
+        return;
     }
-    return GW_OK;
-}
-
-static enum gw_status put_document(const struct gw_cluster *cluster, cJSON *document,
-                                   struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", schema, error));
-    GW_TRY(gw_json_put_text(document, "name", cluster->name, error));
-    GW_TRY(gw_json_put_number(document, "workers", (double)cluster->workers, error));
-    GW_TRY(
-        gw_json_put_number(document, "workers_per_node", (double)cluster->workers_per_node, error));
-    GW_TRY(put_collectives(cluster, document, error));
-    cJSON *compressors = cJSON_CreateObject();
-    GW_TRY(gw_json_put(document, "compressors", compressors, error));
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        const struct gw_compressor_cost *cost = &cluster->compressors[i];
-        cJSON *entry = entry_object(cost->kept);
-        GW_TRY(gw_json_put(compressors, cost->name, entry, error));
-        GW_TRY(gw_curve_put(&cost->curve, GW_COMPRESSOR_CURVE, entry, error));
+    if (names == COLLECTIVE_CURVE) {
+        gw_writer_number(writer, "alpha_s", curve->fixed_s);
+        gw_writer_number(writer, "beta_s_per_byte", curve->per_unit_s);
+        return;
     }
-    GW_TRY(gw_network_put(cluster, document, error));
-    return gw_overlap_put(cluster, document, error);
+    gw_writer_number(writer, "fixed_s", curve->fixed_s);
+    if (curve->per_unit_s > 0) {
+        gw_writer_number(writer, "per_element_s", curve->per_unit_s);
+    }
+    if (curve->per_nlog2n_s > 0) {
+        gw_writer_number(writer, "per_nlog2n_s", curve->per_nlog2n_s);
+    }
 }
 
 enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
                                    struct gw_error *error) {
-    *out = entry_object(cluster->kept);
-    if (*out == NULL) {
-        return gw_fail_memory(error, "writing a cluster");
+    struct gw_json_writer writer;
+    gw_writer_begin_with(&writer, entry_object(cluster->kept));
+    gw_writer_text(&writer, "schema", schema);
+    gw_writer_text(&writer, "name", cluster->name);
+    gw_writer_number(&writer, "workers", (double)cluster->workers);
+    gw_writer_number(&writer, "workers_per_node", (double)cluster->workers_per_node);
+    gw_writer_object(&writer, "collectives");
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        gw_writer_reopen_array(&writer, cost->name);
+        gw_writer_open(&writer, NULL, entry_object(cost->kept));
+        gw_writer_number(&writer, "workers", (double)cost->workers);
+        write_curve(&writer, &cost->curve, COLLECTIVE_CURVE);
+        gw_writer_end(&writer);
+        gw_writer_end(&writer);
     }
-    enum gw_status status = put_document(cluster, *out, error);
-    if (status != GW_OK) {
-        cJSON_Delete(*out);
-        *out = NULL;
+    gw_writer_end(&writer);
+    gw_writer_object(&writer, "compressors");
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        const struct gw_compressor_cost *cost = &cluster->compressors[i];
+        gw_writer_open(&writer, cost->name, entry_object(cost->kept));
+        write_curve(&writer, &cost->curve, COMPRESSOR_CURVE);
+        gw_writer_end(&writer);
     }
-    return status;
+    gw_writer_end(&writer);
+    gw_network_write(cluster, &writer);
+    gw_overlap_write(cluster, &writer);
+    return gw_writer_finish(&writer, out, error);
 }
 
 enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *path,

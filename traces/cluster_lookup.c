@@ -2,9 +2,152 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "traces/cluster.h"
-#include "traces/composed.h"
 #include "traces/growth.h"
+
+/* ---- collectives that others make up, where they were not measured themselves ---------------- */
+
+enum { MOST_PARTS = 2 };
+
+/* Of a composed collective among P workers. */
+struct composed_part {
+    const char *collective;
+    bool each_round; /* once in each of the ceil(log2 P) rounds of a binary tree; otherwise once */
+    bool server;     /* among P + 1 ranks */
+};
+
+struct composed {
+    const char *name;
+    size_t part_count;
+    struct composed_part parts[MOST_PARTS];
+};
+
+/*
+ * The rounds up a tree are messages between pairs (gTop-k: Shi et al. 2019, Algorithm 2; gs-SGD:
+ * Dai et al. 2022, Fig. 1), and what comes out at its root goes down as a broadcast does. All
+ * workers push to a server at once, and pull from it, which shares its link among them.
+ */
+static const struct composed all[] = {
+    {"gtopk", 2, {{"sendrecv", true, false}, {"broadcast", false, false}}},
+    {"sketch", 2, {{"sendrecv", true, false}, {"broadcast", false, false}}},
+    {"push", 1, {{"gather", false, true}}},
+    {"pull", 1, {{"scatter", false, true}}}};
+
+static const struct composed *composed_named(const char *name) {
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i].name, name) == 0) {
+            return &all[i];
+        }
+    }
+    return NULL;
+}
+
+static size_t ranks_of(const struct composed_part *part, size_t workers) {
+    return workers + part->server;
+}
+
+static size_t times_of(const struct composed_part *part, size_t workers) {
+    size_t rounds = 0;
+    while (rounds < 64 && ((workers - 1) >> rounds) > 0) {
+        rounds++;
+    }
+    return part->each_round ? rounds : 1;
+}
+
+/* Appends to a derivation, as far as there is room. */
+static void append(char derivation[GW_DERIVATION_SIZE], const char *text) {
+    size_t length = strlen(derivation);
+    (void)snprintf(derivation + length, GW_DERIVATION_SIZE - length, "%s", text);
+}
+
+/* "gtopk: not measured; made up of 2 sendrecv + broadcast" */
+static void describe_composed(const struct composed *composed, size_t workers,
+                              char derivation[GW_DERIVATION_SIZE]) {
+    (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s: not measured; made up of", composed->name);
+    for (size_t i = 0; i < composed->part_count; i++) {
+        const struct composed_part *part = &composed->parts[i];
+        size_t times = times_of(part, workers);
+        char text[96];
+        append(derivation, i == 0 ? " " : " + ");
+        if (times > 1) {
+            (void)snprintf(text, sizeof text, "%zu ", times);
+            append(derivation, text);
+        }
+        append(derivation, part->collective);
+        if (part->server) {
+            (void)snprintf(text, sizeof text, " among %zu ranks, the server one of them",
+                           ranks_of(part, workers));
+            append(derivation, text);
+        }
+    }
+}
+
+/* Adds a part, as often as it occurs, to the curve. */
+static enum gw_status add_part(const struct gw_cluster *cluster, const struct composed_part *part,
+                               size_t workers, struct gw_curve *curve,
+                               char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
+    char own[GW_DERIVATION_SIZE];
+    double times = (double)times_of(part, workers);
+    struct gw_curve once = {0};
+    struct gw_curve often = {0};
+    struct gw_curve sum = {0};
+    GW_TRY(gw_cluster_collective(cluster, part->collective, ranks_of(part, workers), &once, own,
+                                 error));
+    enum gw_status status = gw_curve_scaled(&once, times, times, &often, error);
+    status = status == GW_OK ? gw_curve_sum(curve, &often, &sum, error) : status;
+    gw_curve_free(&once);
+    gw_curve_free(&often);
+    GW_TRY(status);
+    gw_curve_free(curve);
+    *curve = sum;
+    if (own[0] != '\0') {
+        append(derivation, "; ");
+        append(derivation, own);
+    }
+    return GW_OK;
+}
+
+static enum gw_status composed_curve(const struct gw_cluster *cluster,
+                                     const struct composed *composed, size_t workers,
+                                     struct gw_curve *curve, char derivation[GW_DERIVATION_SIZE],
+                                     struct gw_error *error) {
+    *curve = (struct gw_curve){0};
+    if (workers == 1 && !composed->parts[0].server) {
+        (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s: one worker exchanges nothing",
+                       composed->name);
+        return GW_OK;
+    }
+    describe_composed(composed, workers, derivation);
+    for (size_t i = 0; i < composed->part_count; i++) {
+        enum gw_status status =
+            add_part(cluster, &composed->parts[i], workers, curve, derivation, error);
+        if (status != GW_OK) {
+            gw_error_prefix(error, composed->name);
+            gw_curve_free(curve);
+            return status;
+        }
+    }
+    return GW_OK;
+}
+
+/* NAN, where one of the parts is: not known. */
+static enum gw_status composed_uncertainty(const struct gw_cluster *cluster,
+                                           const struct composed *composed, size_t workers,
+                                           double *out, struct gw_error *error) {
+    *out = 0;
+    for (size_t i = 0; i < composed->part_count; i++) {
+        const struct composed_part *part = &composed->parts[i];
+        double own = 0;
+        GW_TRY(gw_cluster_uncertainty(cluster, part->collective, ranks_of(part, workers), &own,
+                                      error));
+        *out = isnan(own) || own > *out ? own : *out;
+        if (isnan(own)) {
+            return GW_OK;
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- missing curves -------------------------------------------------------------------------- */
 
 static enum gw_status missing(const struct gw_cluster *cluster, const char *kind, const char *name,
                               struct gw_error *error) {
@@ -60,8 +203,8 @@ static void list_measured(const struct gw_growth *growth, char *text, size_t siz
     }
 }
 
-static void describe(const struct gw_growth *growth, size_t workers,
-                     char derivation[GW_DERIVATION_SIZE]) {
+static void describe_growth(const struct gw_growth *growth, size_t workers,
+                            char derivation[GW_DERIVATION_SIZE]) {
     char startup[GW_GROWTH_NAME_SIZE];
     char slope[GW_GROWTH_NAME_SIZE];
     char measured[48];
@@ -82,21 +225,21 @@ static void describe(const struct gw_growth *growth, size_t workers,
 }
 
 /* How a collective without any curve of its own is made up of others; NULL: it is not. */
-static const struct gw_composed *find_composed(const struct gw_cluster *cluster, const char *name) {
-    return gw_cluster_find_collective(cluster, name, 0) == NULL ? gw_composed_find(name) : NULL;
+static const struct composed *find_composed(const struct gw_cluster *cluster, const char *name) {
+    return gw_cluster_find_collective(cluster, name, 0) == NULL ? composed_named(name) : NULL;
 }
 
 enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const char *name,
                                      size_t workers, struct gw_curve *curve,
                                      char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
     const struct gw_collective_cost *measured = find_holding(cluster, name, workers);
-    const struct gw_composed *composed = find_composed(cluster, name);
+    const struct composed *composed = find_composed(cluster, name);
     derivation[0] = '\0';
     if (measured != NULL) {
         return gw_curve_copy(&measured->curve, curve, error);
     }
     if (composed != NULL) {
-        return gw_composed_curve(cluster, composed, workers, curve, derivation, error);
+        return composed_curve(cluster, composed, workers, curve, derivation, error);
     }
     struct gw_growth growth;
     GW_TRY(gw_growth_find(cluster, name, &growth, error));
@@ -111,17 +254,17 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     if (growth.count == 1) {
         return derive_from_one(&growth, workers, curve, derivation, error);
     }
-    describe(&growth, workers, derivation);
+    describe_growth(&growth, workers, derivation);
     return gw_growth_curve(&growth, workers, curve, error);
 }
 
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
                                       size_t workers, double *out, struct gw_error *error) {
     struct gw_growth growth;
-    const struct gw_composed *composed = find_composed(cluster, name);
+    const struct composed *composed = find_composed(cluster, name);
     *out = 0;
     if (composed != NULL) {
-        return gw_composed_uncertainty(cluster, composed, workers, out, error);
+        return composed_uncertainty(cluster, composed, workers, out, error);
     }
     if (workers == 1 || find_holding(cluster, name, workers) != NULL) {
         return GW_OK;

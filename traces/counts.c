@@ -260,75 +260,55 @@ enum gw_status gw_counts_read(const char *path, struct gw_counts *out, struct gw
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static enum gw_status append_numbers(cJSON *array, const uint64_t *numbers, size_t count,
-                                     struct gw_error *error) {
+static void write_numbers(struct gw_json_writer *writer, const char *key, const uint64_t *numbers,
+                          size_t count) {
+    gw_writer_array(writer, key);
     for (size_t i = 0; i < count; i++) {
-        GW_TRY(gw_json_append(array, cJSON_CreateNumber((double)numbers[i]), error));
+        gw_writer_number(writer, NULL, (double)numbers[i]);
     }
-    return GW_OK;
+    gw_writer_end(writer);
 }
 
-static enum gw_status put_groups(const struct gw_counts *counts, cJSON *document,
-                                 struct gw_error *error) {
-    cJSON *groups = cJSON_CreateArray();
-    GW_TRY(gw_json_put(document, "groups", groups, error));
+static void write_iteration(const struct gw_counts *counts, size_t iteration,
+                            struct gw_json_writer *writer) {
+    gw_writer_object(writer, NULL);
+    gw_writer_array(writer, "selected");
     for (size_t g = 0; g < counts->group_count; g++) {
-        cJSON *group = cJSON_CreateObject();
-        GW_TRY(gw_json_append(groups, group, error));
-        GW_TRY(gw_json_put_number(group, "tensors", (double)counts->groups[g].tensors, error));
-        GW_TRY(gw_json_put_number(group, "elements", (double)counts->groups[g].elements, error));
+        write_numbers(writer, NULL, gw_counts_at(counts, iteration, g), counts->workers);
     }
-    return GW_OK;
-}
-
-static enum gw_status put_iteration(const struct gw_counts *counts, size_t iteration,
-                                    cJSON *iterations, struct gw_error *error) {
-    cJSON *object = cJSON_CreateObject();
-    GW_TRY(gw_json_append(iterations, object, error));
-    cJSON *selected = cJSON_CreateArray();
-    GW_TRY(gw_json_put(object, "selected", selected, error));
-    for (size_t g = 0; g < counts->group_count; g++) {
-        cJSON *workers = cJSON_CreateArray();
-        GW_TRY(gw_json_append(selected, workers, error));
-        GW_TRY(append_numbers(workers, gw_counts_at(counts, iteration, g), counts->workers, error));
+    gw_writer_end(writer);
+    if (counts->distinct != NULL) {
+        write_numbers(writer, "distinct", counts->distinct + iteration * counts->group_count,
+                      counts->group_count);
     }
-    if (counts->distinct == NULL) {
-        return GW_OK;
-    }
-    cJSON *distinct = cJSON_CreateArray();
-    GW_TRY(gw_json_put(object, "distinct", distinct, error));
-    return append_numbers(distinct, counts->distinct + iteration * counts->group_count,
-                          counts->group_count, error);
-}
-
-static enum gw_status put_document(const struct gw_counts *counts, cJSON *document,
-                                   struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", schema, error));
-    GW_TRY(gw_json_put_text(document, "model", counts->model, error));
-    GW_TRY(gw_json_put_text(document, "algorithm", counts->algorithm, error));
-    GW_TRY(gw_json_put_text(document, "compressor", counts->compressor, error));
-    GW_TRY(gw_json_put_number(document, "density", counts->density, error));
-    GW_TRY(gw_json_put_number(document, "workers", (double)counts->workers, error));
-    GW_TRY(gw_json_put_text(document, "source", counts->source, error));
-    GW_TRY(put_groups(counts, document, error));
-    cJSON *iterations = cJSON_CreateArray();
-    GW_TRY(gw_json_put(document, "iterations", iterations, error));
-    for (size_t i = 0; i < counts->iteration_count; i++) {
-        GW_TRY(put_iteration(counts, i, iterations, error));
-    }
-    return GW_OK;
+    gw_writer_end(writer);
 }
 
 enum gw_status gw_counts_write(const struct gw_counts *counts, const char *path,
                                struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    if (document == NULL) {
-        return gw_fail_memory(error, "writing counts");
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", schema);
+    gw_writer_text(&writer, "model", counts->model);
+    gw_writer_text(&writer, "algorithm", counts->algorithm);
+    gw_writer_text(&writer, "compressor", counts->compressor);
+    gw_writer_number(&writer, "density", counts->density);
+    gw_writer_number(&writer, "workers", (double)counts->workers);
+    gw_writer_text(&writer, "source", counts->source);
+    gw_writer_array(&writer, "groups");
+    for (size_t g = 0; g < counts->group_count; g++) {
+        gw_writer_object(&writer, NULL);
+        gw_writer_number(&writer, "tensors", (double)counts->groups[g].tensors);
+        gw_writer_number(&writer, "elements", (double)counts->groups[g].elements);
+        gw_writer_end(&writer);
     }
-    enum gw_status status = put_document(counts, document, error);
-    status = status == GW_OK ? gw_json_write_compact(document, path, error) : status;
-    cJSON_Delete(document);
-    return status;
+    gw_writer_end(&writer);
+    gw_writer_array(&writer, "iterations");
+    for (size_t i = 0; i < counts->iteration_count; i++) {
+        write_iteration(counts, i, &writer);
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish_compact_file(&writer, path, error);
 }
 
 /* ---- what follows from counts -------------------------------------------------------------- */

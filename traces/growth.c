@@ -1,8 +1,126 @@
 #include "traces/growth.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- laws ------------------------------------------------------------------------------------ */
+
+static double term_at(enum gw_growth_term term, size_t workers) {
+    double p = (double)workers;
+    switch (term) {
+    case GW_GROWTH_LOG:
+        return log2(p);
+    case GW_GROWTH_ROUNDS:
+        return ceil(log2(p));
+    case GW_GROWTH_STEPS:
+        return p - 1;
+    case GW_GROWTH_SHARE:
+        return (p - 1) / p;
+    default:
+        return 1;
+    }
+}
+
+double gw_growth_law_at(const struct gw_growth_law *law, size_t workers) {
+    return law->coefficients[0] * term_at(law->first, workers) +
+           law->coefficients[1] * term_at(law->second, workers);
+}
+
+size_t gw_growth_law_terms(const struct gw_growth_law *law) {
+    return law->first == law->second ? 1 : 2;
+}
+
+const char *gw_growth_law_name(const struct gw_growth_law *law, char name[GW_GROWTH_NAME_SIZE]) {
+    static const char *const names[GW_GROWTH_TERMS] = {"constant", "log2 P", "ceil(log2 P)", "P-1",
+                                                       "(P-1)/P"};
+    bool two = law->coefficients[0] > 0 && law->coefficients[1] > 0;
+    bool second = !two && law->coefficients[1] > 0;
+    (void)snprintf(name, GW_GROWTH_NAME_SIZE, "%s%s%s", names[second ? law->second : law->first],
+                   two ? " + " : "", two ? names[law->second] : "");
+    return name;
+}
+
+/* ---- the usual algorithms ------------------------------------------------------------------ */
+
+/*
+ * A ring has P - 1 steps, in each of which a worker passes on a whole contribution (allgather) or a
+ * P-th of the vector, twice (allreduce). A server exchanges a message with each of the others.
+ */
+static const struct gw_growth_usual usual_laws[] = {
+    {"allgather", "ring algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
+    {"allgatherv", "ring algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
+    {"allreduce", "ring algorithm", GW_GROWTH_STEPS, GW_GROWTH_SHARE},
+    {"broadcast", "binomial tree", GW_GROWTH_LOG, GW_GROWTH_LOG},
+    {"reduce", "binomial tree", GW_GROWTH_LOG, GW_GROWTH_LOG},
+    {"gather", "linear algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
+    {"scatter", "linear algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
+    {"sendrecv", "single message", GW_GROWTH_CONSTANT, GW_GROWTH_CONSTANT}};
+
+const struct gw_growth_usual *gw_growth_usual(const char *collective) {
+    for (size_t i = 0; i < sizeof usual_laws / sizeof *usual_laws; i++) {
+        if (strcmp(usual_laws[i].collective, collective) == 0) {
+            return &usual_laws[i];
+        }
+    }
+    return &usual_laws[0];
+}
+
+double gw_growth_term_ratio(enum gw_growth_term term, size_t workers, size_t measured) {
+    const struct gw_growth_law law = {term, term, {1, 0}};
+    return gw_growth_law_at(&law, workers) / gw_growth_law_at(&law, measured);
+}
+
+/* ---- fitting ------------------------------------------------------------------------------- */
+
+/* Sums over the samples of products of the terms a, b and the value t, all relative to the value.
+ */
+struct moments {
+    double aa, ab, bb, at, bt;
+};
+
+static struct moments add_up(const struct gw_growth_law *law, const size_t *workers,
+                             const double *values, size_t count) {
+    double mean = 0;
+    for (size_t i = 0; i < count; i++) {
+        mean += values[i] / (double)count;
+    }
+    struct moments sums = {0};
+    for (size_t i = 0; i < count && mean > 0; i++) {
+        double scale = fmax(values[i], 0.1 * mean);
+        double a = term_at(law->first, workers[i]) / scale;
+        double b = term_at(law->second, workers[i]) / scale;
+        double t = values[i] / scale;
+        sums.aa += a * a;
+        sums.ab += a * b;
+        sums.bb += b * b;
+        sums.at += a * t;
+        sums.bt += b * t;
+    }
+    return sums;
+}
+
+void gw_growth_law_fit(struct gw_growth_law *law, const size_t *workers, const double *values,
+                       size_t count) {
+    struct moments sums = add_up(law, workers, values, count);
+    double *c = law->coefficients;
+    c[0] = sums.aa > 0 ? sums.at / sums.aa : 0;
+    c[1] = 0;
+    double determinant = sums.aa * sums.bb - sums.ab * sums.ab;
+    if (gw_growth_law_terms(law) < 2 || determinant <= 1e-9 * sums.aa * sums.bb) {
+        return;
+    }
+    double first = (sums.at * sums.bb - sums.bt * sums.ab) / determinant;
+    double second = (sums.bt * sums.aa - sums.at * sums.ab) / determinant;
+    if (first >= 0 && second >= 0) {
+        c[0] = first;
+        c[1] = second;
+    } else if (sums.bt * sums.bt * sums.aa > sums.at * sums.at * sums.bb) {
+        c[0] = 0; /* the second alone explains more than the first alone */
+        c[1] = sums.bt / sums.bb;
+    }
+}
 
 /* Sizes at which curves are compared: log-spaced over those that were measured, or over these. */
 enum { SIZES = 15 };
@@ -346,4 +464,67 @@ double gw_growth_uncertainty(const struct gw_growth *growth, size_t workers) {
     double step = log2((double)last->workers / (double)last[-1].workers);
     double beyond = log2((double)workers / (double)last->workers) / step;
     return fmax(error, growth->largest_left_out_error) * fmax(1, beyond);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void write_law(struct gw_json_writer *writer, const char *key, const char *unit,
+                      const struct gw_growth_law *law) {
+    char name[GW_GROWTH_NAME_SIZE];
+    gw_writer_object(writer, key);
+    gw_writer_text(writer, "law", gw_growth_law_name(law, name));
+    gw_writer_array(writer, unit);
+    for (int i = 0; i < 2; i++) {
+        if (law->coefficients[i] > 0) {
+            gw_writer_number(writer, NULL, law->coefficients[i]);
+        }
+    }
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+}
+
+static void write_growth(struct gw_json_writer *writer, const struct gw_growth *growth) {
+    gw_writer_object(writer, growth->collective);
+    gw_writer_array(writer, "workers");
+    for (size_t i = 0; i < growth->count; i++) {
+        gw_writer_number(writer, NULL, (double)growth->samples[i].workers);
+    }
+    gw_writer_end(writer);
+    write_law(writer, "startup", "coefficients_s", &growth->startup);
+    write_law(writer, "bandwidth", "coefficients_s_per_byte", &growth->slope);
+    gw_writer_number(writer, "left_out_error", growth->left_out_error);
+    gw_writer_number(writer, "largest_left_out_error", growth->largest_left_out_error);
+    gw_writer_end(writer);
+}
+
+static bool is_first_of_its_name(const struct gw_cluster *cluster, size_t index) {
+    size_t first = 0;
+    while (strcmp(cluster->collectives[first].name, cluster->collectives[index].name) != 0) {
+        first++;
+    }
+    return first == index;
+}
+
+enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error *error) {
+    struct gw_json_writer writer;
+    enum gw_status status = GW_OK;
+    cJSON *laws = NULL;
+    gw_writer_begin(&writer);
+    for (size_t i = 0; i < cluster->collective_count && status == GW_OK; i++) {
+        struct gw_growth growth;
+        if (is_first_of_its_name(cluster, i)) {
+            status = gw_growth_find(cluster, cluster->collectives[i].name, &growth, error);
+            if (status == GW_OK && growth.count >= 2) {
+                write_growth(&writer, &growth);
+            }
+        }
+    }
+    enum gw_status written = gw_writer_finish(&writer, &laws, status == GW_OK ? error : NULL);
+    status = status == GW_OK ? written : status;
+    if (status != GW_OK || cJSON_GetArraySize(laws) == 0) {
+        cJSON_DeleteItemFromObjectCaseSensitive(cluster->kept, "growth");
+        cJSON_Delete(laws);
+        return status;
+    }
+    return gw_json_put(cluster->kept, "growth", laws, error);
 }

@@ -107,55 +107,33 @@ enum gw_status gw_model_read(const char *path, struct gw_model *out, struct gw_e
 }
 
 /* The tensors over the ones that were read, so that their unknown keys survive. */
-static enum gw_status put_tensors(const struct gw_model *model, cJSON *document,
-                                  struct gw_error *error) {
-    cJSON *known = cJSON_DetachItemFromObjectCaseSensitive(document, "tensors");
-    cJSON *tensors = cJSON_CreateArray();
-    enum gw_status status = gw_json_put(document, "tensors", tensors, error);
-    for (size_t i = 0; i < model->tensor_count && status == GW_OK; i++) {
-        cJSON *node = known == NULL ? NULL : cJSON_DetachItemFromArray(known, 0);
-        if (node == NULL) {
-            node = cJSON_CreateObject();
-        }
-        status = gw_json_append(tensors, node, error);
-        const struct gw_tensor *tensor = &model->tensors[i];
-        if (status == GW_OK &&
-            (gw_json_put_text(node, "name", tensor->name, error) != GW_OK ||
-             gw_json_put_number(node, "elements", (double)tensor->elements, error) != GW_OK ||
-             gw_json_put_number(node, "backward_s", tensor->backward_s, error) != GW_OK)) {
-            status = GW_FAILED;
-        }
-    }
-    cJSON_Delete(known);
-    return status;
-}
-
-static enum gw_status put_document(const struct gw_model *model, cJSON *document,
-                                   struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", schema, error));
-    GW_TRY(gw_json_put_text(document, "name", model->name, error));
-    if (model->batch_size > 0) {
-        GW_TRY(gw_json_put_number(document, "batch_size", model->batch_size, error));
-    }
-    GW_TRY(
-        gw_json_put_number(document, "bytes_per_element", (double)model->bytes_per_element, error));
-    GW_TRY(gw_json_put_number(document, "forward_s", model->forward_s, error));
-    GW_TRY(gw_json_put_number(document, "update_s", model->update_s, error));
-    return put_tensors(model, document, error);
-}
-
 enum gw_status gw_model_write(const struct gw_model *model, const char *path,
                               struct gw_error *error) {
+    struct gw_json_writer writer;
     cJSON *document = model->kept != NULL ? cJSON_Duplicate(model->kept, 1) : cJSON_CreateObject();
-    if (document == NULL) {
-        return gw_fail_memory(error, "writing a model");
+    cJSON *known = cJSON_DetachItemFromObjectCaseSensitive(document, "tensors");
+    gw_writer_begin_with(&writer, document);
+    gw_writer_text(&writer, "schema", schema);
+    gw_writer_text(&writer, "name", model->name);
+    if (model->batch_size > 0) {
+        gw_writer_number(&writer, "batch_size", model->batch_size);
     }
-    enum gw_status status = put_document(model, document, error);
-    if (status == GW_OK) {
-        status = gw_json_write(document, path, error);
+    gw_writer_number(&writer, "bytes_per_element", (double)model->bytes_per_element);
+    gw_writer_number(&writer, "forward_s", model->forward_s);
+    gw_writer_number(&writer, "update_s", model->update_s);
+    gw_writer_array(&writer, "tensors");
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const struct gw_tensor *tensor = &model->tensors[i];
+        cJSON *node = cJSON_DetachItemFromArray(known, 0);
+        gw_writer_open(&writer, NULL, node != NULL ? node : cJSON_CreateObject());
+        gw_writer_text(&writer, "name", tensor->name);
+        gw_writer_number(&writer, "elements", (double)tensor->elements);
+        gw_writer_number(&writer, "backward_s", tensor->backward_s);
+        gw_writer_end(&writer);
     }
-    cJSON_Delete(document);
-    return status;
+    gw_writer_end(&writer);
+    cJSON_Delete(known);
+    return gw_writer_finish_file(&writer, path, error);
 }
 
 void gw_model_free(struct gw_model *model) {

@@ -1,8 +1,8 @@
-#include "traces/network.h"
-
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "traces/network_json.h"
+#include "traces/cluster_parts.h"
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -115,18 +115,15 @@ static bool are_equal(const struct gw_loggp *a, const struct gw_loggp *b) {
 }
 
 /* Into the object that `key` has already, with what gradweave ignores there, or a new one. */
-static enum gw_status put_loggp(const struct gw_loggp *loggp, const char *key, cJSON *network,
-                                struct gw_error *error) {
-    cJSON *object = cJSON_GetObjectItemCaseSensitive(network, key);
-    if (object == NULL) {
-        object = cJSON_CreateObject();
-        GW_TRY(gw_json_put(network, key, object, error));
-    }
-    GW_TRY(gw_json_put_number(object, "latency_s", loggp->latency_s, error));
-    GW_TRY(gw_json_put_number(object, "overhead_s", loggp->overhead_s, error));
-    GW_TRY(gw_json_put_number(object, "gap_s", loggp->gap_s, error));
-    GW_TRY(gw_json_put_number(object, "gap_s_per_byte", loggp->gap_s_per_byte, error));
-    return gw_json_put_number(object, "overhead_s_per_byte", loggp->overhead_s_per_byte, error);
+static void write_loggp(struct gw_json_writer *writer, const char *key,
+                        const struct gw_loggp *loggp) {
+    gw_writer_reopen_object(writer, key, 0);
+    gw_writer_number(writer, "latency_s", loggp->latency_s);
+    gw_writer_number(writer, "overhead_s", loggp->overhead_s);
+    gw_writer_number(writer, "gap_s", loggp->gap_s);
+    gw_writer_number(writer, "gap_s_per_byte", loggp->gap_s_per_byte);
+    gw_writer_number(writer, "overhead_s_per_byte", loggp->overhead_s_per_byte);
+    gw_writer_end(writer);
 }
 
 static bool has(const cJSON *object, const char *key) {
@@ -134,25 +131,91 @@ static bool has(const cJSON *object, const char *key) {
 }
 
 /* What was absent and may be so stays absent: nobody measured it. */
-enum gw_status gw_network_put(const struct gw_cluster *cluster, cJSON *document,
-                              struct gw_error *error) {
+void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *writer) {
     const struct gw_network *network = cluster->network;
     if (network == NULL) {
-        return GW_OK;
+        return;
     }
-    cJSON *object =
-        network->kept != NULL ? cJSON_Duplicate(network->kept, 1) : cJSON_CreateObject();
-    GW_TRY(gw_json_put(document, "network", object, error));
     bool one_node = cluster->workers <= cluster->workers_per_node;
     bool equal = are_equal(&network->within, &network->between);
-    bool puts_between = has(object, "between") || !one_node || !equal;
-    if (has(object, "within") || cluster->workers_per_node > 1 || !puts_between || !equal) {
-        GW_TRY(put_loggp(&network->within, "within", object, error));
+    bool puts_between = has(network->kept, "between") || !one_node || !equal;
+    gw_writer_open(writer, "network",
+                   network->kept != NULL ? cJSON_Duplicate(network->kept, 1)
+                                         : cJSON_CreateObject());
+    if (has(network->kept, "within") || cluster->workers_per_node > 1 || !puts_between || !equal) {
+        write_loggp(writer, "within", &network->within);
     }
     if (puts_between) {
-        GW_TRY(put_loggp(&network->between, "between", object, error));
+        write_loggp(writer, "between", &network->between);
     }
-    GW_TRY(
-        gw_json_put_number(object, "nodes_per_switch", (double)network->nodes_per_switch, error));
-    return gw_json_put_number(object, "oversubscription", network->oversubscription, error);
+    gw_writer_number(writer, "nodes_per_switch", (double)network->nodes_per_switch);
+    gw_writer_number(writer, "oversubscription", network->oversubscription);
+    gw_writer_end(writer);
+}
+
+/* ---- networks that were not measured --------------------------------------------------------- */
+
+/* Of the collective, the entry for the most workers; two at least. NULL: none. */
+static const struct gw_collective_cost *find_largest(const struct gw_cluster *cluster,
+                                                     const char *name) {
+    const struct gw_collective_cost *largest = NULL;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        if (strcmp(cost->name, name) == 0 && cost->workers >= 2 &&
+            (largest == NULL || cost->workers > largest->workers)) {
+            largest = cost;
+        }
+    }
+    return largest;
+}
+
+/* What a byte takes above the startup: of points, up to the largest size. */
+static double slope_of(const struct gw_curve *curve) {
+    if (curve->point_count == 0) {
+        return curve->per_unit_s;
+    }
+    const struct gw_curve_point *last = &curve->points[curve->point_count - 1];
+    double above_s = last->time_s - gw_curve_startup(curve);
+    return above_s > 0 ? above_s / last->size : 0;
+}
+
+/* Steps of a collective's ring, and whether each moves a share of the bytes. */
+static const struct ring {
+    const char *collective;
+    double rounds; /* of P - 1 steps; 0: a single message */
+    bool shares;
+} rings[] = {{"sendrecv", 0, false}, {"allreduce", 2, true}, {"allgather", 1, false}};
+enum { RINGS = sizeof rings / sizeof *rings };
+
+static void derive(const struct ring *ring, const struct gw_collective_cost *cost,
+                   struct gw_network *out, char derivation[GW_DERIVATION_SIZE]) {
+    double workers = (double)cost->workers;
+    double steps = ring->rounds == 0 ? 1 : ring->rounds * (workers - 1);
+    double share = ring->shares ? 1 / workers : 1;
+    struct gw_loggp loggp = {.latency_s = gw_curve_startup(&cost->curve) / steps,
+                             .gap_s_per_byte = slope_of(&cost->curve) / (steps * share)};
+    *out = (struct gw_network){.within = loggp, .between = loggp, .oversubscription = 1};
+    (void)snprintf(derivation, GW_DERIVATION_SIZE,
+                   "network not measured: derived from %s among %zu workers%s", ring->collective,
+                   cost->workers, ring->rounds == 0 ? "" : " as a ring of messages");
+}
+
+enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, const char *preferred,
+                                         struct gw_network *out,
+                                         char derivation[GW_DERIVATION_SIZE],
+                                         struct gw_error *error) {
+    for (size_t i = 0; i < 2 * RINGS; i++) {
+        const struct ring *ring = &rings[i % RINGS];
+        bool wanted = i >= RINGS || (preferred != NULL && strcmp(ring->collective, preferred) == 0);
+        const struct gw_collective_cost *cost =
+            wanted ? find_largest(cluster, ring->collective) : NULL;
+        if (cost != NULL) {
+            derive(ring, cost, out, derivation);
+            return GW_OK;
+        }
+    }
+    return gw_fail(error, GW_BAD_INPUT,
+                   "%s: network: expected measured LogGP parameters, or a sendrecv, allreduce or "
+                   "allgather to derive them from, found none",
+                   cluster->path == NULL ? cluster->name : cluster->path);
 }

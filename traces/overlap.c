@@ -1,10 +1,8 @@
-#include "traces/overlap.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/cluster.h"
+#include "traces/cluster_parts.h"
 
 /* ---- building ------------------------------------------------------------------------------ */
 
@@ -98,4 +96,148 @@ struct gw_slowing gw_overlap_at(const struct gw_overlap_pair *pair, double bytes
     return (struct gw_slowing){
         .compute = between(low->compute.factor, high->compute.factor, share),
         .communication = between(low->communication.factor, high->communication.factor, share)};
+}
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* Whoever writes a factor by hand may leave out its interval. */
+static enum gw_status read_factor(const struct gw_json *place, struct gw_overlap_factor *out,
+                                  struct gw_error *error) {
+    GW_TRY(gw_json_object(place, error));
+    struct gw_json factor = gw_json_member(place, "factor");
+    struct gw_json low = gw_json_member(place, "low");
+    struct gw_json high = gw_json_member(place, "high");
+    GW_TRY(gw_json_positive(&factor, &out->factor, error));
+    out->low = out->high = out->factor;
+    if (low.node != NULL) {
+        GW_TRY(gw_json_positive(&low, &out->low, error));
+    }
+    if (high.node != NULL) {
+        GW_TRY(gw_json_positive(&high, &out->high, error));
+    }
+    if (out->low > out->factor) {
+        return gw_json_expected(&low, "at most the factor", error);
+    }
+    return out->high < out->factor ? gw_json_expected(&high, "at least the factor", error) : GW_OK;
+}
+
+static enum gw_status read_point(const struct gw_json *place, double previous_bytes,
+                                 struct gw_overlap_point *out, struct gw_error *error) {
+    GW_TRY(gw_json_object(place, error));
+    struct gw_json bytes = gw_json_member(place, "bytes");
+    struct gw_json compute = gw_json_member(place, "compute");
+    struct gw_json communication = gw_json_member(place, "communication");
+    GW_TRY(gw_json_positive(&bytes, &out->bytes, error));
+    if (out->bytes <= previous_bytes) {
+        return gw_json_expected(&bytes, "sizes in ascending order", error);
+    }
+    GW_TRY(read_factor(&compute, &out->compute, error));
+    return read_factor(&communication, &out->communication, error);
+}
+
+static enum gw_status read_pair(const struct gw_json *place, const char *collective,
+                                const char *compute, struct gw_overlap *overlap,
+                                struct gw_error *error) {
+    GW_TRY(gw_json_array(place, error));
+    if (cJSON_GetArraySize(place->node) == 0) {
+        return gw_json_expected(place, "at least one size", error);
+    }
+    double previous_bytes = 0;
+    size_t index = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, place->node) {
+        struct gw_json item = gw_json_item(place, node, index++);
+        struct gw_overlap_point point = {0};
+        GW_TRY(read_point(&item, previous_bytes, &point, error));
+        GW_TRY(gw_overlap_add(overlap, collective, compute, point, error));
+        previous_bytes = point.bytes;
+    }
+    return GW_OK;
+}
+
+static enum gw_status read_overlap(const struct gw_json *place, struct gw_overlap *out,
+                                   struct gw_error *error) {
+    GW_TRY(gw_json_object(place, error));
+    struct gw_json workers_place = gw_json_member(place, "workers");
+    struct gw_json factors = gw_json_member(place, "factors");
+    uint64_t workers = 0;
+    GW_TRY(gw_json_integer(&workers_place, 1, &workers, error));
+    out->workers = (size_t)workers;
+    GW_TRY(gw_json_object(&factors, error));
+    const cJSON *of_collective = NULL;
+    cJSON_ArrayForEach(of_collective, factors.node) {
+        struct gw_json collective = gw_json_member(&factors, of_collective->string);
+        GW_TRY(gw_json_object(&collective, error));
+        const cJSON *pair = NULL;
+        cJSON_ArrayForEach(pair, collective.node) {
+            struct gw_json points = gw_json_member(&collective, pair->string);
+            if (gw_overlap_find(out, of_collective->string, pair->string) != NULL) {
+                return gw_json_expected(&points, "one list for each compressor", error);
+            }
+            GW_TRY(read_pair(&points, of_collective->string, pair->string, out, error));
+        }
+    }
+    out->kept = cJSON_Duplicate(place->node, 1);
+    return out->kept == NULL ? gw_fail_memory(error, "reading overlap factors") : GW_OK;
+}
+
+enum gw_status gw_overlap_read(const struct gw_json *root, struct gw_cluster *cluster,
+                               struct gw_error *error) {
+    struct gw_json place = gw_json_member(root, "overlap");
+    if (place.node == NULL) {
+        return GW_OK;
+    }
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    if (overlap == NULL) {
+        return gw_fail_memory(error, "reading overlap factors");
+    }
+    enum gw_status status = read_overlap(&place, overlap, error);
+    if (status != GW_OK) {
+        gw_overlap_free(overlap);
+        return status;
+    }
+    gw_cluster_set_overlap(cluster, overlap);
+    return GW_OK;
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static void write_factor(struct gw_json_writer *writer, const char *key,
+                         const struct gw_overlap_factor *factor) {
+    gw_writer_reopen_object(writer, key, 0);
+    gw_writer_number(writer, "factor", factor->factor);
+    if (factor->low != factor->factor || factor->high != factor->factor) {
+        gw_writer_number(writer, "low", factor->low);
+        gw_writer_number(writer, "high", factor->high);
+    }
+    gw_writer_end(writer);
+}
+
+/* Over what was read, with what gradweave ignores in it. */
+void gw_overlap_write(const struct gw_cluster *cluster, struct gw_json_writer *writer) {
+    const struct gw_overlap *overlap = cluster->overlap;
+    if (overlap == NULL) {
+        return;
+    }
+    gw_writer_open(writer, "overlap",
+                   overlap->kept != NULL ? cJSON_Duplicate(overlap->kept, 1)
+                                         : cJSON_CreateObject());
+    gw_writer_number(writer, "workers", (double)overlap->workers);
+    gw_writer_reopen_object(writer, "factors", 0);
+    for (size_t i = 0; i < overlap->pair_count; i++) {
+        const struct gw_overlap_pair *pair = &overlap->pairs[i];
+        gw_writer_reopen_object(writer, pair->collective, 0);
+        gw_writer_reopen_array(writer, pair->compute);
+        for (size_t p = 0; p < pair->point_count; p++) {
+            gw_writer_reopen_object(writer, NULL, p);
+            gw_writer_number(writer, "bytes", pair->points[p].bytes);
+            write_factor(writer, "compute", &pair->points[p].compute);
+            write_factor(writer, "communication", &pair->points[p].communication);
+            gw_writer_end(writer);
+        }
+        gw_writer_end(writer);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+    gw_writer_end(writer);
 }

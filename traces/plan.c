@@ -7,6 +7,7 @@
 #include "traces/job_json.h"
 
 static const char *const schema = "gradweave/plan@1";
+static const uint64_t sparse_entry_bytes = 8; /* a 4-byte value and a 4-byte index */
 
 enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char *policy,
                               const char *compressor, double density, size_t workers,
@@ -177,48 +178,36 @@ enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static enum gw_status put_groups(const struct gw_plan *plan, cJSON *document,
-                                 struct gw_error *error) {
-    cJSON *groups = cJSON_CreateArray();
-    GW_TRY(gw_json_put(document, "groups", groups, error));
+static void write_groups(const struct gw_plan *plan, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "groups");
     for (size_t g = 0; g < plan->group_count; g++) {
-        cJSON *group = cJSON_CreateArray();
-        GW_TRY(gw_json_append(groups, group, error));
+        gw_writer_array(writer, NULL);
         for (size_t tensor = plan->groups[g].first + 1; tensor-- > plan->groups[g].last;) {
-            GW_TRY(gw_json_append(group, cJSON_CreateNumber((double)tensor), error));
+            gw_writer_number(writer, NULL, (double)tensor);
         }
+        gw_writer_end(writer);
     }
-    return GW_OK;
-}
-
-static enum gw_status put_document(const struct gw_plan *plan, cJSON *document,
-                                   struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", schema, error));
-    GW_TRY(gw_json_put_text(document, "model", plan->model, error));
-    GW_TRY(gw_json_put_text(document, "policy", plan->policy, error));
-    GW_TRY(gw_json_put_text(document, "compressor", plan->compressor, error));
-    GW_TRY(gw_json_put_number(document, "density", plan->density, error));
-    GW_TRY(gw_json_put_number(document, "workers", (double)plan->workers, error));
-    GW_TRY(put_groups(plan, document, error));
-    GW_TRY(gw_json_put_number(document, "iteration_s", plan->iteration_s, error));
-    GW_TRY(gw_json_put_number(document, "lower_bound_s", plan->lower_bound_s, error));
-    while (cJSON_GetObjectItemCaseSensitive(document, "notes") != NULL) {
-        cJSON_DeleteItemFromObjectCaseSensitive(document, "notes");
-    }
-    return gw_json_put_texts(document, "notes", plan->notes, plan->note_count, error);
+    gw_writer_end(writer);
 }
 
 enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct gw_error *error) {
-    *out = plan->kept != NULL ? cJSON_Duplicate(plan->kept, 1) : cJSON_CreateObject();
-    if (*out == NULL) {
-        return gw_fail_memory(error, "writing a plan");
+    struct gw_json_writer writer;
+    gw_writer_begin_with(&writer, plan->kept != NULL ? cJSON_Duplicate(plan->kept, 1)
+                                                     : cJSON_CreateObject());
+    gw_writer_text(&writer, "schema", schema);
+    gw_writer_text(&writer, "model", plan->model);
+    gw_writer_text(&writer, "policy", plan->policy);
+    gw_writer_text(&writer, "compressor", plan->compressor);
+    gw_writer_number(&writer, "density", plan->density);
+    gw_writer_number(&writer, "workers", (double)plan->workers);
+    write_groups(plan, &writer);
+    gw_writer_number(&writer, "iteration_s", plan->iteration_s);
+    gw_writer_number(&writer, "lower_bound_s", plan->lower_bound_s);
+    gw_writer_drop(&writer, "notes");
+    if (plan->note_count > 0) {
+        gw_writer_texts(&writer, "notes", plan->notes, plan->note_count);
     }
-    enum gw_status status = put_document(plan, *out, error);
-    if (status != GW_OK) {
-        cJSON_Delete(*out);
-        *out = NULL;
-    }
-    return status;
+    return gw_writer_finish(&writer, out, error);
 }
 
 enum gw_status gw_plan_write(const struct gw_plan *plan, const char *path, struct gw_error *error) {
@@ -242,4 +231,8 @@ uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *
 uint64_t gw_elements_kept(uint64_t n, double density) {
     double kept = floor(density * (double)n);
     return kept < 1 ? 1 : (uint64_t)kept;
+}
+
+uint64_t gw_exchange_bytes(bool sparse, uint64_t bytes_per_element, uint64_t n, double density) {
+    return sparse ? sparse_entry_bytes * gw_elements_kept(n, density) : bytes_per_element * n;
 }

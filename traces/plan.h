@@ -48,4 +48,10 @@ uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *
 /* Elements kept of n: max(1, floor(density * n)) (contract, "Arithmetic"). */
 uint64_t gw_elements_kept(uint64_t n, double density);
 
+/*
+ * The bytes that one worker contributes to the exchange of a group of n elements: sparse, 8 for
+ * each element kept, a 4-byte value and a 4-byte index; dense, bytes_per_element for each of the n.
+ */
+uint64_t gw_exchange_bytes(bool sparse, uint64_t bytes_per_element, uint64_t n, double density);
+
 #endif

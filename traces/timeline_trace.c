@@ -10,40 +10,37 @@ static const double us_per_s = 1e6;
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static enum gw_status put_metadata(cJSON *events, const char *kind, size_t worker, int stream,
-                                   const char *name, struct gw_error *error) {
-    cJSON *event = cJSON_CreateObject();
-    GW_TRY(gw_json_append(events, event, error));
-    GW_TRY(gw_json_put_text(event, "ph", "M", error));
-    GW_TRY(gw_json_put_text(event, "name", kind, error));
-    GW_TRY(gw_json_put_number(event, "pid", (double)worker, error));
+static void write_metadata(struct gw_json_writer *writer, const char *kind, size_t worker,
+                           int stream, const char *name) {
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "ph", "M");
+    gw_writer_text(writer, "name", kind);
+    gw_writer_number(writer, "pid", (double)worker);
     if (stream >= 0) {
-        GW_TRY(gw_json_put_number(event, "tid", stream, error));
+        gw_writer_number(writer, "tid", stream);
     }
-    cJSON *arguments = cJSON_CreateObject();
-    GW_TRY(gw_json_put(event, "args", arguments, error));
-    return gw_json_put_text(arguments, "name", name, error);
+    gw_writer_object(writer, "args");
+    gw_writer_text(writer, "name", name);
+    gw_writer_end(writer);
+    gw_writer_end(writer);
 }
 
-static enum gw_status put_lane(cJSON *events, const struct gw_lane *lane, struct gw_error *error) {
+static void write_lane(struct gw_json_writer *writer, const struct gw_lane *lane) {
     char name[64];
     if (lane->workers == 1) {
         snprintf(name, sizeof name, "worker %zu", lane->worker);
     } else {
         snprintf(name, sizeof name, "worker %zu and %zu like it", lane->worker, lane->workers - 1);
     }
-    GW_TRY(put_metadata(events, "process_name", lane->worker, -1, name, error));
+    write_metadata(writer, "process_name", lane->worker, -1, name);
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        GW_TRY(put_metadata(events, "thread_name", lane->worker, stream,
-                            gw_stream_name((enum gw_stream)stream), error));
+        write_metadata(writer, "thread_name", lane->worker, stream,
+                       gw_stream_name((enum gw_stream)stream));
     }
-    return GW_OK;
 }
 
-static enum gw_status put_span(cJSON *events, const struct gw_timeline *timeline,
-                               const struct gw_span *span, struct gw_error *error) {
-    cJSON *event = cJSON_CreateObject();
-    GW_TRY(gw_json_append(events, event, error));
+static void write_span(struct gw_json_writer *writer, const struct gw_timeline *timeline,
+                       const struct gw_span *span) {
     const char *activity = gw_activity_name(span->activity);
     char name[160];
     if (span->label[0] == '\0') {
@@ -53,71 +50,59 @@ static enum gw_status put_span(cJSON *events, const struct gw_timeline *timeline
     } else {
         snprintf(name, sizeof name, "%s %s, group %u", activity, span->label, span->group);
     }
-    GW_TRY(gw_json_put_text(event, "ph", "X", error));
-    GW_TRY(gw_json_put_text(event, "name", name, error));
-    GW_TRY(gw_json_put_text(event, "cat", activity, error));
-    GW_TRY(gw_json_put_number(event, "pid", (double)timeline->lanes[span->lane].worker, error));
-    GW_TRY(gw_json_put_number(event, "tid", span->stream, error));
-    GW_TRY(gw_json_put_number(event, "ts", us_per_s * span->start_s, error));
-    GW_TRY(gw_json_put_number(event, "dur", us_per_s * (span->end_s - span->start_s), error));
-    cJSON *arguments = cJSON_CreateObject();
-    GW_TRY(gw_json_put(event, "args", arguments, error));
-    GW_TRY(gw_json_put_text(arguments, "label", span->label, error));
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "ph", "X");
+    gw_writer_text(writer, "name", name);
+    gw_writer_text(writer, "cat", activity);
+    gw_writer_number(writer, "pid", (double)timeline->lanes[span->lane].worker);
+    gw_writer_number(writer, "tid", span->stream);
+    gw_writer_number(writer, "ts", us_per_s * span->start_s);
+    gw_writer_number(writer, "dur", us_per_s * (span->end_s - span->start_s));
+    gw_writer_object(writer, "args");
+    gw_writer_text(writer, "label", span->label);
     if (span->group != GW_NO_GROUP) {
-        GW_TRY(gw_json_put_number(arguments, "group", span->group, error));
+        gw_writer_number(writer, "group", span->group);
     }
-    GW_TRY(gw_json_put_number(arguments, "elements", (double)span->elements, error));
-    return gw_json_put_number(arguments, "bytes", (double)span->bytes, error);
+    gw_writer_number(writer, "elements", (double)span->elements);
+    gw_writer_number(writer, "bytes", (double)span->bytes);
+    gw_writer_end(writer);
+    gw_writer_end(writer);
 }
 
 /* What the viewer has no use for: who stands for how many, and where iterations begin and end. */
-static enum gw_status put_other(cJSON *document, const struct gw_timeline *timeline,
-                                struct gw_error *error) {
-    cJSON *other = cJSON_CreateObject();
-    GW_TRY(gw_json_put(document, "otherData", other, error));
-    GW_TRY(gw_json_put_text(other, "schema", schema, error));
-    cJSON *lanes = cJSON_CreateArray();
-    GW_TRY(gw_json_put(other, "lanes", lanes, error));
+static void write_other(struct gw_json_writer *writer, const struct gw_timeline *timeline) {
+    gw_writer_object(writer, "otherData");
+    gw_writer_text(writer, "schema", schema);
+    gw_writer_array(writer, "lanes");
     for (size_t i = 0; i < timeline->lane_count; i++) {
         double pair[2] = {(double)timeline->lanes[i].worker, (double)timeline->lanes[i].workers};
-        GW_TRY(gw_json_append(lanes, cJSON_CreateDoubleArray(pair, 2), error));
+        gw_writer_numbers(writer, NULL, pair, 2);
     }
-    cJSON *iterations = cJSON_CreateArray();
-    GW_TRY(gw_json_put(other, "iterations_s", iterations, error));
+    gw_writer_end(writer);
+    gw_writer_array(writer, "iterations_s");
     for (size_t i = 0; i < timeline->iteration_count; i++) {
         double pair[2] = {timeline->iterations[i].start_s, timeline->iterations[i].end_s};
-        GW_TRY(gw_json_append(iterations, cJSON_CreateDoubleArray(pair, 2), error));
+        gw_writer_numbers(writer, NULL, pair, 2);
     }
-    return GW_OK;
-}
-
-static enum gw_status put_document(cJSON *document, const struct gw_timeline *timeline,
-                                   struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "displayTimeUnit", "ms", error));
-    GW_TRY(put_other(document, timeline, error));
-    cJSON *events = cJSON_CreateArray();
-    GW_TRY(gw_json_put(document, "traceEvents", events, error));
-    for (size_t i = 0; i < timeline->lane_count; i++) {
-        GW_TRY(put_lane(events, &timeline->lanes[i], error));
-    }
-    for (size_t i = 0; i < timeline->span_count; i++) {
-        GW_TRY(put_span(events, timeline, &timeline->spans[i], error));
-    }
-    return GW_OK;
+    gw_writer_end(writer);
+    gw_writer_end(writer);
 }
 
 enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
                                  struct gw_error *error) {
-    cJSON *document = cJSON_CreateObject();
-    if (document == NULL) {
-        return gw_fail_memory(error, "writing a timeline");
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "displayTimeUnit", "ms");
+    write_other(&writer, timeline);
+    gw_writer_array(&writer, "traceEvents");
+    for (size_t i = 0; i < timeline->lane_count; i++) {
+        write_lane(&writer, &timeline->lanes[i]);
     }
-    enum gw_status status = put_document(document, timeline, error);
-    if (status == GW_OK) {
-        status = gw_json_write_compact(document, path, error);
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        write_span(&writer, timeline, &timeline->spans[i]);
     }
-    cJSON_Delete(document);
-    return status;
+    gw_writer_end(&writer);
+    return gw_writer_finish_compact_file(&writer, path, error);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
