@@ -1,7 +1,140 @@
 #include <stdlib.h>
 
-#include "goal/labels.h"
 #include "goal/statement.h"
+
+/* ---- the labels of one rank, and the operations that they name ------------------------------- */
+
+struct label {
+    size_t bytes; /* where they are in `text`: the length, then as many */
+    uint32_t hash, operation;
+};
+
+/* All zeros at first. What a rank needed is kept for the next. */
+struct labels {
+    struct label *items;
+    size_t count, capacity;
+    uint8_t *text;
+    size_t text_used, text_capacity;
+    /* Open addressing: 1 + the item's index, or 0; slot_count is a power of 2, or 0. */
+    uint32_t *slots;
+    size_t slot_count, slot_capacity;
+};
+
+enum { first_slots = 64 };
+
+static void labels_free(struct labels *labels) {
+    free(labels->items);
+    free(labels->text);
+    free(labels->slots);
+    *labels = (struct labels){0};
+}
+
+static enum gw_status resize(struct labels *labels, size_t slot_count, struct gw_error *error) {
+    uint32_t *slots =
+        gw_grow(labels->slots, slot_count, &labels->slot_capacity, sizeof *labels->slots);
+    if (slots == NULL) {
+        return gw_fail_memory(error, "reading the labels of a schedule");
+    }
+    labels->slots = slots;
+    labels->slot_count = slot_count;
+    memset(slots, 0, slot_count * sizeof *slots);
+    return GW_OK;
+}
+
+/* Forgets them all, for the next rank: work as for the labels that were there. */
+static void labels_clear(struct labels *labels) {
+    labels->count = 0;
+    labels->text_used = 0;
+    labels->slot_count = labels->slot_count < first_slots ? labels->slot_count : first_slots;
+    if (labels->slot_count > 0) {
+        memset(labels->slots, 0, labels->slot_count * sizeof *labels->slots);
+    }
+}
+
+/* Neighbouring labels ("l1", "l2") differ in their hashes' lowest bits, so they rarely collide. */
+static size_t first_slot(const struct labels *labels, uint32_t hash) {
+    return hash & (labels->slot_count - 1);
+}
+
+static size_t next_slot(const struct labels *labels, size_t slot) {
+    return (slot + 1) & (labels->slot_count - 1);
+}
+
+static bool is_label(const struct labels *labels, const struct label *item,
+                     const struct gw_word *label) {
+    const uint8_t *bytes = labels->text + item->bytes;
+    return item->hash == label->hash && bytes[0] == label->length &&
+           memcmp(bytes + 1, label->bytes, label->length) == 0;
+}
+
+/* The slot of the label, or the empty one in which it belongs. */
+static size_t find_slot(const struct labels *labels, const struct gw_word *label) {
+    size_t slot = first_slot(labels, label->hash);
+    while (labels->slots[slot] != 0 &&
+           !is_label(labels, &labels->items[labels->slots[slot] - 1], label)) {
+        slot = next_slot(labels, slot);
+    }
+    return slot;
+}
+
+/* NULL: it names nothing. */
+static const struct label *labels_find(const struct labels *labels, const struct gw_word *label) {
+    if (labels->slot_count == 0) {
+        return NULL;
+    }
+    uint32_t found = labels->slots[find_slot(labels, label)];
+    return found == 0 ? NULL : &labels->items[found - 1];
+}
+
+/* Keeps at least half of the slots empty. */
+static enum gw_status make_slots(struct labels *labels, struct gw_error *error) {
+    if (2 * (labels->count + 1) <= labels->slot_count) {
+        return GW_OK;
+    }
+    GW_TRY(resize(labels, labels->slot_count == 0 ? first_slots : 2 * labels->slot_count, error));
+    for (size_t i = 0; i < labels->count; i++) {
+        size_t slot = first_slot(labels, labels->items[i].hash);
+        while (labels->slots[slot] != 0) {
+            slot = next_slot(labels, slot);
+        }
+        labels->slots[slot] = (uint32_t)(i + 1);
+    }
+    return GW_OK;
+}
+
+static enum gw_status append(struct labels *labels, const struct gw_word *label, uint32_t operation,
+                             struct gw_error *error) {
+    struct label *items =
+        gw_grow(labels->items, labels->count + 1, &labels->capacity, sizeof *items);
+    labels->items = items != NULL ? items : labels->items;
+    uint8_t *text =
+        gw_grow(labels->text, labels->text_used + 1 + label->length, &labels->text_capacity, 1);
+    labels->text = text != NULL ? text : labels->text;
+    if (items == NULL || text == NULL) {
+        return gw_fail_memory(error, "reading the labels of a schedule");
+    }
+    items[labels->count++] =
+        (struct label){.bytes = labels->text_used, .hash = label->hash, .operation = operation};
+    text[labels->text_used] = (uint8_t)label->length;
+    memcpy(text + labels->text_used + 1, label->bytes, label->length);
+    labels->text_used += 1 + label->length;
+    return GW_OK;
+}
+
+/* *is_new: false if the label names an operation already; nothing is added then. */
+static enum gw_status labels_add(struct labels *labels, const struct gw_word *label,
+                                 uint32_t operation, bool *is_new, struct gw_error *error) {
+    GW_TRY(make_slots(labels, error));
+    size_t slot = find_slot(labels, label);
+    *is_new = labels->slots[slot] == 0;
+    if (*is_new) {
+        GW_TRY(append(labels, label, operation, error));
+        labels->slots[slot] = (uint32_t)labels->count;
+    }
+    return GW_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* `after` (with GW_GOAL_AT_START for irequires) depends on `before`. */
 struct dependency {
@@ -24,7 +157,7 @@ struct reader {
     struct block *ranks;
     size_t rank_count, rank_capacity;
     /* Of the rank that is being read: */
-    struct gw_labels labels;
+    struct labels labels;
     struct dependency *dependencies;
     size_t dependency_count, dependency_capacity;
 };
@@ -45,8 +178,8 @@ void gw_goal_free(struct gw_goal *goal) {
 static enum gw_status add_label(struct reader *reader, struct gw_error *error) {
     const struct gw_statement *statement = &reader->statement;
     bool is_new = false;
-    GW_TRY(gw_labels_add(&reader->labels, &statement->label, reader->goal.operation_count, &is_new,
-                         error));
+    GW_TRY(labels_add(&reader->labels, &statement->label, reader->goal.operation_count, &is_new,
+                      error));
     return is_new ? GW_OK
                   : gw_scanner_fail(&reader->text.scanner, statement->line, error,
                                     "a label that is new in its rank, got %.*s again",
@@ -79,7 +212,7 @@ static enum gw_status add_operation(struct reader *reader, struct gw_error *erro
 
 static enum gw_status find_operation(const struct reader *reader, const struct gw_word *label,
                                      uint32_t *out, struct gw_error *error) {
-    const struct gw_label *found = gw_labels_find(&reader->labels, label);
+    const struct label *found = labels_find(&reader->labels, label);
     if (found == NULL) {
         return gw_scanner_fail(&reader->text.scanner, reader->statement.line, error,
                                "a label of an operation above in this rank, got %.*s",
@@ -126,7 +259,7 @@ static enum gw_status open_rank(struct reader *reader, struct gw_error *error) {
         .rank = reader->statement.number,
         .operations = {.first = reader->goal.operation_count},
     };
-    gw_labels_clear(&reader->labels);
+    labels_clear(&reader->labels);
     reader->dependency_count = 0;
     return GW_OK;
 }
@@ -288,7 +421,7 @@ static enum gw_status read_and_close(struct reader *reader, struct gw_goal *out,
     reserve(reader);
     enum gw_status status = read_all(reader, error);
     gw_scanner_close(&reader->text.scanner);
-    gw_labels_free(&reader->labels);
+    labels_free(&reader->labels);
     free(reader->dependencies);
     free(reader->ranks);
     if (status == GW_OK) {

@@ -6,12 +6,10 @@
 #include <stdlib.h>
 
 #include "engine/engine.h"
-#include "goal/goal.h"
-#include "goal/limits.h"
+#include "goal/failures.h"
 #include "goal/matching.h"
 #include "goal/parking.h"
 #include "goal/start_order.h"
-#include "goal/waiting.h"
 
 /* Operations that became free while an event was handled, of one rank. */
 struct freed {

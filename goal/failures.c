@@ -1,0 +1,186 @@
+#include "goal/failures.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "goal/format.h"
+#include "goal/statement.h"
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static void describe(const struct gw_statement *statement, char out[GW_GOAL_PLACE_SIZE]) {
+    enum { most_shown = 40 };
+    const struct gw_word *label = &statement->label;
+    bool cut = label->length > most_shown;
+    char operation[GW_OPERATION_TEXT_SIZE];
+    (void)gw_operation_format(&statement->operation, operation);
+    (void)snprintf(out, GW_GOAL_PLACE_SIZE, "line %llu: %.*s%s%s%s",
+                   (unsigned long long)statement->line, cut ? most_shown : (int)label->length,
+                   label->bytes, cut ? "..." : "", label->length > 0 ? ": " : "", operation);
+}
+
+static enum gw_status find(struct gw_goal_text *text, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
+                           struct gw_error *error) {
+    struct gw_statement statement;
+    uint32_t count = 0;
+    for (;;) {
+        GW_TRY(gw_statement_read(text, &statement, error));
+        if (statement.kind == GW_STATEMENT_END) {
+            return gw_scanner_expected(&text->scanner, error, "more than %u operations", index);
+        }
+        if (statement.kind == GW_STATEMENT_OPERATION && count++ == index) {
+            describe(&statement, out);
+            return GW_OK;
+        }
+    }
+}
+
+/* A pipe has been used up, and would wait for ever for someone to write to it again. */
+static bool is_pipe(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+}
+
+enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
+                             struct gw_error *error) {
+    struct gw_goal_text text = {0};
+    out[0] = '\0';
+    if (path == NULL || is_pipe(path)) {
+        (void)snprintf(out, GW_GOAL_PLACE_SIZE, "operation %u", index);
+        return GW_OK;
+    }
+    GW_TRY(gw_scanner_open(&text.scanner, path, error));
+    enum gw_status status = find(&text, index, out, error);
+    gw_scanner_close(&text.scanner);
+    return status;
+}
+
+/* ---- times that a run can keep --------------------------------------------------------------- */
+
+static const char *name_of(const char *path) {
+    return path == NULL ? "GOAL schedule" : path;
+}
+
+static enum gw_status check_parameters(const struct gw_loggops *parameters,
+                                       struct gw_error *error) {
+    const struct {
+        const char *name;
+        uint64_t ns;
+    } all[] = {{"L", parameters->L},
+               {"o", parameters->o},
+               {"g", parameters->g},
+               {"O", parameters->O},
+               {"G", parameters->G}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i].ns > GW_GOAL_LONGEST_NS) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "LogGOPS parameters: %s: expected at most 2^62 ns, got %llu",
+                           all[i].name, (unsigned long long)all[i].ns);
+        }
+    }
+    return GW_OK;
+}
+
+/* The largest message whose bytes are not charged longer. */
+static uint64_t most_bytes(const struct gw_loggops *parameters) {
+    uint64_t per_byte = parameters->O > parameters->G ? parameters->O : parameters->G;
+    return per_byte == 0 ? UINT64_MAX : GW_GOAL_LONGEST_NS / per_byte + 1;
+}
+
+enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_loggops *parameters,
+                                   const char *path, struct gw_error *error) {
+    GW_TRY(check_parameters(parameters, error));
+    const uint64_t most[] = {[GW_GOAL_SEND] = most_bytes(parameters),
+                             [GW_GOAL_RECEIVE] = UINT64_MAX,
+                             [GW_GOAL_CALC] = GW_GOAL_LONGEST_NS};
+    for (uint32_t i = 0; i < goal->operation_count; i++) {
+        if (goal->operations[i].size > most[goal->operations[i].kind]) {
+            char place[GW_GOAL_PLACE_SIZE];
+            GW_TRY(gw_goal_place(path, i, place, error));
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: %s: expected no operation longer than 2^62 ns (146 years), got "
+                           "one",
+                           name_of(path), place);
+        }
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_goal_fail_late(const char *path, uint32_t operation, struct gw_error *error) {
+    char place[GW_GOAL_PLACE_SIZE];
+    GW_TRY(gw_goal_place(path, operation, place, error));
+    return gw_fail(error, GW_BAD_INPUT,
+                   "%s: %s: expected times of at most 2^62 ns (146 years), got a later one",
+                   name_of(path), place);
+}
+
+enum gw_status gw_goal_fail_late_rank(const char *path, uint32_t rank, struct gw_error *error) {
+    return gw_fail(error, GW_BAD_INPUT,
+                   "%s: rank %u: expected an end of at most 2^62 ns (146 years), got a later one",
+                   name_of(path), rank);
+}
+
+/* ---- operations that wait for ever ----------------------------------------------------------- */
+
+static const char *why_it_waits(const struct gw_goal_operation *operation) {
+    if ((operation->state & FREE) == 0) {
+        return "what it requires never happens";
+    }
+    return operation->kind == GW_GOAL_SEND ? "nobody receives it" : "nobody sends it";
+}
+
+static bool is_waiting(const struct gw_goal_operation *operation) {
+    if (operation->kind == GW_GOAL_SEND && (operation->state & STARTED) != 0) {
+        return (operation->state & ARRIVED) == 0;
+    }
+    return (operation->state & ENDED) == 0;
+}
+
+/* Operations that wait for a message first: those that require them follow from that. */
+static uint32_t find_waiting(const struct gw_goal *goal, bool free_ones, uint32_t from) {
+    for (uint32_t i = from; i < goal->operation_count; i++) {
+        const struct gw_goal_operation *operation = &goal->operations[i];
+        if (is_waiting(operation) && ((operation->state & FREE) != 0) == free_ones) {
+            return i;
+        }
+    }
+    return goal->operation_count;
+}
+
+static uint32_t rank_of(const struct gw_goal *goal, uint32_t operation) {
+    uint32_t rank = 0;
+    while (operation - goal->ranks[rank].first >= goal->ranks[rank].count) {
+        rank++;
+    }
+    return rank;
+}
+
+enum gw_status gw_goal_check_ended(const struct gw_goal *goal, const char *path,
+                                   struct gw_error *error) {
+    enum { NAMED = 4 };
+    uint64_t waiting = 0;
+    for (uint32_t i = 0; i < goal->operation_count; i++) {
+        waiting += is_waiting(&goal->operations[i]);
+    }
+    if (waiting == 0) {
+        return GW_OK;
+    }
+    char text[NAMED * (GW_GOAL_PLACE_SIZE + 80)] = "";
+    size_t length = 0;
+    uint64_t named = 0;
+    for (int free_ones = 1; free_ones >= 0; free_ones--) {
+        uint32_t i = find_waiting(goal, free_ones, 0);
+        for (; i < goal->operation_count && named < NAMED;
+             i = find_waiting(goal, free_ones, i + 1), named++) {
+            char place[GW_GOAL_PLACE_SIZE] = "";
+            GW_TRY(gw_goal_place(path, i, place, error));
+            int printed = snprintf(text + length, sizeof text - length, "%srank %u, %s: %s",
+                                   named > 0 ? "; " : "", rank_of(goal, i), place,
+                                   why_it_waits(&goal->operations[i]));
+            length += (size_t)printed;
+        }
+    }
+    return gw_fail(error, GW_BAD_INPUT, "%s: deadlock: %llu operation%s wait%s for ever: %s%s",
+                   name_of(path), (unsigned long long)waiting, waiting == 1 ? "" : "s",
+                   waiting == 1 ? "s" : "", text, waiting > named ? "; and others" : "");
+}
