@@ -1,12 +1,12 @@
 #include "core/system.h"
 
 #include <dlfcn.h>
-#include <omp.h>
 #include <string.h>
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
 #ifdef _OPENMP
+#include <omp.h>
 #endif
 
 size_t gw_cores(void) {

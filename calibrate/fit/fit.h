@@ -62,7 +62,7 @@ void gw_candidates_close(struct gw_candidate candidates[GW_CANDIDATE_KINDS]);
 /* ---- LogGP parameters from times of messages between two ranks ----------------------------- */
 
 /*
- * The model (traces/network.h): a message of n bytes keeps its sender busy for o + n O, then the
+ * The model (traces/cluster.h): a message of n bytes keeps its sender busy for o + n O, then the
  * link for max(g, n G), arrives L later, and keeps its receiver busy for o. Hence
  *
  *     from call to call:   T(n) = 2 o + n O + max(g, n G) + L      half of a round trip

@@ -249,7 +249,7 @@ static void also_where_bytes_do_not_divide(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
-    for (uint32_t i = 0; i < 200; i++) {
+    for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         check_all(2 + (uint32_t)gw_random_below(random, 47),
                   gw_random_below(random, 1ULL << gw_random_below(random, 20)));
     }

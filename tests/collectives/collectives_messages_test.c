@@ -189,7 +189,7 @@ static void check_large(const struct gw_collective *collective, struct gw_call c
 static void large_calls_do_not_overflow(void **state) {
     (void)state;
     struct gw_random *random = open_random(1);
-    for (uint32_t i = 0; i < 2000; i++) {
+    for (int i = 0, trials = gw_trials(2000); i < trials; i++) {
         uint32_t workers = (uint32_t)any_size(random, 20);
         const struct gw_call call = {workers == 0 ? 1 : workers, any_size(random, 50)};
         check_large(any_collective(random), call, random);
@@ -220,7 +220,7 @@ static void what_no_machine_holds_counts_as_the_largest_number(void **state) {
 static void steps_depend_on_nothing_but_the_question(void **state) {
     (void)state;
     struct gw_random *random = open_random(2);
-    for (uint32_t i = 0; i < 200; i++) {
+    for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         const struct gw_collective *collective = any_collective(random);
         const struct gw_call call = {1 + (uint32_t)gw_random_below(random, 200),
                                      any_size(random, 50)};

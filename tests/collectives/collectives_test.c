@@ -306,7 +306,7 @@ static void also_with_any_number_of_bytes(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
-    for (uint32_t i = 0; i < 200; i++) {
+    for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         uint32_t workers = 1 + (uint32_t)gw_random_below(random, 48);
         interpret_all(workers, gw_random_below(random, 1ULL << gw_random_below(random, 12)));
     }

@@ -280,7 +280,7 @@ static void no_text_does_harm(void **state) {
     const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise, &rate, &plain};
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
-    for (size_t i = 0; i < 60000; i++) {
+    for (size_t i = 0, trials = (size_t)gw_trials(60000); i < trials; i++) {
         char text[LONGEST + 1];
         if (i % 2 == 0) {
             draw_text(random, text);

@@ -13,9 +13,9 @@
 #include <gsl/gsl_cdf.h>
 
 #include "core/core.h"
+#include "core/random.h"
 #include "core/regression.h"
 #include "core/statistics.h"
-#include "core/random.h"
 #include "tests/support.h"
 
 static uint64_t seed;

@@ -387,7 +387,7 @@ static void times_is_repeated_addition(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 5, NULL), GW_OK);
-    for (int trial = 0; trial < 1000; trial++) {
+    for (int trial = 0, trials = gw_trials(1000); trial < trials; trial++) {
         struct gw_sum at_once = {0}, one_by_one = {0};
         for (int part = 0; part < 3; part++) {
             double value = gw_random_normal(random, 1);

@@ -102,7 +102,7 @@ static void check_shape(const struct shape *shape, struct gw_random *random, siz
     uint64_t now = 0;
     uint32_t number = 0;
     assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0, rounds = gw_trials(40); round < rounds; round++) {
         size_t pushes = gw_random_below(random, most);
         for (size_t i = 0; i < pushes; i++) {
             struct gw_event event = draw(shape, random, now, number++);

@@ -270,7 +270,7 @@ static void starts_by_kind(void **state) {
     struct gw_random *random = NULL;
     struct gw_start_order order = {0};
     assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0, trials = gw_trials(2000); i < trials; i++) {
         struct gw_goal_operation operations[MOST];
         uint32_t sorted[MOST];
         uint32_t count = below(random, i % 2 == 0 ? 20 : MOST + 1);

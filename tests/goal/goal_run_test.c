@@ -65,7 +65,7 @@ static void agrees_with_the_reference(void **state) {
     enum { CASES = 4000 };
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0, trials = gw_trials(CASES); i < trials; i++) {
         struct random_case subject = random_case(random);
         compare_with_reference(&subject);
         pattern_close(&subject.pattern);
@@ -194,7 +194,7 @@ static void faster_networks_are_not_slower(void **state) {
     static const enum shape shapes[] = {TREE, RING, DISSEMINATION};
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
-    for (int i = 0; i < 600; i++) {
+    for (int i = 0, trials = gw_trials(600); i < trials; i++) {
         uint64_t bytes = 1 + below(random, 10000);
         struct pattern pattern = make(shapes[i % 3], 2 + below(random, 40), bytes);
         struct gw_loggops slow = random_parameters(random, bytes);
@@ -216,7 +216,7 @@ static void counts_operations_and_messages(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0, trials = gw_trials(500); i < trials; i++) {
         uint64_t events = 0;
         struct gw_loggops parameters = random_parameters(random, 100);
         parameters.S = UINT64_MAX;

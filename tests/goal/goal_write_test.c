@@ -37,7 +37,7 @@ static void what_is_written_is_read(void **state) {
     const char *path = path_in(*state, "f.goal");
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0, trials = gw_trials(100); i < trials; i++) {
         struct model model;
         struct gw_goal goal;
         make_model(random, &model);

@@ -118,7 +118,7 @@ static void check_order(const struct gw_front *front) {
 static void a_front_is_what_nothing_dominates(void **state) {
     (void)state;
     struct gw_random *random = open_stream(1);
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         struct gw_front front;
         size_t count = 0;
@@ -143,7 +143,7 @@ static void a_front_is_what_nothing_dominates(void **state) {
 static void fronts_merge_as_their_pairs_do(void **state) {
     (void)state;
     struct gw_random *random = open_stream(2);
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[2][most_pairs];
         struct gw_front fronts[2];
         struct gw_front scratch = {0};
@@ -174,7 +174,7 @@ static void what_is_squeezed_promises_no_less(void **state) {
     (void)state;
     struct gw_random *random = open_stream(3);
     double guess = 1;
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         struct gw_front front;
         size_t count = 0;
@@ -195,7 +195,7 @@ static void what_is_thinned_was_there(void **state) {
     (void)state;
     struct gw_random *random = open_stream(4);
     double guess = 1;
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         double promised[most_pairs];
         struct gw_front front;
@@ -243,7 +243,7 @@ static void a_hull_says_what_its_lines_say(void **state) {
     static const double loss =
         1e-6; /* of corners rounded outwards, where lines are near each other */
     struct gw_random *random = open_stream(5);
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         struct gw_front front;
         struct gw_front hull;
@@ -281,7 +281,7 @@ static void a_hull_of_nothing_has_no_corner(void **state) {
 static void partners_are_found(void **state) {
     (void)state;
     struct gw_random *random = open_stream(6);
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[2][most_pairs];
         struct gw_front fronts[2];
         size_t counts[2];

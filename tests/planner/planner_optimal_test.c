@@ -53,7 +53,7 @@ static void no_plan_is_better(void **state) {
     (void)state;
     struct gw_random *random = open_stream(1);
     enum { shape_pairs = (shape_count + 1) * shape_count, trials = 100 * shape_pairs };
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
         size_t tensor_count = 1 + gw_random_below(random, trial / shape_pairs % 10 == 0 ? 14 : 9);
         int compress = trial % shape_pairs / shape_count;
@@ -69,7 +69,7 @@ static void no_plan_is_better(void **state) {
 static void no_plan_is_better_on_the_grid(void **state) {
     (void)state;
     struct gw_random *random = open_stream(4);
-    for (int trial = 0; trial < 2000; trial++) {
+    for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;
         size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 14 : 9);
         make_grid_case(random, tensor_count, trial % 2 == 0, &x);
@@ -212,7 +212,7 @@ static void fronts_without_pruning_agree(void **state) {
     struct plain_front *fronts = malloc((largest + 1) * sizeof *fronts);
     size_t compared = 0;
     assert_non_null(fronts);
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
         make_case(random, 15 + gw_random_below(random, largest - 14), &x);
         double best_s = optimum_by_plain_fronts(&x, fronts);
@@ -221,8 +221,8 @@ static void fronts_without_pruning_agree(void **state) {
             compared++;
         }
     }
-    print_message("compared with plain fronts in %zu of %d cases\n", compared, trials);
-    assert_true(compared > trials / 2);
+    print_message("compared with plain fronts in %zu of %d cases\n", compared, gw_trials(trials));
+    assert_true((int)compared > gw_trials(trials) / 2);
     free(fronts);
     gw_random_close(random);
 }
@@ -234,7 +234,7 @@ static void the_greedy_choice_can_miss(void **state) {
     struct gw_random *random = open_stream(3);
     size_t missed = 0;
     enum { trials = 1000 };
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
         struct gw_plan optimal;
         struct gw_plan omgs;
@@ -245,8 +245,8 @@ static void the_greedy_choice_can_miss(void **state) {
         gw_plan_free(&optimal);
         gw_plan_free(&omgs);
     }
-    print_message("Algorithm 1 misses the optimum in %zu of %d cases\n", missed, trials);
-    assert_true(missed > trials / 20);
+    print_message("Algorithm 1 misses the optimum in %zu of %d cases\n", missed, gw_trials(trials));
+    assert_true((int)missed > gw_trials(trials) / 20);
     gw_random_close(random);
 }
 
@@ -285,7 +285,7 @@ static void extreme_inputs_are_planned(void **state) {
 static void what_costs_no_more_is_merged(void **state) {
     (void)state;
     struct gw_random *random = open_stream(6);
-    for (int trial = 0; trial < 2000; trial++) {
+    for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;
         struct gw_plan plan;
         make_shaped_case(random, 1 + gw_random_below(random, usual_tensors), false, shape_slope,

@@ -42,11 +42,11 @@ static void make_grouped_case(struct gw_random *random, struct grouped_case *out
     }
 }
 
-static void for_random_cases(uint64_t stream, int count,
+static void for_random_cases(uint64_t stream, int full,
                              void (*check)(const struct grouped_case *)) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, stream, &error), GW_OK);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0, count = gw_trials(full); i < count; i++) {
         struct grouped_case x;
         make_grouped_case(random, &x);
         check(&x);

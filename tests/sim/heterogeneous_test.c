@@ -247,10 +247,10 @@ static void check_collapse(struct scene *x) {
     }
 }
 
-static void for_random_schedules(uint64_t stream, size_t cases, void (*check)(struct scene *)) {
+static void for_random_schedules(uint64_t stream, int full, void (*check)(struct scene *)) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    for (size_t i = 0; i < cases; i++) {
+    for (int i = 0, cases = gw_trials(full); i < cases; i++) {
         struct scene x;
         open_scene(&x, random);
         check(&x);

@@ -284,7 +284,7 @@ static void for_each_scene(double most, uint64_t stream,
                            void (*check)(struct scene *scene, struct gw_random *random)) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0, cases = gw_trials(CASES); i < cases; i++) {
         struct scene scene;
         open_scene(&scene, random, most);
         check(&scene, random);

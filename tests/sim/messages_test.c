@@ -164,7 +164,7 @@ static void schedules_collapse(void **state) {
                                            {"allgather", "ring"}};
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0, cases = gw_trials(200); i < cases; i++) {
         const char *const *name = names[gw_random_below(random, 4)];
         struct scene scene;
         make_scene(&scene, name[0], name[1], (size_t)1 << gw_random_below(random, 6));

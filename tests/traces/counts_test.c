@@ -45,7 +45,7 @@ static void what_is_written_is_read_again(void **state) {
     const char *path = path_in(*state, "counts.json");
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 0, NULL), GW_OK);
-    for (int round = 0; round < 50; round++) {
+    for (int round = 0, rounds = gw_trials(50); round < rounds; round++) {
         struct gw_counts written, read;
         draw_counts(random, round % 2 == 0, &written);
         assert_int_equal(gw_counts_write(&written, path, NULL), GW_OK);
@@ -78,7 +78,7 @@ static void iterations_can_be_appended(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0, rounds = gw_trials(20); round < rounds; round++) {
         bool has_distinct = round % 2 == 0;
         struct gw_counts all, grown;
         draw_counts(random, has_distinct, &all);

@@ -112,7 +112,7 @@ static void breakdowns_of_random_timelines(void **state) {
     static const enum gw_activity communicating[] = {GW_WAIT, GW_EXCHANGE};
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, 1, 1, &error), GW_OK);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0, rounds = gw_trials(300); round < rounds; round++) {
         struct gw_timeline timeline;
         assert_int_equal(gw_timeline_create(&timeline, 3, &error), GW_OK);
         double total[GW_ACTIVITY_COUNT] = {0};
