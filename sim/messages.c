@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "sim/tally.h"
 #include "sim/traffic.h"
 
 /* A worker: how far it is, and where its time went. */

@@ -1,6 +1,5 @@
 #include "sim/simulator.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,14 +281,6 @@ enum gw_status gw_simulator_timeline(const struct gw_simulator *simulator, struc
     GW_TRY(gw_timeline_create(out, simulator->lane_count, error));
     memcpy(out->lanes, simulator->lanes, simulator->lane_count * sizeof *out->lanes);
     return GW_OK;
-}
-
-void gw_measure_other(struct gw_measure *measure) {
-    struct gw_breakdown *parts = &measure->breakdown;
-    double end_s = measure->iteration_s;
-    double other_s =
-        end_s - parts->forward_s - parts->backward_s - parts->compress_s - parts->exposed_comm_s;
-    parts->other_s = fabs(other_s) < 1e-12 * end_s ? 0 : other_s;
 }
 
 /* ---- iterations that differ in how many elements were selected ------------------------------- */

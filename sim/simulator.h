@@ -66,9 +66,6 @@ size_t gw_clocks_blocks(const struct gw_simulator *simulator);
 /* By the ends of operations, whose pace changes as others begin and end (paces.c). */
 extern const struct gw_runner gw_runner_interference;
 
-/* Sets other_s to what the other parts leave of the iteration, but for the rounding of sums. */
-void gw_measure_other(struct gw_measure *measure);
-
 /*
  * Fills the simulator's seconds, except for exchanges that are messages, and prices; notes derived
  * curves and lost bandwidth in `result`, if not NULL.

@@ -1,5 +1,6 @@
 #include "sim/tally.h"
 
+#include <math.h>
 #include <string.h>
 
 enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_arena *arena,
@@ -36,6 +37,14 @@ static double mean_of(const struct gw_simulator *simulator, const double *values
         gw_sum_add(&sum, values[lane] - values[0], (double)simulator->lanes[lane].workers);
     }
     return values[0] + (sum.high + sum.low) / (double)simulator->simulation.workers;
+}
+
+void gw_measure_other(struct gw_measure *measure) {
+    struct gw_breakdown *parts = &measure->breakdown;
+    double end_s = measure->iteration_s;
+    double other_s =
+        end_s - parts->forward_s - parts->backward_s - parts->compress_s - parts->exposed_comm_s;
+    parts->other_s = fabs(other_s) < 1e-12 * end_s ? 0 : other_s;
 }
 
 /*

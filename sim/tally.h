@@ -23,6 +23,9 @@ void gw_tally_reset(struct gw_tally *tally, size_t lane_count);
 void gw_tally_measure(struct gw_tally *tally, const struct gw_simulator *simulator,
                       struct gw_measure *out);
 
+/* Sets other_s to what the other parts leave of the iteration, but for the rounding of sums. */
+void gw_measure_other(struct gw_measure *measure);
+
 /* The operation on a lane's stream as a timeline shows it. */
 struct gw_span gw_span_of(const struct gw_operation *operation, size_t lane,
                           enum gw_activity activity, double start_s, double end_s);
