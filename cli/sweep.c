@@ -79,6 +79,7 @@ static const struct gw_option_rule rules[] = {
 struct sweep {
     const struct options *options;
     struct gw_grid grid;
+    uint64_t done; /* points that an earlier sweep has left in the files, as rank 0 sees them */
     /* On rank 0 alone. */
     struct gw_sweep_files files;
     struct gw_sweep_table table; /* without files, for a person ... */
@@ -184,6 +185,7 @@ static enum gw_status open_answer(struct sweep *sweep, struct gw_error *error) {
         GW_TRY(gw_sweep_files_open(options->outs.paths, options->outs.count, &sweep->grid,
                                    options->resume, &sweep->files, error));
         sweep->infeasible = sweep->files.infeasible;
+        sweep->done = sweep->files.done;
         return GW_OK;
     }
     if (sweep->grid.point_count > most_shown) {
@@ -203,7 +205,7 @@ static enum gw_status put_answer(struct sweep *sweep, cJSON *document, struct gw
     GW_TRY(gw_json_put_text(document, "schema", "gradweave/sweep-result@1", error));
     GW_TRY(gw_json_put_number(document, "point_count", (double)sweep->grid.point_count, error));
     GW_TRY(gw_json_put_number(document, "infeasible_count", (double)sweep->infeasible, error));
-    GW_TRY(gw_json_put_number(document, "resumed_count", (double)sweep->files.done, error));
+    GW_TRY(gw_json_put_number(document, "resumed_count", (double)sweep->done, error));
     if (sweep->points != NULL) {
         cJSON *points = sweep->points;
         sweep->points = NULL;
@@ -215,7 +217,7 @@ static enum gw_status put_answer(struct sweep *sweep, cJSON *document, struct gw
 
 static void print_files(const struct sweep *sweep, double seconds) {
     char texts[2][GW_UNITS_SIZE];
-    double simulated = (double)(sweep->grid.point_count - sweep->files.done);
+    double simulated = (double)(sweep->grid.point_count - sweep->done);
     printf("%s points, %s of them infeasible, in ",
            gw_format_count((double)sweep->grid.point_count, texts[0]),
            gw_format_count((double)sweep->infeasible, texts[1]));
@@ -252,7 +254,7 @@ static enum gw_status sweep_all(struct sweep *sweep, struct gw_communicator *com
                                 struct gw_error *error) {
     size_t alone = communicator == NULL ? gw_cores() : 1;
     const struct gw_shared_points points = {
-        .first = sweep->files.done,
+        .first = sweep->done,
         .count = sweep->grid.point_count,
         .threads = sweep->options->threads > 0 ? sweep->options->threads : alone,
         .context = sweep,
@@ -307,7 +309,9 @@ static enum gw_status open_sweep(struct sweep *sweep, struct gw_communicator *co
     GW_TRY(gw_agree(communicator, status, error));
     GW_TRY(gw_agree(communicator, check_alike(&sweep->grid, communicator, error), error));
     status = communicator->rank == 0 ? open_answer(sweep, error) : GW_OK;
-    return gw_agree(communicator, status, error);
+    GW_TRY(gw_agree(communicator, status, error));
+    return communicator->transport->broadcast(communicator, 0, &sweep->done, sizeof sweep->done,
+                                              error);
 }
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
