@@ -1,8 +1,9 @@
-/* Ranks as threads of a test; after cmocka.h and support.h. */
+/* Ranks as threads of a test. */
 #ifndef GW_TESTS_RANKS_H
 #define GW_TESTS_RANKS_H
 
 #include "tests/local_transport.h"
+#include "tests/support.h"
 
 enum { MOST_RANKS = 20 };
 

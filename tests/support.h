@@ -1,6 +1,14 @@
-/* What several test programs need; after cmocka.h and the headers that it wants. */
+/* What every test program needs: cmocka, with the headers that it wants before it, and what tests
+ * share. */
 #ifndef GW_TESTS_SUPPORT_H
 #define GW_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -2,14 +2,6 @@
  * Calibration with ranks as threads and in made-up time: what it measures, how it fits, what it
  * writes down.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/calibrate.h"
 #include "calibrate/fit/fit.h"
 #include "kernels/kernels.h"

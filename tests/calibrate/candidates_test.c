@@ -1,12 +1,4 @@
 /* Which kind of curve is chosen, over many simulated calibrations of a known truth. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/fit/fit.h"
 #include "tests/support.h"
 

@@ -2,14 +2,6 @@
  * The largest messages of all collectives, with ranks as threads: what is asked for as far as it
  * fits into the memory that a machine's ranks share, and no byte beyond.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/measure/measure.h"
 #include "tests/support.h"
 

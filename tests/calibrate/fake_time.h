@@ -1,7 +1,7 @@
 /*
  * Ranks as threads whose time is made up: each has a clock of its own that moves by what messages,
  * collectives and work are said to cost, and by nothing else. So the same times come out on every
- * machine, however busy it is, and hours take no time. After cmocka.h, support.h and ranks.h.
+ * machine, however busy it is, and hours take no time.
  */
 #ifndef GW_TESTS_FAKE_TIME_H
 #define GW_TESTS_FAKE_TIME_H
@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "core/clock.h"
+#include "tests/support.h"
 
 enum { FAKE_MESSAGES = 256 };
 static const double fake_reading_s = 2e-8; /* that reading a clock takes */

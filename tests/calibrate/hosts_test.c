@@ -2,14 +2,6 @@
  * Hosts and links beside each other, in made-up time: ranks are said to be on different hosts, and
  * work and messages take longer on one host and on one link.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/hosts/hosts.h"
 #include "tests/support.h"
 

@@ -1,13 +1,5 @@
 /* What an interrupted calibration leaves, cut off anywhere, and what others' files are taken for.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/measure/journal.h"
 #include "tests/support.h"
 

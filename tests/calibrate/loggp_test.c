@@ -2,14 +2,6 @@
  * LogGP parameters: fitted to times made from known ones, and measured between threads in made-up
  * time. GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/fit/fit.h"
 #include "tests/support.h"
 
@@ -107,7 +99,7 @@ static void known_parameters_are_found(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0; i < gw_trials(CASES); i++) {
         struct gw_loggp loggp = draw_loggp(random, 1. / 26000, 1. / 30);
         struct points points = make_points(&loggp);
         shuffle(random, &points);
@@ -120,7 +112,7 @@ static void noise_of_a_percent_costs_a_few(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 2, &error), GW_OK);
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0; i < gw_trials(CASES); i++) {
         struct gw_loggp loggp = draw_loggp(random, 1. / 2000, 1. / 30);
         struct points points = make_points(&loggp);
         for (size_t k = 0; k < points.count; k++) {
@@ -136,7 +128,7 @@ static void one_disturbed_size_costs_little(void **state) {
     (void)state;
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, seed, 3, &error), GW_OK);
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0; i < gw_trials(CASES); i++) {
         struct gw_loggp loggp = draw_loggp(random, 1. / 2000, 1. / 500);
         struct points points = make_points(&loggp);
         points.items[1 + gw_random_below(random, 17)].time_s *= draw_log(random, 0.3, 10);
@@ -252,7 +244,7 @@ static void parameters_are_never_negative(void **state) {
     struct gw_random *random = NULL;
     const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 1e-9};
     assert_int_equal(gw_random_open(&random, seed, 4, &error), GW_OK);
-    for (int i = 0; i < CASES; i++) {
+    for (int i = 0; i < gw_trials(CASES); i++) {
         struct points points = make_points(&loggp);
         struct gw_loggp_fit fit;
         for (size_t k = 0; k < points.count; k++) {

@@ -1,15 +1,7 @@
 /* What the management library tells of GPUs; a fake one is before NVIDIA's in the search path. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "calibrate/hosts/hosts.h"
+#include "tests/support.h"
 
 static struct gw_error error;
 

@@ -2,16 +2,9 @@
  * What calibration measures of two at once where memory is of GPUs: messages between two ranks, and
  * compression beside collectives. Ranks are threads; their GPUs may be emulated.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/fit/fit.h"
 #include "calibrate/measure/overlap.h"
+#include "tests/support.h"
 #include "tests/transport/promises.h"
 
 enum { RANKS = 2 };

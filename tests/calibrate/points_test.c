@@ -1,12 +1,4 @@
 /* Which points are measured next, when one is known well enough, and which are too large. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/measure/measure.h"
 #include "tests/support.h"
 

@@ -2,14 +2,6 @@
  * What is read of a host, from folders that look like its /proc and /sys: of several kinds of
  * machines, with files missing, and with garbage in them. GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <sys/stat.h>
 
 #include "calibrate/hosts/hosts.h"

@@ -1,12 +1,4 @@
 /* Clocks that run apart, and repeats that begin together by them, in made-up time. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/measure/measure.h"
 #include "tests/support.h"
 

@@ -1,12 +1,4 @@
 /* What a calibration warns of, from given hosts, times and links. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "calibrate/hosts/hosts.h"
 #include "tests/support.h"
 

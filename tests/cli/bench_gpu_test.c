@@ -2,15 +2,6 @@
  * What a user asks of GPUs that are measured: bench and calibrate with --device cuda. Without a GPU
  * the refusals are tested; one that is emulated shows that documents are whole, not how fast it is.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "tests/cli/program.h"
 #include "tests/support.h"

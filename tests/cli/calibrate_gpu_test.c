@@ -2,14 +2,6 @@
  * `calibrate --device cuda` as a user starts it, on a GPU that ranks share or on one that is
  * emulated: files are whole and say what they are of. Skipped without MPI or a GPU.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program.h"
 #include "tests/support.h"
 

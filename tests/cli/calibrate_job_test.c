@@ -2,14 +2,6 @@
  * `calibrate` as a user starts it: killed and resumed, in parts, and looked at again. Skipped
  * without MPI.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 
 #include "tests/cli/program_inputs.h"

@@ -1,12 +1,4 @@
 /* What calibrate prints at its end, for a cluster that has everything. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "report/measurements.h"
 #include "tests/support.h"
 

@@ -1,12 +1,4 @@
 /* simulate --counts and the plots of counts, as a user runs them. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/support.h"

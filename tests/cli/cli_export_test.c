@@ -3,14 +3,6 @@
  * and run under LogGOPS they take what simulate says of messages with the same parameters, as far
  * as the two models agree.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "collectives/collectives.h"
 #include "goal/goal.h"
 #include "tests/cli/program_inputs.h"

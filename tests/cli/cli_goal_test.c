@@ -1,12 +1,4 @@
 /* simulate --goal and export as a user runs them: what they print, and what they refuse. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <sys/stat.h>
 
 #include "tests/cli/program_inputs.h"

@@ -1,13 +1,6 @@
 /* What the program says about numbers of workers that were not measured, where several were. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
+#include "tests/support.h"
 
 /* Twice the workers take a little more than any law says, so that something is uncertain. */
 static const char grown_cluster[] =

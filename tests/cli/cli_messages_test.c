@@ -1,12 +1,4 @@
 /* simulate --network messages as a user runs it: what its options do, and what it refuses. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/support.h"

@@ -2,14 +2,6 @@
  * What every pipeline takes at 2, 3, 4, 5 and 8 workers, by hand: a model of two tensors on
  * straight curves. And what comes of changing their choices.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "tests/cli/program_inputs.h"

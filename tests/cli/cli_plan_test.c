@@ -2,14 +2,6 @@
  * What `gradweave plan` says about the plan it chose: the explanation agrees with the simulator's
  * timeline, adds up, and is there only when it is asked for; its picture can be drawn.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 #include "tests/support.h"
 

@@ -3,14 +3,6 @@
  * with one message that helps, an empty stdout and every file as it was. PATH is empty throughout:
  * nothing is started before the inputs have been found good.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <sys/stat.h>
 
 #include "tests/cli/program_inputs.h"

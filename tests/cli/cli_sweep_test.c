@@ -2,14 +2,6 @@
  * `plan --sweep`: its cells are the plans that `plan` makes, its findings follow from them, and the
  * files say the same.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 #include "tests/support.h"
 

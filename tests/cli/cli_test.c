@@ -2,14 +2,6 @@
  * What the program answers: its documents have the contract's fields, its verbs agree with each
  * other, and the files it writes are whole.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <sys/stat.h>
 

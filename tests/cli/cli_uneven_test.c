@@ -1,12 +1,4 @@
 /* What `simulate` says about uneven clusters: its options, its spread, its document. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "tests/cli/program_inputs.h"

@@ -2,14 +2,6 @@
  * `gradweave compare`: a ranking with what cannot be predicted, why the first is the fastest, and
  * crossovers where straight curves are known to cross.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 #include "tests/support.h"
 

@@ -1,12 +1,4 @@
 /* What shells complete by the scripts that the program prints. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program.h"
 #include "tests/support.h"
 

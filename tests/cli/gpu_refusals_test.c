@@ -3,14 +3,6 @@
  * status 2 and one message that says what is missing. GPUs are hidden from the program, so that it
  * finds as many of them on any machine; those tests that need one are skipped where there is none.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/support.h"

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support.h"
+
 /* Skips the test where the program cannot start MPI jobs. */
 static inline void need_mpi(void) {
     static bool known;

@@ -2,14 +2,6 @@
  * The verbs that run as MPI jobs: calibrate and validate, as a user starts them, and what is left
  * when they are refused, interrupted or lose a rank. Skipped without MPI.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/stat.h>
 

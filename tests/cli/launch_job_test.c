@@ -2,14 +2,6 @@
  * How jobs are started, with a mpirun that writes down what it is asked for, and what a user is
  * told when a rank is lost. Skipped without MPI.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/stat.h>
 

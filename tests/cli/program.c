@@ -1,11 +1,3 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program.h"
 
 #include <ctype.h>

@@ -2,14 +2,6 @@
  * `sweep` inside MPI jobs: the same bytes as alone, and nothing lost with a rank that dies. Skipped
  * without MPI.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 
 #include "tests/cli/program_inputs.h"

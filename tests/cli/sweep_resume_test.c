@@ -2,14 +2,6 @@
  * `sweep` that was interrupted: wherever it was, it goes on to the same bytes and does only what is
  * missing; another sweep's file is refused and nothing of it is lost.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 
 #include "tests/cli/program_inputs.h"

@@ -2,6 +2,8 @@
 #ifndef GW_TESTS_SWEEP_SUPPORT_H
 #define GW_TESTS_SWEEP_SUPPORT_H
 
+#include "tests/support.h"
+
 #define TINY "gradweave sweep --model tiny.json --cluster small.json"
 #define RESULT "gradweave/sweep-result@1"
 

@@ -2,14 +2,6 @@
  * `sweep`: its points are all combinations in their order, each with what `simulate` says; the same
  * bytes come out whatever the threads.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/cli/sweep_support.h"

@@ -2,17 +2,10 @@
  * `validate --device cuda` as a user starts it, on a GPU that ranks share or on one that is
  * emulated. Skipped without MPI or a GPU.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/cli/program_inputs.h"
 
 #include "tests/cli/job_support.h"
+#include "tests/support.h"
 
 #define RUN                                                                                        \
     "gradweave validate tiny.json --cluster small.json --algo p-sgd --iterations 2 "               \

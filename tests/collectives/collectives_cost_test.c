@@ -11,15 +11,8 @@
  *            at one rank's link.
  *   arrival  the same, but messages come in as they reach the receiver's link.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/collectives/collectives_support.h"
+#include "tests/support.h"
 
 enum clock { STARTUP, LATENCY, ARRIVAL };
 

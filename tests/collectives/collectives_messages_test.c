@@ -3,15 +3,8 @@
  * depend on nothing but what is asked; symmetric is said of none that is not; sizes near the limits
  * do not overflow.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/collectives/collectives_support.h"
+#include "tests/support.h"
 
 static uint64_t seed;
 

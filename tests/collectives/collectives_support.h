@@ -1,4 +1,4 @@
-/* What tests of collectives share; after cmocka.h. */
+/* What tests of collectives share. */
 #ifndef GW_TESTS_COLLECTIVES_SUPPORT_H
 #define GW_TESTS_COLLECTIVES_SUPPORT_H
 

@@ -2,15 +2,8 @@
  * Collectives do what they are for: an interpreter runs the steps of all ranks on data that says
  * where it comes from, in an order by lot, and looks at what each rank holds in the end.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/collectives/collectives_support.h"
+#include "tests/support.h"
 
 static uint64_t seed;
 

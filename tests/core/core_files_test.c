@@ -1,12 +1,4 @@
 /* Files that are whole or as they were: what is replaced, what is written through, what is left. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,12 +1,4 @@
 /* JSON that comes back as it was, and messages that say where. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "core/core.h"
 #include "tests/core/core_support.h"
 #include "tests/support.h"

@@ -1,10 +1,12 @@
-/* What the tests of files and of JSON share; after cmocka.h and core/core.h. */
+/* What the tests of files and of JSON share. */
 #ifndef GW_TESTS_CORE_SUPPORT_H
 #define GW_TESTS_CORE_SUPPORT_H
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "tests/support.h"
 
 static struct gw_error error;
 

@@ -1,12 +1,6 @@
 /* Units and arrays against what a person would write and expect. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <setjmp.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include "core/core.h"
 #include "tests/support.h"

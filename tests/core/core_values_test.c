@@ -1,12 +1,4 @@
 /* Lists and ranges of numbers: what they mean, and that no text does harm. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "core/core.h"
 #include "tests/support.h"
 

@@ -1,12 +1,4 @@
 /* Cost curves against values worked out by hand. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "core/core.h"
 #include "tests/support.h"
 

@@ -2,14 +2,6 @@
  * What a fit says about its coefficients' uncertainty: over a thousand simulated calibrations the
  * 95% intervals must hold the truth 95% of the time.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_cdf.h>
 
 #include "core/core.h"

@@ -1,12 +1,4 @@
 /* How well medians are known: the quick bootstrap against one that draws every value. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "core/core.h"
 #include "tests/support.h"
 

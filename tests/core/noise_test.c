@@ -2,14 +2,6 @@
  * Noise and the statistics of repetitions: against GSL's distributions, libm's functions in higher
  * precision, and bits that every machine, compiler and optimisation must come to.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>

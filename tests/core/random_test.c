@@ -1,12 +1,4 @@
 /* Random numbers: reproducible from a seed and a stream, within their bounds, and well mixed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "core/core.h"
 #include "tests/support.h"
 

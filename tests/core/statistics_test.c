@@ -2,14 +2,6 @@
  * Statistics and fits against values worked out by hand or in a second way. Seeds are fixed: a
  * statistical verdict must not depend on the day.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "core/core.h"
 #include "tests/support.h"
 

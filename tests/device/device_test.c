@@ -2,18 +2,11 @@
  * GPUs behind C: memory, streams, events, errors, and launches. Without a GPU all is skipped but
  * what is said then; with one emulated (preset `emulated`), the emulation is what is tested.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/device/device_support.h"
 
 #ifdef GW_HAVE_CUDA
 #include "tests/device/device_kernels.h"
+#include "tests/support.h"
 #endif
 
 static void absent_gpus_are_refused(void **state) {

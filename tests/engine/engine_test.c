@@ -2,14 +2,6 @@
  * The event queue against a plain list that is searched for its earliest event. All follows from
  * one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "engine/engine.h"
 #include "tests/support.h"
 

@@ -1,14 +1,7 @@
 /* Work on a GPU where cuBLAS cannot be loaded: products are refused, waiting is not. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "exec/gpu_work.h"
 #include "tests/device/device_support.h"
+#include "tests/support.h"
 
 static void it_is_said_what_is_missing(void **state) {
     (void)state;

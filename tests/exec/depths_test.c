@@ -1,12 +1,4 @@
 /* Which depths products have for work of a given time, from times that are measured or made up. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "exec/gpu_work.h"
 #include "tests/support.h"
 

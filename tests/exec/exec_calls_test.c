@@ -1,14 +1,7 @@
 /* How often the executor's ranks communicate for each exchange, counted in front of the transport.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/exec/exec_scene.h"
+#include "tests/support.h"
 
 /* What one rank called in the iterations, in a job whose exchanges are counted. */
 struct calls {

@@ -1,7 +1,7 @@
 /*
  * What each iteration of a rank is held to: aggregates and residuals as the sequential reference
  * (exec_reference.h) has them, bit for bit, what was selected, the bytes that travelled, and the
- * order of operations. After cmocka.h.
+ * order of operations.
  */
 #ifndef GW_TESTS_EXEC_CHECKS_H
 #define GW_TESTS_EXEC_CHECKS_H

@@ -3,15 +3,8 @@
  * with the sequential reference (exec_reference.h): aggregates and residuals bit for bit, what was
  * selected, and the bytes that travelled. Ranks are threads or, inside an MPI job, its processes.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/exec/exec_pairs.h"
+#include "tests/support.h"
 
 static void run_any_workers(const struct gw_algorithm *algorithm) {
     static const double densities[] = {0.01, 1e-9, 1}; /* k is one; k is all */

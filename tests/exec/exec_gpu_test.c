@@ -3,18 +3,11 @@
  * it, against the sequential reference, bit for bit; and how events are mapped to the host's time.
  * Ranks are threads that share the GPU or, over NCCL, have one each.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "exec/accelerator.h"
 #include "kernels/gpu.h"
 #include "tests/device/device_support.h"
 #include "tests/exec/exec_pairs.h"
+#include "tests/support.h"
 
 /* ---- pairs --------------------------------------------------------------------------------- */
 

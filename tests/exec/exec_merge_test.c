@@ -1,16 +1,9 @@
 /* Merging two lists of k entries, by what it promises. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <string.h>
 
 #include "exec/memory.h"
+#include "tests/support.h"
 
 enum { INDICES = 60, MOST = 20, CASES = 3000 };
 
@@ -63,7 +56,7 @@ static void check(const struct gw_entry *a, const struct gw_entry *b, size_t k,
 static void merges_keep_the_largest_sums(void **state) {
     (void)state;
     struct gw_selection merged = {0};
-    for (uint64_t seed = 0; seed < CASES; seed++) {
+    for (uint64_t seed = 0; seed < (uint64_t)gw_trials(CASES); seed++) {
         struct gw_random *random = NULL;
         struct gw_entry a[MOST];
         struct gw_entry b[MOST];

@@ -1,13 +1,14 @@
 /*
  * Jobs of any compressor by any exchange that can carry it, of 1 to 5 workers on a small model,
  * held to the sequential reference in each iteration (exec_checks.h). Ranks are threads or, inside
- * an MPI job, its processes. After cmocka.h.
+ * an MPI job, its processes.
  */
 #ifndef GW_TESTS_EXEC_PAIRS_H
 #define GW_TESTS_EXEC_PAIRS_H
 
 #include "tests/exec/exec_checks.h"
 #include "tests/local_transport.h"
+#include "tests/support.h"
 
 /* ---- a small model ------------------------------------------------------------------------- */
 

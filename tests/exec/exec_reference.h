@@ -1,7 +1,7 @@
 /*
  * What an iteration of any exchange leaves on all workers, computed one worker after the other from
  * their gradients, by definition: dense vectors, compressors' reference versions, and nothing of
- * exec. After cmocka.h.
+ * exec.
  */
 #ifndef GW_TESTS_EXEC_REFERENCE_H
 #define GW_TESTS_EXEC_REFERENCE_H

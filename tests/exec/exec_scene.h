@@ -1,4 +1,4 @@
-/* A small model's pipelines, for the executor's ranks as threads of a test; after cmocka.h. */
+/* A small model's pipelines, for the executor's ranks as threads of a test. */
 #ifndef GW_TESTS_EXEC_SCENE_H
 #define GW_TESTS_EXEC_SCENE_H
 
@@ -10,6 +10,7 @@
 #include "exec/exec.h"
 #include "methods/schedule.h"
 #include "tests/local_transport.h"
+#include "tests/support.h"
 
 enum { TENSORS = 7, MOST_WORKERS = 5, MOST_RANKS = MOST_WORKERS + 1 };
 

@@ -2,18 +2,11 @@
  * Settling before the first iteration, with ranks as threads of this process: what it selects and
  * keeps, what it stops at, and what an iteration after it selects.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "kernels/kernels.h"
 #include "tests/exec/exec_scene.h"
+#include "tests/support.h"
 
 enum { STEPS = 12, SEED = 5 };
 

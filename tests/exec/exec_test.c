@@ -2,15 +2,8 @@
  * The executor, with ranks as threads of this process: its timeline, and what it refuses. What it
  * computes is tested by exec_exchanges_test.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/exec/exec_scene.h"
+#include "tests/support.h"
 
 enum { ITERATIONS = 4 };
 

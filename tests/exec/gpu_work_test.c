@@ -2,17 +2,11 @@
  * Work that stands for computing on a GPU: it waits as long as told; products of matrices are the
  * host's, as deep as what is owed asks for.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 
 #include "exec/gpu_work.h"
 #include "tests/device/device_support.h"
+#include "tests/support.h"
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 

@@ -2,17 +2,10 @@
  * Merging two lists of k entries on a GPU: against the same on the host, bit for bit. Random cases
  * follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "exec/memory.h"
 #include "kernels/gpu.h"
 #include "tests/device/device_support.h"
+#include "tests/support.h"
 
 static uint64_t seed;
 

@@ -1,13 +1,5 @@
 /* Runs small enough to be worked out by hand, schedules that wait for ever, and times at the limit.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "goal/goal.h"
 #include "tests/support.h"
 

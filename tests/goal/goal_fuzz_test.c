@@ -3,14 +3,6 @@
  * written. Damaged, they are refused in words or read as a schedule that is whole, and nothing
  * crashes. GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "goal/goal.h"
 #include "tests/support.h"
 

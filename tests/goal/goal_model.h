@@ -1,9 +1,11 @@
 /*
  * Random schedules in plain arrays, and what the reader must make of them: found the slow way, from
- * the definition in goal/goal.h. After cmocka.h, support.h and goal/goal.h.
+ * the definition in goal/goal.h.
  */
 #ifndef GW_TESTS_GOAL_MODEL_H
 #define GW_TESTS_GOAL_MODEL_H
+
+#include "tests/support.h"
 
 enum { model_ranks = 5, model_operations = 12, model_dependencies = 24 };
 

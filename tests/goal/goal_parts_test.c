@@ -2,14 +2,6 @@
  * The parts of the runner by themselves: matching, parking and the order of starts, each against
  * plain lists. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "goal/goal.h"
 #include "goal/matching.h"
 #include "goal/parking.h"

@@ -1,9 +1,11 @@
 /*
  * Schedules for tests of the runner: patterns of communication, and random ones, as plain arrays
- * and as text. After cmocka.h, support.h and goal/goal.h.
+ * and as text.
  */
 #ifndef GW_TESTS_GOAL_PATTERNS_H
 #define GW_TESTS_GOAL_PATTERNS_H
+
+#include "tests/support.h"
 
 /* `after` waits for `before`, both of the same rank. */
 struct pattern_dependency {

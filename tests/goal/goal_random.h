@@ -2,6 +2,8 @@
 #ifndef GW_TESTS_GOAL_RANDOM_H
 #define GW_TESTS_GOAL_RANDOM_H
 
+#include "tests/support.h"
+
 struct random_options {
     uint32_t ranks, layers, most_messages; /* per rank and layer */
     uint64_t bytes;                        /* of a message: up to about twice as many */

@@ -2,14 +2,6 @@
  * GOAL texts: what they mean, what is refused and on which line, and that it does not matter where
  * the reader's pieces of a file end.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "goal/goal.h"
 #include "tests/support.h"
 

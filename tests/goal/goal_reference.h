@@ -6,6 +6,8 @@
 #ifndef GW_TESTS_GOAL_REFERENCE_H
 #define GW_TESTS_GOAL_REFERENCE_H
 
+#include "tests/support.h"
+
 enum { reference_clocks = 4 }; /* processors and interfaces of a rank, at most */
 
 struct reference_event {

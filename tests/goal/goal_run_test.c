@@ -3,14 +3,6 @@
  * that LogGOPSim itself gave, and against what must always hold. All random schedules follow from
  * one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "goal/goal.h"
 #include "tests/support.h"
 

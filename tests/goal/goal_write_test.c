@@ -1,12 +1,4 @@
 /* Schedules written line by line: read back they are the same, and failures leave no file. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "goal/goal.h"
 #include "tests/support.h"
 

@@ -1,14 +1,7 @@
 /* What top-k leaves of bell-shaped vectors, and the bound that is proven for it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/kernels.h" /* private */
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum { N = 100000, KS = 11 };
 

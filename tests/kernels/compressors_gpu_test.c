@@ -3,17 +3,10 @@
  * same bits, and the same is left. All follows from one seed, which is printed; GRADWEAVE_SEED
  * repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/gpu/parts.h" /* private: to let epochs begin again */
 #include "tests/device/device_support.h"
 #include "tests/kernels/inputs.h"
+#include "tests/support.h"
 
 enum { ROOM = 150000, LAYERS = 300 };
 

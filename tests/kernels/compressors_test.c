@@ -2,17 +2,10 @@
  * What published compressors promise: how many elements they select and how much of the energy, and
  * which. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_cdf.h>
 
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum { N = 200000, K = N / 1000, LAYERS = 400 };
 

@@ -3,17 +3,10 @@
  * first threshold that is hundreds of times too low or too high, and while the scale of gradients
  * changes a hundredfold.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/exdyna.h"
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum {
     N = 6144,

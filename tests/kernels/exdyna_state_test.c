@@ -1,14 +1,7 @@
 /* ExDyna's partitions and thresholds: the paper's algorithms by hand, and what must always hold. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/exdyna.h" /* private */
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum { MOST_WORKERS = 64 };
 

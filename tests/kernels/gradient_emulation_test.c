@@ -2,14 +2,6 @@
  * Emulated training: counts against direct runs of the same training, counts scaled up against what
  * must stay, and the shapes that the ExDyna paper reports.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"

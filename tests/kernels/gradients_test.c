@@ -2,17 +2,10 @@
  * Series of gradients: their distributions against GSL's, their scales, and that they can be
  * repeated; and what error feedback makes of them.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <gsl/gsl_cdf.h>
 
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum { N = 100000 };
 

@@ -1,6 +1,6 @@
 /*
  * Vectors that selections on a processor and on a GPU are tried with: as gradients are, and as
- * nobody would wish them. After cmocka.h.
+ * nobody would wish them.
  */
 #ifndef GW_TESTS_KERNELS_INPUTS_H
 #define GW_TESTS_KERNELS_INPUTS_H

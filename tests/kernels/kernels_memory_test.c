@@ -2,15 +2,8 @@
  * The memory of what was not sent, against arithmetic that the test does itself, and the gradients
  * that kernels work on. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 /* ---- memory -------------------------------------------------------------------------------- */
 

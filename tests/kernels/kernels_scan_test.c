@@ -2,17 +2,10 @@
  * Passes over memory: each instruction set that this processor has gives, to the last bit, what
  * portable C gives. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "core/system.h"
 #include "kernels/cpu/scan.h"
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum { MOST = 5000, MAGNITUDES = 29 };
 

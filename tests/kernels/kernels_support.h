@@ -1,4 +1,4 @@
-/* What the tests of kernels share; after cmocka.h and the headers that it wants. */
+/* What the tests of kernels share. */
 #ifndef GW_TESTS_KERNELS_SUPPORT_H
 #define GW_TESTS_KERNELS_SUPPORT_H
 

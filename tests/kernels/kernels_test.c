@@ -2,16 +2,9 @@
  * Compressors against their references. Random cases follow from one seed, which is printed;
  * GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/kernels/inputs.h"
 #include "tests/kernels/references.h"
+#include "tests/support.h"
 
 /* ---- selections ---------------------------------------------------------------------------- */
 

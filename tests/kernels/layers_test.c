@@ -2,16 +2,9 @@
  * Layer dropping by hand, against every possible choice, and by what must always hold. Random cases
  * follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/layers.h"
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum { LAYERS_LIMIT = 12 };
 

@@ -2,17 +2,10 @@
  * Vectors, and lists of entries and of indices, on a GPU: against the same on the host, bit for
  * bit. Random cases follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/gpu/parts.h" /* private: what layers are judged by */
 #include "tests/device/device_support.h"
 #include "tests/kernels/inputs.h"
+#include "tests/support.h"
 
 struct scene {
     struct gw_device *device;

@@ -1,14 +1,7 @@
 /* SIDCo's fit on vectors that are just what it takes them to be, and how its stages adapt. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/threshold.h" /* private */
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 enum { N = 400000 };
 

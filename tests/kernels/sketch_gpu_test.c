@@ -2,16 +2,9 @@
  * Count sketches on a GPU against those of the host: tables, estimates and choices, bit for bit.
  * Random cases follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/gpu.h"
 #include "tests/device/device_support.h"
+#include "tests/support.h"
 
 static uint64_t seed;
 

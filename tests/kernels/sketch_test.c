@@ -3,17 +3,10 @@
  * theory promises. Random cases follow from one seed, which is printed; GRADWEAVE_SEED repeats a
  * run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/sketch/loops.h" /* private: what is heavy */
 #include "tests/kernels/kernels_support.h"
 #include "tests/kernels/references.h" /* private: loops of each instruction set */
+#include "tests/support.h"
 
 static struct gw_sketch open_sketch(size_t rows, size_t columns, uint64_t sketch_seed) {
     struct gw_sketch sketch;

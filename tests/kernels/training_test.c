@@ -1,14 +1,7 @@
 /* A training of several workers: batches, threads, and what its workers selected together. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
+#include "tests/support.h"
 
 static struct gw_training_spec spec_of(const char *compressor, enum gw_shape shape,
                                        const size_t *sizes, size_t tensor_count, size_t workers) {

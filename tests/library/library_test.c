@@ -1,11 +1,5 @@
 /* libgradweave through its public header alone, as someone who embeds it would use it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
+#include "tests/support.h"
 
 #include <math.h>
 #include <string.h>

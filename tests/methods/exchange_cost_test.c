@@ -2,14 +2,6 @@
  * What exchanges of several legs cost, and plans for them: against formulas, against all groupings
  * of small models, and against the simulator. The seed is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tests/support.h"
 #include "traces/traces.h"
 
 /* A curve's value without core/curve.c: a scan for the segment instead of a bisection. */

@@ -3,14 +3,6 @@
  * come to have, ties everywhere, costs of nothing and beyond all bounds. There is no clock here,
  * but a policy that is quadratic in the tensors does not end within the time that CTest allows.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/support.h"
 
 #include "tests/planner/planner_definition.h"

@@ -3,15 +3,6 @@
  * than before, what is thinned no more, what is merged just what it was made of, and a hull no less
  * than the pairs that its lines were drawn for. The seed is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "planner/front.h"
 #include "tests/support.h"

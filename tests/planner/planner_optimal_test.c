@@ -2,14 +2,6 @@
  * The optimal plan against all plans, where there are few enough to try, and against every other
  * policy where there are not. The seed is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "planner/planner.h"
 #include "tests/support.h"
 

@@ -3,14 +3,6 @@
  * models. The transcriptions recompute everything after each merge, as the papers print it;
  * GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/support.h"
 
 #include "tests/planner/planner_cases.h"

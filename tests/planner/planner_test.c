@@ -2,14 +2,6 @@
  * The arithmetic against the contract's text, the lower bound against all plans, and what a user
  * may write as a policy. GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <float.h>
 
 #include "tests/support.h"

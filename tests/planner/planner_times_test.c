@@ -2,14 +2,6 @@
  * When each group of a plan is ready and exchanged, against sums by definition and against the
  * simulator's timeline. GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "methods/schedule.h"
 #include "sim/sim.h"
 #include "tests/planner/planner_cases.h"

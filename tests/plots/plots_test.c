@@ -2,14 +2,6 @@
  * Pictures, with a gnuplot that the tests write: what stays as it was when it fails, and where its
  * words go.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <sys/stat.h>
 
 #include "plots/plots.h"

@@ -2,14 +2,6 @@
  * Schedules exported as GOAL, with every collective that there is: also those whose ranks take
  * whoever comes first, and those with servers. They end, and take what messages take.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "collectives/collectives.h"
 #include "goal/goal.h"
 #include "sim/sim.h"

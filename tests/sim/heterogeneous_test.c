@@ -3,14 +3,6 @@
  * operation for every worker, to the bit; closed forms; and that no figure depends on how workers
  * are collapsed or shared among threads. The seed is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

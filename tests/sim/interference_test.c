@@ -3,14 +3,6 @@
  * moved on from one change to the next, each at its pace. Random schedules; GRADWEAVE_SEED repeats
  * a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

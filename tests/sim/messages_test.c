@@ -3,14 +3,6 @@
  * hand, and against themselves. All follows from one seed, which is printed; GRADWEAVE_SEED repeats
  * a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "collectives/collectives.h"
 #include "sim/sim.h"
 #include "tests/support.h"

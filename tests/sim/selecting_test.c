@@ -2,14 +2,6 @@
  * Iterations that differ in what was selected: each as if all were like it, to the bit, by curves,
  * with interference and by messages, with noise and with any number of threads.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "methods/schedule.h"

@@ -2,14 +2,6 @@
  * The simulator against an evaluation of the contract's arithmetic that is written here, on random
  * models. The seed is printed; GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

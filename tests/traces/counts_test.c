@@ -1,12 +1,4 @@
 /* Files of counts: what is written is read again, what is wrong is named, and what follows. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "core/core.h"

@@ -1,12 +1,4 @@
 /* Costs for numbers of workers that were not measured, from truths that grow by known laws. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/support.h"
 #include "traces/growth.h"
 

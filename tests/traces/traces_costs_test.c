@@ -1,12 +1,5 @@
 /* What a cluster says that exchanges and compressions cost, worked out by hand. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
+#include "tests/support.h"
 #include "tests/traces/traces_support.h"
 
 static void elements_kept_and_bytes_exchanged(void **state) {

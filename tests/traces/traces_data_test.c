@@ -1,12 +1,4 @@
 /* The data that ships says what the papers say, and is found by its name. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/support.h"
 #include "traces/traces.h"
 

@@ -3,14 +3,6 @@
  * the reader never crashes, refuses in words, and what it accepts makes sense: a plan has every
  * tensor once, in order. GRADWEAVE_SEED repeats a run.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/support.h"
 #include "traces/traces.h"
 

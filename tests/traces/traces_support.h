@@ -1,4 +1,4 @@
-/* What tests of documents need; after cmocka.h and the headers that it wants. */
+/* What tests of documents need. */
 #ifndef GW_TESTS_TRACES_SUPPORT_H
 #define GW_TESTS_TRACES_SUPPORT_H
 

@@ -1,12 +1,5 @@
 /* Documents: what is read is what is written back; bad input is refused in words that help. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
+#include "tests/support.h"
 #include "tests/traces/bad_documents.h"
 #include "tests/traces/traces_support.h"
 

@@ -2,14 +2,6 @@
  * Timelines: where the time went, traces that come back, spans
  * that cannot be, and results over them.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/support.h"
 #include "traces/traces.h"
 

@@ -2,14 +2,6 @@
  * What launchers tell a process about its job, and what mpirun says at the job's end, taken out of
  * what the ranks write.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/support.h"
 #include "transport/mpi/launch.h"
 

@@ -1,12 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/transport/promises.h"
+#include "tests/support.h"
 
 /* ---- what ranks send ----------------------------------------------------------------------- */
 

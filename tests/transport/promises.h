@@ -1,8 +1,9 @@
-/* What every communicator is held to, for memory of the host or of GPUs; after cmocka.h. */
+/* What every communicator is held to, for memory of the host or of GPUs. */
 #ifndef GW_TESTS_PROMISES_H
 #define GW_TESTS_PROMISES_H
 
 #include "tests/device/device_support.h"
+#include "tests/support.h"
 #include "tests/transport/transport_support.h"
 #include "transport/gpu_base.h"
 #include "transport/staged/staged.h"

@@ -2,16 +2,9 @@
  * Ranks that rest take next to none of the processor's time, until they are woken: between threads
  * when this program is started by itself, over MPI when it is started in an MPI job.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <sys/resource.h>
 
+#include "tests/support.h"
 #include "tests/transport/transport_support.h"
 
 static const double rest_s = 0.3;

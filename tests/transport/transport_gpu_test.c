@@ -4,14 +4,7 @@
  * MPI job. With GPUs that are emulated every transport takes their memory, as if it were
  * CUDA-aware.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
+#include "tests/support.h"
 #include "tests/transport/promises.h"
 
 #ifdef GW_CUDA_EMULATED

@@ -3,17 +3,10 @@
  * surface, and that nobody waits for ever. Where GPUs are emulated NCCL is, and only then it is
  * made to fail.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include "tests/transport/promises.h"
 
 #ifdef GW_CUDA_EMULATED
+#include "tests/support.h"
 #include "transport/nccl/nccl.h"
 #endif
 

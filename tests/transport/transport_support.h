@@ -1,4 +1,4 @@
-/* Runs checks of a communicator on every rank: between threads, or over MPI; after cmocka.h. */
+/* Runs checks of a communicator on every rank: between threads, or over MPI. */
 #ifndef GW_TESTS_TRANSPORT_SUPPORT_H
 #define GW_TESTS_TRANSPORT_SUPPORT_H
 

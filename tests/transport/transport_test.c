@@ -2,16 +2,9 @@
  * The communicator's promises, and what is promised of memory of the host alone: between threads
  * when this program is started by itself, over MPI when it is started in an MPI job.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
 #include <limits.h>
 
+#include "tests/support.h"
 #include "tests/transport/promises.h"
 
 /* ---- collectives --------------------------------------------------------------------------- */
