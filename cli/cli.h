@@ -63,57 +63,14 @@ extern const struct gw_option gw_model_table[], gw_cluster_table[], gw_workers_t
 /* --policy, --compressor, --exchange: for verbs that ask about algorithms. */
 extern const struct gw_option gw_changes_table[]; /* for struct gw_choice_changes */
 
-/* By which algorithms messages carry out collectives. */
-enum { GW_MOST_CHOICES = 16 };
-struct gw_choices {
-    size_t count;
-    struct gw_collective_choice each[GW_MOST_CHOICES];
-};
+/* --collective; and with it --network, --loggp and what else changes the network of messages. */
 extern const struct gw_option gw_choices_table[]; /* for struct gw_choices */
-
-/* At which level exchanges are simulated, and the network that messages see. */
-struct gw_network_options {
-    enum gw_network_level level;
-    struct gw_choices choices;
-    const char *loggp;                         /* NULL: the cluster's */
-    size_t workers_per_node, nodes_per_switch; /* 0: the cluster's */
-    double oversubscription;                   /* 0: the cluster's */
-};
 extern const struct gw_option gw_network_table[]; /* for struct gw_network_options */
-
-/* The compressors in `text`, "all" or names with commas between, each once; then NULL. */
-enum { GW_MOST_COMPRESSORS = 64 };
-enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
-                                    struct gw_error *error);
 
 /* ---- what the options ask for --------------------------------------------------------------- */
 
 /* The question that the options ask; gw_question_close frees it. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);
-
-/* Fails if there is no such collective, or no such algorithm for it. */
-enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error);
-
-/*
- * "L=2500,o=1500,g=1000,O=0,G=6,S=65535": nanoseconds, nanoseconds per byte and bytes, in any
- * order; what is not given is 0, and S without limit.
- */
-struct gw_loggp_text {
-    double L, o, g, O, G, S;
-};
-
-enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struct gw_error *error);
-
-/* The parameters for a GOAL schedule, whose times are whole numbers. */
-enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
-                                 struct gw_error *error);
-
-/* The parameters for a cluster's messages. */
-struct gw_loggp gw_loggp_for_network(const struct gw_loggp_text *text);
-
-/* Changes the question's cluster as the options say; refuses what there is not. */
-enum gw_status gw_network_apply(const struct gw_network_options *options,
-                                struct gw_question *question, struct gw_error *error);
 
 #endif

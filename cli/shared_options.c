@@ -1,7 +1,4 @@
-/* Options that several verbs have, and the names that values of theirs are. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+/* Options that several verbs have. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -72,41 +69,57 @@ const struct gw_option gw_changes_table[] = {
     {0},
 };
 
-/* ---- names --------------------------------------------------------------------------------- */
+/* ---- exchanges as messages ------------------------------------------------------------------- */
 
-static bool is_chosen(const struct gw_compressor *compressor,
-                      const struct gw_compressor *const *chosen, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (chosen[i] == compressor) {
-            return true;
-        }
+/* "OPERATION=NAME"; `target` is a struct gw_choices. */
+static void read_collective(char *argument, void *target, struct argp_state *state) {
+    struct gw_choices *choices = target;
+    char *operation = strdup(argument); /* kept until the program ends */
+    char *equals = operation == NULL ? NULL : strchr(operation, '=');
+    if (equals == NULL || equals == operation || equals[1] == '\0') {
+        gw_refuse(state,
+                  "--collective: expected OPERATION=NAME such as allreduce=halving-doubling, got "
+                  "\"%s\"",
+                  argument);
+        return;
     }
-    return false;
+    if (choices->count == GW_MOST_CHOICES) {
+        gw_refuse(state, "--collective: expected at most %d of them", GW_MOST_CHOICES);
+    }
+    *equals = '\0';
+    choices->each[choices->count++] =
+        (struct gw_collective_choice){.operation = operation, .name = equals + 1};
 }
 
-enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
-                                    struct gw_error *error) {
-    size_t count = 0;
-    if (strcmp(text, "all") == 0) {
-        for (; gw_compressors[count] != NULL; count++) {
-            out[count] = gw_compressors[count];
-        }
-        text = NULL;
-    }
-    while (text != NULL) {
-        char name[64];
-        size_t length = strcspn(text, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
-        const struct gw_compressor *found = gw_compressor_find(name);
-        if (found == NULL || is_chosen(found, out, count)) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "--compressor: expected some of those that gradweave list compressors "
-                           "shows, each once, got \"%s\"",
-                           name);
-        }
-        out[count++] = found;
-        text = text[length] == ',' ? text + length + 1 : NULL;
-    }
-    out[count] = NULL;
-    return GW_OK;
-}
+const struct gw_option gw_choices_table[] = {
+    {"collective", 0, "OPERATION=NAME", GW_CUSTOM, 0,
+     .help = "By which algorithm messages carry out a collective (see gradweave list collectives); "
+             "can be repeated",
+     .names = GW_NAMES_COLLECTIVES, .read = read_collective},
+    {0},
+};
+
+static const char *const levels[] = {
+    [GW_LEVEL_CURVES] = "curves", [GW_LEVEL_MESSAGES] = "messages", NULL};
+
+const struct gw_option gw_network_table[] = {
+    {"network", 0, "LEVEL", GW_CHOICE, offsetof(struct gw_network_options, level),
+     .help = "How exchanges take their time: curves, as measured, or messages, which queue for "
+             "links",
+     .value = "curves", .choices = levels},
+    {.kind = GW_INCLUDE,
+     .offset = offsetof(struct gw_network_options, choices),
+     .table = gw_choices_table},
+    {"loggp", 0, "PARAMETERS", GW_TEXT, offsetof(struct gw_network_options, loggp),
+     .help = "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's; O and G per byte, S for "
+             "GOAL only"},
+    {"workers-per-node", 0, "N", GW_COUNT, offsetof(struct gw_network_options, workers_per_node),
+     .help = "Instead of the cluster's"},
+    {"nodes-per-switch", 0, "N", GW_COUNT, offsetof(struct gw_network_options, nodes_per_switch),
+     .help = "Instead of the cluster's"},
+    {"oversubscription", 0, "FACTOR", GW_NOT_NEGATIVE,
+     offsetof(struct gw_network_options, oversubscription),
+     .help = "Of switches' uplinks, instead of the cluster's", .minimum = 1,
+     .expected = "a factor of at least 1"},
+    {0},
+};

@@ -83,6 +83,23 @@ void gw_counts_note_add(struct gw_counts_note *note, const struct gw_comparison 
 void gw_counts_note_print(const struct gw_counts_note *note,
                           const struct gw_comparison *comparison);
 
+/* ---- what there is ------------------------------------------------------------------------- */
+
+enum gw_list {
+    GW_LIST_ALGORITHMS,
+    GW_LIST_COMPRESSORS,
+    GW_LIST_EXCHANGES,
+    GW_LIST_POLICIES,
+    GW_LIST_COLLECTIVES,
+    GW_LIST_MODELS,
+    GW_LIST_CLUSTERS,
+    GW_LISTS
+};
+extern const char *const gw_list_names[]; /* ended by NULL */
+
+/* One list, or (GW_LISTS) all, for a person or as the document "gradweave/list@1". */
+enum gw_status gw_print_list(enum gw_list what, bool json, struct gw_error *error);
+
 /* ---- validation ---------------------------------------------------------------------------- */
 
 /* For a person or (json) as a document on stdout, which also goes to the file (or NULL). */

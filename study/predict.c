@@ -483,3 +483,40 @@ enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm *
     *out = found;
     return GW_OK;
 }
+
+static bool is_chosen(const struct gw_compressor *compressor,
+                      const struct gw_compressor *const *chosen, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (chosen[i] == compressor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
+                                    struct gw_error *error) {
+    size_t count = 0;
+    if (strcmp(text, "all") == 0) {
+        for (; gw_compressors[count] != NULL; count++) {
+            out[count] = gw_compressors[count];
+        }
+        text = NULL;
+    }
+    while (text != NULL) {
+        char name[64];
+        size_t length = strcspn(text, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
+        const struct gw_compressor *found = gw_compressor_find(name);
+        if (found == NULL || is_chosen(found, out, count)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "--compressor: expected some of those that gradweave list compressors "
+                           "shows, each once, got \"%s\"",
+                           name);
+        }
+        out[count++] = found;
+        text = text[length] == ',' ? text + length + 1 : NULL;
+    }
+    out[count] = NULL;
+    return GW_OK;
+}

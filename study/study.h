@@ -3,6 +3,7 @@
 #define GW_STUDY_STUDY_H
 
 #include "core/core.h"
+#include "goal/goal.h"
 #include "kernels/kernels.h"
 #include "methods/exchange_cost.h"
 #include "methods/methods.h"
@@ -35,6 +36,45 @@ void gw_question_close(struct gw_question *question);
 enum gw_status gw_question_set_bandwidth(struct gw_question *question, double factor,
                                          struct gw_error *error);
 void gw_question_end_bandwidth(struct gw_question *question, const struct gw_question *original);
+
+/* ---- the network ----------------------------------------------------------------------------- */
+
+/* By which algorithms messages carry out collectives. */
+enum { GW_MOST_CHOICES = 16 };
+struct gw_choices {
+    size_t count;
+    struct gw_collective_choice each[GW_MOST_CHOICES];
+};
+
+/* At which level exchanges are simulated, and the network that messages see. */
+struct gw_network_options {
+    enum gw_network_level level;
+    struct gw_choices choices;
+    const char *loggp;                         /* NULL: the cluster's */
+    size_t workers_per_node, nodes_per_switch; /* 0: the cluster's */
+    double oversubscription;                   /* 0: the cluster's */
+};
+
+/* Fails if there is no such collective, or no such algorithm for it. */
+enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error);
+
+/*
+ * "L=2500,o=1500,g=1000,O=0,G=6,S=65535": nanoseconds, nanoseconds per byte and bytes, in any
+ * order; what is not given is 0, and S without limit.
+ */
+struct gw_loggp_text {
+    double L, o, g, O, G, S;
+};
+
+enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struct gw_error *error);
+
+/* The parameters for a GOAL schedule, whose times are whole numbers. */
+enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
+                                 struct gw_error *error);
+
+/* Changes the question's cluster as the options say; refuses what there is not. */
+enum gw_status gw_network_apply(const struct gw_network_options *options,
+                                struct gw_question *question, struct gw_error *error);
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
@@ -201,6 +241,11 @@ enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
 enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
                                    size_t *count, struct gw_error *error);
 
+/* The compressors in `text`, "all" or names with commas between, each once; then NULL. */
+enum { GW_MOST_COMPRESSORS = 64 };
+enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
+                                    struct gw_error *error);
+
 /* ---- comparing pipelines --------------------------------------------------------------------- */
 
 /* Pipelines that are compared on a question. */
@@ -258,8 +303,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
                        struct gw_error *error);
 void gw_ranking_free(struct gw_ranking *ranking);
 
-/* ---- comparing predictions with measurements ---------------------------------------------------
- */
+/* ---- comparing predictions with measurements ------------------------------------------------- */
 
 /* A pipeline that is predicted and measured. */
 struct gw_validation_pair {

@@ -1,75 +1,10 @@
-/* At which level exchanges are simulated, and the network that messages see: options. */
+/* The network of a question as it was asked for: LogGP parameters and collectives. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/cli.h"
-
-/* ---- collectives --------------------------------------------------------------------------- */
-
-/* "OPERATION=NAME"; `target` is a struct gw_choices. */
-static void read_collective(char *argument, void *target, struct argp_state *state) {
-    struct gw_choices *choices = target;
-    char *operation = strdup(argument); /* kept until the program ends */
-    char *equals = operation == NULL ? NULL : strchr(operation, '=');
-    if (equals == NULL || equals == operation || equals[1] == '\0') {
-        gw_refuse(state,
-                  "--collective: expected OPERATION=NAME such as allreduce=halving-doubling, got "
-                  "\"%s\"",
-                  argument);
-        return;
-    }
-    if (choices->count == GW_MOST_CHOICES) {
-        gw_refuse(state, "--collective: expected at most %d of them", GW_MOST_CHOICES);
-    }
-    *equals = '\0';
-    choices->each[choices->count++] =
-        (struct gw_collective_choice){.operation = operation, .name = equals + 1};
-}
-
-const struct gw_option gw_choices_table[] = {
-    {"collective", 0, "OPERATION=NAME", GW_CUSTOM, 0,
-     .help = "By which algorithm messages carry out a collective (see gradweave list collectives); "
-             "can be repeated",
-     .names = GW_NAMES_COLLECTIVES, .read = read_collective},
-    {0},
-};
-
-enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error) {
-    for (size_t i = 0; i < choices->count; i++) {
-        const struct gw_collective *found = NULL;
-        GW_TRY(
-            gw_collective_find(choices->each[i].operation, choices->each[i].name, &found, error));
-    }
-    return GW_OK;
-}
-
-/* ---- options ------------------------------------------------------------------------------- */
-
-static const char *const levels[] = {
-    [GW_LEVEL_CURVES] = "curves", [GW_LEVEL_MESSAGES] = "messages", NULL};
-
-const struct gw_option gw_network_table[] = {
-    {"network", 0, "LEVEL", GW_CHOICE, offsetof(struct gw_network_options, level),
-     .help = "How exchanges take their time: curves, as measured, or messages, which queue for "
-             "links",
-     .value = "curves", .choices = levels},
-    {.kind = GW_INCLUDE,
-     .offset = offsetof(struct gw_network_options, choices),
-     .table = gw_choices_table},
-    {"loggp", 0, "PARAMETERS", GW_TEXT, offsetof(struct gw_network_options, loggp),
-     .help = "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's; O and G per byte, S for "
-             "GOAL only"},
-    {"workers-per-node", 0, "N", GW_COUNT, offsetof(struct gw_network_options, workers_per_node),
-     .help = "Instead of the cluster's"},
-    {"nodes-per-switch", 0, "N", GW_COUNT, offsetof(struct gw_network_options, nodes_per_switch),
-     .help = "Instead of the cluster's"},
-    {"oversubscription", 0, "FACTOR", GW_NOT_NEGATIVE,
-     offsetof(struct gw_network_options, oversubscription),
-     .help = "Of switches' uplinks, instead of the cluster's", .minimum = 1,
-     .expected = "a factor of at least 1"},
-    {0},
-};
+#include "collectives/collectives.h"
+#include "goal/goal.h"
+#include "study/study.h"
 
 /* ---- LogGP parameters ------------------------------------------------------------------------ */
 
@@ -139,7 +74,7 @@ enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_log
     return isinf(text->S) ? GW_OK : whole("S", text->S, &out->S, error);
 }
 
-struct gw_loggp gw_loggp_for_network(const struct gw_loggp_text *text) {
+static struct gw_loggp for_network(const struct gw_loggp_text *text) {
     return (struct gw_loggp){.latency_s = text->L * PER_NS,
                              .overhead_s = text->o * PER_NS,
                              .gap_s = text->g * PER_NS,
@@ -147,7 +82,16 @@ struct gw_loggp gw_loggp_for_network(const struct gw_loggp_text *text) {
                              .overhead_s_per_byte = text->O * PER_NS};
 }
 
-/* ---- the network --------------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------------------- */
+
+enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error) {
+    for (size_t i = 0; i < choices->count; i++) {
+        const struct gw_collective *found = NULL;
+        GW_TRY(
+            gw_collective_find(choices->each[i].operation, choices->each[i].name, &found, error));
+    }
+    return GW_OK;
+}
 
 /* LogGP parameters on the command line take the place of the cluster's. */
 static enum gw_status change_parameters(const char *loggp, struct gw_cluster *cluster,
@@ -160,7 +104,7 @@ static enum gw_status change_parameters(const char *loggp, struct gw_cluster *cl
         network.kept = NULL;
         network.between_assumed = false;
     }
-    network.within = network.between = gw_loggp_for_network(&text);
+    network.within = network.between = for_network(&text);
     return gw_cluster_set_network(cluster, network, error);
 }
 

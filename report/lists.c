@@ -1,0 +1,214 @@
+/* What there is: algorithms and what they are made of, and the data that ships. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/collectives.h"
+#include "planner/planner.h"
+#include "report/report.h"
+
+/* ---- what there is ------------------------------------------------------------------------- */
+
+enum { MOST_COLUMNS = 7 };
+
+/* The columns of each list; its rows are objects that have them as keys. */
+static const char *const columns[GW_LISTS][MOST_COLUMNS + 1] = {
+    [GW_LIST_ALGORITHMS] = {"name", "policy", "compressor", "exchange", "overlap", "title",
+                            "paper"},
+    [GW_LIST_COMPRESSORS] = {"name", "title", "paper"},
+    [GW_LIST_EXCHANGES] = {"name", "server", "collectives", "title", "carries", "source"},
+    [GW_LIST_POLICIES] = {"name", "title", "paper"},
+    [GW_LIST_COLLECTIVES] = {"operation", "name", "title", "source"},
+    [GW_LIST_MODELS] = {"name", "title"},
+    [GW_LIST_CLUSTERS] = {"name", "title"}};
+
+static void write_row(struct gw_json_writer *writer, enum gw_list kind, const char *const *values) {
+    gw_writer_object(writer, NULL);
+    for (size_t i = 0; columns[kind][i] != NULL; i++) {
+        gw_writer_text(writer, columns[kind][i], values[i]);
+    }
+    gw_writer_end(writer);
+}
+
+static void write_algorithms(struct gw_json_writer *writer) {
+    for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
+        const char *overlap = gw_algorithm_overlaps(row) ? "yes" : "no";
+        write_row(writer, GW_LIST_ALGORITHMS,
+                  (const char *[]){row->name, row->policy, row->compressor->name,
+                                   row->exchange->name, overlap, row->title, row->paper});
+    }
+}
+
+static void write_compressors(struct gw_json_writer *writer) {
+    for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+        const struct gw_compressor *row = gw_compressors[i];
+        write_row(writer, GW_LIST_COMPRESSORS, (const char *[]){row->name, row->title, row->paper});
+    }
+}
+
+static void write_exchanges(struct gw_json_writer *writer) {
+    for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
+        const struct gw_exchange_kind *row = gw_exchange_kinds[i];
+        char collectives[128] = "";
+        for (size_t leg = 0, used = 0; leg < row->leg_count && used < sizeof collectives; leg++) {
+            used += (size_t)snprintf(collectives + used, sizeof collectives - used, "%s%s",
+                                     leg == 0 ? "" : ", ", row->legs[leg].collective);
+        }
+        write_row(writer, GW_LIST_EXCHANGES,
+                  (const char *[]){row->name, row->server ? "yes" : "no", collectives, row->title,
+                                   row->needed, row->source});
+    }
+}
+
+static void write_policies(struct gw_json_writer *writer) {
+    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+        const struct gw_policy *row = &gw_policies[i];
+        char name[64];
+        snprintf(name, sizeof name, "%s%s%s", row->name, row->argument == NULL ? "" : ":",
+                 row->argument == NULL ? "" : row->argument);
+        write_row(writer, GW_LIST_POLICIES, (const char *[]){name, row->title, row->paper});
+    }
+}
+
+static void write_collectives(struct gw_json_writer *writer) {
+    for (size_t i = 0; gw_collectives[i] != NULL; i++) {
+        const struct gw_collective *row = gw_collectives[i];
+        write_row(writer, GW_LIST_COLLECTIVES,
+                  (const char *[]){row->operation, row->name, row->title, row->source});
+    }
+}
+
+static enum gw_status describe_model(const char *name, char *out, size_t size,
+                                     struct gw_error *error) {
+    char *path = NULL;
+    struct gw_model model;
+    char elements[GW_UNITS_SIZE];
+    char compute[GW_UNITS_SIZE];
+    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
+    enum gw_status status = gw_model_read(path, &model, error);
+    free(path);
+    GW_TRY(status);
+    snprintf(out, size, "%zu tensors, %s elements, compute %s", model.tensor_count,
+             gw_format_count((double)gw_model_elements(&model), elements),
+             gw_format_seconds(model.forward_s + gw_model_backward_s(&model), compute));
+    gw_model_free(&model);
+    return GW_OK;
+}
+
+static enum gw_status describe_cluster(const char *name, char *out, size_t size,
+                                       struct gw_error *error) {
+    char *path = NULL;
+    struct gw_cluster cluster;
+    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
+    enum gw_status status = gw_cluster_read(path, &cluster, error);
+    free(path);
+    GW_TRY(status);
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster.kept, "source");
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(source, "kind");
+    snprintf(out, size, "%zu workers, %zu per node, %s%s", cluster.workers,
+             cluster.workers_per_node,
+             cJSON_IsString(kind) ? kind->valuestring : "of unknown origin",
+             cluster.network == NULL ? "" : ", with a network");
+    gw_cluster_free(&cluster);
+    return GW_OK;
+}
+
+static enum gw_status write_data(struct gw_json_writer *writer, enum gw_list list,
+                                 struct gw_error *error) {
+    char **names = NULL;
+    size_t count = 0;
+    GW_TRY(gw_data_list(list == GW_LIST_MODELS ? GW_DATA_MODELS : GW_DATA_CLUSTERS, &names, &count,
+                        error));
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < count; i++) {
+        char title[96] = "";
+        if (status == GW_OK) {
+            status = list == GW_LIST_MODELS
+                         ? describe_model(names[i], title, sizeof title, error)
+                         : describe_cluster(names[i], title, sizeof title, error);
+        }
+        write_row(writer, list, (const char *[]){names[i], title});
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+static enum gw_status write_list(struct gw_json_writer *writer, enum gw_list list,
+                                 struct gw_error *error) {
+    static void (*const write[])(struct gw_json_writer *
+                                 writer) = {[GW_LIST_ALGORITHMS] = write_algorithms,
+                                            [GW_LIST_COMPRESSORS] = write_compressors,
+                                            [GW_LIST_EXCHANGES] = write_exchanges,
+                                            [GW_LIST_POLICIES] = write_policies,
+                                            [GW_LIST_COLLECTIVES] = write_collectives};
+    if (list == GW_LIST_MODELS || list == GW_LIST_CLUSTERS) {
+        return write_data(writer, list, error);
+    }
+    write[list](writer);
+    return GW_OK;
+}
+
+const char *const gw_list_names[] = {
+    [GW_LIST_ALGORITHMS] = "algorithms",   [GW_LIST_COMPRESSORS] = "compressors",
+    [GW_LIST_EXCHANGES] = "exchanges",     [GW_LIST_POLICIES] = "policies",
+    [GW_LIST_COLLECTIVES] = "collectives", [GW_LIST_MODELS] = "models",
+    [GW_LIST_CLUSTERS] = "clusters",       [GW_LISTS] = NULL};
+
+/* ---- printing ------------------------------------------------------------------------------ */
+
+static void print_table(enum gw_list list, const cJSON *array) {
+    static const char alignment[] = "lllllll";
+    size_t count = 0;
+    while (columns[list][count] != NULL) {
+        count++;
+    }
+    struct gw_table *table = gw_table_open(columns[list], alignment + MOST_COLUMNS - count);
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, array) {
+        for (size_t i = 0; i < count; i++) {
+            const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, columns[list][i]);
+            gw_table_cell(table, "%s", cJSON_GetStringValue(value));
+        }
+    }
+    gw_table_print_and_close(table);
+}
+
+/* The lists that the document has, under their names if that is all of them. */
+static void print_text(const cJSON *document, bool all) {
+    for (enum gw_list list = 0; list < GW_LISTS; list++) {
+        const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, gw_list_names[list]);
+        if (all) {
+            printf("%s%s:\n", list == 0 ? "" : "\n", gw_list_names[list]);
+        }
+        if (array != NULL) {
+            print_table(list, array);
+        }
+    }
+}
+
+/* Nothing is printed before the whole document is there. */
+enum gw_status gw_print_list(enum gw_list what, bool json, struct gw_error *error) {
+    struct gw_json_writer writer;
+    cJSON *document = NULL;
+    enum gw_status status = GW_OK;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/list@1");
+    for (enum gw_list list = 0; list < GW_LISTS && status == GW_OK; list++) {
+        if (what == GW_LISTS || what == list) {
+            gw_writer_array(&writer, gw_list_names[list]);
+            status = write_list(&writer, list, error);
+            gw_writer_end(&writer);
+        }
+    }
+    struct gw_error unwritten;
+    enum gw_status written =
+        gw_writer_finish(&writer, &document, status == GW_OK ? error : &unwritten);
+    if (status == GW_OK && written == GW_OK && json) {
+        return gw_print_document(document, error);
+    }
+    if (status == GW_OK && written == GW_OK) {
+        print_text(document, what == GW_LISTS);
+    }
+    cJSON_Delete(document);
+    return status == GW_OK ? written : status;
+}
