@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/job.h"
-#include "kernels/kernels.h"
+#include "kernels/gpu.h"
 #include "report/measurements.h"
 
 struct options {

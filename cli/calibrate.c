@@ -5,6 +5,7 @@
 
 #include "calibrate/calibrate.h"
 #include "cli/job.h"
+#include "kernels/gpu.h"
 #include "report/measurements.h"
 
 /* ---- options ------------------------------------------------------------------------------- */

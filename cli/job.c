@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/gpu.h"
-
 /* ---- ranks --------------------------------------------------------------------------------------
  */
 
@@ -107,43 +105,11 @@ enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size
     return GW_OK;
 }
 
-enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,
-                                            struct gw_error *error) {
-    size_t kept = 0;
-    for (size_t i = 0; list[i] != NULL; i++) {
-        if (gw_gpu_kernel_of(list[i]) != NULL) {
-            list[kept++] = list[i];
-        } else if (named) {
-            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
-                           list[i]->name);
-        }
-    }
-    list[kept] = NULL;
-    return GW_OK;
-}
-
 /* ---- GPUs of ranks ------------------------------------------------------------------------------
  */
 
 const char *const gw_transport_choices[] = {
     [GW_TRANSPORT_NCCL] = "nccl", [GW_TRANSPORT_MPI] = "mpi", NULL};
-
-enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
-                                  struct gw_error *error) {
-    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)ranks->size, sizeof *hosts);
-    enum gw_status status =
-        hosts == NULL ? gw_fail_memory(error, "looking for ranks that share a host") : GW_OK;
-    status = gw_agree(ranks, status, error);
-    if (status == GW_OK) {
-        status = gw_gather_hosts(ranks, hosts, error);
-    }
-    *out = 0;
-    for (int rank = 0; rank < ranks->rank && status == GW_OK; rank++) {
-        *out += strcmp(hosts[rank], hosts[ranks->rank]) == 0;
-    }
-    free(hosts);
-    return status;
-}
 
 static enum gw_status open_gpu(struct gw_gpu_job *job, const struct gw_device_choice *choice,
                                size_t local_rank, struct gw_error *error) {

@@ -60,19 +60,8 @@ enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size
                                      struct gw_device **out, struct gw_gpu *described,
                                      struct gw_error *error);
 
-/*
- * Leaves of a list that NULL ends those compressors that there are for GPUs. GW_BAD_INPUT for one
- * that there is not, if they were `named`.
- */
-enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,
-                                            struct gw_error *error);
-
 /* ---- GPUs of ranks ------------------------------------------------------------------------------
  */
-
-/* How many ranks of lower number are on the same host; all ranks call it, and fail alike. */
-enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
-                                  struct gw_error *error);
 
 /* --transport: what memory of GPUs travels by. */
 enum gw_transport_choice {

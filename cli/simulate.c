@@ -195,54 +195,6 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
 /* LogGOPSim's own, for whoever gives none. */
 static const char *const DEFAULT_LOGGP = "L=2500,o=1500,g=1000,O=0,G=6,S=65535";
 
-static enum gw_status print_goal_json(const struct gw_goal *goal,
-                                      const struct gw_goal_result *result, struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_text(&writer, "schema", "gradweave/goal-result@1");
-    gw_writer_array(&writer, "finish_ns");
-    for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
-        gw_writer_number(&writer, NULL, (double)result->finish_ns[rank]);
-    }
-    gw_writer_end(&writer);
-    gw_writer_number(&writer, "events", (double)result->events);
-    gw_writer_number(&writer, "wall_s", result->wall_s);
-    return gw_print_written(&writer, error);
-}
-
-static void print_ranks(const struct gw_goal *goal, const struct gw_goal_result *result) {
-    static const char *const headings[] = {"rank", "finishes"};
-    char text[GW_UNITS_SIZE];
-    struct gw_table *table = gw_table_open(headings, "rr");
-    for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
-        gw_table_cell(table, "%u", rank);
-        gw_table_cell(table, "%s", gw_format_seconds((double)result->finish_ns[rank] * 1e-9, text));
-    }
-    gw_table_print_and_close(table);
-    printf("\n");
-}
-
-static void print_goal(const char *path, const struct gw_goal *goal,
-                       const struct gw_goal_result *result, double read_s) {
-    enum { SHOWN = 16 };
-    char text[GW_UNITS_SIZE];
-    uint32_t last = 0;
-    for (uint32_t rank = 1; rank < goal->rank_count; rank++) {
-        last = result->finish_ns[rank] > result->finish_ns[last] ? rank : last;
-    }
-    printf("%s: %u ranks, %u operations\n\n", path, goal->rank_count, goal->operation_count);
-    if (goal->rank_count <= SHOWN) {
-        print_ranks(goal, result);
-    }
-    printf("the last rank, %u, finishes at %s\n", last,
-           gw_format_seconds((double)result->finish_ns[last] * 1e-9, text));
-    printf("%llu events", (unsigned long long)result->events);
-    printf(" in %s", gw_format_seconds(result->wall_s, text));
-    printf(" (%.1f million per second), read in %s\n",
-           (double)result->events / (result->wall_s > 0 ? result->wall_s : 1e-9) / 1e6,
-           gw_format_seconds(read_s, text));
-}
-
 static enum gw_status run_goal(const char *path, const struct gw_loggops *parameters, bool json,
                                struct gw_goal *goal, struct gw_goal_result *result,
                                struct gw_error *error) {
@@ -250,11 +202,7 @@ static enum gw_status run_goal(const char *path, const struct gw_loggops *parame
     GW_TRY(gw_goal_read(path, goal, error));
     double read_s = gw_clock_now_s() - start_s;
     GW_TRY(gw_goal_run(goal, parameters, path, result, error));
-    if (json) {
-        return print_goal_json(goal, result, error);
-    }
-    print_goal(path, goal, result, read_s);
-    return GW_OK;
+    return gw_print_goal(path, goal, result, read_s, json, error);
 }
 
 static enum gw_status simulate_goal(const char *path, const char *loggp, bool json,

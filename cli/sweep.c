@@ -1,6 +1,4 @@
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/job.h"
@@ -74,40 +72,14 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- on any thread of any rank ------------------------------------------------------------- */
+/* ---- on any thread of any rank --------------------------------------------------------------- */
 
 struct sweep {
     const struct options *options;
     struct gw_grid grid;
-    uint64_t done; /* points that an earlier sweep has left in the files, as rank 0 sees them */
-    /* On rank 0 alone. */
-    struct gw_sweep_files files;
-    struct gw_sweep_table table; /* without files, for a person ... */
-    cJSON *points;               /* ... or for programs */
-    uint64_t infeasible;
+    struct gw_sweep_output output;
     struct gw_progress progress;
 };
-
-/* What comes to rank 0 of a point, below its prediction, or its rows where there are files. */
-struct answer {
-    enum gw_status status; /* as a prediction's */
-    size_t lengths[GW_SWEEP_MOST_FILES];
-};
-
-/* The point's row in each file, behind each other. */
-static enum gw_status put_rows(const struct sweep *sweep, const struct gw_point *point,
-                               const struct gw_prediction *prediction, struct answer *answer,
-                               FILE *stream, struct gw_error *error) {
-    const struct options *options = sweep->options;
-    off_t begin = ftello(stream);
-    for (size_t i = 0; i < options->outs.count; i++) {
-        GW_TRY(gw_sweep_put_row(stream, options->outs.paths[i], &sweep->grid, point, prediction,
-                                error));
-        answer->lengths[i] = (size_t)(ftello(stream) - begin);
-        begin += (off_t)answer->lengths[i];
-    }
-    return GW_OK;
-}
 
 /* An infeasible point is an answer; memory that ran out is not, and is not written as one. */
 static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
@@ -115,29 +87,15 @@ static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
     const struct sweep *sweep = context;
     struct gw_point point = gw_grid_point(&sweep->grid, number);
     struct gw_prediction prediction;
-    struct answer answer = {0};
     gw_point_predict(&sweep->grid, &point, &prediction);
-    answer.status = prediction.status;
     if (prediction.status != GW_OK && prediction.status != GW_BAD_INPUT) {
         return gw_fail(error, prediction.status, "point %" PRIu64 ": %.400s", number,
                        prediction.why.message);
     }
-    if (sweep->options->outs.count == 0) {
-        (void)fwrite(&prediction, sizeof prediction, 1, stream);
-    }
-    GW_TRY(put_rows(sweep, &point, &prediction, &answer, stream, error));
-    (void)fwrite(&answer, sizeof answer, 1, stream);
-    return GW_OK;
+    return gw_sweep_encode(&sweep->output, &point, &prediction, stream, error);
 }
 
-/* ---- on rank 0 ----------------------------------------------------------------------------- */
-
-static enum gw_status add_document(struct sweep *sweep, const struct gw_point *point,
-                                   const struct gw_prediction *prediction, struct gw_error *error) {
-    cJSON *document = NULL;
-    GW_TRY(gw_sweep_document(&sweep->grid, point, prediction, &document, error));
-    return gw_json_append(sweep->points, document, error);
-}
+/* ---- on rank 0 ------------------------------------------------------------------------------- */
 
 static void show_progress(struct sweep *sweep, uint64_t done) {
     char texts[2][GW_UNITS_SIZE];
@@ -148,104 +106,11 @@ static void show_progress(struct sweep *sweep, uint64_t done) {
     gw_progress_update(&sweep->progress, (double)done / all, what);
 }
 
-/* The prediction, with the names that it has on this rank. */
-static struct gw_prediction read_prediction(const struct gw_grid *grid,
-                                            const struct gw_point *point, const char *text) {
-    struct gw_prediction prediction;
-    memcpy(&prediction, text, sizeof prediction);
-    prediction.result.model = grid->models[point->at[GW_AXIS_MODEL]].name;
-    gw_result_name(&prediction.result, &grid->algorithms[point->at[GW_AXIS_ALGORITHM]]);
-    return prediction;
-}
-
 static enum gw_status take_answer(uint64_t number, const char *text, size_t length, bool last,
                                   void *context, struct gw_error *error) {
     struct sweep *sweep = context;
-    struct answer answer;
-    memcpy(&answer, text + length - sizeof answer, sizeof answer);
-    sweep->infeasible += answer.status != GW_OK;
     show_progress(sweep, number + 1);
-    if (sweep->files.count > 0) {
-        return gw_sweep_files_append(&sweep->files, text, answer.lengths, last, error);
-    }
-    struct gw_point point = gw_grid_point(&sweep->grid, number);
-    struct gw_prediction prediction = read_prediction(&sweep->grid, &point, text);
-    if (sweep->points != NULL) {
-        return add_document(sweep, &point, &prediction, error);
-    }
-    gw_sweep_table_add(&sweep->table, &sweep->grid, &point, &prediction);
-    return GW_OK;
-}
-
-/* Begins what rows go to: files, a list of documents or a table. */
-static enum gw_status open_answer(struct sweep *sweep, struct gw_error *error) {
-    enum { most_shown = 100000 };
-    const struct options *options = sweep->options;
-    if (options->outs.count > 0) {
-        GW_TRY(gw_sweep_files_open(options->outs.paths, options->outs.count, &sweep->grid,
-                                   options->resume, &sweep->files, error));
-        sweep->infeasible = sweep->files.infeasible;
-        sweep->done = sweep->files.done;
-        return GW_OK;
-    }
-    if (sweep->grid.point_count > most_shown) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "expected --out FILE for %" PRIu64 " points, which are more than %d",
-                       sweep->grid.point_count, most_shown);
-    }
-    if (options->output.json) {
-        sweep->points = cJSON_CreateArray();
-        return sweep->points == NULL ? gw_fail_memory(error, "sweeping") : GW_OK;
-    }
-    gw_sweep_table_open(&sweep->table, &sweep->grid);
-    return GW_OK;
-}
-
-static enum gw_status put_answer(struct sweep *sweep, cJSON *document, struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", "gradweave/sweep-result@1", error));
-    GW_TRY(gw_json_put_number(document, "point_count", (double)sweep->grid.point_count, error));
-    GW_TRY(gw_json_put_number(document, "infeasible_count", (double)sweep->infeasible, error));
-    GW_TRY(gw_json_put_number(document, "resumed_count", (double)sweep->done, error));
-    if (sweep->points != NULL) {
-        cJSON *points = sweep->points;
-        sweep->points = NULL;
-        return gw_json_put(document, "points", points, error);
-    }
-    return gw_json_put_texts(document, "files", (char *const *)(void *)sweep->options->outs.paths,
-                             sweep->options->outs.count, error);
-}
-
-static void print_files(const struct sweep *sweep, double seconds) {
-    char texts[2][GW_UNITS_SIZE];
-    double simulated = (double)(sweep->grid.point_count - sweep->done);
-    printf("%s points, %s of them infeasible, in ",
-           gw_format_count((double)sweep->grid.point_count, texts[0]),
-           gw_format_count((double)sweep->infeasible, texts[1]));
-    for (size_t i = 0; i < sweep->files.count; i++) {
-        printf("%s%s", i == 0 ? "" : ", ", sweep->files.files[i].path);
-    }
-    printf("\n%s simulated in %s", gw_format_count(simulated, texts[0]),
-           gw_format_seconds(seconds, texts[1]));
-    if (simulated > 0 && seconds > 0) {
-        printf(", %s a second", gw_format_count(simulated / seconds, texts[0]));
-    }
-    printf("\n");
-}
-
-static enum gw_status present(struct sweep *sweep, double seconds, struct gw_error *error) {
-    if (sweep->files.count > 0) {
-        GW_TRY(gw_sweep_files_finish(&sweep->files, error));
-    }
-    if (sweep->options->output.json) {
-        cJSON *document = cJSON_CreateObject();
-        return gw_print_filled(document, put_answer(sweep, document, error), error);
-    }
-    if (sweep->files.count > 0) {
-        print_files(sweep, seconds);
-    } else {
-        gw_sweep_table_print(&sweep->table, &sweep->grid);
-    }
-    return GW_OK;
+    return gw_sweep_output_take(&sweep->output, number, text, length, last, error);
 }
 
 /* ---- on every rank ------------------------------------------------------------------------- */
@@ -254,7 +119,7 @@ static enum gw_status sweep_all(struct sweep *sweep, struct gw_communicator *com
                                 struct gw_error *error) {
     size_t alone = communicator == NULL ? gw_cores() : 1;
     const struct gw_shared_points points = {
-        .first = sweep->done,
+        .first = sweep->output.done,
         .count = sweep->grid.point_count,
         .threads = sweep->options->threads > 0 ? sweep->options->threads : alone,
         .context = sweep,
@@ -266,37 +131,9 @@ static enum gw_status sweep_all(struct sweep *sweep, struct gw_communicator *com
     sweep->progress.first_share = (double)points.first / (double)points.count;
     enum gw_status status = gw_share_points(&points, communicator, error);
     gw_progress_end(&sweep->progress);
-    return status == GW_OK && first ? present(sweep, gw_clock_now_s() - start_s, error) : status;
-}
-
-static void close_sweep(struct sweep *sweep) {
-    gw_sweep_files_close(&sweep->files);
-    gw_table_close(sweep->table.table);
-    cJSON_Delete(sweep->points);
-    gw_grid_close(&sweep->grid);
-}
-
-/* All ranks compare their fingerprints: files of one name may differ between hosts. */
-static enum gw_status check_alike(const struct gw_grid *grid, struct gw_communicator *communicator,
-                                  struct gw_error *error) {
-    enum { parts = 2 };
-    const uint64_t own[parts] = {grid->request_fingerprint, grid->inputs_fingerprint};
-    uint64_t *all = calloc((size_t)communicator->size, sizeof own);
-    if (all == NULL) {
-        return gw_fail_memory(error, "comparing ranks");
-    }
-    enum gw_status status =
-        communicator->transport->allgather(communicator, own, sizeof own, all, error);
-    for (int rank = 1; rank < communicator->size && status == GW_OK; rank++) {
-        if (memcmp(all, all + parts * rank, sizeof own) != 0) {
-            status = gw_fail(error, GW_BAD_INPUT,
-                             "rank %d: expected the models, clusters and options that rank 0 has, "
-                             "got others",
-                             rank);
-        }
-    }
-    free(all);
-    return status;
+    return status == GW_OK && first
+               ? gw_sweep_output_print(&sweep->output, gw_clock_now_s() - start_s, error)
+               : status;
 }
 
 /* What can be told without simulating anything, agreed on by all ranks. */
@@ -304,25 +141,34 @@ static enum gw_status open_sweep(struct sweep *sweep, struct gw_communicator *co
                                  struct gw_error *error) {
     enum gw_status status = gw_grid_open(&sweep->options->request, &sweep->grid, error);
     if (communicator == NULL) {
-        return status == GW_OK ? open_answer(sweep, error) : status;
+        return status == GW_OK ? gw_sweep_output_open(&sweep->output, sweep->options->resume, error)
+                               : status;
     }
     GW_TRY(gw_agree(communicator, status, error));
-    GW_TRY(gw_agree(communicator, check_alike(&sweep->grid, communicator, error), error));
-    status = communicator->rank == 0 ? open_answer(sweep, error) : GW_OK;
+    GW_TRY(gw_agree(communicator, gw_grid_require_alike(&sweep->grid, communicator, error), error));
+    status = communicator->rank == 0
+                 ? gw_sweep_output_open(&sweep->output, sweep->options->resume, error)
+                 : GW_OK;
     GW_TRY(gw_agree(communicator, status, error));
-    return communicator->transport->broadcast(communicator, 0, &sweep->done, sizeof sweep->done,
-                                              error);
+    return communicator->transport->broadcast(communicator, 0, &sweep->output.done,
+                                              sizeof sweep->output.done, error);
 }
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
                            struct gw_error *error) {
-    struct sweep sweep = {.options = context};
+    const struct options *options = context;
+    struct sweep sweep = {.options = options,
+                          .output = {.paths = options->outs.paths,
+                                     .path_count = options->outs.count,
+                                     .json = options->output.json}};
+    sweep.output.grid = &sweep.grid;
     (void)verdict;
     enum gw_status status = open_sweep(&sweep, communicator, error);
     if (status == GW_OK) {
         status = sweep_all(&sweep, communicator, error);
     }
-    close_sweep(&sweep);
+    gw_sweep_output_close(&sweep.output);
+    gw_grid_close(&sweep.grid);
     return status;
 }
 

@@ -45,6 +45,21 @@ const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compres
     return found == NULL ? NULL : found->on_gpu;
 }
 
+enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,
+                                            struct gw_error *error) {
+    size_t kept = 0;
+    for (size_t i = 0; list[i] != NULL; i++) {
+        if (gw_gpu_kernel_of(list[i]) != NULL) {
+            list[kept++] = list[i];
+        } else if (named) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+                           list[i]->name);
+        }
+    }
+    list[kept] = NULL;
+    return GW_OK;
+}
+
 size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t n, size_t k) {
     return compressor->exact ? k : n;
 }

@@ -71,6 +71,13 @@ struct gw_gpu_kernel {
 /* Of a compressor; NULL if it has none for GPUs, or this build has no CUDA. */
 const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor);
 
+/*
+ * Leaves of a list that NULL ends those compressors that there are for GPUs. GW_BAD_INPUT for one
+ * that there is not, if they were `named`.
+ */
+enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,
+                                            struct gw_error *error);
+
 /* Room that `out` needs for a task: k or n entries. */
 size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t n, size_t k);
 

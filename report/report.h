@@ -3,6 +3,7 @@
 #define GW_REPORT_REPORT_H
 
 #include "core/core.h"
+#include "goal/goal.h"
 #include "study/study.h"
 #include "traces/traces.h"
 
@@ -63,6 +64,11 @@ enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, con
 enum gw_status gw_print_prediction(const struct gw_question *question,
                                    const struct gw_result *result, bool depends_on_data, bool json,
                                    struct gw_error *error);
+
+/* When the ranks of a GOAL schedule finish, which took read_s to read from the file. */
+enum gw_status gw_print_goal(const char *path, const struct gw_goal *goal,
+                             const struct gw_goal_result *result, double read_s, bool json,
+                             struct gw_error *error);
 
 /* ---- rankings ------------------------------------------------------------------------------ */
 

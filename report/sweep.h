@@ -79,6 +79,41 @@ enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_err
 /* Frees; what is partial stays. */
 void gw_sweep_files_close(struct gw_sweep_files *files);
 
+/* ---- a grid's answers (sweep_output.c) ------------------------------------------------------- */
+
+/* Rank 0 opens it; other ranks only encode. */
+struct gw_sweep_output {
+    const struct gw_grid *grid;
+    const char *const *paths; /* of files; without any, a table or (json) documents are printed */
+    size_t path_count;
+    bool json;
+    uint64_t done; /* points that an earlier sweep has left in the files, as rank 0 sees them */
+    /* Of rank 0. */
+    struct gw_sweep_files files;
+    struct gw_sweep_table table;
+    cJSON *points;
+    uint64_t infeasible;
+};
+
+/* A point's answer on its way to rank 0: its rows in the files, or its prediction. */
+enum gw_status gw_sweep_encode(const struct gw_sweep_output *output, const struct gw_point *point,
+                               const struct gw_prediction *prediction, FILE *stream,
+                               struct gw_error *error);
+
+/* Begins what answers go to; what is all zeros but for the first four may be closed. */
+enum gw_status gw_sweep_output_open(struct gw_sweep_output *output, bool resume,
+                                    struct gw_error *error);
+
+/* Takes what was encoded, in the order of the points; `last`: of a round (gw_shared_points). */
+enum gw_status gw_sweep_output_take(struct gw_sweep_output *output, uint64_t number,
+                                    const char *text, size_t length, bool last,
+                                    struct gw_error *error);
+
+/* Once all answers are taken, `seconds` after the first was asked for. */
+enum gw_status gw_sweep_output_print(struct gw_sweep_output *output, double seconds,
+                                     struct gw_error *error);
+void gw_sweep_output_close(struct gw_sweep_output *output);
+
 /* ---- plans along an axis (plan_sweep.c) ------------------------------------------------------ */
 
 /* For a person: tables, findings, notes; or (json) the document "gradweave/sweep@1" on stdout. */

@@ -136,6 +136,10 @@ enum gw_status gw_grid_open(const struct gw_grid_request *request, struct gw_gri
                             struct gw_error *error);
 void gw_grid_close(struct gw_grid *grid);
 
+/* All ranks compare their fingerprints, as files of one name may differ between hosts. */
+enum gw_status gw_grid_require_alike(const struct gw_grid *grid,
+                                     struct gw_communicator *communicator, struct gw_error *error);
+
 /* Where a point lies on each axis. */
 struct gw_point {
     uint64_t number;

@@ -79,6 +79,23 @@ enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*host
     return communicator->transport->allgather(communicator, mine, sizeof mine, hosts, error);
 }
 
+enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
+                                  struct gw_error *error) {
+    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)ranks->size, sizeof *hosts);
+    enum gw_status status =
+        hosts == NULL ? gw_fail_memory(error, "looking for ranks that share a host") : GW_OK;
+    status = gw_agree(ranks, status, error);
+    if (status == GW_OK) {
+        status = gw_gather_hosts(ranks, hosts, error);
+    }
+    *out = 0;
+    for (int rank = 0; rank < ranks->rank && status == GW_OK; rank++) {
+        *out += strcmp(hosts[rank], hosts[ranks->rank]) == 0;
+    }
+    free(hosts);
+    return status;
+}
+
 /* ---- resting while others measure ---------------------------------------------------------- */
 
 /*

@@ -115,6 +115,10 @@ enum { GW_HOST_SIZE = 64 };
 enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*hosts)[GW_HOST_SIZE],
                                struct gw_error *error);
 
+/* How many ranks of lower number are on the same host; all ranks call it, and fail alike. */
+enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
+                                  struct gw_error *error);
+
 /* The maximum over ranks of each value, in place, on every rank: for agreeing on measurements. */
 enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
                                 struct gw_error *error);
