@@ -30,7 +30,7 @@ static void every_preset_computes_the_reference(void **state) {
 }
 
 static void run_long(const struct gw_algorithm *algorithm) {
-    run_scenario(algorithm, 3, 0.01, gw_algorithm_overlaps(algorithm) ? 200 : 0);
+    run_scenario(algorithm, 3, 0.01, gw_algorithm_overlaps(algorithm) ? (size_t)gw_trials(200) : 0);
 }
 
 static void two_hundred_iterations_compute_the_reference(void **state) {

@@ -188,12 +188,16 @@ static inline void run_scenario(const struct gw_algorithm *algorithm, size_t mos
 
 /* ---- all pairs ----------------------------------------------------------------------------- */
 
-/* Calls `run` with every compressor by every exchange that can carry it, without overlap and with.
+/*
+ * Calls `run` with every compressor by every exchange that can carry it, without overlap and with:
+ * as many of these pairs as GRADWEAVE_TRIALS says, and each exchange at least once.
  */
 static inline void for_each_pair(void (*run)(const struct gw_algorithm *algorithm)) {
     const struct gw_compressor *compressors[32] = {&gw_compressor_none};
     size_t count = 1;
     size_t pairs = 0;
+    bool tried[32] = {false};
+    size_t stride = (size_t)(100 / gw_trials(100));
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
         compressors[count++] = gw_compressors[i];
     }
@@ -207,7 +211,10 @@ static inline void for_each_pair(void (*run)(const struct gw_algorithm *algorith
                                                  .policy = overlap == 1 ? "per-tensor" : "single",
                                                  .compressor = compressors[c],
                                                  .exchange = gw_exchange_kinds[e]};
-                run(&algorithm);
+                if (!tried[e] || pairs % stride == 0) {
+                    run(&algorithm);
+                }
+                tried[e] = true;
                 pairs++;
             }
         }

@@ -103,7 +103,7 @@ static void check(const struct scene *scene, const float *expected, float *on_gp
 static void vectors_are_added_one_after_the_other(void **state) {
     (void)state;
     struct scene scene = open_scene(1);
-    for (size_t at = 0; at < 20; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(20); at++) {
         size_t n = draw_size(&scene, at);
         size_t count = at % 2 == 0 ? 1 : below(&scene, 6);
         float *vectors = draw_values(&scene, (count + 1) * n);
@@ -130,7 +130,7 @@ static void vectors_are_added_one_after_the_other(void **state) {
 static void lists_are_added_one_after_the_other(void **state) {
     (void)state;
     struct scene scene = open_scene(2);
-    for (size_t at = 0; at < 20; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(20); at++) {
         size_t n = draw_size(&scene, at);
         size_t lists = below(&scene, 6);
         size_t counts[6];
@@ -163,7 +163,7 @@ static void lists_are_added_one_after_the_other(void **state) {
 static void what_another_list_has_or_lacks_is_added(void **state) {
     (void)state;
     struct scene scene = open_scene(3);
-    for (size_t at = 0; at < 24; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(24); at++) {
         size_t n = draw_size(&scene, at / 2);
         struct gw_entry *entries = allocate_entries(n);
         struct gw_entry *list = allocate_entries(n);
@@ -199,7 +199,7 @@ static void what_another_list_has_or_lacks_is_added(void **state) {
 static void entries_fall_apart_into_indices_and_values(void **state) {
     (void)state;
     struct scene scene = open_scene(4);
-    for (size_t at = 0; at < 16; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(16); at++) {
         size_t n = draw_size(&scene, at);
         struct gw_entry *entries = allocate_entries(n);
         size_t count = draw_entries(&scene, n, 1 + below(&scene, 3), entries);
@@ -247,7 +247,7 @@ static void entries_fall_apart_into_indices_and_values(void **state) {
 static void elements_are_taken_and_put(void **state) {
     (void)state;
     struct scene scene = open_scene(5);
-    for (size_t at = 0; at < 16; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(16); at++) {
         size_t n = draw_size(&scene, at);
         struct gw_entry *entries = allocate_entries(n);
         size_t count = draw_entries(&scene, n, 1 + below(&scene, 3), entries);
@@ -334,7 +334,7 @@ static void check_sums(const struct scene *scene, const float *values, const siz
 static void sums_of_parts_are_the_same(void **state) {
     (void)state;
     struct scene scene = open_scene(6);
-    for (size_t at = 0; at < 2 * INPUTS; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(2 * INPUTS); at++) {
         size_t n =
             at == 0 ? 600011 : 1 + draw_size(&scene, at); /* more segments than sums of them */
         float *values = allocate(n, sizeof *values);

@@ -171,7 +171,7 @@ static size_t check_choice(struct scene *scene, const struct pair *pair, size_t 
 static void tables_and_estimates_are_the_same(void **state) {
     (void)state;
     struct scene scene = open_scene(1);
-    for (size_t at = 0; at < 24; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(24); at++) {
         size_t n = draw_size(&scene, at);
         size_t rows = at % 2 == 0 ? GW_SKETCH_ROWS : 2 * between(&scene, 0, 7) + 1;
         struct pair pair = open_pair(&scene, rows, (size_t)16 << between(&scene, 0, 6), seed + at);
@@ -225,7 +225,7 @@ static void nothing_changes_nothing(void **state) {
 static void sketches_are_added(void **state) {
     (void)state;
     struct scene scene = open_scene(4);
-    for (size_t at = 0; at < INPUTS; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(INPUTS); at++) {
         size_t n = draw_size(&scene, 20);
         struct pair a = open_pair(&scene, 5, 64, seed);
         struct pair b = open_pair(&scene, 5, 64, seed);
@@ -253,7 +253,7 @@ static void the_same_coordinates_are_chosen(void **state) {
     struct scene scene = open_scene(5);
     bool fewer = false;
     bool as_many = false;
-    for (size_t at = 0; at < 28; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(28); at++) {
         size_t n = draw_size(&scene, at);
         size_t k = at % 3 == 0 ? between(&scene, 1, n) : 1 + n / between(&scene, 2, 100);
         size_t columns = at % 2 == 0 ? gw_sketch_columns(n, k) : (size_t)16 << at % 5;
@@ -287,7 +287,7 @@ static void far_too_many_heavy_hitters_are_no_problem(void **state) {
 static void nan_is_bad_input(void **state) {
     (void)state;
     struct scene scene = open_scene(7);
-    for (size_t at = 0; at < 10; at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(10); at++) {
         size_t n = between(&scene, 1, 3000);
         struct pair pair = open_pair(&scene, 3, 64, seed);
         float *u = draw_values(&scene, INFINITE, n);

@@ -213,7 +213,7 @@ static size_t compare(const char *name, definition *define, bool has_argument, u
     struct gw_random *random = NULL;
     size_t mixed = 0;
     assert_int_equal(gw_random_open(&random, seed, stream, &error), GW_OK);
-    for (int trial = 0; trial < trials; trial++) {
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
         bool ends[most_tensors] = {false};
         struct gw_group expected[most_tensors];
@@ -254,27 +254,27 @@ static void plans_single(void **state) {
 
 static void plans_threshold(void **state) {
     (void)state;
-    assert_true(compare("threshold", threshold, true, 3, 2000) > 200);
+    assert_true(compare("threshold", threshold, true, 3, 2000) > (size_t)gw_trials(200));
 }
 
 static void plans_bucket(void **state) {
     (void)state;
-    assert_true(compare("bucket", bucket, true, 4, 2000) > 200);
+    assert_true(compare("bucket", bucket, true, 4, 2000) > (size_t)gw_trials(200));
 }
 
 static void plans_ddp(void **state) {
     (void)state;
-    assert_true(compare("ddp", ddp, false, 5, 2000) > 200);
+    assert_true(compare("ddp", ddp, false, 5, 2000) > (size_t)gw_trials(200));
 }
 
 static void plans_mg_wfbp(void **state) {
     (void)state;
-    assert_true(compare("mg-wfbp", mg_wfbp, false, 6, 20000) > 2000);
+    assert_true(compare("mg-wfbp", mg_wfbp, false, 6, 20000) > (size_t)gw_trials(2000));
 }
 
 static void plans_omgs(void **state) {
     (void)state;
-    assert_true(compare("omgs", omgs, false, 7, 20000) > 2000);
+    assert_true(compare("omgs", omgs, false, 7, 20000) > (size_t)gw_trials(2000));
 }
 
 /* ---- published group counts ---------------------------------------------------------------- */
