@@ -59,12 +59,16 @@ enum gw_status gw_calibrate(struct gw_communicator *communicator,
 
 /* ---- an older calibration ------------------------------------------------------------------ */
 
+/* Rank 0 reads a cluster by name or path, as other hosts may not have it; all ranks get it. */
+enum gw_status gw_calibration_read(struct gw_communicator *communicator, const char *name,
+                                   struct gw_cluster *out, struct gw_error *error);
+
 /*
- * GW_BAD_INPUT unless the cluster was calibrated with these hosts, in this order, and so many
- * ranks; on every rank. Rank 0's cluster counts.
+ * GW_BAD_INPUT unless the cluster was calibrated with these hosts, in this order, so many ranks,
+ * and (cuda) GPUs or processors; on every rank. Rank 0's cluster counts.
  */
 enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communicator,
-                                                 const struct gw_cluster *cluster,
+                                                 const struct gw_cluster *cluster, bool cuda,
                                                  struct gw_error *error);
 
 /* Adds to a new calibration what only the old one has: curves, the network, further keys. */
@@ -97,11 +101,12 @@ struct gw_check {
 };
 
 /*
- * Measures some sizes of each of the cluster's curves again, for about calibration->time_s. A size
- * has moved if its median differs from the file's by more than `tolerance`, relative, and its
- * interval lies outside of what the file calls usual (5th to 95th percentile); what seems to have
- * moved is measured a second time. All ranks have the same cluster. GW_BAD_INPUT, on all ranks, if
- * nothing can be measured again; other failures may be one rank's alone.
+ * Measures some sizes of each of the cluster's curves that are asked for again, at its density, for
+ * about calibration->time_s. A size has moved if its median differs from the file's by more than
+ * `tolerance`, relative, and its interval lies outside of what the file calls usual (5th to 95th
+ * percentile); what seems to have moved is measured a second time. All ranks have the same cluster.
+ * GW_BAD_INPUT, on all ranks, if nothing can be measured again; other failures may be one rank's
+ * alone.
  */
 enum gw_status gw_calibration_check(struct gw_communicator *communicator,
                                     const struct gw_calibration *calibration,

@@ -10,6 +10,41 @@
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/measure.h"
 
+/* ---- reading it ----------------------------------------------------------------------------- */
+
+static enum gw_status read_text(const char *name, char **text, size_t *length,
+                                struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
+    enum gw_status status = gw_file_read(path, text, length, error);
+    free(path);
+    return status;
+}
+
+enum gw_status gw_calibration_read(struct gw_communicator *communicator, const char *name,
+                                   struct gw_cluster *out, struct gw_error *error) {
+    const struct gw_transport *transport = communicator->transport;
+    char *text = NULL;
+    size_t length = 0;
+    enum gw_status status =
+        communicator->rank == 0 ? read_text(name, &text, &length, error) : GW_OK;
+    GW_TRY(gw_agree(communicator, status, error));
+    status = transport->broadcast(communicator, 0, &length, sizeof length, error);
+    if (status == GW_OK && communicator->rank != 0) {
+        text = calloc(length + 1, 1);
+        status = text == NULL ? gw_fail_memory(error, "reading a cluster") : GW_OK;
+    }
+    status = gw_agree(communicator, status, error);
+    if (status == GW_OK) {
+        status = transport->broadcast(communicator, 0, text, length, error);
+    }
+    if (status == GW_OK) {
+        status = gw_cluster_parse(text, length, name, out, error);
+    }
+    free(text);
+    return gw_agree(communicator, status, error);
+}
+
 /* ---- the same hosts ------------------------------------------------------------------------ */
 
 /* A host's name as provenance has it: alone, or with what is known of the host. */
@@ -52,14 +87,26 @@ static enum gw_status compare_hosts(const struct gw_cluster *cluster,
                                   cluster->path, name_of(next));
 }
 
+static enum gw_status compare_devices(const struct gw_cluster *cluster, bool cuda,
+                                      struct gw_error *error) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    const char *device = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "device"));
+    bool was_cuda = device != NULL && strcmp(device, "cuda") == 0;
+    return was_cuda == cuda ? GW_OK
+                            : gw_fail(error, GW_BAD_INPUT,
+                                      "--device: expected %s, which cluster %s was calibrated with",
+                                      was_cuda ? "cuda" : "cpu", cluster->name);
+}
+
 enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communicator,
-                                                 const struct gw_cluster *cluster,
+                                                 const struct gw_cluster *cluster, bool cuda,
                                                  struct gw_error *error) {
     struct gw_host_list list;
     GW_TRY(gw_host_list_open(communicator, &list, error));
     enum gw_status status = GW_OK;
     if (communicator->rank == 0) {
         status = compare_hosts(cluster, &list, (size_t)communicator->size, error);
+        status = status == GW_OK ? compare_devices(cluster, cuda, error) : status;
     }
     gw_host_list_close(&list);
     return gw_agree(communicator, status, error);
@@ -349,18 +396,60 @@ static enum gw_status run_recheck(struct recheck *recheck, const struct gw_calib
                              : measure_twice(recheck, fmax(left_s, 0), out, error);
 }
 
+/* Leaves out what the file has no curve of, and takes the density that it was measured with. */
+static enum gw_status narrow(struct gw_calibration *calibration, const struct gw_cluster *cluster,
+                             struct gw_arena *arena, struct gw_error *error) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    double density = number_in(source, "density");
+    const char *const *collectives = calibration->collectives;
+    const struct gw_compressor *const *compressors = calibration->compressors;
+    size_t room = 1;
+    for (size_t i = 0; collectives[i] != NULL; i++) {
+        room++;
+    }
+    const char **known_collectives = gw_arena_zeros(arena, room, sizeof *known_collectives);
+    room = 1;
+    for (size_t i = 0; compressors[i] != NULL; i++) {
+        room++;
+    }
+    const struct gw_compressor **known = gw_arena_zeros(arena, room, sizeof *known);
+    if (known_collectives == NULL || known == NULL) {
+        return gw_fail_memory(error, "checking a calibration");
+    }
+    calibration->collectives = known_collectives;
+    calibration->compressors = known;
+    for (size_t i = 0; collectives[i] != NULL; i++) {
+        if (gw_cluster_find_collective(cluster, collectives[i], 0) != NULL) {
+            *known_collectives++ = collectives[i];
+        }
+    }
+    for (size_t i = 0; compressors[i] != NULL; i++) {
+        if (gw_cluster_find_compressor(cluster, compressors[i]->name) != NULL) {
+            *known++ = compressors[i];
+        }
+    }
+    calibration->density = density > 0 && density <= 1 ? density : calibration->density;
+    return GW_OK;
+}
+
 enum gw_status gw_calibration_check(struct gw_communicator *communicator,
                                     const struct gw_calibration *calibration,
                                     const struct gw_cluster *cluster, double tolerance,
                                     struct gw_check *out, struct gw_error *error) {
     double started_s = gw_clock_read_s(calibration->clock);
     struct recheck recheck = {.cluster = cluster, .tolerance = tolerance};
+    struct gw_calibration narrowed = *calibration;
+    struct gw_arena arena = {0};
     *out = (struct gw_check){0};
-    enum gw_status status = gw_survey_open(communicator, calibration, &recheck.survey, error);
+    enum gw_status status = narrow(&narrowed, cluster, &arena, error);
     if (status == GW_OK) {
-        status = run_recheck(&recheck, calibration, started_s, out, error);
+        status = gw_survey_open(communicator, &narrowed, &recheck.survey, error);
+    }
+    if (status == GW_OK) {
+        status = run_recheck(&recheck, &narrowed, started_s, out, error);
     }
     gw_survey_close(&recheck.survey);
+    gw_arena_free(&arena);
     if (status == GW_OK && communicator->rank == 0) {
         judge(out);
     }

@@ -205,6 +205,9 @@ static void complete(void *input, struct argp_state *state) {
     } else if (options->check != NULL) {
         asked->time_s = 8;
     }
+    if (options->check != NULL) { /* sizes that do not take long */
+        asked->max_bytes = asked->max_elements = 4 << 20;
+    }
     asked->time_s = options->time_s > 0 ? options->time_s : asked->time_s;
     asked->precision = options->precision > 0 ? options->precision : asked->precision;
     asked->max_s_per_point =
@@ -224,96 +227,12 @@ static void complete(void *input, struct argp_state *state) {
 
 /* ---- --check ------------------------------------------------------------------------------- */
 
-static enum gw_status read_text(const char *name, char **text, size_t *length,
-                                struct gw_error *error) {
-    char *path = NULL;
-    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
-    enum gw_status status = gw_file_read(path, text, length, error);
-    free(path);
-    return status;
-}
-
-/* Rank 0 reads it, as other hosts may not have it; all of them know it then. */
-static enum gw_status read_everywhere(struct gw_communicator *communicator, const char *name,
-                                      struct gw_cluster *out, struct gw_error *error) {
-    const struct gw_transport *transport = communicator->transport;
-    char *text = NULL;
-    size_t length = 0;
-    enum gw_status status =
-        communicator->rank == 0 ? read_text(name, &text, &length, error) : GW_OK;
-    GW_TRY(gw_agree(communicator, status, error));
-    status = transport->broadcast(communicator, 0, &length, sizeof length, error);
-    if (status == GW_OK && communicator->rank != 0) {
-        text = calloc(length + 1, 1);
-        status = text == NULL ? gw_fail_memory(error, "reading a cluster") : GW_OK;
-    }
-    status = gw_agree(communicator, status, error);
-    if (status == GW_OK) {
-        status = transport->broadcast(communicator, 0, text, length, error);
-    }
-    if (status == GW_OK) {
-        status = gw_cluster_parse(text, length, name, out, error);
-    }
-    free(text);
-    return gw_agree(communicator, status, error);
-}
-
-/* What was asked for and the file has, measured as it was then; sizes that do not take long. */
-struct narrowed {
-    struct gw_calibration calibration;
-    const char *collectives[MOST_COLLECTIVES];
-    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
-};
-
-static void narrow(const struct options *options, const struct gw_cluster *cluster,
-                   struct narrowed *out) {
-    const size_t largest = 4 << 20;
-    const struct gw_calibration *asked = &options->calibration;
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
-    const cJSON *density = cJSON_GetObjectItemCaseSensitive(source, "density");
-    size_t count = 0;
-    *out = (struct narrowed){.calibration = *asked};
-    for (size_t i = 0; asked->collectives[i] != NULL; i++) {
-        if (gw_cluster_find_collective(cluster, asked->collectives[i], 0) != NULL) {
-            out->collectives[count++] = asked->collectives[i];
-        }
-    }
-    count = 0;
-    for (size_t i = 0; asked->compressors[i] != NULL; i++) {
-        if (gw_cluster_find_compressor(cluster, asked->compressors[i]->name) != NULL) {
-            out->compressors[count++] = asked->compressors[i];
-        }
-    }
-    out->calibration.collectives = out->collectives;
-    out->calibration.compressors = out->compressors;
-    out->calibration.max_bytes = options->max_bytes > 0 ? options->max_bytes : largest;
-    out->calibration.max_elements = options->max_elements > 0 ? options->max_elements : largest;
-    if (cJSON_IsNumber(density) && density->valuedouble > 0 && density->valuedouble <= 1) {
-        out->calibration.density = density->valuedouble;
-    }
-}
-
-static enum gw_status require_device(const struct gw_cluster *cluster,
-                                     const struct options *options, struct gw_error *error) {
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
-    const char *device = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "device"));
-    bool cuda = device != NULL && strcmp(device, "cuda") == 0;
-    return cuda == options->device.cuda
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "--device: expected %s, which cluster %s was calibrated with",
-                         cuda ? "cuda" : "cpu", cluster->name);
-}
-
 static enum gw_status recheck(struct gw_communicator *communicator, const struct options *options,
                               const struct gw_cluster *cluster, int *verdict,
                               struct gw_error *error) {
-    struct narrowed narrowed;
     struct gw_check check;
-    GW_TRY(gw_calibration_require_same_hosts(communicator, cluster, error));
-    GW_TRY(require_device(cluster, options, error));
-    narrow(options, cluster, &narrowed);
-    enum gw_status status = gw_calibration_check(communicator, &narrowed.calibration, cluster,
+    GW_TRY(gw_calibration_require_same_hosts(communicator, cluster, options->device.cuda, error));
+    enum gw_status status = gw_calibration_check(communicator, &options->calibration, cluster,
                                                  options->tolerance, &check, error);
     if (status == GW_BAD_INPUT) { /* which all ranks know of */
         return status;
@@ -333,7 +252,7 @@ static enum gw_status check_cluster(struct gw_communicator *communicator,
                                     const struct options *options, int *verdict,
                                     struct gw_error *error) {
     struct gw_cluster cluster;
-    GW_TRY(read_everywhere(communicator, options->check, &cluster, error));
+    GW_TRY(gw_calibration_read(communicator, options->check, &cluster, error));
     enum gw_status status = recheck(communicator, options, &cluster, verdict, error);
     gw_cluster_free(&cluster);
     return status;
@@ -366,11 +285,7 @@ static enum gw_status read_older(struct gw_communicator *communicator,
     enum gw_status status =
         communicator->rank == 0 ? gw_cluster_read(options->out, older, error) : GW_OK;
     GW_TRY(gw_agree(communicator, status, error));
-    status = gw_calibration_require_same_hosts(communicator, older, error);
-    if (status == GW_OK && communicator->rank == 0) {
-        status = require_device(older, options, error);
-    }
-    status = gw_agree(communicator, status, error);
+    status = gw_calibration_require_same_hosts(communicator, older, options->device.cuda, error);
     if (status != GW_OK) {
         gw_cluster_free(older);
     }

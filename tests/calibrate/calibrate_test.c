@@ -316,7 +316,7 @@ static enum gw_status check(struct gw_communicator *communicator, void *context,
                             struct gw_error *error) {
     struct checked *checked = context;
     checked->calibration.clock = &fake_self->clock;
-    GW_TRY(gw_calibration_require_same_hosts(communicator, checked->cluster, error));
+    GW_TRY(gw_calibration_require_same_hosts(communicator, checked->cluster, false, error));
     return gw_calibration_check(communicator, &checked->calibration, checked->cluster, 0.5,
                                 &checked->check, error);
 }
@@ -416,8 +416,9 @@ static void medians_without_spread_are_no_use(void **state) {
 static enum gw_status refuse(struct gw_communicator *communicator, void *context,
                              struct gw_error *error) {
     const struct checked *checked = context;
-    assert_int_equal(gw_calibration_require_same_hosts(communicator, checked->cluster, error),
-                     GW_BAD_INPUT);
+    assert_int_equal(
+        gw_calibration_require_same_hosts(communicator, checked->cluster, false, error),
+        GW_BAD_INPUT);
     assert_non_null(strstr(error->message, "expected"));
     return GW_OK;
 }
