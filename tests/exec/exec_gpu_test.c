@@ -76,29 +76,29 @@ static void every_pair_computes_the_reference_over_nccl(void **state) {
     }
 }
 
-/* ---- settling ------------------------------------------------------------------------------ */
+/* ---- warming up ---------------------------------------------------------------------------- */
 
-enum { SETTLED = 12 };
+enum { WARM_UPS = 12 };
 
 /* What a rank's residual is after some iterations of compression alone, and how much it selected.
  */
-struct settled_rank {
+struct warmed_up_rank {
     const struct scenario *scenario;
     struct gw_executor_options options;
-    struct gw_warmed_up settled;
+    struct gw_warmed_up warmed_up;
     float *residual; /* [elements] */
     size_t elements;
 };
 
-static void settle_rank(struct gw_communicator *communicator, void *context) {
-    static const struct gw_warm_up_limits settling = {.iterations = SETTLED};
-    struct settled_rank *rank = context;
+static void warm_up_rank(struct gw_communicator *communicator, void *context) {
+    static const struct gw_warm_up_limits limits = {.iterations = WARM_UPS};
+    struct warmed_up_rank *rank = context;
     struct gw_executor *executor = NULL;
     struct gw_error error = {0};
     enum gw_status status = gw_executor_open(&executor, &rank->scenario->schedule, communicator,
                                              &rank->options, &error);
     if (status == GW_OK) {
-        status = gw_executor_warm_up(executor, &settling, &rank->settled, &error);
+        status = gw_executor_warm_up(executor, &limits, &rank->warmed_up, &error);
     }
     if (status == GW_OK) {
         rank->elements = gw_executor_elements(executor);
@@ -106,38 +106,38 @@ static void settle_rank(struct gw_communicator *communicator, void *context) {
         status = gw_executor_copy(executor, GW_RESIDUAL, rank->residual, &error);
     }
     if (status != GW_OK) {
-        (void)fprintf(stderr, "settling: %s\n", error.message);
+        (void)fprintf(stderr, "limits: %s\n", error.message);
         _exit(1);
     }
     gw_executor_close(executor);
 }
 
-static void settle_ranks(const struct scenario *scenario, struct gw_device *device,
-                         struct settled_rank *ranks) {
+static void warm_up_ranks(const struct scenario *scenario, struct gw_device *device,
+                          struct warmed_up_rank *ranks) {
     for (int r = 0; r < 2; r++) {
-        ranks[r] = (struct settled_rank){
+        ranks[r] = (struct warmed_up_rank){
             .scenario = scenario,
             .options = {.seed = SEED, .device = device, .transport = GW_GPU_MPI}};
     }
-    run_local_ranks(2, settle_rank, ranks, sizeof *ranks);
+    run_local_ranks(2, warm_up_rank, ranks, sizeof *ranks);
 }
 
-static void settling_is_the_hosts(void **state) {
+static void warming_up_is_the_hosts(void **state) {
     (void)state;
     static const char *const names[] = {"hard-threshold", "sidco", "exdyna"};
     struct gw_device *device = need_device();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const struct gw_algorithm *algorithm = NULL;
-        struct settled_rank host[2];
-        struct settled_rank gpu[2];
+        struct warmed_up_rank host[2];
+        struct warmed_up_rank gpu[2];
         assert_int_equal(gw_algorithm_find(names[i], &algorithm, NULL), GW_OK);
         struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 0.02};
         open_scenario(&scenario);
-        settle_ranks(&scenario, NULL, host);
-        settle_ranks(&scenario, device, gpu);
+        warm_up_ranks(&scenario, NULL, host);
+        warm_up_ranks(&scenario, device, gpu);
         for (int r = 0; r < 2; r++) {
-            assert_int_equal(gpu[r].settled.iterations, SETTLED);
-            assert_true(gpu[r].settled.ratio == host[r].settled.ratio);
+            assert_int_equal(gpu[r].warmed_up.iterations, WARM_UPS);
+            assert_true(gpu[r].warmed_up.ratio == host[r].warmed_up.ratio);
             assert_memory_equal(gpu[r].residual, host[r].residual,
                                 host[r].elements * sizeof(float));
             free(gpu[r].residual);
@@ -232,7 +232,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pair_computes_the_reference),
         cmocka_unit_test(every_pair_computes_the_reference_over_nccl),
-        cmocka_unit_test(settling_is_the_hosts),
+        cmocka_unit_test(warming_up_is_the_hosts),
         cmocka_unit_test(times_of_events_are_the_hosts),
         cmocka_unit_test(nccl_does_not_share_a_gpu),
     };

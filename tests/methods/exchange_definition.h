@@ -1,6 +1,6 @@
 /*
  * What exchanges take, a second time: from the papers' formulas and the curves that were measured,
- * without algorithms/ and core/curve.c.
+ * without methods/ and core/curve.c.
  */
 #ifndef GW_TESTS_EXCHANGE_DEFINITION_H
 #define GW_TESTS_EXCHANGE_DEFINITION_H

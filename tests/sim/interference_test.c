@@ -326,8 +326,8 @@ static void factors_of_1_or_less_change_no_bit(void **state) {
 static void check_collapse(struct scene *scene, struct gw_random *random) {
     (void)random;
     struct gw_simulation simulation = {.workers = scene->workers, .interference = true};
-    for (int uneven = 0; uneven < 2; uneven++) {
-        simulation.slowdown = uneven ? scene->slowdown : NULL;
+    for (int heterogeneous = 0; heterogeneous < 2; heterogeneous++) {
+        simulation.slowdown = heterogeneous ? scene->slowdown : NULL;
         simulation.every_worker = false;
         struct gw_measure collapsed = simulate(scene, &simulation);
         simulation.every_worker = true;

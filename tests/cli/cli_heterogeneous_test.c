@@ -1,4 +1,4 @@
-/* What `simulate` says about uneven clusters: its options, its spread, its document. */
+/* What `simulate` says about heterogeneous clusters: its options, its spread, its document. */
 #include <math.h>
 
 #include "tests/cli/program_inputs.h"

@@ -1,5 +1,5 @@
 /*
- * Settling before the first iteration, with ranks as threads of this process: what it selects and
+ * Warming up before the first iteration, with ranks as threads of this process: what it selects and
  * keeps, what it stops at, and what an iteration after it selects.
  */
 #include <math.h>
@@ -43,10 +43,10 @@ static void close_rank(struct gw_executor *executor, struct gw_timeline *timelin
     gw_executor_close(executor);
 }
 
-static void settle(struct rank *rank, struct gw_executor *executor,
-                   const struct gw_warm_up_limits *settling, struct gw_warmed_up *settled) {
+static void warm_up(struct rank *rank, struct gw_executor *executor,
+                    const struct gw_warm_up_limits *limits, struct gw_warmed_up *warmed_up) {
     struct gw_error error = {0};
-    require(rank, gw_executor_warm_up(executor, settling, settled, &error), &error, "settling");
+    require(rank, gw_executor_warm_up(executor, limits, warmed_up, &error), &error, "warming up");
 }
 
 static void iterate(struct rank *rank, struct gw_executor *executor, struct gw_timeline *timeline) {
@@ -99,18 +99,18 @@ static void check_residual(struct rank *rank, struct gw_executor *executor, cons
     free(gradient);
 }
 
-static void *settle_step_by_step(void *argument) {
+static void *warm_up_step_by_step(void *argument) {
     static const struct gw_warm_up_limits one = {.iterations = 1};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_warmed_up settled;
+    struct gw_warmed_up warmed_up;
     struct gw_executor *executor = open_rank(rank, &timeline);
     bool works = (size_t)rank->communicator.rank < rank->schedule->workers;
     size_t elements = gw_executor_elements(executor);
     float *before = calloc(elements, sizeof *before);
     for (int step = 0; step < STEPS; step++) {
-        settle(rank, executor, &one, &settled);
-        expect(rank, settled.iterations == 1 && !settled.reached, "not one iteration");
+        warm_up(rank, executor, &one, &warmed_up);
+        expect(rank, warmed_up.iterations == 1 && !warmed_up.reached, "not one iteration");
         if (works) {
             check_residual(rank, executor, before);
             (void)gw_executor_copy(executor, GW_RESIDUAL, before, NULL);
@@ -129,7 +129,7 @@ static void residuals_are_kept(void **state) {
              workers++) {
             struct scene scene;
             open_scene(&scene, &gw_algorithms[a], workers);
-            run_ranks(&scene.schedule, NULL, settle_step_by_step);
+            run_ranks(&scene.schedule, NULL, warm_up_step_by_step);
             close_scene(&scene);
         }
     }
@@ -137,43 +137,43 @@ static void residuals_are_kept(void **state) {
 
 /* ---- where it ends ------------------------------------------------------------------------- */
 
-/* Whose counts are as asked for anyway, or that compress nothing, have nothing to settle. */
-static void *settle_nothing(void *argument) {
+/* Whose counts are as asked for anyway, or that compress nothing, have nothing to warm up. */
+static void *warm_up_nothing(void *argument) {
     static const struct gw_warm_up_limits many = {.iterations = 50};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_warmed_up settled;
+    struct gw_warmed_up warmed_up;
     struct gw_executor *executor = open_rank(rank, &timeline);
-    settle(rank, executor, &many, &settled);
-    expect(rank, settled.iterations == 0, "something was settled");
+    warm_up(rank, executor, &many, &warmed_up);
+    expect(rank, warmed_up.iterations == 0, "something was warmed up");
     close_rank(executor, &timeline);
     return NULL;
 }
 
-static void others_have_nothing_to_settle(void **state) {
+static void others_have_nothing_to_warm_up(void **state) {
     (void)state;
     for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         struct scene scene;
         open_scene(&scene, &gw_algorithms[a], 2);
         if (!depends_on_gradients(&gw_algorithms[a])) {
-            run_ranks(&scene.schedule, NULL, settle_nothing);
+            run_ranks(&scene.schedule, NULL, warm_up_nothing);
         }
         close_scene(&scene);
     }
 }
 
-static void *settle_until_the_end(void *argument) {
+static void *warm_up_until_the_end(void *argument) {
     static const struct gw_warm_up_limits in_time = {
         .iterations = 1000000, .ends_early = true, .longest_s = 0.05};
     static const struct gw_warm_up_limits in_number = {.iterations = 7, .longest_s = 0};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_warmed_up settled;
+    struct gw_warmed_up warmed_up;
     struct gw_executor *executor = open_rank(rank, &timeline);
-    settle(rank, executor, &in_number, &settled);
-    expect(rank, settled.iterations == 7, "another number of iterations");
-    settle(rank, executor, &in_time, &settled);
-    expect(rank, settled.iterations >= 1 && settled.iterations < 1000000 && !settled.reached,
+    warm_up(rank, executor, &in_number, &warmed_up);
+    expect(rank, warmed_up.iterations == 7, "another number of iterations");
+    warm_up(rank, executor, &in_time, &warmed_up);
+    expect(rank, warmed_up.iterations >= 1 && warmed_up.iterations < 1000000 && !warmed_up.reached,
            "time did not end it");
     iterate(rank, executor, &timeline);
     close_rank(executor, &timeline);
@@ -185,7 +185,7 @@ static void time_or_number_end_it(void **state) {
     (void)state;
     struct scene scene;
     open_scene(&scene, find("hard-threshold"), 3);
-    run_ranks(&scene.schedule, NULL, settle_until_the_end);
+    run_ranks(&scene.schedule, NULL, warm_up_until_the_end);
     close_scene(&scene);
 }
 
@@ -199,18 +199,19 @@ static double asked_for(const struct gw_schedule *schedule) {
     return kept;
 }
 
-static void *settle_and_iterate(void *argument) {
+static void *warm_up_and_iterate(void *argument) {
     enum { AFTER = 10 };
-    static const struct gw_warm_up_limits settling = {
+    static const struct gw_warm_up_limits limits = {
         .iterations = 5000, .ends_early = true, .longest_s = 60};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_warmed_up settled;
+    struct gw_warmed_up warmed_up;
     struct gw_executor *executor = open_rank(rank, &timeline);
     double selected = 0;
-    settle(rank, executor, &settling, &settled);
-    expect(rank, settled.reached && settled.iterations > 6, "the density asked for was not met");
-    expect(rank, fabs(settled.ratio - 1) <= 0.1, "the ratio is not near 1");
+    warm_up(rank, executor, &limits, &warmed_up);
+    expect(rank, warmed_up.reached && warmed_up.iterations > 6,
+           "the density asked for was not met");
+    expect(rank, fabs(warmed_up.ratio - 1) <= 0.1, "the ratio is not near 1");
     for (int i = 0; i < AFTER; i++) {
         iterate(rank, executor, &timeline);
         selected += selected_by_all(executor, rank->schedule->workers) / AFTER;
@@ -221,22 +222,22 @@ static void *settle_and_iterate(void *argument) {
     return NULL;
 }
 
-static void a_threshold_that_follows_has_settled(void **state) {
+static void a_threshold_that_follows_has_warmed_up(void **state) {
     (void)state;
     struct scene scene;
     open_scene(&scene, find("exdyna"), 4);
-    run_ranks(&scene.schedule, NULL, settle_and_iterate);
+    run_ranks(&scene.schedule, NULL, warm_up_and_iterate);
     close_scene(&scene);
 }
 
-static void *settle_a_given_threshold(void *argument) {
-    static const struct gw_warm_up_limits settling = {.iterations = 60};
+static void *warm_up_a_given_threshold(void *argument) {
+    static const struct gw_warm_up_limits limits = {.iterations = 60};
     struct rank *rank = argument;
     struct gw_timeline timeline;
-    struct gw_warmed_up settled;
+    struct gw_warmed_up warmed_up;
     struct gw_executor *executor = open_rank(rank, &timeline);
-    settle(rank, executor, &settling, &settled);
-    expect(rank, settled.ratio > 3, "what builds up does not show");
+    warm_up(rank, executor, &limits, &warmed_up);
+    expect(rank, warmed_up.ratio > 3, "what builds up does not show");
     close_rank(executor, &timeline);
     return NULL;
 }
@@ -245,16 +246,16 @@ static void a_given_threshold_builds_up(void **state) {
     (void)state;
     struct scene scene;
     open_scene(&scene, find("hard-threshold"), 2);
-    run_ranks(&scene.schedule, NULL, settle_a_given_threshold);
+    run_ranks(&scene.schedule, NULL, warm_up_a_given_threshold);
     close_scene(&scene);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(residuals_are_kept),
-        cmocka_unit_test(others_have_nothing_to_settle),
+        cmocka_unit_test(others_have_nothing_to_warm_up),
         cmocka_unit_test(time_or_number_end_it),
-        cmocka_unit_test(a_threshold_that_follows_has_settled),
+        cmocka_unit_test(a_threshold_that_follows_has_warmed_up),
         cmocka_unit_test(a_given_threshold_builds_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
