@@ -45,6 +45,15 @@ const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compres
     return found == NULL ? NULL : found->on_gpu;
 }
 
+enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
+                           struct gw_selection *out, struct gw_error *error) {
+    GW_TRY(gw_kernel_of(compressor)->select(task, out, error));
+    for (size_t i = 0; i < out->count; i++) {
+        task->u[out->entries[i].index] = 0;
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, bool named,
                                             struct gw_error *error) {
     size_t kept = 0;

@@ -84,12 +84,3 @@ void gw_scatter_add(const struct gw_entry *entries, size_t count, float *dense) 
         dense[entries[i].index] += entries[i].value;
     }
 }
-
-enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
-                           struct gw_selection *out, struct gw_error *error) {
-    GW_TRY(gw_kernel_of(compressor)->select(task, out, error));
-    for (size_t i = 0; i < out->count; i++) {
-        task->u[out->entries[i].index] = 0;
-    }
-    return GW_OK;
-}

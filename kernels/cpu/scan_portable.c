@@ -1,0 +1,139 @@
+/* Passes over memory in plain C, for every processor. */
+#include "kernels/cpu/scan.h"
+
+static bool always(void) {
+    return true;
+}
+
+enum { BLOCK = 64 }; /* elements that are compared at once before any is looked at */
+
+static float read_portable(const float *u, size_t n) {
+    float sums[GW_SCAN_LANES] = {0};
+    size_t whole = n - n % GW_SCAN_LANES;
+    for (size_t i = 0; i < whole; i += GW_SCAN_LANES) {
+        gw_scan_ask(u + i);
+        for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
+            sums[lane] += __builtin_fabsf(u[i + lane]);
+        }
+    }
+    float sum = 0;
+    for (size_t i = whole; i < n; i++) {
+        sum += __builtin_fabsf(u[i]);
+    }
+    for (size_t lane = 0; lane < GW_SCAN_LANES; lane++) {
+        sum += sums[lane];
+    }
+    return sum;
+}
+
+static int32_t add_portable(float *u, const float *gradient, size_t n) {
+    int32_t largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        u[i] += gradient[i];
+        int32_t magnitude = gw_magnitude(u[i]);
+        largest = magnitude > largest ? magnitude : largest;
+    }
+    return largest;
+}
+
+static void moments_portable(float *u, const float *gradient, size_t n,
+                             struct gw_moments *moments) {
+    if (gradient != NULL) {
+        (void)add_portable(u, gradient, n);
+    }
+    int32_t largest = moments->largest;
+    for (size_t begin = 0; begin < n; begin += GW_SCAN_RUN) {
+        size_t end = begin + GW_SCAN_RUN < n ? begin + GW_SCAN_RUN : n;
+        double sum[GW_SCAN_LANES] = {0};
+        double squares[GW_SCAN_LANES] = {0};
+        for (size_t i = begin; i < end; i++) {
+            double value = u[i];
+            size_t lane = i % GW_SCAN_LANES;
+            int32_t magnitude = gw_magnitude(u[i]);
+            sum[lane] += value;
+            squares[lane] += value * value;
+            largest = magnitude > largest ? magnitude : largest;
+        }
+        gw_scan_add_lanes(moments->sum, sum);
+        gw_scan_add_lanes(moments->squares, squares);
+    }
+    moments->largest = largest;
+}
+
+static void tail_portable(float *u, const float *gradient, size_t n, int32_t magnitude,
+                          struct gw_tail *tail) {
+    if (gradient != NULL) {
+        (void)add_portable(u, gradient, n);
+    }
+    int32_t largest = tail->largest;
+    for (size_t begin = 0; begin < n; begin += GW_SCAN_RUN) {
+        size_t end = begin + GW_SCAN_RUN < n ? begin + GW_SCAN_RUN : n;
+        double magnitudes[GW_SCAN_LANES] = {0};
+        for (size_t i = begin; i < end; i++) {
+            int32_t size = gw_magnitude(u[i]);
+            bool reached = size >= magnitude;
+            tail->count += reached;
+            magnitudes[i % GW_SCAN_LANES] += reached ? __builtin_fabs((double)u[i]) : 0;
+            largest = reached && size > largest ? size : largest;
+        }
+        gw_scan_add_lanes(tail->magnitudes, magnitudes);
+    }
+    tail->largest = largest;
+}
+
+static void count_portable(const float *u, size_t n, const int32_t *magnitudes, size_t count,
+                           size_t *counts) {
+    enum { CHUNK = 2048 };
+    for (size_t begin = 0; begin < n; begin += CHUNK) {
+        size_t end = begin + CHUNK < n ? begin + CHUNK : n;
+        for (size_t j = 0; j < count; j++) {
+            int32_t reached = 0;
+            for (size_t i = begin; i < end; i++) {
+                reached += gw_magnitude(u[i]) >= magnitudes[j];
+            }
+            counts[j] += (size_t)reached;
+        }
+    }
+}
+
+static bool any_reaches(const float *block, int32_t magnitude) {
+    int32_t hits = 0;
+    for (size_t i = 0; i < BLOCK; i++) {
+        hits += gw_magnitude(block[i]) >= magnitude;
+    }
+    return hits > 0;
+}
+
+static size_t collect_portable(float *u, const float *gradient, size_t n, uint32_t first,
+                               int32_t magnitude, struct gw_entry *entries, int32_t *largest) {
+    struct gw_entry *next = entries;
+    int32_t most = *largest;
+    for (size_t begin = 0; begin < n; begin += BLOCK) {
+        size_t end = begin + BLOCK < n ? begin + BLOCK : n;
+        if (gradient != NULL) {
+            (void)add_portable(u + begin, gradient + begin, end - begin);
+        }
+        if (end == begin + BLOCK && !any_reaches(u + begin, magnitude)) {
+            continue;
+        }
+        for (size_t i = begin; i < end; i++) {
+            int32_t size = gw_magnitude(u[i]);
+            *next = (struct gw_entry){.value = u[i], .index = first + (uint32_t)i};
+            next += size >= magnitude;
+            most = size > most ? size : most;
+        }
+    }
+    *largest = most;
+    return (size_t)(next - entries);
+}
+
+const struct gw_scan gw_scan_portable = {
+    .name = "portable",
+    .is_supported = always,
+    .read = read_portable,
+    .add = add_portable,
+    .moments = moments_portable,
+    .tail = tail_portable,
+    .count = count_portable,
+    .collect = collect_portable,
+};
