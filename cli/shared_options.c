@@ -74,9 +74,8 @@ const struct gw_option gw_changes_table[] = {
 /* "OPERATION=NAME"; `target` is a struct gw_choices. */
 static void read_collective(char *argument, void *target, struct argp_state *state) {
     struct gw_choices *choices = target;
-    char *operation = strdup(argument); /* kept until the program ends */
-    char *equals = operation == NULL ? NULL : strchr(operation, '=');
-    if (equals == NULL || equals == operation || equals[1] == '\0') {
+    char *equals = strchr(argument, '=');
+    if (equals == NULL || equals == argument || equals[1] == '\0') {
         gw_refuse(state,
                   "--collective: expected OPERATION=NAME such as allreduce=halving-doubling, got "
                   "\"%s\"",
@@ -88,7 +87,7 @@ static void read_collective(char *argument, void *target, struct argp_state *sta
     }
     *equals = '\0';
     choices->each[choices->count++] =
-        (struct gw_collective_choice){.operation = operation, .name = equals + 1};
+        (struct gw_collective_choice){.operation = argument, .name = equals + 1};
 }
 
 const struct gw_option gw_choices_table[] = {

@@ -69,7 +69,9 @@ static enum gw_status answer_points(struct round *round, char **out, struct gw_e
         }
         if (stream != NULL) {
             (void)fwrite(&answer->length, sizeof answer->length, 1, stream);
-            (void)fwrite(answer->text, 1, answer->length, stream);
+            if (answer->length > 0) {
+                (void)fwrite(answer->text, 1, answer->length, stream);
+            }
         }
         free(answer->text);
     }

@@ -245,18 +245,22 @@ static void check_run(const char *folder, const char *command, int status, doubl
 static void validates_all_algorithms(void **state) {
     need_mpi();
     write_text(*state, "full.json", full_cluster);
-    check_run(*state, "gradweave validate " FULL " --nodes 2 --iterations 5 --json", 0, 2, false);
-    check_run(*state, "gradweave validate " FULL " --nodes 4 --iterations 5 --json", 0, 4, false);
-    check_run(*state, "gradweave validate " FULL " --nodes 3 --workers 2 --iterations 5 --json", 0,
-              2, true);
+    check_run(*state, "gradweave validate " FULL " --nodes 4 --settle 10 --iterations 5 --json", 0,
+              4, false);
+    check_run(*state,
+              "gradweave validate " FULL " --nodes 3 --workers 2 --settle 10 --iterations 5 --json",
+              0, 2, true);
 }
 
 static void says_no_beyond_the_tolerance(void **state) {
     need_mpi();
-    check_run(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 0 --json",
+    check_run(*state,
+              "gradweave validate " TINY
+              " --nodes 2 --settle 10 --iterations 2 --tolerance 0 --json",
               1, 2, false);
     struct answer text =
-        ask(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --tolerance 1000");
+        ask(*state, "gradweave validate " TINY
+                    " --nodes 2 --algo dense,omgs --iterations 2 --tolerance 1000");
     assert_int_equal(text.status, 0);
     assert_non_null(strstr(text.out, "measured: means of 2 iterations; mean error"));
     assert_non_null(strstr(text.out, "allgather: 2 workers not measured"));
