@@ -1,7 +1,6 @@
 /* Two actions of a rank, alone and at once. */
 #include <math.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -19,58 +18,115 @@ static const double longest_both_s = 2 * longest_alone_s;
 
 /* ---- the compute thread -------------------------------------------------------------------- */
 
-/* It lives for a block. */
+/*
+ * It lives as long as a subject is measured: what a thread does first, on a GPU above all, takes
+ * longer than a block.
+ */
+enum order { REST, WORK, LEAVE };
+
 struct helper {
     pthread_t thread;
     const struct gw_overlap_subject *subject;
-    atomic_bool works, stops;
+    atomic_int order;
     atomic_bool counting; /* actions that begin and end meanwhile count */
     atomic_size_t count;
-    double spent_s; /* in what counted; read when it has stopped */
+    double spent_s;        /* in what counted; read while it rests */
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    bool working;
     enum gw_status status;
     struct gw_error error;
 };
 
-static void *compute(void *argument) {
-    struct helper *helper = argument;
-    const struct gw_overlap_subject *subject = helper->subject;
-    gw_clock_sleep_precisely();
-    atomic_store(&helper->works, true);
-    while (helper->status == GW_OK && !atomic_load(&helper->stops)) {
+static enum gw_status work(struct helper *helper) {
+    enum gw_status status = GW_OK;
+    while (status == GW_OK && atomic_load(&helper->order) == WORK) {
         bool counts = atomic_load(&helper->counting);
         double started_s = gw_clock_now_s();
-        helper->status = subject->compute(subject->compute_context, &helper->error);
+        status = helper->subject->compute(helper->subject->compute_context, &helper->error);
         if (counts && atomic_load(&helper->counting)) {
-            helper->spent_s += subject->took_s != NULL ? subject->took_s(subject->compute_context)
-                                                       : gw_clock_now_s() - started_s;
+            helper->spent_s += helper->subject->took_s != NULL
+                                   ? helper->subject->took_s(helper->subject->compute_context)
+                                   : gw_clock_now_s() - started_s;
             atomic_fetch_add(&helper->count, 1);
         }
     }
+    return status;
+}
+
+static void *serve(void *argument) {
+    struct helper *helper = argument;
+    gw_clock_sleep_precisely();
+    pthread_mutex_lock(&helper->mutex);
+    for (;;) {
+        while (atomic_load(&helper->order) == REST ||
+               (helper->status != GW_OK && atomic_load(&helper->order) == WORK)) {
+            pthread_cond_wait(&helper->changed, &helper->mutex);
+        }
+        if (atomic_load(&helper->order) == LEAVE) {
+            break;
+        }
+        helper->working = true;
+        pthread_cond_broadcast(&helper->changed);
+        pthread_mutex_unlock(&helper->mutex);
+        enum gw_status status = work(helper);
+        pthread_mutex_lock(&helper->mutex);
+        helper->status = status;
+        helper->working = false;
+        pthread_cond_broadcast(&helper->changed);
+    }
+    pthread_mutex_unlock(&helper->mutex);
     return NULL;
 }
 
-/* Returns when it works. */
-static enum gw_status start_work(struct helper *helper, const struct gw_overlap_subject *subject,
-                                 struct gw_error *error) {
-    *helper = (struct helper){.subject = subject};
-    int result = pthread_create(&helper->thread, NULL, compute, helper);
-    if (result != 0) {
-        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
-    }
-    while (!atomic_load(&helper->works)) {
-        (void)sched_yield();
-    }
-    return GW_OK;
+static void give_order(struct helper *helper, enum order order) {
+    pthread_mutex_lock(&helper->mutex);
+    atomic_store(&helper->order, order);
+    pthread_cond_broadcast(&helper->changed);
+    pthread_mutex_unlock(&helper->mutex);
 }
 
-/* Returns when it has stopped, and how it fared. */
+/* Returns when it works. */
+static void start_work(struct helper *helper) {
+    atomic_store(&helper->count, 0);
+    helper->spent_s = 0;
+    give_order(helper, WORK);
+    pthread_mutex_lock(&helper->mutex);
+    while (!helper->working && helper->status == GW_OK) {
+        pthread_cond_wait(&helper->changed, &helper->mutex);
+    }
+    pthread_mutex_unlock(&helper->mutex);
+}
+
+/* Returns when it rests, and how it fared. */
 static enum gw_status stop_work(struct helper *helper, struct gw_error *error) {
-    atomic_store(&helper->stops, true);
-    pthread_join(helper->thread, NULL);
-    if (helper->status != GW_OK && error != NULL) {
+    give_order(helper, REST);
+    pthread_mutex_lock(&helper->mutex);
+    while (helper->working) {
+        pthread_cond_wait(&helper->changed, &helper->mutex);
+    }
+    enum gw_status status = helper->status;
+    pthread_mutex_unlock(&helper->mutex);
+    if (status != GW_OK && error != NULL) {
         *error = helper->error;
     }
-    return helper->status;
+    return status;
+}
+
+static enum gw_status open_helper(struct helper *helper, const struct gw_overlap_subject *subject,
+                                  struct gw_error *error) {
+    *helper = (struct helper){.subject = subject};
+    pthread_mutex_init(&helper->mutex, NULL);
+    pthread_cond_init(&helper->changed, NULL);
+    int result = pthread_create(&helper->thread, NULL, serve, helper);
+    return result == 0 ? GW_OK : gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
+}
+
+static void close_helper(struct helper *helper) {
+    give_order(helper, LEAVE);
+    pthread_join(helper->thread, NULL);
+    pthread_mutex_destroy(&helper->mutex);
+    pthread_cond_destroy(&helper->changed);
 }
 
 /* ---- blocks -------------------------------------------------------------------------------- */
@@ -80,22 +136,21 @@ static double mean_compute_s(struct helper *helper) {
     return count > 0 ? helper->spent_s / (double)count : INFINITY;
 }
 
-static enum gw_status compute_alone(const struct gw_overlap_subject *subject, double block_s,
-                                    double *out, struct gw_error *error) {
-    struct helper helper;
-    GW_TRY(start_work(&helper, subject, error));
+static enum gw_status compute_alone(struct helper *helper, double block_s, double *out,
+                                    struct gw_error *error) {
+    start_work(helper);
     double started_s = gw_clock_now_s();
     double now_s = started_s;
     size_t count = 0;
-    atomic_store(&helper.counting, true);
+    atomic_store(&helper->counting, true);
     do {
         gw_clock_sleep_until_s(now_s + block_s);
         now_s = gw_clock_now_s();
-        count = atomic_load(&helper.count);
+        count = atomic_load(&helper->count);
     } while (count < FEWEST && now_s < started_s + (count > 0 ? long_alone_s : longest_alone_s));
-    atomic_store(&helper.counting, false);
-    enum gw_status status = stop_work(&helper, error);
-    *out = mean_compute_s(&helper);
+    atomic_store(&helper->counting, false);
+    enum gw_status status = stop_work(helper, error);
+    *out = mean_compute_s(helper);
     return status;
 }
 
@@ -126,23 +181,23 @@ static enum gw_status communicate(struct gw_communicator *communicator,
 struct pair {
     struct gw_communicator *communicator;
     const struct gw_overlap_subject *subject;
+    struct helper helper;
 };
 
 static enum gw_status measure_pair(void *context, double block_s, bool at_once, struct gw_pace *out,
                                    struct gw_error *error) {
-    const struct pair *pair = context;
-    const struct gw_overlap_subject *subject = pair->subject;
-    struct helper helper = {0};
+    struct pair *pair = context;
+    struct helper *helper = &pair->helper;
     if (!at_once) {
-        GW_TRY(compute_alone(subject, block_s, &out->compute_s, error));
-        return communicate(pair->communicator, subject, block_s, &helper.counting,
+        GW_TRY(compute_alone(helper, block_s, &out->compute_s, error));
+        return communicate(pair->communicator, pair->subject, block_s, &helper->counting,
                            &out->communication_s, error);
     }
-    GW_TRY(start_work(&helper, subject, error));
-    enum gw_status status = communicate(pair->communicator, subject, block_s, &helper.counting,
-                                        &out->communication_s, error);
-    enum gw_status computed = stop_work(&helper, status == GW_OK ? error : NULL);
-    out->compute_s = mean_compute_s(&helper);
+    start_work(helper);
+    enum gw_status status = communicate(pair->communicator, pair->subject, block_s,
+                                        &helper->counting, &out->communication_s, error);
+    enum gw_status computed = stop_work(helper, status == GW_OK ? error : NULL);
+    out->compute_s = mean_compute_s(helper);
     return status == GW_OK ? computed : status;
 }
 
@@ -158,7 +213,10 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                              .rounds = subject->rounds,
                                              .longest_s = subject->longest_s};
     *known = false;
-    return gw_measure_overlap_rounds(communicator, &rounds, out, known, error);
+    GW_TRY(open_helper(&pair.helper, subject, error));
+    enum gw_status status = gw_measure_overlap_rounds(communicator, &rounds, out, known, error);
+    close_helper(&pair.helper);
+    return status;
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */
