@@ -5,8 +5,11 @@
 #ifndef GW_CORE_WARM_UP_H
 #define GW_CORE_WARM_UP_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+enum { GW_WARM_UP_ROW = 6 }; /* more than SIDCo's five iterations between two adaptations */
 
 /* What the selections so far came to; zero but for the tolerance at first. */
 struct gw_warm_up {
@@ -16,11 +19,20 @@ struct gw_warm_up {
     size_t unchanged; /* selections in a row with the ratio of the one before them */
 };
 
-void gw_warm_up_add(struct gw_warm_up *warm_up, double selected, double asked);
+static inline void gw_warm_up_add(struct gw_warm_up *warm_up, double selected, double asked) {
+    double ratio = selected / asked;
+    warm_up->close = fabs(ratio - 1) <= warm_up->tolerance ? warm_up->close + 1 : 0;
+    warm_up->unchanged = ratio == warm_up->ratio ? warm_up->unchanged + 1 : 0;
+    warm_up->ratio = ratio;
+}
 
 /* Whether as many as asked were selected, or whether nothing changed, often enough in a row. */
-bool gw_warm_up_reached(const struct gw_warm_up *warm_up);
-bool gw_warm_up_unchanged(const struct gw_warm_up *warm_up);
+static inline bool gw_warm_up_reached(const struct gw_warm_up *warm_up) {
+    return warm_up->close >= GW_WARM_UP_ROW;
+}
+static inline bool gw_warm_up_unchanged(const struct gw_warm_up *warm_up) {
+    return warm_up->unchanged >= GW_WARM_UP_ROW;
+}
 
 /* How a pipeline's compressors warmed up before it was measured. */
 struct gw_warmed_up {
