@@ -12,7 +12,7 @@
  *   arrival  the same, but messages come in as they reach the receiver's link.
  */
 #include "tests/collectives/collectives_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum clock { STARTUP, LATENCY, ARRIVAL };
 
@@ -228,8 +228,7 @@ static void check_all(uint32_t workers, uint64_t bytes) {
     }
 }
 
-static void clocks_show_what_the_forms_say(void **state) {
-    (void)state;
+TEST(clocks_show_what_the_forms_say) {
     for (uint32_t workers = 2; workers <= 64; workers++) {
         /* divisible by the workers and by the core of a fold, next to alpha little and much */
         check_all(workers, 4ULL * workers * 64);
@@ -238,10 +237,8 @@ static void clocks_show_what_the_forms_say(void **state) {
 }
 
 /* Unequal shares count as the largest of a step, which are always on their way. */
-static void also_where_bytes_do_not_divide(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
+TEST(also_where_bytes_do_not_divide) {
+    struct gw_random *random = open_random(0);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         check_all(2 + (uint32_t)gw_random_below(random, 47),
                   gw_random_below(random, 1ULL << gw_random_below(random, 20)));
@@ -250,8 +247,7 @@ static void also_where_bytes_do_not_divide(void **state) {
 }
 
 /* What docs/collectives.md says of it: early messages keep others waiting, or fill gaps. */
-static void arrival_order_matters_to_folds_and_trees_alone(void **state) {
-    (void)state;
+TEST(arrival_order_matters_to_folds_and_trees_alone) {
     static const uint64_t scales[] = {256, 16384, 16777216};
     double least = 1;
     double most = 1;
@@ -282,8 +278,7 @@ static double published(const char *operation, const char *name, uint32_t worker
 }
 
 /* Thakur, Rabenseifner and Gropp 2005, Bruck et al. 1997, gs-SGD's equation (1), gTop-k 2019. */
-static void forms_are_the_published_ones(void **state) {
-    (void)state;
+TEST(forms_are_the_published_ones) {
     const double a = 5e-5;
     const double b = 8e-10;
     for (uint32_t p = 2; p <= 1024; p++) {
@@ -313,8 +308,7 @@ static void forms_are_the_published_ones(void **state) {
 }
 
 /* 6 workers: 2 pairs, a core of 4. */
-static void folds_add_their_terms(void **state) {
-    (void)state;
+TEST(folds_add_their_terms) {
     assert_true(near(published("allreduce", "recursive-doubling", 6, 1200, 1, 0), 4, 1e-12));
     assert_true(near(published("allreduce", "recursive-doubling", 6, 1200, 0, 1), 4800, 1e-12));
     assert_true(near(published("allreduce", "halving-doubling", 6, 1200, 1, 0), 6, 1e-12));
@@ -323,15 +317,4 @@ static void folds_add_their_terms(void **state) {
     /* 1 in, 2 and 4 in the core, 5 out */
     assert_true(near(published("allgather", "recursive-doubling", 6, 100, 0, 1), 1200, 1e-12));
     assert_true(near(published("allgather", "recursive-doubling", 6, 100, 1, 0), 4, 1e-12));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clocks_show_what_the_forms_say),
-        cmocka_unit_test(also_where_bytes_do_not_divide),
-        cmocka_unit_test(arrival_order_matters_to_folds_and_trees_alone),
-        cmocka_unit_test(forms_are_the_published_ones),
-        cmocka_unit_test(folds_add_their_terms),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,7 @@
  * do not overflow.
  */
 #include "tests/collectives/collectives_support.h"
-#include "tests/support.h"
-
-static uint64_t seed;
-
-static struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
+#include "tests/test.h"
 
 /* Up to 2^bits, small ones as often as large ones. */
 static uint64_t any_size(struct gw_random *random, uint64_t bits) {
@@ -96,8 +88,7 @@ static void run_waiting(const struct gw_collective *collective, struct gw_call c
     free(ranks);
 }
 
-static void sends_may_wait_for_their_receives(void **state) {
-    (void)state;
+TEST(sends_may_wait_for_their_receives) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         for (uint32_t workers = 1; workers <= 64; workers++) {
             run_waiting(gw_collectives[i], (struct gw_call){workers, 1001});
@@ -179,8 +170,7 @@ static void check_large(const struct gw_collective *collective, struct gw_call c
     check(&call, collective, isfinite(cost) && cost >= 0);
 }
 
-static void large_calls_do_not_overflow(void **state) {
-    (void)state;
+TEST(large_calls_do_not_overflow) {
     struct gw_random *random = open_random(1);
     for (int i = 0, trials = gw_trials(2000); i < trials; i++) {
         uint32_t workers = (uint32_t)any_size(random, 20);
@@ -197,8 +187,7 @@ static void large_calls_do_not_overflow(void **state) {
 }
 
 /* 2^19 blocks of 2^50 bytes are 2^69 bytes. */
-static void what_no_machine_holds_counts_as_the_largest_number(void **state) {
-    (void)state;
+TEST(what_no_machine_holds_counts_as_the_largest_number) {
     const struct gw_call call = {1 << 20, 1ULL << 50};
     const struct gw_collective *bruck = find("allgather", "bruck");
     assert_true(step_of(bruck, &call, 0, 13).send_bytes == 1ULL << 63);
@@ -210,8 +199,7 @@ static void what_no_machine_holds_counts_as_the_largest_number(void **state) {
 
 /* ---- purity --------------------------------------------------------------------------------- */
 
-static void steps_depend_on_nothing_but_the_question(void **state) {
-    (void)state;
+TEST(steps_depend_on_nothing_but_the_question) {
     struct gw_random *random = open_random(2);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         const struct gw_collective *collective = any_collective(random);
@@ -280,8 +268,7 @@ static bool is_symmetric(const struct gw_collective *collective, const struct gw
 
 /* It is promised where it is so, but for one worker alone and two that exchange whole vectors. */
 /* Steps that are said to be alike have the same bytes, on a network where only bytes count. */
-static void uniform_steps_are_alike(void **state) {
-    (void)state;
+TEST(uniform_steps_are_alike) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         for (uint32_t workers = 2; workers <= 64 && gw_collectives[i]->uniform; workers++) {
             const struct gw_call call = {workers, 4ULL * workers * 3};
@@ -295,8 +282,7 @@ static void uniform_steps_are_alike(void **state) {
     }
 }
 
-static void symmetric_is_what_the_header_promises(void **state) {
-    (void)state;
+TEST(symmetric_is_what_the_header_promises) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         for (uint32_t workers = 2; workers <= 64; workers++) {
             const struct gw_call call = {workers, 4ULL * workers * 3};
@@ -307,17 +293,4 @@ static void symmetric_is_what_the_header_promises(void **state) {
                   !promised || gw_collectives[i]->shares || is_symmetric(gw_collectives[i], &odd));
         }
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sends_may_wait_for_their_receives),
-        cmocka_unit_test(large_calls_do_not_overflow),
-        cmocka_unit_test(what_no_machine_holds_counts_as_the_largest_number),
-        cmocka_unit_test(steps_depend_on_nothing_but_the_question),
-        cmocka_unit_test(uniform_steps_are_alike),
-        cmocka_unit_test(symmetric_is_what_the_header_promises),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

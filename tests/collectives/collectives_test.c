@@ -3,9 +3,7 @@
  * where it comes from, in an order by lot, and looks at what each rank holds in the end.
  */
 #include "tests/collectives/collectives_support.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 /* ---- what operations are for ---------------------------------------------------------------- */
 
@@ -279,15 +277,13 @@ static void interpret_all(uint32_t workers, uint64_t bytes) {
     }
 }
 
-static void data_end_where_they_should(void **state) {
-    (void)state;
+TEST(data_end_where_they_should) {
     for (uint32_t workers = 1; workers <= 64; workers++) {
         interpret_all(workers, 4ULL * workers * 64 + 4);
     }
 }
 
-static void also_with_many_workers(void **state) {
-    (void)state;
+TEST(also_with_many_workers) {
     static const uint32_t many[] = {100, 127, 128, 129, 255, 1000};
     for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
         interpret_all(many[i], 1 << 20);
@@ -295,10 +291,8 @@ static void also_with_many_workers(void **state) {
 }
 
 /* Shares that differ, that are not whole elements, and that are empty. */
-static void also_with_any_number_of_bytes(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+TEST(also_with_any_number_of_bytes) {
+    struct gw_random *random = open_random(1);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         uint32_t workers = 1 + (uint32_t)gw_random_below(random, 48);
         interpret_all(workers, gw_random_below(random, 1ULL << gw_random_below(random, 12)));
@@ -306,8 +300,7 @@ static void also_with_any_number_of_bytes(void **state) {
     gw_random_close(random);
 }
 
-static void even_ranks_send_to_odd_ones(void **state) {
-    (void)state;
+TEST(even_ranks_send_to_odd_ones) {
     const struct gw_collective *pairs = find("sendrecv", NULL);
     for (uint32_t workers = 1; workers <= 9; workers++) {
         const struct gw_call call = {workers, 100};
@@ -325,8 +318,7 @@ static void even_ranks_send_to_odd_ones(void **state) {
     }
 }
 
-static void stars_serve_ranks_in_order(void **state) {
-    (void)state;
+TEST(stars_serve_ranks_in_order) {
     const struct gw_call call = {7, 100};
     for (uint32_t i = 0; i < 7; i++) {
         assert_int_equal(step_of(find("pull", NULL), &call, 7, i).to, i);
@@ -340,8 +332,7 @@ static void stars_serve_ranks_in_order(void **state) {
     }
 }
 
-static void one_worker_has_nothing_to_do(void **state) {
-    (void)state;
+TEST(one_worker_has_nothing_to_do) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         const struct gw_call call = {1, 1000};
         bool served = gw_collective_ranks(gw_collectives[i], 1) == 2;
@@ -351,8 +342,7 @@ static void one_worker_has_nothing_to_do(void **state) {
 }
 
 /* 10 elements of 4 bytes for 4 workers: 3, 3, 2, 2. 10 bytes are not whole elements. */
-static void blocks_lie_one_after_another(void **state) {
-    (void)state;
+TEST(blocks_lie_one_after_another) {
     const uint64_t words[] = {0, 12, 24, 32, 40};
     const uint64_t bytes[] = {0, 3, 6, 8, 10};
     const struct gw_collective *ring = find("allreduce", "ring");
@@ -364,8 +354,7 @@ static void blocks_lie_one_after_another(void **state) {
     }
 }
 
-static void finds_algorithms_and_says_what_there_is(void **state) {
-    (void)state;
+TEST(finds_algorithms_and_says_what_there_is) {
     struct gw_error error = {0};
     const struct gw_collective *found = NULL;
     assert_string_equal(find("allreduce", NULL)->name, "ring");
@@ -378,19 +367,4 @@ static void finds_algorithms_and_says_what_there_is(void **state) {
                         "collective: expected one of allgather, allreduce, broadcast, reduce, "
                         "gather, scatter, ps, push, pull, gtopk, sketch, sendrecv; got "
                         "\"alltoall\"");
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(data_end_where_they_should),
-        cmocka_unit_test(also_with_many_workers),
-        cmocka_unit_test(also_with_any_number_of_bytes),
-        cmocka_unit_test(even_ranks_send_to_odd_ones),
-        cmocka_unit_test(stars_serve_ranks_in_order),
-        cmocka_unit_test(one_worker_has_nothing_to_do),
-        cmocka_unit_test(blocks_lie_one_after_another),
-        cmocka_unit_test(finds_algorithms_and_says_what_there_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

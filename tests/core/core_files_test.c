@@ -5,11 +5,11 @@
 
 #include "core/core.h"
 #include "tests/core/core_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-static void files_are_written_and_replaced(void **state) {
+TEST_IN_FOLDER(files_are_written_and_replaced) {
     const char *path = path_in(*state, "plan.json");
     assert_false(gw_file_exists(path));
     const char *texts[] = {"first\n", "", "the second is longer\nand has two lines"};
@@ -22,7 +22,7 @@ static void files_are_written_and_replaced(void **state) {
 }
 
 /* Around the sizes at which the reader's buffer grows. */
-static void files_of_any_size_are_read(void **state) {
+TEST_IN_FOLDER(files_of_any_size_are_read) {
     const size_t sizes[] = {1, 65534, 65535, 65536, 131071, 1 << 20};
     const char *path = path_in(*state, "large");
     char *text = malloc((1 << 20) + 1);
@@ -38,14 +38,14 @@ static void files_of_any_size_are_read(void **state) {
     free(text);
 }
 
-static void a_missing_folder_is_named(void **state) {
+TEST_IN_FOLDER(a_missing_folder_is_named) {
     const char *path = path_in(*state, "missing/plan.json");
     assert_message(gw_file_write(path, "x", 1, &error), GW_FAILED,
                    "%s: cannot be written: No such file or directory", path);
     assert_int_equal(count_entries(*state), 0);
 }
 
-static void a_folder_is_not_overwritten(void **state) {
+TEST_IN_FOLDER(a_folder_is_not_overwritten) {
     const char *path = path_in(*state, "folder");
     assert_int_equal(mkdir(path, 0777), 0);
     assert_message(gw_file_write(path, "x", 1, &error), GW_FAILED,
@@ -60,7 +60,7 @@ static void a_folder_is_not_overwritten(void **state) {
 }
 
 /* A limit on file sizes stands for the full disk. */
-static void a_failed_write_leaves_the_old_file(void **state) {
+TEST_IN_FOLDER(a_failed_write_leaves_the_old_file) {
     const char *path = path_in(*state, "plan.json");
     const size_t length = 100000;
     char *text = calloc(length, 1);
@@ -93,7 +93,7 @@ static ino_t inode_of(const char *path) {
 }
 
 /* Whoever has the old file open still sees all of it. */
-static void what_a_link_points_to_is_replaced(void **state) {
+TEST_IN_FOLDER(what_a_link_points_to_is_replaced) {
     const char *target = path_in(*state, "target");
     const char *link = path_in(*state, "link");
     const char *longer = path_in(*state, "longer");
@@ -114,7 +114,7 @@ static void what_a_link_points_to_is_replaced(void **state) {
     assert_int_equal(count_entries(*state), 3);
 }
 
-static void what_a_link_points_to_is_made(void **state) {
+TEST_IN_FOLDER(what_a_link_points_to_is_made) {
     const char *folder = path_in(*state, "folder");
     const char *link = path_in(*state, "link");
     const char *target = path_in(*state, "folder/target");
@@ -128,7 +128,7 @@ static void what_a_link_points_to_is_made(void **state) {
     assert_int_equal(unlink(target), 0);
 }
 
-static void links_that_lead_nowhere_are_refused(void **state) {
+TEST_IN_FOLDER(links_that_lead_nowhere_are_refused) {
     const char *circle = path_in(*state, "circle");
     const char *missing = path_in(*state, "missing");
     assert_int_equal(symlink("circle", circle), 0);
@@ -144,7 +144,7 @@ static void links_that_lead_nowhere_are_refused(void **state) {
     assert_int_equal(count_entries(*state), 2);
 }
 
-static void pipes_are_written_through(void **state) {
+TEST_IN_FOLDER(pipes_are_written_through) {
     const char *pipe = path_in(*state, "pipe");
     const char *link = path_in(*state, "link");
     assert_int_equal(mkfifo(pipe, 0666), 0);
@@ -169,7 +169,7 @@ static void pipes_are_written_through(void **state) {
     assert_int_equal(gw_file_write("/dev/null", "x", 1, &error), GW_OK);
 }
 
-static void temporary_names_lie_beside_and_keep_the_ending(void **state) {
+TEST_IN_FOLDER(temporary_names_lie_beside_and_keep_the_ending) {
     const char *folder = path_in(*state, "b");
     const char *link = path_in(*state, "link.png");
     assert_int_equal(mkdir(folder, 0777), 0);
@@ -191,7 +191,7 @@ static void temporary_names_lie_beside_and_keep_the_ending(void **state) {
 }
 
 /* What lies in a temporary file's way, such as a link that someone else put there, stays. */
-static void temporary_files_are_new(void **state) {
+TEST_IN_FOLDER(temporary_files_are_new) {
     char name[64];
     const char *bait = path_in(*state, "bait");
     (void)snprintf(name, sizeof name, ".gradweave-%ld-0.json", (long)getpid());
@@ -204,7 +204,7 @@ static void temporary_files_are_new(void **state) {
     assert_int_equal(count_entries(*state), 3);
 }
 
-static void the_longest_names_are_written(void **state) {
+TEST_IN_FOLDER(the_longest_names_are_written) {
     const char *endings[] = {".json",
                              ".an ending that is longer than the names of temporary files"};
     for (size_t i = 0; i < 2; i++) {
@@ -218,7 +218,7 @@ static void the_longest_names_are_written(void **state) {
     }
 }
 
-static void unreadable_files_are_bad_input(void **state) {
+TEST_IN_FOLDER(unreadable_files_are_bad_input) {
     char *text = NULL;
     size_t length = 0;
     const char *path = path_in(*state, "missing");
@@ -226,25 +226,4 @@ static void unreadable_files_are_bad_input(void **state) {
                    "%s: cannot be read: No such file or directory", path);
     assert_message(gw_file_read(*state, &text, &length, &error), GW_BAD_INPUT,
                    "%s: cannot be read: Is a directory", (char *)*state);
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(files_are_written_and_replaced),
-        IN_A_FOLDER(files_of_any_size_are_read),
-        IN_A_FOLDER(a_missing_folder_is_named),
-        IN_A_FOLDER(a_folder_is_not_overwritten),
-        IN_A_FOLDER(a_failed_write_leaves_the_old_file),
-        IN_A_FOLDER(what_a_link_points_to_is_replaced),
-        IN_A_FOLDER(what_a_link_points_to_is_made),
-        IN_A_FOLDER(links_that_lead_nowhere_are_refused),
-        IN_A_FOLDER(pipes_are_written_through),
-        IN_A_FOLDER(temporary_files_are_new),
-        IN_A_FOLDER(the_longest_names_are_written),
-        IN_A_FOLDER(temporary_names_lie_beside_and_keep_the_ending),
-        IN_A_FOLDER(unreadable_files_are_bad_input),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* JSON that comes back as it was, and messages that say where. */
 #include "core/core.h"
 #include "tests/core/core_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
@@ -19,8 +19,7 @@ static double print_and_parse(double value) {
     return result;
 }
 
-static void numbers_come_back_bit_for_bit(void **state) {
-    (void)state;
+TEST(numbers_come_back_bit_for_bit) {
     const double values[] = {0.1,
                              0.1 + 0.2,
                              1.0 / 3,
@@ -41,8 +40,7 @@ static void numbers_come_back_bit_for_bit(void **state) {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         assert_true(near(print_and_parse(values[i]), values[i], 0));
     }
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, 1, 1, NULL), GW_OK);
+    struct gw_random *random = open_random_from(1, 1);
     for (int trial = 0; trial < 5000; trial++) {
         uint64_t bits = gw_random_below(random, UINT64_C(1) << 32) << 32 |
                         gw_random_below(random, UINT64_C(1) << 32);
@@ -57,7 +55,7 @@ static void numbers_come_back_bit_for_bit(void **state) {
     gw_random_close(random);
 }
 
-static void printing_changes_nothing(void **state) {
+TEST_IN_FOLDER(printing_changes_nothing) {
     const char *text = "{\n\t\"a\":\t[0.30000000000000004, {\n\t\t\t\"b\":\tnull\n\t\t}],\n"
                        "\t\"c\":\t\"\xc3\xa4\\n\",\n\t\"d\":\t1e-07\n}\n";
     cJSON *document = NULL;
@@ -71,8 +69,7 @@ static void printing_changes_nothing(void **state) {
     cJSON_Delete(document);
 }
 
-static void broken_json_is_located(void **state) {
-    (void)state;
+TEST(broken_json_is_located) {
     const struct {
         const char *text;
         size_t line, column;
@@ -93,8 +90,7 @@ static void broken_json_is_located(void **state) {
 }
 
 /* Lone, cut and over-long sequences, surrogates and what lies beyond Unicode (RFC 3629). */
-static void text_must_be_utf8(void **state) {
-    (void)state;
+TEST(text_must_be_utf8) {
     static const char *const bad[] = {"\"\xff\"",
                                       "\"\x80\"",
                                       "\"\xc3\"",
@@ -117,8 +113,7 @@ static void text_must_be_utf8(void **state) {
 }
 
 /* One document, and what is expected of each of its places. */
-static void places_are_named(void **state) {
-    (void)state;
+TEST(places_are_named) {
     const char *text = "{\"schema\": \"s\", \"a\": [1, {\"b\": -2.5}, true, null, [], "
                        "\"a string of more than forty characters, which is cut\", 1e999, false]}";
     const char *descriptions[] = {
@@ -150,8 +145,7 @@ static void places_are_named(void **state) {
     cJSON_Delete(document);
 }
 
-static void integers_are_exact(void **state) {
-    (void)state;
+TEST(integers_are_exact) {
     const struct {
         double value;
         uint64_t minimum;
@@ -170,8 +164,7 @@ static void integers_are_exact(void **state) {
     }
 }
 
-static void members_are_set_and_replaced(void **state) {
-    (void)state;
+TEST(members_are_set_and_replaced) {
     char first[] = "x";
     char second[] = "y";
     char *texts[] = {first, second};
@@ -192,8 +185,7 @@ static void members_are_set_and_replaced(void **state) {
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-static void errors_keep_what_fits(void **state) {
-    (void)state;
+TEST(errors_keep_what_fits) {
     assert_int_equal(gw_fail(NULL, GW_FAILED, "nobody listens"), GW_FAILED);
     gw_error_prefix(NULL, "nobody");
     assert_message(gw_fail(&error, GW_BAD_INPUT, "%d of %s", 3, "it"), GW_BAD_INPUT, "3 of it");
@@ -209,8 +201,7 @@ static void errors_keep_what_fits(void **state) {
     assert_memory_equal(error.message, "rank 2: xxx", 11);
 }
 
-static void written_documents_read_as_what_was_written(void **state) {
-    (void)state;
+TEST(written_documents_read_as_what_was_written) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "x@1");
@@ -237,8 +228,7 @@ static void written_documents_read_as_what_was_written(void **state) {
 }
 
 /* Each mistake is remembered until the end, whatever is written after it. */
-static void writers_remember_their_first_error(void **state) {
-    (void)state;
+TEST(writers_remember_their_first_error) {
     for (int mistake = 0; mistake < 5; mistake++) {
         struct gw_json_writer writer;
         gw_writer_begin(&writer);
@@ -273,22 +263,4 @@ static void writers_remember_their_first_error(void **state) {
         assert_int_equal(gw_writer_finish(&writer, &document, &error), GW_FAILED);
         assert_null(document);
     }
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_come_back_bit_for_bit),
-        IN_A_FOLDER(printing_changes_nothing),
-        cmocka_unit_test(broken_json_is_located),
-        cmocka_unit_test(text_must_be_utf8),
-        cmocka_unit_test(places_are_named),
-        cmocka_unit_test(integers_are_exact),
-        cmocka_unit_test(members_are_set_and_replaced),
-        cmocka_unit_test(errors_keep_what_fits),
-        cmocka_unit_test(written_documents_read_as_what_was_written),
-        cmocka_unit_test(writers_remember_their_first_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,11 @@
 #include <sys/resource.h>
 
 #include "core/core.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* ---- units --------------------------------------------------------------------------------- */
 
-static void units_as_a_person_would_write_them(void **state) {
-    (void)state;
+TEST(units_as_a_person_would_write_them) {
     const struct {
         const char *(*format)(double, char[GW_UNITS_SIZE]);
         double value;
@@ -58,8 +57,7 @@ static void units_as_a_person_would_write_them(void **state) {
     }
 }
 
-static void csv_is_quoted_where_it_must_be(void **state) {
-    (void)state;
+TEST(csv_is_quoted_where_it_must_be) {
     char *text = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&text, &length);
@@ -77,8 +75,7 @@ static void csv_is_quoted_where_it_must_be(void **state) {
 
 /* ---- arrays -------------------------------------------------------------------------------- */
 
-static void arrays_grow(void **state) {
-    (void)state;
+TEST(arrays_grow) {
     size_t capacity = 0;
     size_t moves = 0;
     size_t *items = NULL;
@@ -109,8 +106,7 @@ static void release(void *object) {
     *(int *)object = ++released;
 }
 
-static void arenas_give_pieces_and_take_all_back(void **state) {
-    (void)state;
+TEST(arenas_give_pieces_and_take_all_back) {
     enum { PIECES = 500 };
     struct gw_arena arena = {0};
     unsigned char *pieces[PIECES];
@@ -149,8 +145,7 @@ static long page_faults(void) {
     return usage.ru_minflt;
 }
 
-static void zeros_that_are_in_memory(void **state) {
-    (void)state;
+TEST(zeros_that_are_in_memory) {
     const size_t bytes = 16 << 20, page = 4096;
     unsigned char *zeros = gw_resident_zeros(bytes);
     assert_non_null(zeros);
@@ -166,15 +161,4 @@ static void zeros_that_are_in_memory(void **state) {
     free(zeros);
     free(gw_resident_zeros(0));
     assert_null(gw_resident_zeros(SIZE_MAX));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_as_a_person_would_write_them),
-        cmocka_unit_test(csv_is_quoted_where_it_must_be),
-        cmocka_unit_test(arrays_grow),
-        cmocka_unit_test(arenas_give_pieces_and_take_all_back),
-        cmocka_unit_test(zeros_that_are_in_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Lists and ranges of numbers: what they mean, and that no text does harm. */
 #include "core/core.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static const struct gw_values_rule share = {
     .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"};
@@ -40,8 +40,7 @@ static void check(const char *text, const struct gw_values_rule *rule, const dou
     free(values);
 }
 
-static void lists_are_sorted_and_free_of_doubles(void **state) {
-    (void)state;
+TEST(lists_are_sorted_and_free_of_doubles) {
     const double shares[] = {0.001, 0.01, 1};
     const double numbers[] = {2, 4, 16, 0x1p53};
     const double factors[] = {0.5, 1, 2.5, 1e6};
@@ -51,8 +50,7 @@ static void lists_are_sorted_and_free_of_doubles(void **state) {
     check("0.01", &share, &shares[1], 1, 0);
 }
 
-static void ranges_follow_their_closed_forms(void **state) {
-    (void)state;
+TEST(ranges_follow_their_closed_forms) {
     double *values = NULL;
     assert_int_equal(parse("1e-4:1e-1:log20", &share, &values), 20);
     for (size_t i = 0; i < 20; i++) {
@@ -71,8 +69,7 @@ static void ranges_follow_their_closed_forms(void **state) {
     free(values);
 }
 
-static void zero_is_a_value_where_the_rule_says_so(void **state) {
-    (void)state;
+TEST(zero_is_a_value_where_the_rule_says_so) {
     const double listed[] = {0, 0.05, 10};
     const double steps[] = {0, 0.5, 1};
     check("0.05,0,10", &noise, listed, 3, 0);
@@ -80,16 +77,14 @@ static void zero_is_a_value_where_the_rule_says_so(void **state) {
 }
 
 /* What a person would look for in a range is in it, to the last bit. */
-static void decades_are_exact(void **state) {
-    (void)state;
+TEST(decades_are_exact) {
     const double shares[] = {1e-4, 1e-3, 1e-2, 1e-1};
     const double factors[] = {0.1, 1, 10};
     check("1e-4:1e-1:log4", &share, shares, 4, 0);
     check("0.1x:10x:log3", &factor, factors, 3, 0);
 }
 
-static void integers_are_rounded_each_once(void **state) {
-    (void)state;
+TEST(integers_are_rounded_each_once) {
     const double doubling[] = {2, 4, 8, 16, 32};
     const double few[] = {1, 2, 3};
     double *values = NULL;
@@ -102,8 +97,7 @@ static void integers_are_rounded_each_once(void **state) {
     free(values);
 }
 
-static void units_are_as_large_as_they_are(void **state) {
-    (void)state;
+TEST(units_are_as_large_as_they_are) {
     const double listed[] = {1, 500, 2500, 1e6};
     const double two[] = {2e3, 2.1e3};
     check("1Mbit,2.5kbit,500bit,0.001Kbit", &rate, listed, 4, 1e-15);
@@ -111,8 +105,7 @@ static void units_are_as_large_as_they_are(void **state) {
 }
 
 /* Five values to a decade, or doubles and steps of whole numbers, with both ends. */
-static void ranges_may_be_plain_where_the_rule_says_so(void **state) {
-    (void)state;
+TEST(ranges_may_be_plain_where_the_rule_says_so) {
     const double doubles[] = {3, 6, 12, 20};
     const double steps[] = {2, 5, 8, 9};
     double *values = NULL;
@@ -128,8 +121,7 @@ static void ranges_may_be_plain_where_the_rule_says_so(void **state) {
 
 /* ---- what is refused ----------------------------------------------------------------------- */
 
-static void messages_say_what_would_be_right(void **state) {
-    (void)state;
+TEST(messages_say_what_would_be_right) {
     static const struct {
         const char *text;
         const struct gw_values_rule *rule;
@@ -190,8 +182,7 @@ static void messages_say_what_would_be_right(void **state) {
     }
 }
 
-static void lists_have_a_limit(void **state) {
-    (void)state;
+TEST(lists_have_a_limit) {
     static char text[2 * GW_MOST_VALUES + 2];
     for (size_t i = 0; i < GW_MOST_VALUES; i++) {
         text[2 * i] = (char)('1' + i % 9);
@@ -267,11 +258,9 @@ static bool parses_or_refuses(const char *text, const struct gw_values_rule *rul
     return good;
 }
 
-static void no_text_does_harm(void **state) {
-    (void)state;
+TEST(no_text_does_harm) {
     const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise, &rate, &plain};
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
+    struct gw_random *random = open_random(0);
     for (size_t i = 0, trials = (size_t)gw_trials(60000); i < trials; i++) {
         char text[LONGEST + 1];
         if (i % 2 == 0) {
@@ -285,20 +274,4 @@ static void no_text_does_harm(void **state) {
         }
     }
     gw_random_close(random);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_are_sorted_and_free_of_doubles),
-        cmocka_unit_test(ranges_follow_their_closed_forms),
-        cmocka_unit_test(zero_is_a_value_where_the_rule_says_so),
-        cmocka_unit_test(decades_are_exact),
-        cmocka_unit_test(units_are_as_large_as_they_are),
-        cmocka_unit_test(ranges_may_be_plain_where_the_rule_says_so),
-        cmocka_unit_test(integers_are_rounded_each_once),
-        cmocka_unit_test(messages_say_what_would_be_right),
-        cmocka_unit_test(lists_have_a_limit),
-        cmocka_unit_test(no_text_does_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Cost curves against values worked out by hand. */
 #include "core/core.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static struct gw_curve_point rising[] = {{10, 1}, {20, 3}, {40, 4}};
 static struct gw_curve_point falling[] = {{10, 3}, {20, 1}};
@@ -10,8 +10,7 @@ static struct gw_curve through(struct gw_curve_point *points, size_t count) {
     return (struct gw_curve){.fixed_s = 99, .point_count = count, .points = points};
 }
 
-static void a_straight_curve(void **state) {
-    (void)state;
+TEST(a_straight_curve) {
     struct gw_curve curve = {.fixed_s = 2, .per_unit_s = 3};
     assert_true(near(gw_curve_time(&curve, 4), 14, 0));
     assert_true(near(gw_curve_time(&curve, 0.5), 3.5, 0));
@@ -30,8 +29,7 @@ static void check_sum(const struct gw_curve *a, const struct gw_curve *b) {
     gw_curve_free(&sum);
 }
 
-static void curves_add_up(void **state) {
-    (void)state;
+TEST(curves_add_up) {
     static struct gw_curve_point few[] = {{20, 5}, {25, 5.5}};
     static struct gw_curve_point many[] = {{5, 2}, {10, 3}, {25, 4}, {30, 6}, {50, 7}};
     const struct gw_curve curves[] = {{.fixed_s = 2, .per_unit_s = 3},
@@ -55,16 +53,14 @@ static void curves_add_up(void **state) {
                                        "got points and an n log n");
 }
 
-static void an_nlog2n_curve(void **state) {
-    (void)state;
+TEST(an_nlog2n_curve) {
     struct gw_curve curve = {.fixed_s = 1, .per_unit_s = 0.5, .per_nlog2n_s = 2};
     assert_true(near(gw_curve_time(&curve, 1), 1.5, 0));
     assert_true(near(gw_curve_time(&curve, 8), 1 + 4 + 2 * 24, 0));
     assert_true(near(gw_curve_startup(&curve), 1, 0));
 }
 
-static void what_has_no_size_costs_nothing(void **state) {
-    (void)state;
+TEST(what_has_no_size_costs_nothing) {
     struct gw_curve straight = {.fixed_s = 2, .per_unit_s = 3, .per_nlog2n_s = 1};
     struct gw_curve points = through(offset, 2);
     const double sizes[] = {0, -1, NAN};
@@ -74,8 +70,7 @@ static void what_has_no_size_costs_nothing(void **state) {
     }
 }
 
-static void points_are_joined_and_continued(void **state) {
-    (void)state;
+TEST(points_are_joined_and_continued) {
     const double expected[][2] = {{10, 1}, {15, 2},  {20, 3}, {30, 3.5}, {40, 4},
                                   {60, 5}, {8, 0.6}, {5, 0},  {1, 0}};
     struct gw_curve curve = through(rising, 3);
@@ -95,11 +90,9 @@ static void points_are_joined_and_continued(void **state) {
 }
 
 /* Against a search from the first segment on, at, between and beyond the points. */
-static void many_points_are_found(void **state) {
-    (void)state;
+TEST(many_points_are_found) {
     enum { count = 37 };
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, 20240229, 1, NULL), GW_OK);
+    struct gw_random *random = open_random_from(20240229, 1);
     struct gw_curve_point points[count];
     double size = 0;
     for (size_t i = 0; i < count; i++) {
@@ -124,8 +117,7 @@ static void many_points_are_found(void **state) {
     gw_random_close(random);
 }
 
-static void a_scaled_copy(void **state) {
-    (void)state;
+TEST(a_scaled_copy) {
     struct gw_curve scaled;
     struct gw_curve formula = {.fixed_s = 2, .per_unit_s = 3, .per_nlog2n_s = 1};
     assert_int_equal(gw_curve_scaled(&formula, 5, 0.5, &scaled, NULL), GW_OK);
@@ -146,17 +138,4 @@ static void a_scaled_copy(void **state) {
     assert_true(near(gw_curve_time(&scaled, 10), 0, 0));
     gw_curve_free(&scaled);
     assert_null(scaled.points);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_straight_curve),
-        cmocka_unit_test(an_nlog2n_curve),
-        cmocka_unit_test(curves_add_up),
-        cmocka_unit_test(what_has_no_size_costs_nothing),
-        cmocka_unit_test(points_are_joined_and_continued),
-        cmocka_unit_test(many_points_are_found),
-        cmocka_unit_test(a_scaled_copy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,7 @@
 #include "core/random.h"
 #include "core/regression.h"
 #include "core/statistics.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 enum { CALIBRATIONS = 1000, MOST_SIZES = 16, MOST_REPEATS = 200 };
 
@@ -150,12 +148,10 @@ static int run_scene(const struct scene *scene, struct gw_random *random) {
     return startup.held + slope.held;
 }
 
-static void intervals_hold_the_truth_as_often_as_they_say(void **state) {
-    (void)state;
+TEST(intervals_hold_the_truth_as_often_as_they_say) {
     enum { SCENES = sizeof scenes / sizeof *scenes };
-    struct gw_random *random = NULL;
     int held = 0;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     for (size_t s = 0; s < SCENES; s++) {
         held += run_scene(&scenes[s], random);
     }
@@ -165,14 +161,12 @@ static void intervals_hold_the_truth_as_often_as_they_say(void **state) {
     assert_true(rate > 0.935 && rate < 0.965);
 }
 
-static void the_same_points_give_the_same_interval(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
+TEST(the_same_points_give_the_same_interval) {
     struct gw_curve_point points[MOST_SIZES];
     double errors[MOST_SIZES];
     struct gw_fit fitted;
     struct gw_fit_interval intervals[2];
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    struct gw_random *random = open_random(2);
     measure(&scenes[1], random, points, errors);
     assert_int_equal(fit(&scenes[1], points, &fitted), GW_OK);
     for (int i = 0; i < 2; i++) {
@@ -197,8 +191,7 @@ static void interval_of_line(double startup, double slope, bool segment, size_t 
 }
 
 /* What has no error has intervals of no width, and three points say nothing about a scatter. */
-static void exact_points_have_exact_intervals(void **state) {
-    (void)state;
+TEST(exact_points_have_exact_intervals) {
     static const struct {
         double startup, slope;
         bool segment;
@@ -218,8 +211,7 @@ static void exact_points_have_exact_intervals(void **state) {
 }
 
 /* Exact lines with a coefficient that is not allowed: the other one is all that is stored. */
-static void a_dropped_coefficient_is_zero_at_most(void **state) {
-    (void)state;
+TEST(a_dropped_coefficient_is_zero_at_most) {
     struct gw_fit fitted;
     struct gw_fit_interval interval;
     interval_of_line(-2e-5, 1e-9, false, 8, &fitted, &interval);
@@ -233,8 +225,7 @@ static void a_dropped_coefficient_is_zero_at_most(void **state) {
 }
 
 /* What a line that may start below zero says of the same points is the whole line's interval. */
-static void a_dropped_startup_ends_where_the_whole_line_says(void **state) {
-    (void)state;
+TEST(a_dropped_startup_ends_where_the_whole_line_says) {
     enum { ROUNDS = 200 };
     const struct scene scene = {.name = "no startup",
                                 .slope = 1e-9,
@@ -244,11 +235,10 @@ static void a_dropped_startup_ends_where_the_whole_line_says(void **state) {
                                 .noise = 0.05,
                                 .small_noise = 0.05,
                                 .between = 0.02};
-    struct gw_random *random = NULL;
     int dropped = 0;
     double width = 0;
     double whole_width = 0;
-    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    struct gw_random *random = open_random(4);
     for (int round = 0; round < ROUNDS; round++) {
         struct gw_curve_point points[MOST_SIZES];
         double errors[MOST_SIZES];
@@ -278,12 +268,10 @@ static void a_dropped_startup_ends_where_the_whole_line_says(void **state) {
 }
 
 /* Against how much medians of as many values scatter. */
-static void a_median_has_its_standard_error(void **state) {
-    (void)state;
+TEST(a_median_has_its_standard_error) {
     enum { MOST = 200, ROUNDS = 2000 };
     static const size_t counts[] = {8, 15, 40, MOST};
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    struct gw_random *random = open_random(3);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         struct gw_running medians = {0};
         struct gw_running errors = {0};
@@ -307,8 +295,7 @@ static void a_median_has_its_standard_error(void **state) {
 }
 
 /* Normal quantiles of 2.5%, and of what a range of so few values leaves on either side. */
-static void an_interval_has_its_level(void **state) {
-    (void)state;
+TEST(an_interval_has_its_level) {
     static const double quantiles[] = {0, 0, 0.674490, 1.150349, 1.534121, 1.862732, 1.959964};
     for (size_t n = 2; n <= 60; n++) {
         struct gw_summary summary = {
@@ -318,18 +305,4 @@ static void an_interval_has_its_level(void **state) {
     }
     struct gw_summary single = {.count = 1, .median = 3, .median_low = 3, .median_high = 3};
     assert_true(near(gw_summary_standard_error(&single), 0, 0));
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
-        cmocka_unit_test(the_same_points_give_the_same_interval),
-        cmocka_unit_test(exact_points_have_exact_intervals),
-        cmocka_unit_test(a_dropped_coefficient_is_zero_at_most),
-        cmocka_unit_test(a_dropped_startup_ends_where_the_whole_line_says),
-        cmocka_unit_test(a_median_has_its_standard_error),
-        cmocka_unit_test(an_interval_has_its_level),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

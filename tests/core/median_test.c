@@ -1,8 +1,6 @@
 /* How well medians are known: the quick bootstrap against one that draws every value. */
 #include "core/core.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 static int compare(const void *a, const void *b) {
     double left = *(const double *)a;
@@ -34,11 +32,9 @@ static double share_below(const double *values, size_t count, double limit,
 }
 
 /* Of a discrete distribution: at most so much lies below the percentile, and so much up to it. */
-static void the_interval_is_that_of_the_bootstrap(void **state) {
-    (void)state;
+TEST(the_interval_is_that_of_the_bootstrap) {
     static const size_t counts[] = {1, 2, 3, 4, 5, 8, 15, 16, 33, 64};
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         double values[MOST];
         double low = 0;
@@ -69,12 +65,10 @@ static double draw_time(struct gw_random *random) {
 /* The median of draw_time: that of the short ones at 10/19 of them. */
 static const double true_median = 1.00663; /* exp(0.1 * 0.066012), Phi(0.066012) = 10/19 */
 
-static void the_interval_covers_the_median(void **state) {
-    (void)state;
+TEST(the_interval_covers_the_median) {
     enum { SETS = 1000, COUNT = 40 };
-    struct gw_random *random = NULL;
     size_t covered = 0;
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    struct gw_random *random = open_random(2);
     for (size_t i = 0; i < SETS; i++) {
         double values[COUNT];
         struct gw_summary summary;
@@ -89,12 +83,10 @@ static void the_interval_covers_the_median(void **state) {
     assert_in_range(covered, 920, 985);
 }
 
-static void few_values_are_a_range(void **state) {
-    (void)state;
+TEST(few_values_are_a_range) {
     double values[] = {3, 1, 2};
-    struct gw_random *random = NULL;
     struct gw_summary summary;
-    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    struct gw_random *random = open_random(3);
     assert_int_equal(gw_summarise_bootstrap(values, 3, 4, random, &summary, NULL), GW_OK);
     gw_random_close(random);
     assert_true(summary.median == 2 && summary.median_low == 1 && summary.median_high == 3);
@@ -118,10 +110,8 @@ static size_t count_far(const double *sorted, size_t count, double deviations) {
     return far;
 }
 
-static void outliers_are_counted(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+TEST(outliers_are_counted) {
+    struct gw_random *random = open_random(4);
     for (size_t i = 0; i < 2000; i++) {
         double values[MOST];
         size_t count = 1 + (size_t)gw_random_below(random, MOST);
@@ -134,15 +124,4 @@ static void outliers_are_counted(void **state) {
     gw_random_close(random);
     const double spiked[] = {1, 1, 1, 1.01, 1.02, 9};
     assert_int_equal(gw_count_outliers(spiked, 6, 3), 1);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_interval_is_that_of_the_bootstrap),
-        cmocka_unit_test(the_interval_covers_the_median),
-        cmocka_unit_test(few_values_are_a_range),
-        cmocka_unit_test(outliers_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

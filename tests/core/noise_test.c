@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 /* ---- portable functions -------------------------------------------------------------------- */
 
@@ -21,10 +19,8 @@ static double units_off(double result, long double truth) {
     return (double)(fabsl(result - truth) / (nextafter(rounded, INFINITY) - rounded));
 }
 
-static void functions_are_as_close_as_they_say(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+TEST(functions_are_as_close_as_they_say) {
+    struct gw_random *random = open_random(1);
     for (int i = 0; i < 1000000; i++) {
         double x = (i % 2 == 0 ? 1400 : 4) * (gw_random_uniform(random) - 0.5);
         assert_true(units_off(gw_portable_exp(x), expl(x)) < 1.5);
@@ -41,10 +37,8 @@ static void functions_are_as_close_as_they_say(void **state) {
     gw_random_close(random);
 }
 
-static void quantiles_are_gsls(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+TEST(quantiles_are_gsls) {
+    struct gw_random *random = open_random(2);
     for (int i = 0; i < 300000; i++) {
         double p = i % 2 == 0 ? gw_random_uniform(random) : exp(-44 * gw_random_uniform(random));
         p = i % 4 == 3 ? 1 - p : p;
@@ -55,12 +49,10 @@ static void quantiles_are_gsls(void **state) {
     gw_random_close(random);
 }
 
-static void many_at_a_time_are_the_same(void **state) {
-    (void)state;
+TEST(many_at_a_time_are_the_same) {
     enum { count = 1111 };
     static double x[count], exponentials[count], quantiles[count];
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    struct gw_random *random = open_random(3);
     for (size_t i = 0; i < count; i++) {
         x[i] = gw_random_uniform(random) + 1e-12;
         quantiles[i] = x[i];
@@ -103,8 +95,7 @@ static uint64_t fingerprint(const struct gw_noise *noise) {
     return hash;
 }
 
-static void draws_are_the_same_bits_everywhere(void **state) {
-    (void)state;
+TEST(draws_are_the_same_bits_everywhere) {
     static const uint64_t expected[] = {0, 0xbb6354b9f9a5d234, 0x2af5549ce70f7049,
                                         0x7a6aaae5900e4c11};
     for (size_t kind = 1; kind < 4; kind++) {
@@ -112,8 +103,7 @@ static void draws_are_the_same_bits_everywhere(void **state) {
     }
 }
 
-static void draws_do_not_depend_on_their_company(void **state) {
-    (void)state;
+TEST(draws_do_not_depend_on_their_company) {
     enum { count = 700 };
     uint64_t streams[count];
     double factors[count];
@@ -150,8 +140,7 @@ static double lognormal_share(double factor) {
 }
 
 /* Kolmogorov and Smirnov: a distance beyond 2.5 / sqrt(n) happens once in 130,000 times. */
-static void draws_have_their_distribution(void **state) {
-    (void)state;
+TEST(draws_have_their_distribution) {
     const struct {
         struct gw_noise noise;
         double (*share)(double);
@@ -170,8 +159,7 @@ static void draws_have_their_distribution(void **state) {
     }
 }
 
-static void normal_factors_stop_at_nothing(void **state) {
-    (void)state;
+TEST(normal_factors_stop_at_nothing) {
     const struct gw_noise wide = {.kind = GW_NOISE_NORMAL, .sigma = 2};
     double *values = draw_sorted(&wide, 0);
     size_t zeros = 0;
@@ -184,8 +172,7 @@ static void normal_factors_stop_at_nothing(void **state) {
     free(values);
 }
 
-static void no_sigma_is_too_large(void **state) {
-    (void)state;
+TEST(no_sigma_is_too_large) {
     static const double sigmas[] = {10, 1e10, 1e200, 1.7e308};
     for (size_t s = 0; s < 4; s++) {
         const struct gw_noise noise = {.kind = GW_NOISE_LOGNORMAL, .sigma = sigmas[s]};
@@ -209,8 +196,7 @@ static double correlation(uint64_t stream_step, uint64_t index_step) {
     return total / draws / (0.2 * 0.2);
 }
 
-static void neighbours_are_unrelated(void **state) {
-    (void)state;
+TEST(neighbours_are_unrelated) {
     assert_true(near(correlation(0, 0), 1, 0.05));
     assert_true(fabs(correlation(1, 0)) < 5 / sqrt(draws));
     assert_true(fabs(correlation(0, 1)) < 5 / sqrt(draws));
@@ -221,8 +207,7 @@ static void neighbours_are_unrelated(void **state) {
 
 /* ---- names and samples --------------------------------------------------------------------- */
 
-static void names_are_read(void **state) {
-    (void)state;
+TEST(names_are_read) {
     static const struct {
         const char *text;
         enum gw_noise_kind kind;
@@ -253,7 +238,7 @@ static enum gw_status read_sample(const char *folder, const char *text, struct g
 }
 
 /* Milliseconds with mean 2: factors 0.5, 1, 1.5. */
-static void samples_are_read_and_scaled(void **state) {
+TEST_IN_FOLDER(samples_are_read_and_scaled) {
     static const char *const texts[] = {"1\n2\n3\n", "# ms\n\n 1 \r\n2e0\n\t3", "[1, 2, 3]\n",
                                         " \n[1e0,2,3]"};
     for (size_t t = 0; t < 4; t++) {
@@ -266,7 +251,7 @@ static void samples_are_read_and_scaled(void **state) {
     }
 }
 
-static void samples_are_drawn_evenly(void **state) {
+TEST_IN_FOLDER(samples_are_drawn_evenly) {
     struct gw_noise noise;
     assert_int_equal(read_sample(*state, "1\n2\n3\n4\n90\n", &noise, NULL), GW_OK);
     double *values = draw_sorted(&noise, 7);
@@ -287,7 +272,7 @@ static void samples_are_drawn_evenly(void **state) {
     gw_noise_free(&noise);
 }
 
-static void bad_noise_is_refused(void **state) {
+TEST_IN_FOLDER(bad_noise_is_refused) {
     static const struct {
         const char *text, *message;
     } names[] = {
@@ -334,8 +319,7 @@ static void bad_noise_is_refused(void **state) {
 /* ---- statistics of repetitions ------------------------------------------------------------- */
 
 /* Student's t of 4 degrees of freedom is 2.776 445 105. */
-static void a_spread_by_hand(void **state) {
-    (void)state;
+TEST(a_spread_by_hand) {
     double values[] = {5, 1, 4, 2, 3};
     struct gw_spread spread;
     gw_spread_of(values, 5, &spread);
@@ -356,12 +340,10 @@ static void a_spread_by_hand(void **state) {
 }
 
 /* Of 2,000 intervals, 95% hold the mean: within five standard errors of that share. */
-static void the_means_interval_covers_as_stated(void **state) {
-    (void)state;
+TEST(the_means_interval_covers_as_stated) {
     enum { trials = 2000, size = 6 };
-    struct gw_random *random = NULL;
     size_t covered = 0;
-    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    struct gw_random *random = open_random(4);
     for (int trial = 0; trial < trials; trial++) {
         double values[size];
         struct gw_spread spread;
@@ -375,10 +357,8 @@ static void the_means_interval_covers_as_stated(void **state) {
     gw_random_close(random);
 }
 
-static void times_is_repeated_addition(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 5, NULL), GW_OK);
+TEST(times_is_repeated_addition) {
+    struct gw_random *random = open_random(5);
     for (int trial = 0, trials = gw_trials(1000); trial < trials; trial++) {
         struct gw_sum at_once = {0}, one_by_one = {0};
         for (int part = 0; part < 3; part++) {
@@ -392,27 +372,4 @@ static void times_is_repeated_addition(void **state) {
         assert_true(at_once.high + at_once.low == one_by_one.high + one_by_one.low);
     }
     gw_random_close(random);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_are_as_close_as_they_say),
-        cmocka_unit_test(quantiles_are_gsls),
-        cmocka_unit_test(many_at_a_time_are_the_same),
-        cmocka_unit_test(draws_are_the_same_bits_everywhere),
-        cmocka_unit_test(draws_do_not_depend_on_their_company),
-        cmocka_unit_test(draws_have_their_distribution),
-        cmocka_unit_test(normal_factors_stop_at_nothing),
-        cmocka_unit_test(no_sigma_is_too_large),
-        cmocka_unit_test(neighbours_are_unrelated),
-        cmocka_unit_test(names_are_read),
-        cmocka_unit_test_setup_teardown(samples_are_read_and_scaled, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(samples_are_drawn_evenly, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(bad_noise_is_refused, make_folder, remove_folder),
-        cmocka_unit_test(a_spread_by_hand),
-        cmocka_unit_test(the_means_interval_covers_as_stated),
-        cmocka_unit_test(times_is_repeated_addition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

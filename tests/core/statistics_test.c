@@ -1,20 +1,106 @@
 /*
- * Statistics and fits against values worked out by hand or in a second way. Seeds are fixed: a
- * statistical verdict must not depend on the day.
+ * Random numbers: reproducible, within their bounds, well mixed. Statistics and fits against values
+ * worked out by hand or in a second way. Seeds are fixed: a statistical verdict must not depend on
+ * the day.
  */
 #include "core/core.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
-static struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, 20240229, stream, NULL), GW_OK);
-    return random;
+static struct gw_random *fixed_random(uint64_t stream) {
+    return open_random_from(20240229, stream);
+}
+
+/* ---- random numbers -------------------------------------------------------------------------- */
+
+TEST(random_numbers_follow_from_seed_and_stream) {
+    const uint64_t pairs[][2] = {{7, 1}, {7, 1}, {7, 2}, {8, 1}, {1, 7}};
+    double drawn[5][64];
+    for (size_t i = 0; i < 5; i++) {
+        struct gw_random *random = open_random_from(pairs[i][0], pairs[i][1]);
+        for (size_t d = 0; d < 64; d++) {
+            drawn[i][d] = gw_random_uniform(random);
+        }
+        gw_random_close(random);
+    }
+    assert_memory_equal(drawn[0], drawn[1], sizeof drawn[0]);
+    for (size_t i = 2; i < 5; i++) {
+        size_t equal = 0;
+        for (size_t d = 0; d < 64; d++) {
+            equal += drawn[i][d] == drawn[0][d];
+        }
+        assert_int_equal(equal, 0);
+    }
+}
+
+TEST(random_numbers_keep_to_their_bounds) {
+    enum { draws = 20000 };
+    struct gw_random *random = fixed_random(1);
+    struct gw_running uniform = {0}, normal = {0}, noise = {0};
+    size_t hits[7] = {0};
+    for (size_t i = 0; i < draws; i++) {
+        double u = gw_random_uniform(random);
+        assert_true(u >= 0 && u < 1);
+        gw_running_add(&uniform, u);
+        gw_running_add(&normal, gw_random_normal(random, 3));
+        gw_running_add(&noise, gw_random_noise(random, 0.5));
+        assert_int_equal(gw_random_below(random, 1), 0);
+        assert_true(gw_random_below(random, UINT64_C(1) << 53) < UINT64_C(1) << 53);
+        hits[gw_random_below(random, 7)]++;
+    }
+    assert_true(near(gw_random_noise(random, 0), 1, 0));
+    assert_true(near(uniform.mean, 0.5, 0.02) &&
+                near(gw_running_sd(&uniform), sqrt(1.0 / 12), 0.02));
+    assert_true(fabs(normal.mean) < 0.1 && near(gw_running_sd(&normal), 3, 0.03));
+    assert_true(near(noise.mean, 1, 0.02) &&
+                near(gw_running_sd(&noise), sqrt(exp(0.25) - 1), 0.06));
+    for (size_t i = 0; i < 7; i++) {
+        assert_true(near((double)hits[i], draws / 7.0, 0.1));
+    }
+    gw_random_close(random);
+}
+
+/* Of 24 orders of four items each comes up as often as any other: chi squared of 23 degrees. */
+TEST(orders_are_equally_likely) {
+    enum { COUNT = 4, ORDERS = 24, TIMES = 24000 };
+    struct gw_random *random = fixed_random(4);
+    size_t hits[1 << (2 * COUNT)] = {0};
+    double chi_squared = 0;
+    size_t seen = 0;
+    for (size_t i = 0; i < TIMES; i++) {
+        struct {
+            char number;
+            double beside;
+        } items[COUNT] = {{0, 0}, {1, -1}, {2, -2}, {3, -3}};
+        size_t order = 0;
+        gw_random_shuffle(random, items, COUNT, sizeof *items);
+        for (size_t k = 0; k < COUNT; k++) {
+            assert_true(items[k].beside == -items[k].number);
+            order = COUNT * order + (size_t)items[k].number;
+        }
+        hits[order]++;
+    }
+    for (size_t o = 0; o < sizeof hits / sizeof *hits; o++) {
+        double off = (double)hits[o] - (double)TIMES / ORDERS;
+        seen += hits[o] > 0;
+        chi_squared += hits[o] > 0 ? off * off * ORDERS / TIMES : 0;
+    }
+    assert_int_equal(seen, ORDERS);
+    assert_true(chi_squared < 49.7); /* less in 99.9% of cases */
+    gw_random_close(random);
+}
+
+TEST(little_is_shuffled_too) {
+    struct gw_random *random = fixed_random(3);
+    int one = 7;
+    gw_random_shuffle(random, NULL, 0, sizeof one);
+    gw_random_shuffle(random, &one, 1, sizeof one);
+    assert_int_equal(one, 7);
+    gw_random_close(random);
 }
 
 /* ---- statistics ---------------------------------------------------------------------------- */
 
-static void a_summary_by_hand(void **state) {
-    (void)state;
+TEST(a_summary_by_hand) {
     double values[] = {5, 1, 4, 2, 3};
     struct gw_summary summary;
     gw_summarise(values, 5, &summary);
@@ -34,8 +120,7 @@ static void a_summary_by_hand(void **state) {
 }
 
 /* The ranks that tables of the sign test give at 95%. */
-static void the_median_interval_has_the_tabled_ranks(void **state) {
-    (void)state;
+TEST(the_median_interval_has_the_tabled_ranks) {
     const size_t table[][3] = {{1, 1, 1},    {5, 1, 5},    {6, 1, 6},    {8, 1, 8},   {9, 2, 8},
                                {10, 2, 9},   {11, 2, 10},  {12, 3, 10},  {20, 6, 15}, {25, 8, 18},
                                {30, 10, 21}, {50, 18, 33}, {100, 40, 61}};
@@ -53,11 +138,10 @@ static void the_median_interval_has_the_tabled_ranks(void **state) {
     }
 }
 
-static void the_median_interval_covers_as_stated(void **state) {
-    (void)state;
+TEST(the_median_interval_covers_as_stated) {
     enum { rounds = 4000 };
     const size_t counts[] = {6, 30, 100};
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = fixed_random(2);
     for (size_t c = 0; c < 3; c++) {
         int covered = 0;
         for (int round = 0; round < rounds; round++) {
@@ -76,10 +160,9 @@ static void the_median_interval_covers_as_stated(void **state) {
     gw_random_close(random);
 }
 
-static void running_means_agree_with_two_passes(void **state) {
-    (void)state;
+TEST(running_means_agree_with_two_passes) {
     enum { count = 1000 };
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = fixed_random(3);
     struct gw_running running = {0};
     assert_true(near(gw_running_sd(&running), 0, 0));
     double values[count];
@@ -123,10 +206,9 @@ static double slope_of(enum gw_curve_shape shape, const struct gw_fit *fit) {
     return shape == GW_STRAIGHT ? fit->curve.per_unit_s : fit->curve.per_nlog2n_s;
 }
 
-static void fits_recover_what_made_the_points(void **state) {
-    (void)state;
+TEST(fits_recover_what_made_the_points) {
     const double slopes[] = {1e-9, 5e-11};
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = fixed_random(4);
     struct gw_curve_point points[fit_points];
     struct gw_fit fit;
     for (int s = 0; s < 2; s++) {
@@ -151,10 +233,9 @@ static void fits_recover_what_made_the_points(void **state) {
 }
 
 /* Both slow outliers, as a disturbed measurement gives, and one that is too fast. */
-static void fits_ignore_outliers(void **state) {
-    (void)state;
+TEST(fits_ignore_outliers) {
     const double factors[][2] = {{5, 5}, {50, 20}, {2, 2}, {0.4, 3}};
-    struct gw_random *random = open_random(5);
+    struct gw_random *random = fixed_random(5);
     struct gw_curve_point points[fit_points];
     for (int round = 0; round < 100; round++) {
         const double *factor = factors[round % 4];
@@ -172,8 +253,7 @@ static void fits_ignore_outliers(void **state) {
     gw_random_close(random);
 }
 
-static void fits_have_no_negative_coefficients(void **state) {
-    (void)state;
+TEST(fits_have_no_negative_coefficients) {
     struct gw_curve_point points[fit_points];
     struct gw_fit fit;
     for (int i = 0; i < fit_points; i++) {
@@ -193,17 +273,4 @@ static void fits_have_no_negative_coefficients(void **state) {
     assert_int_equal(gw_fit_curve(GW_STRAIGHT, points, fit_points, &fit, NULL), GW_OK);
     assert_true(near(fit.curve.fixed_s, 0, 0));
     assert_true(near(fit.curve.per_unit_s, 1e-9, 0.05));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_summary_by_hand),
-        cmocka_unit_test(the_median_interval_has_the_tabled_ranks),
-        cmocka_unit_test(the_median_interval_covers_as_stated),
-        cmocka_unit_test(running_means_agree_with_two_passes),
-        cmocka_unit_test(fits_recover_what_made_the_points),
-        cmocka_unit_test(fits_ignore_outliers),
-        cmocka_unit_test(fits_have_no_negative_coefficients),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

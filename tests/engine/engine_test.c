@@ -3,9 +3,7 @@
  * one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
 #include "engine/engine.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 /* ---- the reference ------------------------------------------------------------------------- */
 
@@ -119,12 +117,10 @@ static void check_shape(const struct shape *shape, struct gw_random *random, siz
     free(list.events);
 }
 
-static void comes_in_order(void **state) {
-    (void)state;
+TEST(comes_in_order) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        struct gw_random *random = NULL;
         printf("%s\n", shapes[i].name);
-        assert_int_equal(gw_random_open(&random, seed, i, NULL), GW_OK);
+        struct gw_random *random = open_random(i);
         check_shape(&shapes[i], random, 12);
         check_shape(&shapes[i], random, 1500);
         gw_random_close(random);
@@ -136,10 +132,8 @@ static void comes_in_order(void **state) {
  * computation: all that is pushed comes before what was sorted last, and now and then some goes
  * beyond it.
  */
-static void waves_before_a_far_event(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+TEST(waves_before_a_far_event) {
+    struct gw_random *random = open_random(2);
     for (int i = 0; i < 60; i++) {
         struct gw_queue *queue = NULL;
         struct list list = {0};
@@ -171,8 +165,7 @@ static void waves_before_a_far_event(void **state) {
     gw_random_close(random);
 }
 
-static void the_last_of_times(void **state) {
-    (void)state;
+TEST(the_last_of_times) {
     struct gw_queue *queue = NULL;
     struct list list = {0};
     uint64_t now = 0;
@@ -190,8 +183,7 @@ static void the_last_of_times(void **state) {
 }
 
 /* What is announced ahead is what comes, as long as nothing is pushed. */
-static void looks_ahead(void **state) {
-    (void)state;
+TEST(looks_ahead) {
     enum { COUNT = 50 };
     struct gw_queue *queue = NULL;
     bool any = false;
@@ -211,15 +203,4 @@ static void looks_ahead(void **state) {
     }
     assert_null(gw_queue_ahead(queue, COUNT));
     gw_queue_close(queue);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comes_in_order),
-        cmocka_unit_test(waves_before_a_far_event),
-        cmocka_unit_test(the_last_of_times),
-        cmocka_unit_test(looks_ahead),
-    };
-    return cmocka_run_group_tests_name("engine", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* Runs small enough to be worked out by hand, schedules that wait for ever, and times at the limit.
  */
 #include "goal/goal.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static struct gw_error error;
 
@@ -43,8 +43,7 @@ static void expect_times(const char *text, const struct gw_loggops *parameters, 
  * at 15638 - 23276. Rank 1 sends until 24776; 4000 after that send began, at 27276, rank 0 begins
  * to receive what it ends at 34914.
  */
-static void reduces_up_a_binomial_tree(void **state) {
-    (void)state;
+TEST(reduces_up_a_binomial_tree) {
     static const char text[] = "num_ranks 8\n"
                                "rank 0 {\n"
                                "recv 1024b from 4\nrecv 1024b from 2\nrecv 1024b from 1\n}\n"
@@ -67,8 +66,7 @@ static void reduces_up_a_binomial_tree(void **state) {
  * arrives at 10100, received until 12200. With O = 2, sends take o + 100 O = 1700: until 7800; what
  * the receiver does per byte is the larger of O and G.
  */
-static void plays_ping_pong(void **state) {
-    (void)state;
+TEST(plays_ping_pong) {
     static const char text[] =
         "num_ranks 2\n"
         "rank 0 {\nsend 101b to 1 tag 1\nrecv 101b from 1 tag 2\n}\n"
@@ -86,8 +84,7 @@ static void plays_ping_pong(void **state) {
  * 10300. With g = 5000 its interface holds them up, g + 100 G = 5600 each: they start at 4000, 9600
  * and 15200, and the last one is there at 17300.
  */
-static void receives_one_after_another(void **state) {
-    (void)state;
+TEST(receives_one_after_another) {
     static const char text[] = "num_ranks 4\n"
                                "rank 0 {\nrecv 101b from 1\nrecv 101b from 2\nrecv 101b from 3\n}\n"
                                "rank 1 {\nsend 101b to 0\n}\nrank 2 {\nsend 101b to 0\n}\n"
@@ -103,8 +100,7 @@ static void receives_one_after_another(void **state) {
  * received. A rendezvous ends when its receive, posted at 50000, finds it: then rank 0 calculates.
  * An eager send ends at once: rank 0 calculates 1500 - 1510.
  */
-static void rendezvous_wait_for_their_receive(void **state) {
-    (void)state;
+TEST(rendezvous_wait_for_their_receive) {
     static const char text[] = "num_ranks 2\n"
                                "rank 0 {\na: send 101b to 1\nb: calc 10\nb requires a\n}\n"
                                "rank 1 {\na: calc 50000\nb: recv 101b from 0\nb requires a\n"
@@ -120,8 +116,7 @@ static void rendezvous_wait_for_their_receive(void **state) {
  * A receive that is posted first: the message comes at 4000, and so goes rank 0 on, though rank 1
  * is busy with it until 6100.
  */
-static void rendezvous_end_as_their_message_comes(void **state) {
-    (void)state;
+TEST(rendezvous_end_as_their_message_comes) {
     static const char text[] = "num_ranks 2\n"
                                "rank 0 {\na: send 101b to 1\nb: calc 10\nb requires a\n}\n"
                                "rank 1 {\nrecv 101b from 0\n}\n";
@@ -135,8 +130,7 @@ static void rendezvous_end_as_their_message_comes(void **state) {
  * 100. Processors and interfaces of a rank are busy each for themselves: of three messages of 101
  * bytes, the second has another interface, the third the first one's, busy until g + 100 G = 1600.
  */
-static void resources_are_busy_each_for_themselves(void **state) {
-    (void)state;
+TEST(resources_are_busy_each_for_themselves) {
     expect_times("num_ranks 1\nrank 0 {\na: calc 100\nb: calc 100 cpu 1\nb irequires a\n}\n",
                  &usual, 2, (uint64_t[]){100, 0});
     expect_times("num_ranks 1\nrank 0 {\na: calc 100\nb: calc 100\nb irequires a\n}\n", &usual, 2,
@@ -154,8 +148,7 @@ static void resources_are_busy_each_for_themselves(void **state) {
  * A message of 0 bytes is charged -1: o - G = 1494 where O is 0. With o = 0 it takes the receiver
  * back by G, from 10 to 4, and the sender, at 0, no further.
  */
-static void messages_of_no_bytes_cost_a_byte_less(void **state) {
-    (void)state;
+TEST(messages_of_no_bytes_cost_a_byte_less) {
     static const char text[] =
         "num_ranks 2\nrank 0 {\nsend 0b to 1\n}\nrank 1 {\nrecv 0b from 0\n}\n";
     expect_times(text, &usual, 3, (uint64_t[]){1500, 5494, 0});
@@ -168,8 +161,7 @@ static void messages_of_no_bytes_cost_a_byte_less(void **state) {
     free(result.finish_ns);
 }
 
-static void empty_schedules_take_no_time(void **state) {
-    (void)state;
+TEST(empty_schedules_take_no_time) {
     struct gw_goal_result result;
     assert_int_equal(run("num_ranks 2\nrank 0 {\n}\nrank 1 {\n}\n", &usual, NULL, &result), GW_OK);
     assert_int_equal(result.events, 0);
@@ -200,7 +192,7 @@ static void expect_deadlock(const char *folder, const char *text,
     assert_null(result.finish_ns);
 }
 
-static void deadlocks_are_told(void **state) {
+TEST_IN_FOLDER(deadlocks_are_told) {
     expect_deadlock(*state,
                     "num_ranks 2\nrank 0 {\ncalc 1\n}\nrank 1 {\nx: recv 8b from 0 tag 3\n}\n",
                     &usual, "1 operation waits for ever: rank 1, operation 1: nobody sends it",
@@ -225,7 +217,7 @@ static void deadlocks_are_told(void **state) {
 }
 
 /* Each would receive once the other has received what it sends. */
-static void rendezvous_that_face_each_other_wait(void **state) {
+TEST_IN_FOLDER(rendezvous_that_face_each_other_wait) {
     static const char text[] = "num_ranks 2\n"
                                "rank 0 {\na: send 8b to 1\nb: recv 8b from 1\nb requires a\n}\n"
                                "rank 1 {\na: send 8b to 0\nb: recv 8b from 0\nb requires a\n}\n";
@@ -244,7 +236,7 @@ static void rendezvous_that_face_each_other_wait(void **state) {
 }
 
 /* Of many, the first ones are named; those whose message is missing before those that follow. */
-static void many_are_summed_up(void **state) {
+TEST_IN_FOLDER(many_are_summed_up) {
     expect_deadlock(*state,
                     "num_ranks 1\nrank 0 {\na: calc 1\nb: recv 1b from 0\na requires b\n"
                     "recv 1b from -1 tag -1\nrecv 2b from 0 tag 7\nrecv 3b from 0\n}\n",
@@ -259,7 +251,7 @@ static void many_are_summed_up(void **state) {
 }
 
 /* The file that would name them is gone, or has become another. */
-static void a_lost_file_is_told(void **state) {
+TEST_IN_FOLDER(a_lost_file_is_told) {
     struct gw_goal_result result;
     static const char text[] = "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n";
     assert_int_equal(run(text, &usual, path_in(*state, "none.goal"), &result), GW_BAD_INPUT);
@@ -281,8 +273,7 @@ static void expect_too_long(const char *text, const struct gw_loggops *parameter
     assert_null(result.finish_ns);
 }
 
-static void times_end_at_2_to_the_62(void **state) {
-    (void)state;
+TEST(times_end_at_2_to_the_62) {
     char text[512];
     (void)snprintf(text, sizeof text, "num_ranks 1\nrank 0 {\ncalc %s\n}\n", longest);
     expect_times(text, &usual, 1, (uint64_t[]){UINT64_C(1) << 62, 0});
@@ -304,8 +295,7 @@ static void times_end_at_2_to_the_62(void **state) {
     expect_too_long(text, &usual, "expected times of at most 2^62 ns");
 }
 
-static void charges_end_at_2_to_the_62(void **state) {
-    (void)state;
+TEST(charges_end_at_2_to_the_62) {
     static const char text[] = "num_ranks 2\nrank 0 {\nsend 4611686018427387905b to 1\n}\n"
                                "rank 1 {\nrecv 4611686018427387905b from 0\n}\n";
     struct gw_loggops parameters = {.S = UINT64_MAX};
@@ -331,25 +321,4 @@ static void charges_end_at_2_to_the_62(void **state) {
     expect_too_long(text, &parameters, "o: expected at most 2^62 ns");
     parameters = (struct gw_loggops){.L = UINT64_C(1) << 62, .o = 1};
     expect_too_long(text, &parameters, "operation 0: expected times of at most 2^62 ns");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reduces_up_a_binomial_tree),
-        cmocka_unit_test(plays_ping_pong),
-        cmocka_unit_test(receives_one_after_another),
-        cmocka_unit_test(rendezvous_wait_for_their_receive),
-        cmocka_unit_test(rendezvous_end_as_their_message_comes),
-        cmocka_unit_test(resources_are_busy_each_for_themselves),
-        cmocka_unit_test(messages_of_no_bytes_cost_a_byte_less),
-        cmocka_unit_test(empty_schedules_take_no_time),
-        cmocka_unit_test_setup_teardown(deadlocks_are_told, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(rendezvous_that_face_each_other_wait, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(many_are_summed_up, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_lost_file_is_told, make_folder, remove_folder),
-        cmocka_unit_test(times_end_at_2_to_the_62),
-        cmocka_unit_test(charges_end_at_2_to_the_62),
-    };
-    return cmocka_run_group_tests_name("goal examples", tests, NULL, NULL);
 }

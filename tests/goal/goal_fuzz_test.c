@@ -4,13 +4,12 @@
  * crashes. GRADWEAVE_SEED repeats a run.
  */
 #include "goal/goal.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/goal/goal_model.h"
 
 enum { cases = 20000, room = 256 };
 
-static uint64_t seed;
 static struct gw_error error;
 
 /* ---- as text ------------------------------------------------------------------------------- */
@@ -129,10 +128,8 @@ static char *print_model(struct gw_random *random, const struct model *model, si
 
 /* ---- whole texts --------------------------------------------------------------------------- */
 
-static void texts_mean_what_they_say(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
+TEST(texts_mean_what_they_say) {
+    struct gw_random *random = open_random(1);
     for (int i = 0, trials = gw_trials(cases / 4); i < trials; i++) {
         struct model model;
         struct gw_goal goal;
@@ -308,10 +305,8 @@ static void judge_copy(const char *text, size_t length) {
     free(copy);
 }
 
-static void damaged_texts_are_refused_or_whole(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, &error), GW_OK);
+TEST(damaged_texts_are_refused_or_whole) {
+    struct gw_random *random = open_random(2);
     int trials = gw_trials(cases);
     accepted = 0;
     for (int i = 0; i < trials; i++) {
@@ -332,13 +327,4 @@ static void damaged_texts_are_refused_or_whole(void **state) {
     gw_random_close(random);
     print_message("%zu of %d texts accepted\n", accepted, trials);
     assert_in_range(accepted, trials / 4, 3 * trials / 4);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_mean_what_they_say),
-        cmocka_unit_test(damaged_texts_are_refused_or_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,7 @@
 #include "goal/matching.h"
 #include "goal/parking.h"
 #include "goal/start_order.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 static uint32_t below(struct gw_random *random, uint32_t limit) {
     return (uint32_t)gw_random_below(random, limit);
@@ -117,11 +115,9 @@ static void check_crowd(struct gw_random *random, uint32_t count, uint32_t tags,
 }
 
 /* Tables that grow, whose places are taken and left again, with few keys and with many. */
-static void matches_the_first_that_came(void **state) {
-    (void)state;
+TEST(matches_the_first_that_came) {
     static const uint32_t tags[] = {1, 3, 40, 1000, 100000};
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     for (int i = 0; i < 60; i++) {
         uint32_t count = crowd_ranks + below(random, i % 10 == 0 ? 12000 : 1500);
         check_crowd(random, count, tags[i % 5], i % 3 == 0);
@@ -130,8 +126,7 @@ static void matches_the_first_that_came(void **state) {
 }
 
 /* A message is found before it is asked for, if it is there. */
-static void guesses_what_waits(void **state) {
-    (void)state;
+TEST(guesses_what_waits) {
     struct gw_goal_operation operations[] = {
         {.kind = GW_GOAL_RECEIVE, .peer = 1, .tag = 7, .waits = 0},
         {.kind = GW_GOAL_SEND, .peer = 0, .tag = 7, .waits = 1},
@@ -205,14 +200,12 @@ static void unpark_one(struct gw_random *random, struct gw_parking *parking, uin
     }
 }
 
-static void hands_out_the_next_in_order(void **state) {
-    (void)state;
+TEST(hands_out_the_next_in_order) {
     enum { LOTS = 700, STEPS = 200000 };
-    struct gw_random *random = NULL;
     struct gw_parking *parking = NULL;
     struct lot *lots = calloc(LOTS, sizeof *lots);
     assert_non_null(lots);
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    struct gw_random *random = open_random(2);
     assert_int_equal(gw_parking_open(&parking, NULL), GW_OK);
     for (uint32_t i = 0; i < STEPS; i++) {
         /* Ranks, kinds, processors and interfaces in one number; few of them are busy at a time. */
@@ -256,12 +249,10 @@ static void check_order(const struct gw_goal_operation *operations, const uint32
     free(seen);
 }
 
-static void starts_by_kind(void **state) {
-    (void)state;
+TEST(starts_by_kind) {
     enum { MOST = 150 };
-    struct gw_random *random = NULL;
     struct gw_start_order order = {0};
-    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    struct gw_random *random = open_random(3);
     for (int i = 0, trials = gw_trials(2000); i < trials; i++) {
         struct gw_goal_operation operations[MOST];
         uint32_t sorted[MOST];
@@ -290,8 +281,7 @@ static void starts_by_kind(void **state) {
  * Forty operations, a send, a receive and a calculation in turn (the receives all different), as
  * std::sort of GCC's library leaves them.
  */
-static void many_start_as_a_sort_leaves_them(void **state) {
-    (void)state;
+TEST(many_start_as_a_sort_leaves_them) {
     enum { COUNT = 40 };
     static const uint32_t expected[COUNT] = {0,  21, 18, 24, 15, 27, 12, 30, 9,  33, 6,  36, 3,  39,
                                              31, 34, 28, 37, 25, 22, 1,  19, 16, 4,  13, 7,  10, 2,
@@ -306,14 +296,4 @@ static void many_start_as_a_sort_leaves_them(void **state) {
     assert_int_equal(gw_goal_start_order(&order, operations, sorted, COUNT, NULL), GW_OK);
     assert_memory_equal(sorted, expected, sizeof sorted);
     gw_start_order_free(&order);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(matches_the_first_that_came),      cmocka_unit_test(guesses_what_waits),
-        cmocka_unit_test(hands_out_the_next_in_order),      cmocka_unit_test(starts_by_kind),
-        cmocka_unit_test(many_start_as_a_sort_leaves_them),
-    };
-    return cmocka_run_group_tests_name("goal parts", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * the reader's pieces of a file end.
  */
 #include "goal/goal.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static struct gw_error error;
 
@@ -54,8 +54,7 @@ static void expect_meaning(const char *text, const char *expected) {
     gw_goal_free(&goal);
 }
 
-static void every_statement_is_understood(void **state) {
-    (void)state;
+TEST(every_statement_is_understood) {
     expect_meaning("num_ranks 2\n"
                    "rank 0 {\n"
                    "l1: send 8b to 1 tag 7 cpu 2 nic 3\n"
@@ -73,8 +72,7 @@ static void every_statement_is_understood(void **state) {
                    "18446744073709551615 (0, -1, 0, 0) waits 1 <");
 }
 
-static void dependents_stand_starts_first_each_in_order(void **state) {
-    (void)state;
+TEST(dependents_stand_starts_first_each_in_order) {
     expect_meaning("num_ranks 1 rank 0 {\na: calc 1\nb: calc 2\nc: calc 3\n"
                    "c requires a\nb irequires a\nb requires a\nc irequires a\na requires c\n"
                    "a requires a\n}",
@@ -82,22 +80,19 @@ static void dependents_stand_starts_first_each_in_order(void **state) {
                    "waits 2 <; calc 3 (0, 0, 0, 0) waits 2 < 0");
 }
 
-static void ranks_may_stand_in_any_order(void **state) {
-    (void)state;
+TEST(ranks_may_stand_in_any_order) {
     expect_meaning("num_ranks 3\nrank 2 {\ncalc 1\n}\nrank 0 {\n}\nrank 1 {\ncalc 2\ncalc 3\n}\n",
                    "1 x 1: 1+0 1+2 0+1; calc 1 (0, 0, 0, 0) waits 0 <; calc 2 (0, 0, 0, 0) waits 0 "
                    "<; calc 3 (0, 0, 0, 0) waits 0 <");
 }
 
-static void blanks_and_comments_stand_anywhere(void **state) {
-    (void)state;
+TEST(blanks_and_comments_stand_anywhere) {
     expect_meaning("/* num_ranks 9 */ num_ranks/**/1//\r\nrank\t0\n\n// {\n{ send 1  b/***/to "
                    "/*\n\n*/ 0cpu 1nic 2tag 3}// }\n/**/",
                    "2 x 3: 0+1; send 1 (0, 3, 1, 2) waits 0 <");
 }
 
-static void words_are_as_long_as_they_can_be(void **state) {
-    (void)state;
+TEST(words_are_as_long_as_they_can_be) {
     expect_meaning("num_ranks 1\nrank 0 {\nsend1: calc 1\nrank_: send1b to 0\nrequires:recv0b "
                    "from0\nrequires requires send1\ncalc_1:calc2\n}\n",
                    "1 x 1: 0+4; calc 1 (0, 0, 0, 0) waits 0 < 2; send 1 (0, 0, 0, 0) waits 0 <; "
@@ -208,8 +203,7 @@ static void expect_refusal(const char *text, size_t length, const char *message)
     assert_memory_equal(&goal, &nothing, sizeof goal);
 }
 
-static void what_is_wrong_is_named_with_its_line(void **state) {
-    (void)state;
+TEST(what_is_wrong_is_named_with_its_line) {
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         expect_refusal(refusals[i].text, strlen(refusals[i].text), refusals[i].message);
     }
@@ -218,8 +212,7 @@ static void what_is_wrong_is_named_with_its_line(void **state) {
                    "f:2: expected rank or the end of the file, got the byte 0x00");
 }
 
-static void labels_have_at_most_255_characters(void **state) {
-    (void)state;
+TEST(labels_have_at_most_255_characters) {
     char label[257];
     char text[1024];
     memset(label, 'x', 256);
@@ -235,7 +228,7 @@ static void labels_have_at_most_255_characters(void **state) {
                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...");
 }
 
-static void files_that_cannot_be_read_are_bad_input(void **state) {
+TEST_IN_FOLDER(files_that_cannot_be_read_are_bad_input) {
     struct gw_goal goal;
     const char *missing = path_in(*state, "missing");
     char message[600];
@@ -250,8 +243,7 @@ static void files_that_cannot_be_read_are_bad_input(void **state) {
 }
 
 /* Of each pair, both have the same 32-bit FNV-1a hash. */
-static void labels_with_the_same_hash_are_told_apart(void **state) {
-    (void)state;
+TEST(labels_with_the_same_hash_are_told_apart) {
     expect_meaning("num_ranks 1\nrank 0 {\ndeclinate: calc 1\nmacallums: calc 2\ncostarring: calc "
                    "3\nliquid: calc 4\nliquid requires declinate\ncostarring requires macallums\n}",
                    "1 x 1: 0+4; calc 1 (0, 0, 0, 0) waits 0 < 3; calc 2 (0, 0, 0, 0) waits 0 < 2; "
@@ -280,8 +272,7 @@ static char *make_ranks(int ranks, const int counts[2], size_t *length) {
 }
 
 /* Ranks with many labels and with few take turns. */
-static void ranks_keep_their_labels_apart(void **state) {
-    (void)state;
+TEST(ranks_keep_their_labels_apart) {
     static const int counts[] = {3000, 3};
     size_t length = 0;
     char *text = make_ranks(2000, counts, &length);
@@ -310,7 +301,7 @@ static void put_file(const char *path, const char *text) {
     assert_int_equal(gw_file_write(path, text, strlen(text), &error), GW_OK);
 }
 
-static void places_name_the_line_and_the_operation(void **state) {
+TEST_IN_FOLDER(places_name_the_line_and_the_operation) {
     const char *path = path_in(*state, "f.goal");
     char place[GW_GOAL_PLACE_SIZE];
     char text[1200];
@@ -383,15 +374,14 @@ static void expect_everywhere(char with, size_t pieces) {
     }
 }
 
-static void pieces_may_end_anywhere(void **state) {
-    (void)state;
+TEST(pieces_may_end_anywhere) {
     expect_everywhere('x', 1);
     expect_everywhere(' ', 1);
     expect_everywhere(' ', 2);
 }
 
 /* A file is read as the same text in memory is, whatever its length. */
-static void files_read_as_texts_do(void **state) {
+TEST_IN_FOLDER(files_read_as_texts_do) {
     static char text[2 * piece + 4 * around];
     const char *path = path_in(*state, "f.goal");
     for (size_t length = piece - 40; length < piece + 40; length += 3) {
@@ -408,8 +398,7 @@ static void files_read_as_texts_do(void **state) {
     }
 }
 
-static void zeros_without_end_are_no_number(void **state) {
-    (void)state;
+TEST(zeros_without_end_are_no_number) {
     static char text[2 * piece];
     int start = snprintf(text, sizeof text, "num_ranks 1\nrank 0 {\ncalc ");
     memset(text + start, '0', sizeof text - (size_t)start);
@@ -417,26 +406,4 @@ static void zeros_without_end_are_no_number(void **state) {
     assert_int_equal(gw_goal_parse(text, sizeof text, "f", &goal, &error), GW_BAD_INPUT);
     assert_string_equal(error.message, "f:3: expected cpu or the end of the line, got "
                                        "0000000000000000000000000000000000000000...");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_statement_is_understood),
-        cmocka_unit_test(dependents_stand_starts_first_each_in_order),
-        cmocka_unit_test(ranks_may_stand_in_any_order),
-        cmocka_unit_test(blanks_and_comments_stand_anywhere),
-        cmocka_unit_test(words_are_as_long_as_they_can_be),
-        cmocka_unit_test(what_is_wrong_is_named_with_its_line),
-        cmocka_unit_test(labels_have_at_most_255_characters),
-        cmocka_unit_test_setup_teardown(files_that_cannot_be_read_are_bad_input, make_folder,
-                                        remove_folder),
-        cmocka_unit_test(labels_with_the_same_hash_are_told_apart),
-        cmocka_unit_test(ranks_keep_their_labels_apart),
-        cmocka_unit_test_setup_teardown(places_name_the_line_and_the_operation, make_folder,
-                                        remove_folder),
-        cmocka_unit_test(pieces_may_end_anywhere),
-        cmocka_unit_test_setup_teardown(files_read_as_texts_do, make_folder, remove_folder),
-        cmocka_unit_test(zeros_without_end_are_no_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,12 @@
  * one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
 #include "goal/goal.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/goal/goal_patterns.h"
 
 #include "tests/goal/goal_random.h"
 #include "tests/goal/goal_reference.h"
-
-static uint64_t seed;
 
 /* ---- against the reference ----------------------------------------------------------------- */
 
@@ -52,11 +50,9 @@ static void compare_with_reference(const struct random_case *subject) {
     gw_goal_free(&goal);
 }
 
-static void agrees_with_the_reference(void **state) {
-    (void)state;
+TEST(agrees_with_the_reference) {
     enum { CASES = 4000 };
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     for (int i = 0, trials = gw_trials(CASES); i < trials; i++) {
         struct random_case subject = random_case(random);
         compare_with_reference(&subject);
@@ -116,8 +112,7 @@ static struct gw_goal_result run_pattern(const struct pattern *pattern,
 
 /* What LogGOPSim prints for these schedules; where more than 16 operations become free at once,
  * the order in which its sort leaves them shows. */
-static void agrees_with_loggopsim(void **state) {
-    (void)state;
+TEST(agrees_with_loggopsim) {
     static const struct gw_loggops usual = {2500, 1500, 1000, 0, 6, 65535};
     static const struct gw_loggops other = {100, 50, 3000, 2, 1, 10};
     static const struct {
@@ -181,11 +176,9 @@ static uint64_t time_of(const struct pattern *pattern, const struct gw_loggops *
 }
 
 /* Less latency and more bandwidth slow none of these; nor do less overhead and gap. */
-static void faster_networks_are_not_slower(void **state) {
-    (void)state;
+TEST(faster_networks_are_not_slower) {
     static const enum shape shapes[] = {TREE, RING, DISSEMINATION};
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    struct gw_random *random = open_random(2);
     for (int i = 0, trials = gw_trials(600); i < trials; i++) {
         uint64_t bytes = 1 + below(random, 10000);
         struct pattern pattern = make(shapes[i % 3], 2 + below(random, 40), bytes);
@@ -204,10 +197,8 @@ static void faster_networks_are_not_slower(void **state) {
 }
 
 /* Every operation is an event, and every message. */
-static void counts_operations_and_messages(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+TEST(counts_operations_and_messages) {
+    struct gw_random *random = open_random(3);
     for (int i = 0, trials = gw_trials(500); i < trials; i++) {
         uint64_t events = 0;
         struct gw_loggops parameters = random_parameters(random, 100);
@@ -235,8 +226,7 @@ static void counts_operations_and_messages(void **state) {
  * Of a ring all of whose messages have one tag, receives become free together, from 9 ranks on more
  * than 16 of them: in whatever order they start, each takes the message that it stands for.
  */
-static void one_tag_is_enough_for_a_ring(void **state) {
-    (void)state;
+TEST(one_tag_is_enough_for_a_ring) {
     static const struct gw_loggops parameters = {2500, 1500, 1000, 0, 6, 65535};
     for (uint32_t ranks = 2; ranks <= 48; ranks++) {
         struct pattern tags = ring(ranks, 5000, 2 * (ranks - 1), true);
@@ -245,16 +235,4 @@ static void one_tag_is_enough_for_a_ring(void **state) {
         pattern_close(&one);
         pattern_close(&tags);
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_the_reference),
-        cmocka_unit_test(agrees_with_loggopsim),
-        cmocka_unit_test(faster_networks_are_not_slower),
-        cmocka_unit_test(counts_operations_and_messages),
-        cmocka_unit_test(one_tag_is_enough_for_a_ring),
-    };
-    return cmocka_run_group_tests_name("goal runs", tests, NULL, NULL);
 }

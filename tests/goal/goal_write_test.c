@@ -1,10 +1,9 @@
 /* Schedules written line by line: read back they are the same, and failures leave no file. */
 #include "goal/goal.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/goal/goal_model.h"
 
-static uint64_t seed;
 static struct gw_error error;
 
 static void write_model_rank(struct gw_goal_writer *writer, const struct model_rank *rank) {
@@ -25,10 +24,9 @@ static struct gw_goal_writer *begin(const char *path, uint32_t rank_count) {
     return writer;
 }
 
-static void what_is_written_is_read(void **state) {
+TEST_IN_FOLDER(what_is_written_is_read) {
     const char *path = path_in(*state, "f.goal");
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
+    struct gw_random *random = open_random(1);
     for (int i = 0, trials = gw_trials(100); i < trials; i++) {
         struct model model;
         struct gw_goal goal;
@@ -86,7 +84,7 @@ static void expect_file(const char *path, const char *expected) {
     free(text);
 }
 
-static void the_file_is_there_once_it_is_whole(void **state) {
+TEST_IN_FOLDER(the_file_is_there_once_it_is_whole) {
     const char *path = path_in(*state, "f.goal");
     assert_int_equal(gw_file_write(path, "old", 3, &error), GW_OK);
     struct gw_goal_writer *writer = begin(path, 2);
@@ -97,7 +95,7 @@ static void the_file_is_there_once_it_is_whole(void **state) {
     assert_int_equal(count_entries(*state), 1);
 }
 
-static void what_is_discarded_leaves_nothing(void **state) {
+TEST_IN_FOLDER(what_is_discarded_leaves_nothing) {
     struct gw_goal_writer *writer = begin(path_in(*state, "f.goal"), 2);
     write_something(writer);
     assert_int_equal(count_entries(*state), 1);
@@ -106,7 +104,7 @@ static void what_is_discarded_leaves_nothing(void **state) {
     assert_int_equal(count_entries(*state), 0);
 }
 
-static void files_that_cannot_be_made_are_reported_at_once(void **state) {
+TEST_IN_FOLDER(files_that_cannot_be_made_are_reported_at_once) {
     struct gw_goal_writer *writer = NULL;
     const char *path = path_in(*state, "missing/f.goal");
     char message[600];
@@ -118,8 +116,7 @@ static void files_that_cannot_be_made_are_reported_at_once(void **state) {
 }
 
 /* The device /dev/full is a disk that is always full. */
-static void a_full_disk_is_reported(void **state) {
-    (void)state;
+TEST(a_full_disk_is_reported) {
     static const char expected[] = "/dev/full: cannot be written: No space left on device";
     struct gw_goal_writer *writer = begin("/dev/full", 2);
     write_something(writer);
@@ -135,19 +132,4 @@ static void a_full_disk_is_reported(void **state) {
     assert_in_range(rank, 1000, 100000);
     assert_string_equal(error.message, expected);
     gw_goal_writer_discard(writer);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_is_read, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(the_file_is_there_once_it_is_whole, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_discarded_leaves_nothing, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(files_that_cannot_be_made_are_reported_at_once, make_folder,
-                                        remove_folder),
-        cmocka_unit_test(a_full_disk_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,8 @@
 #include "planner/planner.h"
 #include "sim/sim.h"
 #include "tests/methods/exchange_definition.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
-static uint64_t seed;
 static struct gw_error error;
 
 enum { MOST_TENSORS = 9, MOST_POINTS = 8 };
@@ -162,8 +161,7 @@ static void close_scene(struct scene *scene) {
 }
 
 static void for_all_pairs(uint64_t stream, int repeats, void (*check)(struct scene *scene)) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    struct gw_random *random = open_random(stream);
     for (size_t pair = 0; pair < PAIRS; pair++) {
         for (int repeat = 0; repeat < repeats; repeat++) {
             struct scene scene;
@@ -210,16 +208,13 @@ static void check_costs(struct scene *scene) {
     }
 }
 
-static void costs_are_their_legs(void **state) {
-    (void)state;
+TEST(costs_are_their_legs) {
     for_all_pairs(1, 1000, check_costs);
 }
 
 /* A bound of nothing would pass above: on lines, without updates, it is near what it bounds. */
-static void bounds_are_of_use(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+TEST(bounds_are_of_use) {
+    struct gw_random *random = open_random(2);
     for (size_t pair = 0; pair < PAIRS; pair++) {
         struct scene scene;
         open_scene(&scene, random, pair);
@@ -344,8 +339,7 @@ static void check_plans(struct scene *scene) {
     gw_optimum_free(&optimum);
 }
 
-static void the_optimum_is_the_least_of_all(void **state) {
-    (void)state;
+TEST(the_optimum_is_the_least_of_all) {
     for_all_pairs(3, 150, check_plans);
 }
 
@@ -383,18 +377,6 @@ static void check_simulation(struct scene *scene) {
     }
 }
 
-static void plans_take_what_they_say(void **state) {
-    (void)state;
+TEST(plans_take_what_they_say) {
     for_all_pairs(4, 150, check_simulation);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(costs_are_their_legs),
-        cmocka_unit_test(bounds_are_of_use),
-        cmocka_unit_test(the_optimum_is_the_least_of_all),
-        cmocka_unit_test(plans_take_what_they_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * come to have, ties everywhere, costs of nothing and beyond all bounds. There is no clock here,
  * but a policy that is quadratic in the tensors does not end within the time that CTest allows.
  */
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/planner/planner_definition.h"
 
@@ -233,16 +233,14 @@ static void bound_all(const struct problem *x) {
     }
 }
 
-static void every_policy_plans(void **state) {
-    (void)state;
+TEST(every_policy_plans) {
     const size_t sizes[] = {1, 2, 3, whole_tensors};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         on_every_problem(sizes[s], plan_with_all);
     }
 }
 
-static void no_policy_is_below_the_bound_of_optimal(void **state) {
-    (void)state;
+TEST(no_policy_is_below_the_bound_of_optimal) {
     const size_t sizes[] = {1, 2, 3, 100, optimal_tensors};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         on_every_problem(sizes[s], bound_all);
@@ -250,8 +248,7 @@ static void no_policy_is_below_the_bound_of_optimal(void **state) {
 }
 
 /* With costs that merge some, all and none, sparse and dense by turns. */
-static void a_million_tensors_are_no_more_work_than_they_must_be(void **state) {
-    (void)state;
+TEST(a_million_tensors_are_no_more_work_than_they_must_be) {
     const size_t costs[] = {0, 4, 8};
     for (size_t n = 0; n < network_count; n++) {
         for (size_t c = 0; c < sizeof costs / sizeof *costs; c++) {
@@ -263,13 +260,4 @@ static void a_million_tensors_are_no_more_work_than_they_must_be(void **state) {
             free(x.model.tensors);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_policy_plans),
-        cmocka_unit_test(no_policy_is_below_the_bound_of_optimal),
-        cmocka_unit_test(a_million_tensors_are_no_more_work_than_they_must_be),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

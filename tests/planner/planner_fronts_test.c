@@ -5,19 +5,12 @@
  */
 
 #include "planner/front.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { trials = 3000, most_pairs = 200, most_lines = 14 };
 
-static uint64_t seed;
 static const double slack =
     1e-14; /* of corners between whole steps, as a share; passes allow more */
-
-static struct gw_random *open_stream(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
 
 /* Whole numbers that fall along a bent line, with more or less noise; few of them or many. */
 static size_t make_pairs(struct gw_random *random, struct gw_front_pair *pairs) {
@@ -106,9 +99,8 @@ static void check_order(const struct gw_front *front) {
     }
 }
 
-static void a_front_is_what_nothing_dominates(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(1);
+TEST(a_front_is_what_nothing_dominates) {
+    struct gw_random *random = open_random(1);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         struct gw_front front;
@@ -131,9 +123,8 @@ static void a_front_is_what_nothing_dominates(void **state) {
     gw_random_close(random);
 }
 
-static void fronts_merge_as_their_pairs_do(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(2);
+TEST(fronts_merge_as_their_pairs_do) {
+    struct gw_random *random = open_random(2);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[2][most_pairs];
         struct gw_front fronts[2];
@@ -161,9 +152,8 @@ static void fronts_merge_as_their_pairs_do(void **state) {
     gw_random_close(random);
 }
 
-static void what_is_squeezed_promises_no_less(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(3);
+TEST(what_is_squeezed_promises_no_less) {
+    struct gw_random *random = open_random(3);
     double guess = 1;
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
@@ -182,9 +172,8 @@ static void what_is_squeezed_promises_no_less(void **state) {
     gw_random_close(random);
 }
 
-static void what_is_thinned_was_there(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(4);
+TEST(what_is_thinned_was_there) {
+    struct gw_random *random = open_random(4);
     double guess = 1;
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
@@ -229,11 +218,10 @@ static double least_sum(const struct gw_front *hull, double weight) {
 }
 
 /* What the lines say is what a hull says again, or more where they lie apart, never too much. */
-static void a_hull_says_what_its_lines_say(void **state) {
-    (void)state;
+TEST(a_hull_says_what_its_lines_say) {
     static const double loss =
         1e-6; /* of corners rounded outwards, where lines are near each other */
-    struct gw_random *random = open_stream(5);
+    struct gw_random *random = open_random(5);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         struct gw_front front;
@@ -258,8 +246,7 @@ static void a_hull_says_what_its_lines_say(void **state) {
     gw_random_close(random);
 }
 
-static void a_hull_of_nothing_has_no_corner(void **state) {
-    (void)state;
+TEST(a_hull_of_nothing_has_no_corner) {
     struct gw_front hull = {0};
     static const double values[] = {INFINITY, INFINITY, INFINITY};
     assert_int_equal(gw_hull_from_lines(&hull, (const double[]){0, 0.5, 1}, values, 3, NULL),
@@ -269,9 +256,8 @@ static void a_hull_of_nothing_has_no_corner(void **state) {
 }
 
 /* What survives together with some pair of the other front, and what completes to the least. */
-static void partners_are_found(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(6);
+TEST(partners_are_found) {
+    struct gw_random *random = open_random(6);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[2][most_pairs];
         struct gw_front fronts[2];
@@ -324,18 +310,4 @@ static void partners_are_found(void **state) {
         free(hull.pairs);
     }
     gw_random_close(random);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_front_is_what_nothing_dominates),
-        cmocka_unit_test(fronts_merge_as_their_pairs_do),
-        cmocka_unit_test(what_is_squeezed_promises_no_less),
-        cmocka_unit_test(what_is_thinned_was_there),
-        cmocka_unit_test(a_hull_says_what_its_lines_say),
-        cmocka_unit_test(a_hull_of_nothing_has_no_corner),
-        cmocka_unit_test(partners_are_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

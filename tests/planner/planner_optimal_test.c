@@ -3,17 +3,9 @@
  * policy where there are not. The seed is printed; GRADWEAVE_SEED repeats a run.
  */
 #include "planner/planner.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/planner/planner_cases.h"
-
-static uint64_t seed;
-
-static struct gw_random *open_stream(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
 
 static double best_of_all_plans(const struct planning_case *x) {
     double best = INFINITY;
@@ -41,9 +33,8 @@ static void check_optimal(const struct planning_case *x, double best_s, int tria
 }
 
 /* Every shape of the compressor's curve, and dense exchange, with every shape of the exchange's. */
-static void no_plan_is_better(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(1);
+TEST(no_plan_is_better) {
+    struct gw_random *random = open_random(1);
     enum { shape_pairs = (shape_count + 1) * shape_count, trials = 100 * shape_pairs };
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
@@ -58,9 +49,8 @@ static void no_plan_is_better(void **state) {
 }
 
 /* Where ties are exact. */
-static void no_plan_is_better_on_the_grid(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(4);
+TEST(no_plan_is_better_on_the_grid) {
+    struct gw_random *random = open_random(4);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;
         size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 14 : 9);
@@ -84,9 +74,8 @@ static size_t fewest_groups(const struct planning_case *x, double best_s) {
     return fewest;
 }
 
-static void of_equal_plans_it_has_the_fewest_groups(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(5);
+TEST(of_equal_plans_it_has_the_fewest_groups) {
+    struct gw_random *random = open_random(5);
     for (int trial = 0; trial < 3000; trial++) {
         struct planning_case x;
         struct gw_plan plan;
@@ -103,9 +92,8 @@ static void of_equal_plans_it_has_the_fewest_groups(void **state) {
     gw_random_close(random);
 }
 
-static void no_policy_is_better(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(2);
+TEST(no_policy_is_better) {
+    struct gw_random *random = open_random(2);
     for (int trial = 0; trial < 1000; trial++) {
         struct planning_case x;
         struct gw_plan optimal;
@@ -197,10 +185,9 @@ static double optimum_by_plain_fronts(const struct planning_case *x, struct plai
     return best_s + x->model.update_s;
 }
 
-static void fronts_without_pruning_agree(void **state) {
-    (void)state;
+TEST(fronts_without_pruning_agree) {
     enum { trials = 150, largest = 70 };
-    struct gw_random *random = open_stream(6);
+    struct gw_random *random = open_random(6);
     struct plain_front *fronts = malloc((largest + 1) * sizeof *fronts);
     size_t compared = 0;
     assert_non_null(fronts);
@@ -221,9 +208,8 @@ static void fronts_without_pruning_agree(void **state) {
 
 /* OMGS paper, Theorem 1 claims the greedy plan to be the best; three tensors show that it is not.
  */
-static void the_greedy_choice_can_miss(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(3);
+TEST(the_greedy_choice_can_miss) {
+    struct gw_random *random = open_random(3);
     size_t missed = 0;
     enum { trials = 1000 };
     for (int trial = 0; trial < gw_trials(trials); trial++) {
@@ -242,8 +228,7 @@ static void the_greedy_choice_can_miss(void **state) {
     gw_random_close(random);
 }
 
-static void extreme_inputs_are_planned(void **state) {
-    (void)state;
+TEST(extreme_inputs_are_planned) {
     struct gw_tensor tensors[50];
     struct gw_curve zero = {0};
     struct gw_curve startup = {.fixed_s = 1e6};
@@ -274,9 +259,8 @@ static void extreme_inputs_are_planned(void **state) {
 }
 
 /* Where merging costs nothing, in sums that have rounding. */
-static void what_costs_no_more_is_merged(void **state) {
-    (void)state;
-    struct gw_random *random = open_stream(6);
+TEST(what_costs_no_more_is_merged) {
+    struct gw_random *random = open_random(6);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;
         struct gw_plan plan;
@@ -320,10 +304,9 @@ static double groups_of_some_s(const struct gw_planning *planning, size_t size) 
 }
 
 /* A network that is just busy all the time: thousands of groups none of which may be late. */
-static void long_chains_are_exact(void **state) {
-    (void)state;
+TEST(long_chains_are_exact) {
     enum { tensor_count = 100000 };
-    struct gw_random *random = open_stream(7);
+    struct gw_random *random = open_random(7);
     for (int trial = 0; trial < 20; trial++) {
         size_t burst = 2 + gw_random_below(random, 3);
         double alpha_s = power_between(random, 1e-3, 0.1);
@@ -355,8 +338,7 @@ static void long_chains_are_exact(void **state) {
 }
 
 /* With more tensors than are searched, the best of the other policies, and a note. */
-static void a_search_cut_short_says_so(void **state) {
-    (void)state;
+TEST(a_search_cut_short_says_so) {
     enum { tensor_count = 50001 };
     struct gw_tensor *tensors = make_bursts(tensor_count, 3, 2e-5);
     struct gw_model model = {
@@ -390,21 +372,4 @@ static void a_search_cut_short_says_so(void **state) {
     }
     gw_optimum_free(&optimum);
     free(tensors);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_plan_is_better),
-        cmocka_unit_test(no_plan_is_better_on_the_grid),
-        cmocka_unit_test(of_equal_plans_it_has_the_fewest_groups),
-        cmocka_unit_test(no_policy_is_better),
-        cmocka_unit_test(fronts_without_pruning_agree),
-        cmocka_unit_test(the_greedy_choice_can_miss),
-        cmocka_unit_test(extreme_inputs_are_planned),
-        cmocka_unit_test(what_costs_no_more_is_merged),
-        cmocka_unit_test(long_chains_are_exact),
-        cmocka_unit_test(a_search_cut_short_says_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,10 @@
  * models. The transcriptions recompute everything after each merge, as the papers print it;
  * GRADWEAVE_SEED repeats a run.
  */
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/planner/planner_cases.h"
 
-static uint64_t seed;
 static struct gw_error error;
 
 typedef void definition(const struct planning_case *x, uint64_t argument, bool *ends);
@@ -210,9 +209,8 @@ static void assert_described(const struct gw_plan *plan, const struct planning_c
  */
 static size_t compare(const char *name, definition *define, bool has_argument, uint64_t stream,
                       int trials) {
-    struct gw_random *random = NULL;
     size_t mixed = 0;
-    assert_int_equal(gw_random_open(&random, seed, stream, &error), GW_OK);
+    struct gw_random *random = open_random(stream);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
         bool ends[most_tensors] = {false};
@@ -242,38 +240,31 @@ static size_t compare(const char *name, definition *define, bool has_argument, u
     return mixed;
 }
 
-static void plans_per_tensor(void **state) {
-    (void)state;
+TEST(plans_per_tensor) {
     (void)compare("per-tensor", per_tensor, false, 1, 200);
 }
 
-static void plans_single(void **state) {
-    (void)state;
+TEST(plans_single) {
     (void)compare("single", single, false, 2, 200);
 }
 
-static void plans_threshold(void **state) {
-    (void)state;
+TEST(plans_threshold) {
     assert_true(compare("threshold", threshold, true, 3, 2000) > (size_t)gw_trials(200));
 }
 
-static void plans_bucket(void **state) {
-    (void)state;
+TEST(plans_bucket) {
     assert_true(compare("bucket", bucket, true, 4, 2000) > (size_t)gw_trials(200));
 }
 
-static void plans_ddp(void **state) {
-    (void)state;
+TEST(plans_ddp) {
     assert_true(compare("ddp", ddp, false, 5, 2000) > (size_t)gw_trials(200));
 }
 
-static void plans_mg_wfbp(void **state) {
-    (void)state;
+TEST(plans_mg_wfbp) {
     assert_true(compare("mg-wfbp", mg_wfbp, false, 6, 20000) > (size_t)gw_trials(2000));
 }
 
-static void plans_omgs(void **state) {
-    (void)state;
+TEST(plans_omgs) {
     assert_true(compare("omgs", omgs, false, 7, 20000) > (size_t)gw_trials(2000));
 }
 
@@ -283,8 +274,7 @@ static void plans_omgs(void **state) {
  * OMGS paper, Table V: MGS-SGD merges below 8192 elements,
  * LAGS-SGD not at all, TopK-SGD everything.
  */
-static void group_counts_are_the_published_ones(void **state) {
-    (void)state;
+TEST(group_counts_are_the_published_ones) {
     const char *policies[] = {"threshold:8192", "per-tensor", "single"};
     const struct {
         const char *path;
@@ -311,15 +301,4 @@ static void group_counts_are_the_published_ones(void **state) {
         }
         gw_model_free(&model);
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_per_tensor), cmocka_unit_test(plans_single),
-        cmocka_unit_test(plans_threshold),  cmocka_unit_test(plans_bucket),
-        cmocka_unit_test(plans_ddp),        cmocka_unit_test(plans_mg_wfbp),
-        cmocka_unit_test(plans_omgs),       cmocka_unit_test(group_counts_are_the_published_ones),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,11 @@
  */
 #include <float.h>
 
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/planner/planner_cases.h"
 
-static uint64_t seed;
 static struct gw_error error;
-
-static struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, &error), GW_OK);
-    return random;
-}
 
 /* ---- the arithmetic ------------------------------------------------------------------------ */
 
@@ -32,8 +25,7 @@ static double rounding_of(const struct gw_curve *curve) {
     return 100 * DBL_EPSILON * most_s;
 }
 
-static void the_arithmetic_is_the_contracts(void **state) {
-    (void)state;
+TEST(the_arithmetic_is_the_contracts) {
     struct gw_random *random = open_random(1);
     for (int trial = 0; trial < 10000; trial++) {
         struct planning_case x;
@@ -54,8 +46,7 @@ static void the_arithmetic_is_the_contracts(void **state) {
 }
 
 /* Numbers small enough to follow: tensors of 3, 2 and 1 elements, the last ready first. */
-static void the_arithmetic_by_hand(void **state) {
-    (void)state;
+TEST(the_arithmetic_by_hand) {
     struct gw_tensor tensors[] = {{"a", 3, 1}, {"b", 2, 0.5}, {"c", 1, 0.25}};
     struct gw_model model = {.name = "m",
                              .bytes_per_element = 4,
@@ -99,8 +90,7 @@ static double best_of_all_plans(const struct planning_case *x) {
     return best;
 }
 
-static void the_bound_of_every_plan_is_the_optimum(void **state) {
-    (void)state;
+TEST(the_bound_of_every_plan_is_the_optimum) {
     enum { trials = 3000 };
     struct gw_random *random = open_random(2);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
@@ -133,8 +123,7 @@ static void the_bound_of_every_plan_is_the_optimum(void **state) {
 
 /* ---- policies as a user writes them -------------------------------------------------------- */
 
-static void good_policies_are_parsed(void **state) {
-    (void)state;
+TEST(good_policies_are_parsed) {
     const struct {
         const char *text, *name;
         uint64_t argument;
@@ -156,8 +145,7 @@ static void good_policies_are_parsed(void **state) {
     }
 }
 
-static void policies_describe_themselves(void **state) {
-    (void)state;
+TEST(policies_describe_themselves) {
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         const struct gw_policy *policy = &gw_policies[i];
         const struct gw_policy *parsed = NULL;
@@ -172,8 +160,7 @@ static void policies_describe_themselves(void **state) {
     }
 }
 
-static void bad_policies_are_refused(void **state) {
-    (void)state;
+TEST(bad_policies_are_refused) {
     const char *elements = "threshold:N with N a positive number of elements";
     const char *bytes = "bucket:N with N a positive number of bytes";
     const char *table[][2] = {{"threshold", elements},
@@ -228,8 +215,7 @@ static void plan(const struct planning_case *x, const char *text, struct gw_plan
     assert_int_equal(gw_planner_plan(&x->planning, text, out, &error), GW_OK);
 }
 
-static void one_tensor_is_one_group(void **state) {
-    (void)state;
+TEST(one_tensor_is_one_group) {
     struct gw_random *random = open_random(3);
     for (int trial = 0; trial < 200; trial++) {
         struct planning_case x;
@@ -246,8 +232,7 @@ static void one_tensor_is_one_group(void **state) {
     gw_random_close(random);
 }
 
-static void without_costs_every_plan_is_all_compute(void **state) {
-    (void)state;
+TEST(without_costs_every_plan_is_all_compute) {
     struct gw_random *random = open_random(4);
     for (int trial = 0; trial < 200; trial++) {
         struct planning_case x;
@@ -273,8 +258,7 @@ static void without_costs_every_plan_is_all_compute(void **state) {
 }
 
 /* Sums and products far beyond 32 bits, exact in a double. */
-static void huge_tensors_do_not_overflow(void **state) {
-    (void)state;
+TEST(huge_tensors_do_not_overflow) {
     struct planning_case x = {
         .tensors = {{"a", UINT64_C(1) << 50, 0}, {"b", UINT64_C(1) << 50, 1}}};
     x.model = (struct gw_model){
@@ -305,20 +289,4 @@ static void huge_tensors_do_not_overflow(void **state) {
     plan(&x, "threshold:1125899906842625", &made);
     assert_int_equal(made.group_count, 1);
     gw_plan_free(&made);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_arithmetic_is_the_contracts),
-        cmocka_unit_test(the_arithmetic_by_hand),
-        cmocka_unit_test(the_bound_of_every_plan_is_the_optimum),
-        cmocka_unit_test(good_policies_are_parsed),
-        cmocka_unit_test(policies_describe_themselves),
-        cmocka_unit_test(bad_policies_are_refused),
-        cmocka_unit_test(one_tensor_is_one_group),
-        cmocka_unit_test(without_costs_every_plan_is_all_compute),
-        cmocka_unit_test(huge_tensors_do_not_overflow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 #include "methods/schedule.h"
 #include "sim/sim.h"
 #include "tests/planner/planner_cases.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
-static uint64_t seed;
 static struct gw_error error;
 
 /* ---- random plans -------------------------------------------------------------------------- */
@@ -36,8 +35,7 @@ static void make_grouped_case(struct gw_random *random, struct grouped_case *out
 
 static void for_random_cases(uint64_t stream, int full,
                              void (*check)(const struct grouped_case *)) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, &error), GW_OK);
+    struct gw_random *random = open_random(stream);
     for (int i = 0, count = gw_trials(full); i < count; i++) {
         struct grouped_case x;
         make_grouped_case(random, &x);
@@ -98,8 +96,7 @@ static void check_definition(const struct grouped_case *x) {
     }
 }
 
-static void times_are_sums_of_what_comes_before(void **state) {
-    (void)state;
+TEST(times_are_sums_of_what_comes_before) {
     for_random_cases(1, 5000, check_definition);
 }
 
@@ -127,8 +124,7 @@ static void check_conservation(const struct grouped_case *x) {
                 last->exchange_end_s + x->x.model.update_s);
 }
 
-static void nothing_is_lost_between_groups(void **state) {
-    (void)state;
+TEST(nothing_is_lost_between_groups) {
     for_random_cases(2, 5000, check_conservation);
 }
 
@@ -210,17 +206,6 @@ static void check_simulation(const struct grouped_case *x) {
     gw_cluster_free(&cluster);
 }
 
-static void the_simulator_comes_to_the_same_times(void **state) {
-    (void)state;
+TEST(the_simulator_comes_to_the_same_times) {
     for_random_cases(3, 5000, check_simulation);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_sums_of_what_comes_before),
-        cmocka_unit_test(nothing_is_lost_between_groups),
-        cmocka_unit_test(the_simulator_comes_to_the_same_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

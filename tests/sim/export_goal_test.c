@@ -5,7 +5,7 @@
 #include "collectives/collectives.h"
 #include "goal/goal.h"
 #include "sim/sim.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { EXCHANGES = 3 };
 
@@ -152,7 +152,7 @@ static void check_scene(const char *folder, const struct gw_collective *collecti
     gw_schedule_free(&scene.schedule);
 }
 
-static void exports_every_collective(void **state) {
+TEST_IN_FOLDER(exports_every_collective) {
     static const uint64_t bytes[] = {0, 1, 40, 9996, 100000};
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         for (uint32_t workers = 1; workers <= 9; workers++) {
@@ -164,7 +164,7 @@ static void exports_every_collective(void **state) {
 }
 
 /* Slow workers compute longer, in the file as well. */
-static void exports_stragglers(void **state) {
+TEST_IN_FOLDER(exports_stragglers) {
     static const double slowdown[] = {1, 3, 1, 1};
     struct scene scene;
     const struct gw_collective *ring = NULL;
@@ -180,7 +180,7 @@ static void exports_stragglers(void **state) {
     gw_schedule_free(&scene.schedule);
 }
 
-static void refuses_times_that_do_not_fit(void **state) {
+TEST_IN_FOLDER(refuses_times_that_do_not_fit) {
     struct scene scene;
     struct gw_error error = {0};
     make_scene(&scene, gw_collectives[0], 2, 40);
@@ -192,13 +192,4 @@ static void refuses_times_that_do_not_fit(void **state) {
     assert_int_equal(count_entries(*state), 0);
     gw_simulator_close(simulator);
     gw_schedule_free(&scene.schedule);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(exports_every_collective, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(exports_stragglers, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(refuses_times_that_do_not_fit, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests_name("GOAL export", tests, NULL, NULL);
 }

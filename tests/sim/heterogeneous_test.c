@@ -9,9 +9,7 @@
 
 #include "methods/schedule.h"
 #include "sim/simulator.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 enum { MOST_OPERATIONS = 40, MOST_WORKERS = 12 };
 
@@ -240,8 +238,7 @@ static void check_collapse(struct scene *x) {
 }
 
 static void for_random_schedules(uint64_t stream, int full, void (*check)(struct scene *)) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    struct gw_random *random = open_random(stream);
     for (int i = 0, cases = gw_trials(full); i < cases; i++) {
         struct scene x;
         open_scene(&x, random);
@@ -251,13 +248,11 @@ static void for_random_schedules(uint64_t stream, int full, void (*check)(struct
     gw_random_close(random);
 }
 
-static void random_schedules_run_as_defined(void **state) {
-    (void)state;
+TEST(random_schedules_run_as_defined) {
     for_random_schedules(1, 5000, check_against_truth);
 }
 
-static void collapsed_workers_answer_alike(void **state) {
-    (void)state;
+TEST(collapsed_workers_answer_alike) {
     for_random_schedules(2, 5000, check_collapse);
 }
 
@@ -292,20 +287,17 @@ static void check_repetitions(struct scene *x) {
     gw_timeline_free(&timeline);
 }
 
-static void repetitions_follow_each_other(void **state) {
-    (void)state;
+TEST(repetitions_follow_each_other) {
     for_random_schedules(3, 300, check_repetitions);
 }
 
 /* Few lanes and many repetitions, one of many lanes, and some of both. */
-static void threads_change_nothing(void **state) {
-    (void)state;
+TEST(threads_change_nothing) {
     static const struct {
         size_t workers, iterations;
     } table[] = {{3, 41}, {30000, 1}, {30000, 3}, {2500, 3}};
     static struct gw_measure alone[64], shared[64];
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    struct gw_random *random = open_random(4);
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
         struct scene x = {.simulation = {.workers = table[t].workers,
                                          .compute_noise = {GW_NOISE_LOGNORMAL, 0.2, 0, NULL},
@@ -350,8 +342,7 @@ static double mean_iteration(const struct scene *x, size_t iterations) {
 }
 
 /* One of four at half the speed: 20 ms, then 2 ms; three of four wait 10 ms for it. */
-static void all_wait_for_a_straggler(void **state) {
-    (void)state;
+TEST(all_wait_for_a_straggler) {
     struct scene x;
     struct gw_measure measure;
     static const double slowdown[] = {1, 1, 2, 1};
@@ -365,8 +356,7 @@ static void all_wait_for_a_straggler(void **state) {
     close_scene(&x);
 }
 
-static void the_slowest_node_sets_the_pace(void **state) {
-    (void)state;
+TEST(the_slowest_node_sets_the_pace) {
     static const struct {
         double bandwidth[3], background, exchange_s;
     } table[] = {
@@ -387,8 +377,7 @@ static void the_slowest_node_sets_the_pace(void **state) {
     }
 }
 
-static void lost_bandwidth_is_noted(void **state) {
-    (void)state;
+TEST(lost_bandwidth_is_noted) {
     struct scene x;
     struct gw_simulator *simulator = NULL;
     struct gw_result result = {0};
@@ -415,8 +404,7 @@ static void lost_bandwidth_is_noted(void **state) {
 }
 
 /* Largest of P standard normal numbers, on average: 1 / sqrt(pi), 3 / (2 sqrt(pi)), and tables. */
-static void the_largest_of_normal_times_is_as_in_theory(void **state) {
-    (void)state;
+TEST(the_largest_of_normal_times_is_as_in_theory) {
     static const struct {
         size_t workers;
         double expected, sd;
@@ -435,8 +423,7 @@ static void the_largest_of_normal_times_is_as_in_theory(void **state) {
 }
 
 /* On one worker alone nothing is waited for: the mean stays. Of the sample: a third each. */
-static void noise_keeps_means(void **state) {
-    (void)state;
+TEST(noise_keeps_means) {
     static double sample[] = {0, 1, 2};
     static const struct gw_noise table[] = {
         {.kind = GW_NOISE_NORMAL, .sigma = 0.2},
@@ -477,8 +464,7 @@ static void check_monotony(struct scene *x) {
     assert_true(after.iteration_s >= before.iteration_s);
 }
 
-static void worse_clusters_are_never_faster(void **state) {
-    (void)state;
+TEST(worse_clusters_are_never_faster) {
     for_random_schedules(5, 2000, check_monotony);
 }
 
@@ -493,8 +479,7 @@ static struct gw_simulator *open_simulator(const struct scene *x) {
 }
 
 /* However many operations: an algorithm's schedule keeps two ends a lane. */
-static void few_ends_are_kept(void **state) {
-    (void)state;
+TEST(few_ends_are_kept) {
     struct scene x;
     open_simple(&x, 2);
     size_t last = 1;
@@ -513,8 +498,7 @@ static void few_ends_are_kept(void **state) {
 }
 
 /* Every worker its own speed: lanes as many, found without comparing each with each. */
-static void a_million_speeds_are_a_million_lanes(void **state) {
-    (void)state;
+TEST(a_million_speeds_are_a_million_lanes) {
     enum { workers = 1 << 20 };
     double *slowdown = calloc(workers, sizeof *slowdown);
     struct scene x;
@@ -540,23 +524,4 @@ static void a_million_speeds_are_a_million_lanes(void **state) {
     gw_simulator_close(simulator);
     close_scene(&x);
     free(slowdown);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_schedules_run_as_defined),
-        cmocka_unit_test(collapsed_workers_answer_alike),
-        cmocka_unit_test(repetitions_follow_each_other),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(all_wait_for_a_straggler),
-        cmocka_unit_test(the_slowest_node_sets_the_pace),
-        cmocka_unit_test(lost_bandwidth_is_noted),
-        cmocka_unit_test(the_largest_of_normal_times_is_as_in_theory),
-        cmocka_unit_test(noise_keeps_means),
-        cmocka_unit_test(worse_clusters_are_never_faster),
-        cmocka_unit_test(few_ends_are_kept),
-        cmocka_unit_test(a_million_speeds_are_a_million_lanes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

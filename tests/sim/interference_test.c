@@ -9,11 +9,10 @@
 
 #include "methods/schedule.h"
 #include "sim/sim.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { MOST_OPERATIONS = 60, MOST_WORKERS = 6, CASES = 3000 };
 
-static uint64_t seed;
 static struct gw_error error;
 
 /* ---- random schedules ---------------------------------------------------------------------- */
@@ -274,8 +273,7 @@ static struct gw_measure simulate(const struct scene *scene,
 
 static void for_each_scene(double most, uint64_t stream,
                            void (*check)(struct scene *scene, struct gw_random *random)) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
+    struct gw_random *random = open_random(stream);
     for (int i = 0, cases = gw_trials(CASES); i < cases; i++) {
         struct scene scene;
         open_scene(&scene, random, most);
@@ -293,8 +291,7 @@ static void check_reference(struct scene *scene, struct gw_random *random) {
     assert_true(near(measure.iteration_s, run_reference(scene), 1e-9));
 }
 
-static void random_schedules_take_what_the_reference_says(void **state) {
-    (void)state;
+TEST(random_schedules_take_what_the_reference_says) {
     for_each_scene(8, 1, check_reference);
 }
 
@@ -318,8 +315,7 @@ static void check_undisturbed(struct scene *scene, struct gw_random *random) {
     assert_memory_equal(&by_paces, &by_clocks, sizeof by_clocks);
 }
 
-static void factors_of_1_or_less_change_no_bit(void **state) {
-    (void)state;
+TEST(factors_of_1_or_less_change_no_bit) {
     for_each_scene(1, 2, check_undisturbed);
 }
 
@@ -336,8 +332,7 @@ static void check_collapse(struct scene *scene, struct gw_random *random) {
     }
 }
 
-static void equal_workers_share_a_lane_to_the_bit(void **state) {
-    (void)state;
+TEST(equal_workers_share_a_lane_to_the_bit) {
     for_each_scene(8, 3, check_collapse);
 }
 
@@ -365,18 +360,6 @@ static void check_growth(struct scene *scene, struct gw_random *random) {
     }
 }
 
-static void larger_factors_take_no_less_time(void **state) {
-    (void)state;
+TEST(larger_factors_take_no_less_time) {
     for_each_scene(8, 4, check_growth);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_schedules_take_what_the_reference_says),
-        cmocka_unit_test(factors_of_1_or_less_change_no_bit),
-        cmocka_unit_test(equal_workers_share_a_lane_to_the_bit),
-        cmocka_unit_test(larger_factors_take_no_less_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,7 @@
  */
 #include "collectives/collectives.h"
 #include "sim/sim.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 static const double ALPHA_S = 1e-5;
 static const double BETA_S = 1e-9;
@@ -96,8 +94,7 @@ static bool is_power_of_two(size_t n) {
  * linear forms and the parameter server are exact, the others where workers are a power of two.
  * Elsewhere folds and trees of messages that come early take 0.70 to 1.13 of the form.
  */
-static void agrees_with_closed_forms(void **state) {
-    (void)state;
+TEST(agrees_with_closed_forms) {
     size_t exact = 0;
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         const struct gw_collective *collective = gw_collectives[c];
@@ -127,10 +124,8 @@ static void agrees_with_closed_forms(void **state) {
 }
 
 /* One worker for all gives the same bits as all of them. */
-static void collapses_without_a_trace(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+TEST(collapses_without_a_trace) {
+    struct gw_random *random = open_random(1);
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         const struct gw_collective *collective = gw_collectives[c];
         for (int i = 0; i < 40; i++) {
@@ -148,14 +143,12 @@ static void collapses_without_a_trace(void **state) {
 }
 
 /* Also in a schedule of several exchanges, some of which wait for others. */
-static void schedules_collapse(void **state) {
-    (void)state;
+TEST(schedules_collapse) {
     static const char *const names[][2] = {{"allreduce", "ring"},
                                            {"allreduce", "halving-doubling"},
                                            {"allgather", "bruck"},
                                            {"allgather", "ring"}};
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+    struct gw_random *random = open_random(4);
     for (int i = 0, cases = gw_trials(200); i < cases; i++) {
         const char *const *name = names[gw_random_below(random, 4)];
         struct scene scene;
@@ -180,10 +173,8 @@ static void schedules_collapse(void **state) {
 }
 
 /* Nor do workers of one node share anything: each has its own way to the others. */
-static void collapses_within_a_node(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 4, NULL), GW_OK);
+TEST(collapses_within_a_node) {
+    struct gw_random *random = open_random(4);
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         for (int i = 0; i < 20; i++) {
             double seconds[2];
@@ -212,8 +203,7 @@ static void collapses_within_a_node(void **state) {
 
 /* All push at once: the server's link takes them one after another, and hands them back so.
  */
-static void incast_queues(void **state) {
-    (void)state;
+TEST(incast_queues) {
     for (size_t workers = 2; workers <= 64; workers *= 2) {
         double one_way = ALPHA_S + (double)workers * 1e6 * BETA_S;
         assert_true(near(time_of("ps", NULL, workers, 1000000, true), 2 * one_way, 1e-9));
@@ -221,8 +211,7 @@ static void incast_queues(void **state) {
 }
 
 /* Workers of a node share its interface: their messages to another node queue for it. */
-static void workers_of_a_node_share_its_interface(void **state) {
-    (void)state;
+TEST(workers_of_a_node_share_its_interface) {
     for (size_t per_node = 1; per_node <= 4; per_node++) {
         struct scene scene;
         make_scene(&scene, "sendrecv", NULL, 2);
@@ -243,8 +232,7 @@ static void workers_of_a_node_share_its_interface(void **state) {
 }
 
 /* Four nodes on each of two switches, all of which cross: the uplink makes them wait. */
-static void uplinks_are_oversubscribed(void **state) {
-    (void)state;
+TEST(uplinks_are_oversubscribed) {
     for (double factor = 1; factor <= 8; factor *= 2) {
         struct scene scene;
         make_scene(&scene, "allreduce", "recursive-doubling", 8);
@@ -258,8 +246,7 @@ static void uplinks_are_oversubscribed(void **state) {
 }
 
 /* A ring takes as long as its slowest link; a background share slows all of them. */
-static void slow_links_slow_the_ring(void **state) {
-    (void)state;
+TEST(slow_links_slow_the_ring) {
     enum { WORKERS = 6 };
     double bandwidth[WORKERS] = {1, 1, 0.25, 1, 1, 1};
     struct scene scene;
@@ -282,8 +269,7 @@ static void slow_links_slow_the_ring(void **state) {
  * --------------------------------------------------------------------------------- */
 
 /* Factors are of nodes of workers; a server's node has none. */
-static void servers_have_no_factor(void **state) {
-    (void)state;
+TEST(servers_have_no_factor) {
     enum { WORKERS = 3 };
     double *bandwidth = malloc(WORKERS * sizeof *bandwidth);
     struct scene scene;
@@ -304,8 +290,7 @@ static void servers_have_no_factor(void **state) {
 }
 
 /* Times that do not fit are refused, whoever has them: they do not begin again at 0. */
-static void long_times_are_refused(void **state) {
-    (void)state;
+TEST(long_times_are_refused) {
     static const double seconds[] = {1e3, 1e6, 4.7e6, 1e9, 1e300};
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         for (int where = 0; where < 4; where++) {
@@ -335,8 +320,7 @@ static void long_times_are_refused(void **state) {
 
 /* A message: o at both ends, n O at its sender, n G on the wire, L; the next leaves g
  * later. */
-static void charges_loggp(void **state) {
-    (void)state;
+TEST(charges_loggp) {
     struct scene scene;
     make_scene(&scene, "allgather", "ring", 2);
     scene.network.between = (struct gw_loggp){.latency_s = 3e-6,
@@ -360,8 +344,7 @@ static void charges_loggp(void **state) {
  * ----------------------------------------------------------------------------- */
 
 /* A straggler comes late; the ring's others wait, and the breakdown says for how long. */
-static void waits_for_stragglers(void **state) {
-    (void)state;
+TEST(waits_for_stragglers) {
     enum { WORKERS = 4 };
     double slowdown[WORKERS] = {1, 1, 3, 1};
     struct scene scene;
@@ -382,10 +365,8 @@ static void waits_for_stragglers(void **state) {
 }
 
 /* The timeline tells the same as the measure, and none of its spans overlap. */
-static void timeline_agrees(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+TEST(timeline_agrees) {
+    struct gw_random *random = open_random(2);
     for (int i = 0; i < 50; i++) {
         struct scene scene;
         make_scene(&scene, "allreduce", i % 2 == 0 ? "ring" : "halving-doubling",
@@ -425,10 +406,8 @@ static void timeline_agrees(void **state) {
 
 /* More bytes, slower links and more latency never make an exchange faster where none
  * contend. */
-static void is_monotone(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+TEST(is_monotone) {
+    struct gw_random *random = open_random(3);
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         const struct gw_collective *collective = gw_collectives[c];
         size_t workers = 1u << (1 + gw_random_below(random, 5));
@@ -444,8 +423,7 @@ static void is_monotone(void **state) {
 }
 
 /* Repetitions are the same bits however many threads share them. */
-static void threads_change_nothing(void **state) {
-    (void)state;
+TEST(threads_change_nothing) {
     enum { ITERATIONS = 12, WORKERS = 7 };
     struct gw_measure alone[ITERATIONS];
     struct gw_measure shared[ITERATIONS];
@@ -470,8 +448,7 @@ static void threads_change_nothing(void **state) {
     gw_schedule_free(&scene.schedule);
 }
 
-static void needs_a_network(void **state) {
-    (void)state;
+TEST(needs_a_network) {
     struct scene scene;
     struct gw_simulator *simulator = NULL;
     struct gw_error error = {0};
@@ -493,8 +470,7 @@ static void needs_a_network(void **state) {
 
 /* Without a measured network: the collective that the network is derived from takes its
  * curve. */
-static void derives_a_network(void **state) {
-    (void)state;
+TEST(derives_a_network) {
     static const char *const names[] = {"allreduce", "allgather"};
     for (size_t i = 0; i < 2; i++) {
         struct scene scene;
@@ -518,28 +494,4 @@ static void derives_a_network(void **state) {
         gw_simulator_close(simulator);
         gw_schedule_free(&scene.schedule);
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_closed_forms),
-        cmocka_unit_test(collapses_without_a_trace),
-        cmocka_unit_test(schedules_collapse),
-        cmocka_unit_test(collapses_within_a_node),
-        cmocka_unit_test(incast_queues),
-        cmocka_unit_test(workers_of_a_node_share_its_interface),
-        cmocka_unit_test(uplinks_are_oversubscribed),
-        cmocka_unit_test(slow_links_slow_the_ring),
-        cmocka_unit_test(servers_have_no_factor),
-        cmocka_unit_test(long_times_are_refused),
-        cmocka_unit_test(charges_loggp),
-        cmocka_unit_test(waits_for_stragglers),
-        cmocka_unit_test(timeline_agrees),
-        cmocka_unit_test(is_monotone),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(needs_a_network),
-        cmocka_unit_test(derives_a_network),
-    };
-    return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

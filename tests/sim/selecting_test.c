@@ -6,9 +6,8 @@
 
 #include "methods/schedule.h"
 #include "sim/sim.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
-static uint64_t seed;
 static struct gw_cluster cluster; /* for all tests: reading it takes longer than they */
 
 enum { TENSORS = 3, GROUPS = 2, WORKERS = 4, TABLE = 3, ITERATIONS = 8 };
@@ -93,10 +92,8 @@ static void check_equal(struct scene *scene, struct gw_simulation simulation) {
     }
 }
 
-static void iterations_are_as_if_all_were_alike(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 0, NULL), GW_OK);
+TEST(iterations_are_as_if_all_were_alike) {
+    struct gw_random *random = open_random(0);
     for (unsigned i = 0; i < 48; i++) {
         struct scene scene;
         scene_open(&scene, random);
@@ -119,13 +116,11 @@ static void iterations_are_as_if_all_were_alike(void **state) {
 
 /* In each iteration the second leg of a group has 8 bytes for each that the fullest worker sends.
  */
-static void timelines_have_the_bytes_of_their_iteration(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
+TEST(timelines_have_the_bytes_of_their_iteration) {
     struct scene scene;
     struct gw_timeline timeline;
     struct gw_measure measures[ITERATIONS];
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     scene_open(&scene, random);
     const struct gw_simulation simulation = {
         .workers = WORKERS, .selected = scene.selected, .selected_count = TABLE};
@@ -157,11 +152,4 @@ static int free_cluster(void **state) {
     return 0;
 }
 
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(iterations_are_as_if_all_were_alike),
-        cmocka_unit_test(timelines_have_the_bytes_of_their_iteration),
-    };
-    return cmocka_run_group_tests(tests, read_cluster, free_cluster);
-}
+FIXTURES(read_cluster, free_cluster)

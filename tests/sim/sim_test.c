@@ -9,9 +9,7 @@
 #include "methods/schedule.h"
 #include "sim/sim.h"
 #include "tests/methods/exchange_definition.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 enum { MOST_TENSORS = 40, MOST_WORKERS = 9, MOST_POINTS = 6 };
 
@@ -234,10 +232,8 @@ static void check_scene(const struct gw_algorithm *algorithm, const struct scene
     gw_schedule_free(&schedule);
 }
 
-static void equals_the_arithmetic(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+TEST(equals_the_arithmetic) {
+    struct gw_random *random = open_random(1);
     for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         for (int repeat = 0; repeat < 1000; repeat++) {
             struct scene scene;
@@ -255,14 +251,12 @@ static struct gw_noise lognormal(double sigma) {
 
 /* ---- reproducibility ----------------------------------------------------------------------- */
 
-static void noise_follows_from_the_seed(void **state) {
-    (void)state;
+TEST(noise_follows_from_the_seed) {
     const struct gw_algorithm *algorithm = NULL;
-    struct gw_random *random = NULL;
     struct scene scene;
     struct gw_schedule schedule;
     assert_int_equal(gw_algorithm_find("omgs", &algorithm, NULL), GW_OK);
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    struct gw_random *random = open_random(2);
     open_scene(&scene, random, algorithm);
     scene.model.forward_s = 1;
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
@@ -280,18 +274,16 @@ static void noise_follows_from_the_seed(void **state) {
     gw_random_close(random);
 }
 
-static void noise_has_mean_one(void **state) {
-    (void)state;
+TEST(noise_has_mean_one) {
     enum { iterations = 4000 };
     struct scene scene;
-    struct gw_random *random = NULL;
     struct gw_schedule schedule;
     struct gw_simulator *simulator = NULL;
     static struct gw_measure measures[iterations];
     const struct gw_algorithm *algorithm = NULL;
     double total = 0;
     assert_int_equal(gw_algorithm_find("dense", &algorithm, NULL), GW_OK);
-    assert_int_equal(gw_random_open(&random, seed, 3, NULL), GW_OK);
+    struct gw_random *random = open_random(3);
     open_scene(&scene, random, algorithm);
     scene.model.forward_s = 1;
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
@@ -314,8 +306,7 @@ static void noise_has_mean_one(void **state) {
 
 /* ---- the engine ---------------------------------------------------------------------------- */
 
-static void a_schedule_that_waits_for_itself_is_reported(void **state) {
-    (void)state;
+TEST(a_schedule_that_waits_for_itself_is_reported) {
     struct gw_schedule schedule = {0};
     struct gw_cluster cluster;
     struct gw_simulator *simulator = NULL;
@@ -372,16 +363,14 @@ static size_t count_lanes(const struct gw_schedule *schedule, const struct scene
     return count;
 }
 
-static void a_million_workers_cost_what_two_do(void **state) {
-    (void)state;
+TEST(a_million_workers_cost_what_two_do) {
     enum { few = 2, many = 1 << 20, noisy = 1000 };
     struct scene scene;
-    struct gw_random *random = NULL;
     struct gw_schedule schedule;
     const struct gw_algorithm *algorithm = NULL;
     size_t workers = 0;
     assert_int_equal(gw_algorithm_find("omgs", &algorithm, NULL), GW_OK);
-    assert_int_equal(gw_random_open(&random, seed, 5, NULL), GW_OK);
+    struct gw_random *random = open_random(5);
     open_scene(&scene, random, algorithm);
     give_both_counts_one_curve(&scene, algorithm, few, many);
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
@@ -402,16 +391,4 @@ static void a_million_workers_cost_what_two_do(void **state) {
     gw_schedule_free(&schedule);
     close_scene(&scene);
     gw_random_close(random);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equals_the_arithmetic),
-        cmocka_unit_test(noise_follows_from_the_seed),
-        cmocka_unit_test(noise_has_mean_one),
-        cmocka_unit_test(a_schedule_that_waits_for_itself_is_reported),
-        cmocka_unit_test(a_million_workers_cost_what_two_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
