@@ -1,6 +1,156 @@
 #include "exec/accelerator.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { TILE = 128 }; /* rows and columns that a multiprocessor has of c at a time, or so */
+enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 20 };
+
+static const double calibration_s = 0.02; /* after which no further round is begun */
+
+/* The deepest bounds the memory: longer work is several products. */
+static const size_t measured_depths[] = {GW_DEPTH_STEP, 256, 512, 1024, 2048, 4096};
+enum { DEPTHS = sizeof measured_depths / sizeof *measured_depths };
+
+/* ---- depths -------------------------------------------------------------------------------- */
+
+enum { LEAST_POINTS = 3 };
+
+enum gw_status gw_depths_set(struct gw_depths *out, const struct gw_curve_point *measured,
+                             size_t count, struct gw_error *error) {
+    double deeper_s = INFINITY;
+    size_t first = GW_MOST_DEPTHS;
+    bool timed = count > 0 && count <= GW_MOST_DEPTHS;
+    for (size_t i = count; i-- > 0 && timed;) {
+        timed = measured[i].time_s > 0 && isfinite(measured[i].time_s);
+        if (measured[i].time_s < deeper_s) {
+            out->points[--first] = measured[i];
+            deeper_s = measured[i].time_s;
+        }
+    }
+    out->count = GW_MOST_DEPTHS - first;
+    memmove(out->points, out->points + first, out->count * sizeof *out->points);
+    if (!timed) {
+        return gw_fail(error, GW_FAILED, "calibrating work on a GPU: got times that are none");
+    }
+    if (out->count < LEAST_POINTS ||
+        out->points[out->count - 1].time_s < 2 * out->points[0].time_s) {
+        return gw_fail(error, GW_FAILED,
+                       "calibrating work on a GPU: expected deeper products to take longer, got %g "
+                       "s for a depth of %g and %g s for %g",
+                       measured[0].time_s, measured[0].size, measured[count - 1].time_s,
+                       measured[count - 1].size);
+    }
+    return GW_OK;
+}
+
+size_t gw_depths_take(const struct gw_depths *depths, double *owed_s) {
+    const struct gw_curve_point *low = depths->points;
+    const struct gw_curve_point *deepest = &depths->points[depths->count - 1];
+    if (*owed_s < low->time_s) {
+        return 0;
+    }
+    if (*owed_s >= deepest->time_s) {
+        *owed_s -= deepest->time_s;
+        return (size_t)deepest->size;
+    }
+    while (low[1].time_s <= *owed_s) {
+        low++;
+    }
+    double s_per_depth = (low[1].time_s - low[0].time_s) / (low[1].size - low[0].size);
+    double exact = low->size + (*owed_s - low->time_s) / s_per_depth;
+    double depth = GW_DEPTH_STEP * floor(exact / GW_DEPTH_STEP + 0.5);
+    *owed_s -= low->time_s + (depth - low->size) * s_per_depth;
+    return (size_t)depth;
+}
+
+/* ---- calibration --------------------------------------------------------------------------- */
+
+/* Behind another one, while which the host launches it: the GPU does not wait in between. */
+static enum gw_status time_product(const struct gw_gpu_work *work,
+                                   struct gw_device_event *const *events, size_t depth,
+                                   double *seconds, struct gw_error *error) {
+    GW_TRY(gw_products_multiply(&work->products, measured_depths[DEPTHS - 1], error));
+    GW_TRY(gw_device_event_record(events[0], work->stream, error));
+    GW_TRY(gw_products_multiply(&work->products, depth, error));
+    GW_TRY(gw_device_event_record(events[1], work->stream, error));
+    GW_TRY(gw_device_event_finish(events[1], error));
+    return gw_device_event_elapsed_s(events[0], events[1], seconds, error);
+}
+
+/* The shortest of each depth's times, by events before and behind. */
+static enum gw_status calibrate(struct gw_gpu_work *work, struct gw_device_event *const *events,
+                                struct gw_error *error) {
+    struct gw_curve_point measured[DEPTHS] = {{0}};
+    double end_s = gw_clock_now_s() + calibration_s;
+    for (int round = 0; round < LEAST_ROUNDS || (round < MOST_ROUNDS && gw_clock_now_s() < end_s);
+         round++) {
+        for (size_t i = 0; i < DEPTHS; i++) {
+            double seconds = 0;
+            GW_TRY(time_product(work, events, measured_depths[i], &seconds, error));
+            measured[i] =
+                (struct gw_curve_point){(double)measured_depths[i],
+                                        round == 0 ? seconds : fmin(measured[i].time_s, seconds)};
+        }
+    }
+    return gw_depths_set(&work->depths, measured, DEPTHS, error);
+}
+
+/* ---- opening work -------------------------------------------------------------------------- */
+
+/* As many tiles as keep all multiprocessors at work, two each. */
+static enum gw_status open_products(struct gw_gpu_work *work, struct gw_error *error) {
+    struct gw_device_event *events[2] = {NULL, NULL};
+    size_t multiprocessors = gw_device_multiprocessors(work->device);
+    size_t n = TILE * (size_t)ceil(sqrt(2 * (double)multiprocessors));
+    GW_TRY(gw_products_open(&work->products, work->stream, n, measured_depths[DEPTHS - 1], error));
+    enum gw_status status = gw_device_event_open(work->device, true, &events[0], error);
+    if (status == GW_OK) {
+        status = gw_device_event_open(work->device, true, &events[1], error);
+    }
+    if (status == GW_OK) {
+        status = calibrate(work, events, error);
+    }
+    gw_device_event_close(events[0]);
+    gw_device_event_close(events[1]);
+    return status;
+}
+
+enum gw_status gw_gpu_work_open(struct gw_gpu_work *out, struct gw_device_stream *stream,
+                                enum gw_compute compute, struct gw_error *error) {
+    void *clock = NULL;
+    *out = (struct gw_gpu_work){
+        .device = gw_device_stream_device(stream), .stream = stream, .compute = compute};
+    if (compute == GW_COMPUTE_GEMM) {
+        return open_products(out, error);
+    }
+    GW_TRY(gw_device_allocate(out->device, sizeof *out->clock, &clock, error));
+    out->clock = clock;
+    return GW_OK;
+}
+
+void gw_gpu_work_close(struct gw_gpu_work *work) {
+    gw_device_free(work->device, work->clock);
+    gw_products_close(&work->products);
+    *work = (struct gw_gpu_work){0};
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+enum gw_status gw_gpu_work_do(struct gw_gpu_work *work, double seconds, bool continues,
+                              struct gw_error *error) {
+    if (work->compute == GW_COMPUTE_WAIT) {
+        return gw_gpu_hold(work->clock, (uint64_t)(seconds * 1e9 + 0.5), continues, work->stream,
+                           error);
+    }
+    size_t depth = 0;
+    work->owed_s += seconds;
+    while ((depth = gw_depths_take(&work->depths, &work->owed_s)) > 0) {
+        GW_TRY(gw_products_multiply(&work->products, depth, error));
+    }
+    return GW_OK;
+}
 
 /* ---- the clock ----------------------------------------------------------------------------- */
 

@@ -1,4 +1,48 @@
-#include "exec/compress.h"
+/* What compression leaves for an exchange, and elements that all ranks know. */
+#include "exec/exchange.h"
+
+/* ---- selections ---------------------------------------------------------------------------- */
+
+enum gw_status gw_select_start(struct gw_worker *worker, struct gw_group_state *group, bool takes,
+                               struct gw_error *error) {
+    struct gw_memory *memory = &worker->compute;
+    struct gw_selection *selection = &memory->selection;
+    struct gw_task task = gw_worker_task(worker, group);
+    if (memory->stream != NULL) {
+        const struct gw_gpu_kernel *kernel = gw_gpu_kernel_of(group->compressor);
+        return takes ? gw_gpu_compress(kernel, &task, memory->stream, memory->gpu_workspace,
+                                       &group->selection, error)
+                     : kernel->select(&task, memory->stream, memory->gpu_workspace,
+                                      &group->selection, error);
+    }
+    task.workspace = &memory->workspace;
+    GW_TRY(takes ? gw_compress(group->compressor, &task, selection, error)
+                 : gw_kernel_of(group->compressor)->select(&task, selection, error));
+    group->entries = selection->entries;
+    group->selected = selection->count;
+    return GW_OK;
+}
+
+enum gw_status gw_select_finish(const struct gw_memory *memory, struct gw_group_state *group,
+                                struct gw_error *error) {
+    if (memory->stream != NULL) {
+        GW_TRY(gw_gpu_selection_finish(&group->selection, memory->stream, &group->selected, error));
+        group->entries = group->selection.entries;
+    }
+    return GW_OK;
+}
+
+static enum gw_status take(struct gw_worker *worker, struct gw_group_state *group,
+                           struct gw_error *error) {
+    return gw_select_start(worker, group, true, error);
+}
+
+static enum gw_status leave(struct gw_worker *worker, struct gw_group_state *group,
+                            struct gw_error *error) {
+    return gw_select_start(worker, group, false, error);
+}
+
+/* ---- compression --------------------------------------------------------------------------- */
 
 enum gw_status gw_compress_start(struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
@@ -14,28 +58,10 @@ enum gw_status gw_compress_pack(struct gw_worker *worker, struct gw_group_state 
     return packs ? group->compression->pack(worker, group, error) : GW_OK;
 }
 
-static enum gw_status select_entries(struct gw_worker *worker, struct gw_group_state *group,
-                                     bool takes, struct gw_error *error) {
-    struct gw_task task = gw_worker_task(worker, group);
-    return worker->compute.does->select(&worker->compute, group, &task, takes, error);
-}
-
-static enum gw_status take(struct gw_worker *worker, struct gw_group_state *group,
-                           struct gw_error *error) {
-    return select_entries(worker, group, true, error);
-}
-
-static enum gw_status leave(struct gw_worker *worker, struct gw_group_state *group,
-                            struct gw_error *error) {
-    return select_entries(worker, group, false, error);
-}
-
-/* ---- entries ------------------------------------------------------------------------------- */
-
 static enum gw_status pack_entries(struct gw_worker *worker, struct gw_group_state *group,
                                    struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
-    GW_TRY(memory->does->found(&worker->exchange, group, error));
+    GW_TRY(gw_select_finish(memory, group, error));
     size_t bytes = group->selected * sizeof *group->entries;
     GW_TRY(gw_buffer_reserve(&group->sent, memory, bytes, error));
     return memory->does->copy(memory, group->sent.memory, group->entries, bytes, error);
@@ -43,16 +69,14 @@ static enum gw_status pack_entries(struct gw_worker *worker, struct gw_group_sta
 
 const struct gw_compression gw_compress_entries = {.start = take, .pack = pack_entries};
 
-/* ---- indices ------------------------------------------------------------------------------- */
-
 static enum gw_status pack_indices(struct gw_worker *worker, struct gw_group_state *group,
                                    struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
-    GW_TRY(memory->does->found(&worker->exchange, group, error));
+    GW_TRY(gw_select_finish(memory, group, error));
     GW_TRY(gw_group_reserve_common(memory, group, group->selected, error));
     group->common_count = group->selected;
-    return memory->does->list(memory, group->entries, group->selected, gw_group_common(group),
-                              error);
+    return memory->does->list_indices(memory, group->entries, group->selected,
+                                      gw_group_common(group), error);
 }
 
 const struct gw_compression gw_compress_indices = {.start = leave, .pack = pack_indices};
@@ -78,25 +102,98 @@ static enum gw_status pack_led(struct gw_worker *worker, struct gw_group_state *
 
 const struct gw_compression gw_compress_led = {.start = lead, .pack = pack_led};
 
+static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_state *group,
+                                  struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t layers = group->slice->layer_count;
+    GW_TRY(gw_select_finish(memory, group, error));
+    GW_TRY(
+        gw_buffer_reserve(&group->sent, memory, (layers + group->selected) * sizeof(float), error));
+    float *flags = group->sent.memory;
+    GW_TRY(memory->does->flag_indices(memory, group->entries, group->selected,
+                                      group->beginnings.memory, layers, flags, error));
+    return memory->does->list_values(memory, group->entries, group->selected, flags + layers,
+                                     error);
+}
+
+const struct gw_compression gw_compress_layers = {.start = take, .pack = pack_layers};
+
 /* ---- sketches ------------------------------------------------------------------------------ */
+
+static size_t columns_of(const struct gw_group_state *group) {
+    return group->slice->sketch_cells / GW_SKETCH_ROWS;
+}
+
+size_t gw_sketches_cells(const struct gw_group_state *group) {
+    return GW_SKETCH_ROWS * columns_of(group);
+}
+
+enum gw_status gw_sketches_open(const struct gw_worker *worker, struct gw_group_state *group,
+                                struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    GW_TRY(gw_group_reserve_common(memory, group, group->slice->kept, error));
+    if (memory->stream == NULL) {
+        GW_TRY(
+            gw_sketch_open(&group->sketch, GW_SKETCH_ROWS, columns_of(group), group->seed, error));
+        group->cells = group->sketch.table;
+        return GW_OK;
+    }
+    GW_TRY(gw_gpu_sketch_open(&group->gpu_sketch, memory->device, GW_SKETCH_ROWS, columns_of(group),
+                              group->seed, error));
+    group->cells = group->gpu_sketch.table;
+    return gw_gpu_sketch_prepare(&group->gpu_sketch, group->slice->elements, memory->stream, error);
+}
 
 static enum gw_status sketch(struct gw_worker *worker, struct gw_group_state *group,
                              struct gw_error *error) {
-    return worker->compute.does->sketch(&worker->compute, group, gw_worker_residual(worker, group),
-                                        gw_worker_gradient(worker, group), error);
+    const struct gw_memory *memory = &worker->compute;
+    size_t n = group->slice->elements;
+    float *u = gw_worker_residual(worker, group);
+    const float *gradient = gw_worker_gradient(worker, group);
+    if (memory->stream == NULL) {
+        GW_TRY(memory->does->add(memory, u, gradient, n, error));
+        gw_sketch_clear(&group->sketch);
+        return gw_sketch_encode(&group->sketch, u, 0, n, error);
+    }
+    GW_TRY(gw_gpu_sketch_clear(&group->gpu_sketch, memory->stream, error));
+    return gw_gpu_sketch_encode(&group->gpu_sketch, u, gradient, n, memory->stream,
+                                memory->gpu_workspace, error);
 }
 
 const struct gw_compression gw_compress_sketch = {.start = sketch};
 
-/* ---- whole layers -------------------------------------------------------------------------- */
-
-static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_state *group,
-                                  struct gw_error *error) {
-    const struct gw_memory *memory = &worker->exchange;
-    GW_TRY(memory->does->found(&worker->exchange, group, error));
-    GW_TRY(gw_buffer_reserve(&group->sent, memory,
-                             (group->slice->layer_count + group->selected) * sizeof(float), error));
-    return memory->does->pack_layers(memory, group, group->sent.memory, error);
+enum gw_status gw_sketches_find(struct gw_worker *worker, struct gw_group_state *group,
+                                struct gw_error *error) {
+    struct gw_memory *memory = &worker->exchange;
+    size_t n = group->slice->elements;
+    size_t k = group->slice->kept;
+    group->common_count = k;
+    return memory->stream == NULL
+               ? gw_sketch_heavymix(&group->sketch, n, k, worker->iteration, &memory->workspace,
+                                    gw_group_common(group), NULL, error)
+               : gw_gpu_sketch_heavymix(&group->gpu_sketch, n, k, worker->iteration, memory->stream,
+                                        memory->gpu_workspace, gw_group_common(group), NULL, error);
 }
 
-const struct gw_compression gw_compress_layers = {.start = take, .pack = pack_layers};
+/* ---- values -------------------------------------------------------------------------------- */
+
+enum gw_status gw_values_reserve(const struct gw_worker *worker, struct gw_group_state *group,
+                                 size_t count, struct gw_error *error) {
+    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, count * sizeof(float), error));
+    return gw_buffer_reserve(&group->received, &worker->exchange, count * sizeof(float), error);
+}
+
+enum gw_status gw_values_take(const struct gw_worker *worker, struct gw_group_state *group,
+                              struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    return memory->does->take(memory, gw_worker_residual(worker, group), gw_group_common(group),
+                              group->common_count, group->sent.memory, error);
+}
+
+enum gw_status gw_values_put(const struct gw_worker *worker, struct gw_group_state *group,
+                             const float *sums, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    gw_group_list_common(group);
+    return memory->does->put(memory, gw_worker_aggregate(worker, group), gw_group_common(group),
+                             group->common_count, sums, error);
+}

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "exec/compress.h"
 #include "exec/exec.h"
 #include "kernels/gpu.h"
 

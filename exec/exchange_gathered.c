@@ -1,6 +1,4 @@
 /* Exchanges by collectives among the workers: allreduce, allgather and broadcast. */
-#include "exec/common_elements.h"
-#include "exec/compress.h"
 #include "exec/exchange.h"
 
 /* ---- gradients ----------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /* Exchanges with a server: all workers push, it adds, all pull. */
 #include <string.h>
 
-#include "exec/common_elements.h"
-#include "exec/compress.h"
 #include "exec/exchange.h"
 
 /* ---- a server's round ---------------------------------------------------------------------- */
@@ -184,12 +182,30 @@ static enum gw_status read_flags(struct gw_worker *worker, const float *from, si
     return GW_OK;
 }
 
+/* On the exchange's memory, where the group's layers begin. */
+static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_group_state *group,
+                                      struct gw_error *error) {
+    const struct gw_memory *memory = &worker->exchange;
+    size_t layers = group->slice->layer_count;
+    uint32_t *beginnings = gw_arena_zeros(worker->arena, layers, sizeof *beginnings);
+    if (beginnings == NULL) {
+        return gw_fail_memory(error, "listing layers");
+    }
+    for (size_t layer = 1; layer < layers; layer++) {
+        beginnings[layer] = beginnings[layer - 1] + (uint32_t)group->layers[layer - 1];
+    }
+    size_t bytes = layers * sizeof *beginnings;
+    GW_TRY(gw_buffer_reserve(&group->beginnings, memory, bytes, error));
+    return memory->does->write(memory, group->beginnings.memory, beginnings, bytes, error);
+}
+
 static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
     size_t expected = (slice->layer_count + slice->kept) * sizeof(float);
     GW_TRY(gw_buffer_reserve(&group->presence, NULL, slice->layer_count * sizeof(float), error));
     if (!worker->serves) {
+        GW_TRY(list_beginnings(worker, group, error));
         GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, expected, error));
         return gw_buffer_reserve(&group->received, &worker->exchange, expected, error);
     }

@@ -1,6 +1,4 @@
 /* Exchanges up the binomial tree of collectives/, by messages, and down by a broadcast. */
-#include "exec/common_elements.h"
-#include "exec/compress.h"
 #include "exec/exchange.h"
 
 /* ---- the tree ------------------------------------------------------------------------------ */

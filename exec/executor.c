@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "exec/accelerator.h"
-#include "exec/compress.h"
 #include "exec/exchange.h"
 #include "exec/exec.h"
 #include "exec/outcome.h"
-#include "exec/warm_up.h"
 
 static const size_t NOTHING = SIZE_MAX;
 
@@ -435,16 +433,6 @@ static enum gw_status record(struct gw_executor *executor, double start_s,
     return gw_timeline_add_iteration(timeline, start_s, start_s + end_s, error);
 }
 
-enum gw_status gw_executor_warm_up(struct gw_executor *executor,
-                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
-                                   struct gw_error *error) {
-    struct gw_worker *worker = &executor->worker;
-    worker->iteration = executor->iterations;
-    GW_TRY(gw_worker_warm_up(worker, &executor->outcome, limits, out, error));
-    executor->iterations = worker->iteration;
-    return GW_OK;
-}
-
 enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
                                    struct gw_timeline *timeline, struct gw_error *error) {
     GW_TRY(prepare(executor, error));
@@ -455,6 +443,94 @@ enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
     GW_TRY(record(executor, start_s, timeline, error));
     return gw_outcome_conclude(&executor->outcome, &executor->worker, error);
 }
+
+/* ---- warming up ---------------------------------------------------------------------------- */
+
+static const double close_to_asked = 0.1; /* gradients differ from iteration to iteration */
+
+/* Selected elements and those asked for, of groups whose counts depend on their gradients. */
+struct tally {
+    double selected, asked;
+};
+
+static bool warms_up(const struct gw_group_state *group) {
+    return !group->compressor->exact;
+}
+
+/* As in an iteration, but that nothing travels: of a joint selection, each clears its own. */
+static enum gw_status compress_all(struct gw_worker *worker, struct gw_error *error) {
+    gw_vectors_next_gradient(&worker->vectors, worker->iteration);
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        struct gw_group_state *group = &worker->groups[g];
+        if (warms_up(group)) {
+            GW_TRY(gw_select_start(worker, group, true, error));
+            GW_TRY(gw_select_finish(&worker->compute, group, error));
+        }
+    }
+    return GW_OK;
+}
+
+/* On average of the workers, each of which selects for itself what it is asked for. */
+static struct tally count_selected(const struct gw_worker *worker,
+                                   const struct gw_outcome *outcome) {
+    struct tally tally = {0};
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        const struct gw_group_state *group = &worker->groups[g];
+        double share = !warms_up(group)           ? 0
+                       : group->compressor->joint ? 1
+                                                  : 1 / (double)worker->workers;
+        for (size_t i = 0; i < worker->workers; i++) {
+            double selected = (double)outcome->selected[g * worker->workers + i];
+            tally.selected += share * selected;
+        }
+        tally.asked += share > 0 ? (double)group->slice->kept : 0;
+    }
+    return tally;
+}
+
+/* Rank 0 has the clock. */
+static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
+                                   struct gw_error *error) {
+    struct gw_communicator *communicator = worker->hosts;
+    return communicator->transport->broadcast(communicator, 0, end, sizeof *end, error);
+}
+
+static bool has_any(const struct gw_worker *worker) {
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        if (warms_up(&worker->groups[g])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum gw_status gw_executor_warm_up(struct gw_executor *executor,
+                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
+                                   struct gw_error *error) {
+    struct gw_worker *worker = &executor->worker;
+    double start_s = gw_clock_now_s();
+    struct gw_warm_up warm_up = {.tolerance = close_to_asked};
+    bool end = !has_any(worker) || limits->iterations == 0;
+    *out = (struct gw_warmed_up){0};
+    worker->iteration = executor->iterations;
+    while (!end) {
+        GW_TRY(worker->serves ? GW_OK : compress_all(worker, error));
+        GW_TRY(gw_outcome_share_counts(&executor->outcome, worker, error));
+        worker->iteration = ++executor->iterations;
+        struct tally tally = count_selected(worker, &executor->outcome);
+        out->iterations++;
+        gw_warm_up_add(&warm_up, tally.selected, tally.asked);
+        out->ratio = warm_up.ratio;
+        out->reached = gw_warm_up_reached(&warm_up);
+        out->seconds = gw_clock_now_s() - start_s;
+        end = out->iterations == limits->iterations ||
+              (limits->ends_early && (out->reached || out->seconds > limits->longest_s));
+        GW_TRY(agree_to_end(worker, &end, error));
+    }
+    return GW_OK;
+}
+
+/* ---- what came out ------------------------------------------------------------------------- */
 
 enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct gw_timeline *out,
                                     struct gw_error *error) {

@@ -1,5 +1,5 @@
 #include "device/launch.cuh"
-#include "exec/gpu_kernels.h"
+#include "exec/accelerator.h"
 
 static __device__ __forceinline__ uint64_t global_timer() {
 #ifdef GW_CUDA_EMULATED

@@ -1,5 +1,5 @@
 /* cuBLAS is loaded when it is asked for: a machine without it can do all else. */
-#include "exec/products.h"
+#include "exec/accelerator.h"
 
 #include <cublas_v2.h>
 #include <dlfcn.h>
@@ -11,7 +11,6 @@
 
 #include "core/system.h"
 #include "device/cuda.h"
-#include "exec/exec.h"
 #include "kernels/kernels.h"
 
 /* cuBLAS' functions by their names, without "cublas". */

@@ -141,28 +141,6 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
                             .state = group->state};
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
-
-static enum gw_status open_memory(struct gw_memory *out, struct gw_device_stream *stream,
-                                  struct gw_error *error) {
-    if (stream == NULL) {
-        *out = (struct gw_memory){.does = &gw_memory_on_host};
-        return GW_OK;
-    }
-    *out = (struct gw_memory){
-        .does = &gw_memory_on_gpu, .device = gw_device_stream_device(stream), .stream = stream};
-    return gw_gpu_workspace_open(out->device, &out->gpu_workspace, error);
-}
-
-static void close_memory(struct gw_memory *memory) {
-    if (memory->gpu_workspace != NULL) {
-        gw_gpu_workspace_close(memory->gpu_workspace);
-    }
-    gw_workspace_free(&memory->workspace);
-    gw_selection_free(&memory->selection);
-    *memory = (struct gw_memory){0};
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* Of the first gradients, which are normal, this lets just `kept` through (two-sided). */
@@ -188,7 +166,12 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t 
     if (worker->serves || group->compressor == &gw_compressor_none) {
         return GW_OK;
     }
-    GW_TRY(worker->compute.does->prepare(&worker->compute, group, error));
+    if (worker->compute.stream != NULL) {
+        size_t capacity = gw_gpu_selection_capacity(group->compressor, group->slice->elements,
+                                                    group->slice->kept);
+        GW_TRY(
+            gw_gpu_selection_reserve(&group->selection, worker->compute.device, capacity, error));
+    }
     struct gw_task task = gw_worker_task(worker, group);
     return gw_state_open(group->compressor, &task, &group->state, error);
 }
@@ -207,8 +190,8 @@ enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *s
     if (out->groups == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
-    GW_TRY(open_memory(&out->compute, settings->compute, error));
-    GW_TRY(open_memory(&out->exchange, settings->exchange, error));
+    GW_TRY(gw_memory_open(&out->compute, settings->compute, error));
+    GW_TRY(gw_memory_open(&out->exchange, settings->exchange, error));
     if (!out->serves) {
         GW_TRY(open_vectors(&out->vectors, &out->exchange, schedule, out->rank, seed, error));
     }
@@ -225,6 +208,6 @@ void gw_worker_close(struct gw_worker *worker) {
     close_vectors(&worker->vectors, &worker->exchange);
     gw_buffer_free(&worker->list_copy);
     gw_buffer_free(&worker->dense_copy);
-    close_memory(&worker->compute);
-    close_memory(&worker->exchange);
+    gw_memory_close(&worker->compute);
+    gw_memory_close(&worker->exchange);
 }

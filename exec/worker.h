@@ -3,8 +3,8 @@
 #define GW_EXEC_WORKER_H
 
 #include "core/arena.h"
-#include "exec/memory.h"
 #include "kernels/gpu.h"
+#include "kernels/memory.h"
 #include "kernels/sketch.h"
 #include "methods/schedule.h"
 #include "transport/transport.h"
@@ -80,7 +80,7 @@ struct gw_group_state {
     struct gw_buffer merged, pruned; /* the same */
     struct gw_buffer presence;   /* on the host: float [layers], 1 for those that any worker sent */
     struct gw_buffer announced;  /* uint32_t [workers + 1]: counts that travel; own one last */
-    struct gw_buffer beginnings; /* on a GPU: uint32_t [layers], first elements */
+    struct gw_buffer beginnings; /* uint32_t [layers], first elements */
     struct gw_buffer common;     /* uint32_t [common_count]: indices that all ranks know ... */
     size_t common_count;         /* ... or, before they do, that this worker selected */
     struct gw_sketch sketch;     /* of this worker, then of all; on a GPU ... */

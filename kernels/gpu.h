@@ -1,17 +1,17 @@
 /*
- * Compressors on a GPU, and what exchanges do there with what was selected. What comes out is what
- * kernels.h and sketch.h give: the same indices, the same bits.
+ * Compressors on a GPU. What comes out is what kernels.h and sketch.h give: the same indices, the
+ * same bits.
  *
  * Work is put on a stream, where it is done in order. Nothing here waits for it but what says so.
  * Pointers marked GPU are memory of the stream's GPU. In a build without CUDA gw_gpu_kernel_of()
- * finds nothing and there is no stream: selections fail with GW_BAD_INPUT, and what works on
- * vectors, lists and sketches is not there, so that files that call it are left out.
+ * finds nothing, there is no stream, and what is called all the same fails with GW_BAD_INPUT.
  */
 #ifndef GW_KERNELS_GPU_H
 #define GW_KERNELS_GPU_H
 
 #include "device/device.h"
 #include "kernels/kernels.h"
+#include "kernels/memory.h"
 #include "kernels/sketch.h"
 
 /* ---- selections ---------------------------------------------------------------------------- */
@@ -90,74 +90,6 @@ enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const str
  */
 enum gw_status gw_gpu_read_pass(const float *u, size_t n, struct gw_device_stream *stream,
                                 float *sum, struct gw_error *error);
-
-/* ---- vectors and lists; all pointers are GPU ------------------------------------------------- */
-
-/* sums[i] += values[i], i < n. */
-enum gw_status gw_gpu_add(float *sums, const float *values, size_t n,
-                          struct gw_device_stream *stream, struct gw_error *error);
-
-/*
- * sums[i] += vectors[v * n + i], i < n, for v = 0, 1, ... `count` - 1 in that order; `sums` may lie
- * before the vectors, as the first of a server's blocks does.
- */
-enum gw_status gw_gpu_add_all(float *sums, const float *vectors, size_t count, size_t n,
-                              struct gw_device_stream *stream, struct gw_error *error);
-
-/*
- * dense[entry.index] += entry.value for the entries of each of `lists` lists, one list after the
- * other; `counts` (host) of them each, next to each other, no index twice in a list.
- */
-enum gw_status gw_gpu_scatter_add(const struct gw_entry *entries, const size_t *counts,
-                                  size_t lists, float *dense, struct gw_device_stream *stream,
-                                  struct gw_error *error);
-
-/*
- * dense[entry.index] += entry.value for those of the entries, no index twice, whose index is among
- * those of `list` (ascending, [list_count]) if `listed`, or is not if not.
- */
-enum gw_status gw_gpu_scatter_add_where(const struct gw_entry *entries, size_t count,
-                                        const struct gw_entry *list, size_t list_count, bool listed,
-                                        float *dense, struct gw_device_stream *stream,
-                                        struct gw_error *error);
-
-/*
- * Two lists of k entries, each ascending without repeated indices: of their sums, those of one
- * index added up (`list` + `came`), the k of the largest magnitude, of equals those of lower index,
- * are left in `list`, ascending. The others go to `pruned`, [k], ascending, and behind them 0 with
- * GW_NO_INDEX. gw_gpu_merge_reserve() makes room for it in the workspace, before time is taken; it
- * refuses (GW_BAD_INPUT) lists of more than 2^31 - 1 entries.
- */
-enum gw_status gw_gpu_merge_reserve(size_t k, struct gw_gpu_workspace *workspace,
-                                    struct gw_error *error);
-enum gw_status gw_gpu_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
-                            struct gw_entry *pruned, struct gw_device_stream *stream,
-                            struct gw_gpu_workspace *workspace, struct gw_error *error);
-
-/* dense[entry.index] = 0. */
-enum gw_status gw_gpu_clear_entries(const struct gw_entry *entries, size_t count, float *dense,
-                                    struct gw_device_stream *stream, struct gw_error *error);
-
-/* indices[i] = entries[i].index. */
-enum gw_status gw_gpu_list_indices(const struct gw_entry *entries, size_t count, uint32_t *indices,
-                                   struct gw_device_stream *stream, struct gw_error *error);
-
-/* values[i] = entries[i].value. */
-enum gw_status gw_gpu_list_values(const struct gw_entry *entries, size_t count, float *values,
-                                  struct gw_device_stream *stream, struct gw_error *error);
-
-/* flags[i] = 1 if an entry of `entries` (ascending) has the index indices[i], or 0; i < n. */
-enum gw_status gw_gpu_flag_indices(const struct gw_entry *entries, size_t count,
-                                   const uint32_t *indices, size_t n, float *flags,
-                                   struct gw_device_stream *stream, struct gw_error *error);
-
-/* values[i] = dense[indices[i]]. */
-enum gw_status gw_gpu_take(const float *dense, const uint32_t *indices, size_t count, float *values,
-                           struct gw_device_stream *stream, struct gw_error *error);
-
-/* dense[indices[i]] = values[i]; NULL for values: 0. No index twice. */
-enum gw_status gw_gpu_put(float *dense, const uint32_t *indices, size_t count, const float *values,
-                          struct gw_device_stream *stream, struct gw_error *error);
 
 /* ---- count sketches ------------------------------------------------------------------------ */
 

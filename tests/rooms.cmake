@@ -31,7 +31,7 @@ set(cli_may_use core device traces planner kernels collectives goal transport me
 set(traces_public traces.h cluster.h counts.h data.h model.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h gpu.h)
-set(kernels_public gpu.h kernels.h sketch.h gradients/emulation.h)
+set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
 set(study_public study.h sweep.h)
 set(report_public report.h pictures.h measurements.h sweep.h)
 set(methods_public methods.h exchange_cost.h schedule.h)

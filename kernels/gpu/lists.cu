@@ -1,21 +1,57 @@
-/* Vectors, and lists of entries and of indices, on a GPU: one thread an element at a time. */
+/* What is done in a GPU's memory (kernels/memory.h): one thread an element at a time. */
 #include "kernels/gpu/tiles.cuh"
+
+extern "C" {
+#include "kernels/memory.h"
+}
 
 enum { THREADS = 256, BLOCKS_EACH = 16 /* of a multiprocessor: more than it holds at once */ };
 
-/* No more blocks than keep the GPU full; each goes on until all n elements are done. */
-static size_t blocks_for(struct gw_device_stream *stream, size_t n) {
-    return gw_gpu_blocks(stream, n / THREADS + (n % THREADS != 0), BLOCKS_EACH);
-}
+/* On the memory's stream: no more blocks than keep the GPU full, which share out n elements. */
+#define LAUNCH(kernel, memory, n, error, ...)                                                      \
+    GW_LAUNCH(kernel, gw_gpu_blocks((memory)->stream, ((n) + THREADS - 1) / THREADS, BLOCKS_EACH), \
+              THREADS, (memory)->stream, error, __VA_ARGS__)
 
 /* For each i < n of this thread, which all threads share out evenly. */
 #define EACH(i, n)                                                                                 \
     for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < (n);                           \
          i += (size_t)gridDim.x * THREADS)
 
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static enum gw_status allocate(const gw_memory *memory, size_t bytes, void **out, gw_error *error) {
+    return gw_device_allocate(memory->device, bytes, out, error);
+}
+
+static void release(const gw_memory *memory, void *block) {
+    gw_device_free(memory->device, block);
+}
+
+static enum gw_status copy(const gw_memory *memory, void *to, const void *from, size_t bytes,
+                           gw_error *error) {
+    return to == from ? GW_OK : gw_device_copy(memory->stream, to, from, bytes, error);
+}
+
+static enum gw_status clear(const gw_memory *memory, void *to, size_t bytes, gw_error *error) {
+    return gw_device_clear(memory->stream, to, bytes, error);
+}
+
+static enum gw_status send_up(const gw_memory *memory, void *to, const void *from, size_t bytes,
+                              gw_error *error) {
+    GW_TRY(gw_device_copy(memory->stream, to, from, bytes, error));
+    return gw_device_stream_finish(memory->stream, error);
+}
+
+static enum gw_status fetch(const gw_memory *memory, const void *from, size_t bytes,
+                            gw_buffer *buffer, void **out, gw_error *error) {
+    GW_TRY(gw_buffer_reserve(buffer, NULL, bytes, error));
+    *out = buffer->memory;
+    return send_up(memory, buffer->memory, from, bytes, error);
+}
+
 /* ---- vectors ------------------------------------------------------------------------------- */
 
-static __global__ void add_all(float *sums, const float *vectors, size_t count, size_t n) {
+static __global__ void add_vectors(float *sums, const float *vectors, size_t count, size_t n) {
     EACH(i, n) {
         float sum = sums[i];
         for (size_t v = 0; v < count; v++) {
@@ -25,134 +61,124 @@ static __global__ void add_all(float *sums, const float *vectors, size_t count, 
     }
 }
 
-enum gw_status gw_gpu_add(float *sums, const float *values, size_t n,
-                          struct gw_device_stream *stream, struct gw_error *error) {
-    return gw_gpu_add_all(sums, values, 1, n, stream, error);
+static enum gw_status add(const gw_memory *memory, float *sums, const float *values, size_t count,
+                          gw_error *error) {
+    return LAUNCH(add_vectors, memory, count, error, sums, values, (size_t)1, count);
 }
 
-enum gw_status gw_gpu_add_all(float *sums, const float *vectors, size_t count, size_t n,
-                              struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(add_all, blocks_for(stream, n), THREADS, stream, error, sums, vectors, count,
-                     n);
+static enum gw_status sum_blocks(const gw_memory *memory, float *sums, size_t blocks, size_t count,
+                                 gw_error *error) {
+    return LAUNCH(add_vectors, memory, count, error, sums, sums + count, blocks - 1, count);
 }
 
 /* ---- lists of entries ---------------------------------------------------------------------- */
 
-static __global__ void scatter_add(const struct gw_entry *entries, size_t count, float *dense) {
+static __global__ void scatter(const gw_entry *entries, size_t count, float *dense) {
     EACH(i, count) {
-        struct gw_entry entry = entries[i];
+        gw_entry entry = entries[i];
         dense[entry.index] = gw_add(dense[entry.index], entry.value);
     }
 }
 
 /* A launch for each list: the next one begins when all sums of this one are there. */
-enum gw_status gw_gpu_scatter_add(const struct gw_entry *entries, const size_t *counts,
-                                  size_t lists, float *dense, struct gw_device_stream *stream,
-                                  struct gw_error *error) {
+static enum gw_status scatter_add(const gw_memory *memory, const gw_entry *entries,
+                                  const size_t *counts, size_t lists, float *dense,
+                                  gw_error *error) {
     for (size_t list = 0; list < lists; list++) {
-        GW_TRY(GW_LAUNCH(scatter_add, blocks_for(stream, counts[list]), THREADS, stream, error,
-                         entries, counts[list], dense));
+        GW_TRY(LAUNCH(scatter, memory, counts[list], error, entries, counts[list], dense));
         entries += counts[list];
     }
     return GW_OK;
 }
 
-static __global__ void scatter_add_where(const struct gw_entry *entries, size_t count,
-                                         const struct gw_entry *list, size_t list_count,
-                                         bool listed, float *dense) {
+static __global__ void scatter_where(const gw_entry *entries, size_t count, const gw_entry *list,
+                                     size_t list_count, bool listed, float *dense) {
     EACH(i, count) {
-        struct gw_entry entry = entries[i];
+        gw_entry entry = entries[i];
         if (gw_entries_have(list, list_count, entry.index) == listed) {
             dense[entry.index] = gw_add(dense[entry.index], entry.value);
         }
     }
 }
 
-enum gw_status gw_gpu_scatter_add_where(const struct gw_entry *entries, size_t count,
-                                        const struct gw_entry *list, size_t list_count, bool listed,
-                                        float *dense, struct gw_device_stream *stream,
-                                        struct gw_error *error) {
-    return GW_LAUNCH(scatter_add_where, blocks_for(stream, count), THREADS, stream, error, entries,
-                     count, list, list_count, listed, dense);
+static enum gw_status scatter_add_where(const gw_memory *memory, const gw_entry *entries,
+                                        size_t count, const gw_entry *list, size_t list_count,
+                                        bool listed, float *dense, gw_error *error) {
+    return LAUNCH(scatter_where, memory, count, error, entries, count, list, list_count, listed,
+                  dense);
 }
 
-static __global__ void clear_entries(const struct gw_entry *entries, size_t count, float *dense) {
+static __global__ void clear_each(const gw_entry *entries, size_t count, float *dense) {
     EACH(i, count) {
         gw_store_now(&dense[entries[i].index], 0); /* an index may be there more than once */
     }
 }
 
-enum gw_status gw_gpu_clear_entries(const struct gw_entry *entries, size_t count, float *dense,
-                                    struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(clear_entries, blocks_for(stream, count), THREADS, stream, error, entries,
-                     count, dense);
+static enum gw_status clear_entries(const gw_memory *memory, const gw_entry *entries, size_t count,
+                                    float *dense, gw_error *error) {
+    return LAUNCH(clear_each, memory, count, error, entries, count, dense);
 }
 
-static __global__ void list_indices(const struct gw_entry *entries, size_t count,
-                                    uint32_t *indices) {
+static __global__ void list_each_index(const gw_entry *entries, size_t count, uint32_t *indices) {
     EACH(i, count) {
         indices[i] = entries[i].index;
     }
 }
 
-enum gw_status gw_gpu_list_indices(const struct gw_entry *entries, size_t count, uint32_t *indices,
-                                   struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(list_indices, blocks_for(stream, count), THREADS, stream, error, entries,
-                     count, indices);
+static enum gw_status list_indices(const gw_memory *memory, const gw_entry *entries, size_t count,
+                                   uint32_t *indices, gw_error *error) {
+    return LAUNCH(list_each_index, memory, count, error, entries, count, indices);
 }
 
-static __global__ void list_values(const struct gw_entry *entries, size_t count, float *values) {
+static __global__ void list_each_value(const gw_entry *entries, size_t count, float *values) {
     EACH(i, count) {
         values[i] = entries[i].value;
     }
 }
 
-enum gw_status gw_gpu_list_values(const struct gw_entry *entries, size_t count, float *values,
-                                  struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(list_values, blocks_for(stream, count), THREADS, stream, error, entries, count,
-                     values);
+static enum gw_status list_values(const gw_memory *memory, const gw_entry *entries, size_t count,
+                                  float *values, gw_error *error) {
+    return LAUNCH(list_each_value, memory, count, error, entries, count, values);
 }
 
-static __global__ void flag_indices(const struct gw_entry *entries, size_t count,
-                                    const uint32_t *indices, size_t n, float *flags) {
+static __global__ void flag_each(const gw_entry *entries, size_t count, const uint32_t *indices,
+                                 size_t n, float *flags) {
     EACH(i, n) {
         flags[i] = gw_entries_have(entries, count, indices[i]) ? 1 : 0;
     }
 }
 
-enum gw_status gw_gpu_flag_indices(const struct gw_entry *entries, size_t count,
+static enum gw_status flag_indices(const gw_memory *memory, const gw_entry *entries, size_t count,
                                    const uint32_t *indices, size_t n, float *flags,
-                                   struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(flag_indices, blocks_for(stream, n), THREADS, stream, error, entries, count,
-                     indices, n, flags);
+                                   gw_error *error) {
+    return LAUNCH(flag_each, memory, n, error, entries, count, indices, n, flags);
 }
 
 /* ---- lists of indices ---------------------------------------------------------------------- */
 
-static __global__ void take(const float *dense, const uint32_t *indices, size_t count,
-                            float *values) {
+static __global__ void take_each(float *dense, const uint32_t *indices, size_t count,
+                                 float *values) {
     EACH(i, count) {
         values[i] = dense[indices[i]];
+        dense[indices[i]] = 0;
     }
 }
 
-enum gw_status gw_gpu_take(const float *dense, const uint32_t *indices, size_t count, float *values,
-                           struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(take, blocks_for(stream, count), THREADS, stream, error, dense, indices, count,
-                     values);
+static enum gw_status take(const gw_memory *memory, float *dense, const uint32_t *indices,
+                           size_t count, float *values, gw_error *error) {
+    return LAUNCH(take_each, memory, count, error, dense, indices, count, values);
 }
 
-static __global__ void put(float *dense, const uint32_t *indices, size_t count,
-                           const float *values) {
+static __global__ void put_each(float *dense, const uint32_t *indices, size_t count,
+                                const float *values) {
     EACH(i, count) {
         dense[indices[i]] = values == NULL ? 0 : values[i];
     }
 }
 
-enum gw_status gw_gpu_put(float *dense, const uint32_t *indices, size_t count, const float *values,
-                          struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(put, blocks_for(stream, count), THREADS, stream, error, dense, indices, count,
-                     values);
+static enum gw_status put(const gw_memory *memory, float *dense, const uint32_t *indices,
+                          size_t count, const float *values, gw_error *error) {
+    return LAUNCH(put_each, memory, count, error, dense, indices, count, values);
 }
 
 /* ---- merging two lists --------------------------------------------------------------------- */
@@ -256,7 +282,8 @@ static size_t tiles_of(size_t k) {
 }
 
 /* In the workspace: a count, and 2 k sums. */
-enum gw_status gw_gpu_merge_reserve(size_t k, gw_gpu_workspace *workspace, gw_error *error) {
+static enum gw_status prepare_merge(gw_memory *memory, size_t k, gw_error *error) {
+    gw_gpu_workspace *workspace = memory->gpu_workspace;
     if (k > INT32_MAX) {
         return gw_fail(error, GW_BAD_INPUT, "merging lists of %zu entries: expected at most %d", k,
                        INT32_MAX);
@@ -265,13 +292,14 @@ enum gw_status gw_gpu_merge_reserve(size_t k, gw_gpu_workspace *workspace, gw_er
     return gw_gpu_workspace_reserve_chain(workspace, tiles_of(k), error);
 }
 
-enum gw_status gw_gpu_merge(gw_entry *list, const gw_entry *came, size_t k, gw_entry *pruned,
-                            gw_device_stream *stream, gw_gpu_workspace *workspace,
-                            gw_error *error) {
+static enum gw_status merge(gw_memory *memory, gw_entry *list, const gw_entry *came, size_t k,
+                            gw_entry *pruned, gw_error *error) {
+    gw_device_stream *stream = memory->stream;
+    gw_gpu_workspace *workspace = memory->gpu_workspace;
     if (k == 0) {
         return GW_OK;
     }
-    GW_TRY(gw_gpu_merge_reserve(k, workspace, error));
+    GW_TRY(prepare_merge(memory, k, error));
     GW_TRY(gw_gpu_workspace_begin_chain(workspace, tiles_of(k), stream, error));
     uint64_t *count = (uint64_t *)workspace->memory;
     gw_entry *sums = (gw_entry *)(count + 1);
@@ -287,3 +315,13 @@ enum gw_status gw_gpu_merge(gw_entry *list, const gw_entry *came, size_t k, gw_e
     return GW_LAUNCH(prune, gw_gpu_blocks(stream, blocks, MERGE_BLOCKS_EACH), GW_GPU_THREADS,
                      stream, error, sums, count, list, k, pruned);
 }
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+/* In the order of the struct, as C++ has it. */
+const gw_memory_operations gw_memory_on_gpu = {
+    allocate,      release, copy,          clear,        fetch,
+    send_up,       add,     sum_blocks,    scatter_add,  scatter_add_where,
+    prepare_merge, merge,   clear_entries, list_indices, list_values,
+    flag_indices,  take,    put,
+};

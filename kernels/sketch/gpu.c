@@ -176,7 +176,8 @@ enum gw_status gw_gpu_sketch_clear(struct gw_gpu_sketch *sketch, struct gw_devic
 enum gw_status gw_gpu_sketch_merge(struct gw_gpu_sketch *sketch, const struct gw_gpu_sketch *other,
                                    struct gw_device_stream *stream, struct gw_error *error) {
     GW_TRY(gw_sketch_check_alike(&sketch->shape, &other->shape, error));
-    return gw_gpu_add(sketch->table, other->table, cells(sketch), stream, error);
+    const struct gw_memory memory = {.stream = stream};
+    return gw_memory_on_gpu.add(&memory, sketch->table, other->table, cells(sketch), error);
 }
 
 /* ---- encoding ------------------------------------------------------------------------------ */
@@ -194,12 +195,13 @@ enum gw_status gw_gpu_sketch_prepare(struct gw_gpu_sketch *sketch, size_t n,
 enum gw_status gw_gpu_sketch_put(struct gw_gpu_sketch *sketch, float *u, const float *gradient,
                                  size_t n, uint64_t *first_nan, struct gw_device_stream *stream,
                                  struct gw_error *error) {
+    const struct gw_memory memory = {.stream = stream};
     GW_TRY(gw_gpu_sketch_prepare(sketch, n, stream, error));
     size_t chunk = sketch->order->chunk * GW_SKETCH_BLOCK;
     for (size_t first = 0, c = 0; first < n; first += chunk, c++) {
         size_t count = n - first < chunk ? n - first : chunk;
         if (gradient != NULL) {
-            GW_TRY(gw_gpu_add(u + first, gradient + first, count, stream, error));
+            GW_TRY(gw_memory_on_gpu.add(&memory, u + first, gradient + first, count, error));
         }
         GW_TRY(gw_gpu_sketch_add_chunk(sketch, c, u, first_nan, stream, error));
     }
@@ -335,11 +337,12 @@ static enum gw_status keep_largest(const struct gw_gpu_sketch *sketch, size_t k,
                                    const struct query *query, uint32_t *indices,
                                    struct gw_device_stream *stream,
                                    struct gw_gpu_workspace *workspace, struct gw_error *error) {
+    const struct gw_memory memory = {.stream = stream};
     GW_TRY(gw_gpu_sketch_list(sketch, query->indices, query->count, query->capacity, query->entries,
                               stream, error));
     GW_TRY(gw_gpu_keep_largest(query->entries, query->count, query->capacity, k, query->kept,
                                stream, workspace, error));
-    return gw_gpu_list_indices(query->kept, k, indices, stream, error);
+    return gw_memory_on_gpu.list_indices(&memory, query->kept, k, indices, error);
 }
 
 /* Estimates err, but not often by so much that room for more than this is needed. */

@@ -1,5 +1,5 @@
 /* Work on a GPU where cuBLAS cannot be loaded: products are refused, waiting is not. */
-#include "exec/gpu_work.h"
+#include "exec/accelerator.h"
 #include "tests/device/device_support.h"
 #include "tests/support.h"
 

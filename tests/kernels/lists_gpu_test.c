@@ -1,47 +1,54 @@
 /*
- * Vectors, and lists of entries and of indices, on a GPU: against the same on the host, bit for
- * bit. Random cases follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ * What is done in a GPU's memory with vectors and with lists of entries and of indices: against the
+ * same on the host, bit for bit. Random cases follow from one seed, which is printed;
+ * GRADWEAVE_SEED repeats a run.
  */
 #include "kernels/gpu/parts.h" /* private: what layers are judged by */
-#include "tests/device/device_support.h"
-#include "tests/kernels/inputs.h"
+#include "tests/kernels/gpu_scene.h"
 #include "tests/support.h"
 
-struct scene {
-    struct gw_device *device;
-    struct gw_device_stream *stream;
-    struct gw_random *random;
-};
+/* An operation in both memories; its arguments say which `side` they are of. */
+#define ON_BOTH_SIDES(scene, operation, ...)                                                       \
+    for (int side = 0; side < SIDES; side++) {                                                     \
+        struct gw_memory *memory = &(scene)->memories[side];                                       \
+        assert_int_equal(memory->does->operation(memory, __VA_ARGS__, NULL), GW_OK);               \
+    }
 
-static struct scene open_scene(uint64_t stream) {
-    struct scene scene = {.device = need_device()};
-    scene.stream = open_stream(scene.device);
-    assert_int_equal(gw_random_open(&scene.random, seed, stream, NULL), GW_OK);
-    return scene;
-}
+/* ---- inputs -------------------------------------------------------------------------------- */
 
-static void close_scene(struct scene *scene) {
-    gw_random_close(scene->random);
-    gw_device_stream_close(scene->stream);
-    gw_device_close(scene->device);
-}
-
-static size_t below(const struct scene *scene, size_t limit) {
-    return (size_t)gw_random_below(scene->random, limit);
-}
-
-/* Sizes in which blocks and warps end at any place. */
+/* Sizes in which threads, warps, blocks and tiles end at any place. */
 static size_t draw_size(const struct scene *scene, size_t at) {
-    static const size_t sizes[] = {0, 1, 2, 31, 33, 255, 256, 257, 1009, 4099, 20011};
+    static const size_t sizes[] = {0,   1,   2,   3,   31,   33,   255,  256,
+                                   257, 511, 512, 513, 1009, 4099, 5003, 20011};
     enum { SIZES = sizeof sizes / sizeof *sizes };
     return at < SIZES ? sizes[at] : below(scene, 30000);
 }
 
+enum values { NORMAL, TIED, EQUAL, ZERO, EXTREME, VALUES };
+
+static float draw_value(const struct scene *scene, enum values values) {
+    static const float extreme[] = {0.0f,      -0.0f,     0x1p-149f, -0x1p-149f, INFINITY,
+                                    -INFINITY, 0x1p+127f, 1,         -1};
+    enum { EXTREMES = sizeof extreme / sizeof *extreme };
+    switch (values) {
+    case TIED: /* sums are exact, and many cancel each other */
+        return (float)below(scene, 9) - 4;
+    case EQUAL:
+        return -1;
+    case ZERO:
+        return below(scene, 2) ? 0.0f : -0.0f;
+    case EXTREME:
+        return below(scene, 3) ? extreme[below(scene, EXTREMES)] : draw_value(scene, NORMAL);
+    default:
+        return (float)gw_random_normal(scene->random, 1);
+    }
+}
+
 /* Numbers, zeros of both signs, denormals and infinities: sums may be NaN. */
-static float draw_value(const struct scene *scene) {
+static float draw_any(const struct scene *scene) {
     switch (below(scene, 12)) {
     case 0:
-        return below(scene, 2) ? 0.0f : -0.0f;
+        return draw_value(scene, ZERO);
     case 1:
         return ldexpf((float)below(scene, 255) - 127, -149);
     case 2:
@@ -49,17 +56,18 @@ static float draw_value(const struct scene *scene) {
     case 3:
         return (float)gw_random_normal(scene->random, 1e38);
     default:
-        return (float)gw_random_normal(scene->random, 1);
+        return draw_value(scene, NORMAL);
     }
 }
 
-static float *draw_values(const struct scene *scene, size_t n) {
-    float *values = calloc(n + 1, sizeof *values);
-    assert_non_null(values);
+static struct twins draw_values(const struct scene *scene, size_t n) {
+    struct twins twins = make_twins(scene, n, sizeof(float));
+    float *values = twins.at[HOST];
     for (size_t i = 0; i < n; i++) {
-        values[i] = draw_value(scene);
+        values[i] = draw_any(scene);
     }
-    return values;
+    send_up(scene, &twins);
+    return twins;
 }
 
 /* Some of the indices below n, ascending, each with a chance of one in `one_in`. */
@@ -68,222 +76,186 @@ static size_t draw_entries(const struct scene *scene, size_t n, size_t one_in,
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
         if (below(scene, one_in) == 0) {
-            entries[count++] = (struct gw_entry){.value = draw_value(scene), .index = (uint32_t)i};
+            entries[count++] = (struct gw_entry){.value = draw_any(scene), .index = (uint32_t)i};
         }
     }
     return count;
 }
 
-static struct gw_entry *allocate_entries(size_t count) {
-    struct gw_entry *entries = calloc(count + 1, sizeof *entries);
-    assert_non_null(entries);
-    return entries;
-}
-
-/* On the GPU, with one element behind that must stay what it is. */
-static float *upload(const struct scene *scene, const float *values, size_t n) {
-    return copy_to_device(scene->stream, values, (n + 1) * sizeof *values);
-}
-
-static void check(const struct scene *scene, const float *expected, float *on_gpu, size_t n) {
-    float *actual = calloc(n + 1, sizeof *actual);
-    copy_from_device(scene->stream, actual, on_gpu, (n + 1) * sizeof *actual);
-    for (size_t i = 0; i < n + 1; i++) {
-        if (memcmp(&actual[i], &expected[i], sizeof *actual) != 0) {
-            fail_msg("element %zu of %zu: %g, expected %g", i, n, (double)actual[i],
-                     (double)expected[i]);
-        }
-    }
-    free(actual);
-    gw_device_free(scene->device, on_gpu);
-}
-
-/* ---- vectors ------------------------------------------------------------------------------- */
+/* ---- vectors and lists --------------------------------------------------------------------- */
 
 static void vectors_are_added_one_after_the_other(void **state) {
     (void)state;
     struct scene scene = open_scene(1);
     for (size_t at = 0; at < (size_t)gw_trials(20); at++) {
         size_t n = draw_size(&scene, at);
-        size_t count = at % 2 == 0 ? 1 : below(&scene, 6);
-        float *vectors = draw_values(&scene, (count + 1) * n);
-        float *on_gpu = upload(&scene, vectors, (count + 1) * n);
-        if (count == 1) {
-            assert_int_equal(gw_gpu_add(on_gpu, on_gpu + n, n, scene.stream, NULL), GW_OK);
-        } else {
-            assert_int_equal(gw_gpu_add_all(on_gpu, on_gpu + n, count, n, scene.stream, NULL),
-                             GW_OK);
-        }
-        for (size_t v = 1; v <= count; v++) {
-            for (size_t i = 0; i < n; i++) {
-                vectors[i] += vectors[v * n + i];
-            }
-        }
-        check(&scene, vectors, on_gpu, (count + 1) * n);
-        free(vectors);
+        size_t blocks = 1 + below(&scene, 6);
+        struct twins vectors = draw_values(&scene, 6 * n);
+        ON_BOTH_SIDES(&scene, sum_blocks, vectors.at[side], blocks, n)
+        check_twins(&scene, &vectors, "sum of blocks");
+        ON_BOTH_SIDES(&scene, add, vectors.at[side], (float *)vectors.at[side] + n, n)
+        check_twins(&scene, &vectors, "sum");
+        free_twins(&scene, &vectors);
     }
     close_scene(&scene);
 }
 
-/* ---- lists of entries ---------------------------------------------------------------------- */
-
-static void lists_are_added_one_after_the_other(void **state) {
+static void lists_of_entries_are_added_and_fall_apart(void **state) {
     (void)state;
+    enum { LISTS = 6 };
     struct scene scene = open_scene(2);
-    for (size_t at = 0; at < (size_t)gw_trials(20); at++) {
-        size_t n = draw_size(&scene, at);
-        size_t lists = below(&scene, 6);
-        size_t counts[6];
-        size_t all = 0;
-        struct gw_entry *entries = allocate_entries(6 * n);
-        float *dense = draw_values(&scene, n);
-        float *on_gpu = upload(&scene, dense, n);
-        for (size_t list = 0; list < lists; list++) {
-            counts[list] = draw_entries(&scene, n, 1 + below(&scene, 5), entries + all);
-            all += counts[list];
-        }
-        void *copied = copy_to_device(scene.stream, entries, (all + 1) * sizeof *entries);
-        assert_int_equal(gw_gpu_scatter_add(copied, counts, lists, on_gpu, scene.stream, NULL),
-                         GW_OK);
-        gw_scatter_add(entries, all, dense);
-        check(&scene, dense, on_gpu, n);
-        on_gpu = upload(&scene, dense, n);
-        assert_int_equal(gw_gpu_clear_entries(copied, all, on_gpu, scene.stream, NULL), GW_OK);
-        for (size_t i = 0; i < all; i++) {
-            dense[entries[i].index] = 0;
-        }
-        check(&scene, dense, on_gpu, n);
-        gw_device_free(scene.device, copied);
-        free(entries);
-        free(dense);
-    }
-    close_scene(&scene);
-}
-
-static void what_another_list_has_or_lacks_is_added(void **state) {
-    (void)state;
-    struct scene scene = open_scene(3);
     for (size_t at = 0; at < (size_t)gw_trials(24); at++) {
         size_t n = draw_size(&scene, at / 2);
-        struct gw_entry *entries = allocate_entries(n);
-        struct gw_entry *list = allocate_entries(n);
-        bool *is_listed = calloc(n + 1, sizeof *is_listed);
-        float *dense = draw_values(&scene, n);
-        float *on_gpu = upload(&scene, dense, n);
-        size_t count = draw_entries(&scene, n, 1 + below(&scene, 4), entries);
-        size_t list_count = draw_entries(&scene, n, 1 + below(&scene, 4), list);
-        void *copied = copy_to_device(scene.stream, entries, (n + 1) * sizeof *entries);
-        void *copied_list = copy_to_device(scene.stream, list, (n + 1) * sizeof *list);
-        for (size_t i = 0; i < list_count; i++) {
-            is_listed[list[i].index] = true;
+        size_t counts[LISTS];
+        size_t all = 0;
+        struct twins entries = make_twins(&scene, LISTS * n, sizeof(struct gw_entry));
+        struct twins other = make_twins(&scene, n, sizeof(struct gw_entry));
+        struct twins reversed = make_twins(&scene, n, sizeof(uint32_t));
+        for (size_t list = 0; list < LISTS; list++) {
+            struct gw_entry *next = (struct gw_entry *)entries.at[HOST] + all;
+            counts[list] = draw_entries(&scene, n, 1 + below(&scene, 5), next);
+            all += counts[list];
         }
-        assert_int_equal(gw_gpu_scatter_add_where(copied, count, copied_list, list_count, at % 2,
-                                                  on_gpu, scene.stream, NULL),
-                         GW_OK);
-        for (size_t i = 0; i < count; i++) {
-            if (is_listed[entries[i].index] == (at % 2 == 1)) {
-                dense[entries[i].index] += entries[i].value;
-            }
+        size_t other_count = draw_entries(&scene, n, 1 + below(&scene, 4), other.at[HOST]);
+        for (size_t i = 0; i < n; i++) {
+            ((uint32_t *)reversed.at[HOST])[i] = (uint32_t)(n - 1 - i);
         }
-        check(&scene, dense, on_gpu, n);
-        gw_device_free(scene.device, copied);
-        gw_device_free(scene.device, copied_list);
-        free(entries);
-        free(list);
-        free(is_listed);
-        free(dense);
+        send_up(&scene, &entries);
+        send_up(&scene, &other);
+        send_up(&scene, &reversed);
+        struct twins dense = draw_values(&scene, n);
+        struct twins values = draw_values(&scene, all);
+        struct twins indices = draw_values(&scene, all);
+        struct twins flags = draw_values(&scene, n);
+        ON_BOTH_SIDES(&scene, scatter_add, entries.at[side], counts, at % (LISTS + 1),
+                      dense.at[side])
+        check_twins(&scene, &dense, "element after all lists");
+        ON_BOTH_SIDES(&scene, scatter_add_where, entries.at[side], counts[0], other.at[side],
+                      other_count, at % 2, dense.at[side])
+        check_twins(&scene, &dense, "element after what another list has or lacks");
+        ON_BOTH_SIDES(&scene, list_values, entries.at[side], all, values.at[side])
+        check_twins(&scene, &values, "value");
+        ON_BOTH_SIDES(&scene, list_indices, entries.at[side], all, indices.at[side])
+        check_twins(&scene, &indices, "index");
+        ON_BOTH_SIDES(&scene, flag_indices, other.at[side], other_count, reversed.at[side], n,
+                      flags.at[side])
+        check_twins(&scene, &flags, "flag");
+        ON_BOTH_SIDES(&scene, clear_entries, entries.at[side], all, dense.at[side])
+        check_twins(&scene, &dense, "element after clearing");
+        const struct twins *const made[] = {&entries, &other,   &reversed, &dense,
+                                            &values,  &indices, &flags};
+        for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+            free_twins(&scene, made[i]);
+        }
     }
     close_scene(&scene);
 }
-
-static void entries_fall_apart_into_indices_and_values(void **state) {
-    (void)state;
-    struct scene scene = open_scene(4);
-    for (size_t at = 0; at < (size_t)gw_trials(16); at++) {
-        size_t n = draw_size(&scene, at);
-        struct gw_entry *entries = allocate_entries(n);
-        size_t count = draw_entries(&scene, n, 1 + below(&scene, 3), entries);
-        void *copied = copy_to_device(scene.stream, entries, (n + 1) * sizeof *entries);
-        float *values = draw_values(&scene, count);
-        float *flags = draw_values(&scene, n);
-        uint32_t *indices = calloc(n + 1, sizeof *indices);
-        for (size_t i = 0; i < n; i++) {
-            indices[i] = (uint32_t)(n - 1 - i);
-        }
-        uint32_t *all_on_gpu = copy_to_device(scene.stream, indices, (n + 1) * sizeof *indices);
-        uint32_t *on_gpu = copy_to_device(scene.stream, indices, (n + 1) * sizeof *indices);
-        float *values_on_gpu = upload(&scene, values, count);
-        float *flags_on_gpu = upload(&scene, flags, n);
-        assert_int_equal(gw_gpu_list_values(copied, count, values_on_gpu, scene.stream, NULL),
-                         GW_OK);
-        assert_int_equal(gw_gpu_list_indices(copied, count, on_gpu, scene.stream, NULL), GW_OK);
-        assert_int_equal(
-            gw_gpu_flag_indices(copied, count, all_on_gpu, n, flags_on_gpu, scene.stream, NULL),
-            GW_OK);
-        memset(flags, 0, n * sizeof *flags);
-        for (size_t i = 0; i < count; i++) {
-            values[i] = entries[i].value;
-            flags[n - 1 - entries[i].index] = 1;
-        }
-        check(&scene, values, values_on_gpu, count);
-        check(&scene, flags, flags_on_gpu, n);
-        copy_from_device(scene.stream, indices, on_gpu, (n + 1) * sizeof *indices);
-        for (size_t i = 0; i < n; i++) {
-            assert_int_equal(indices[i], i < count ? entries[i].index : n - 1 - i);
-        }
-        gw_device_free(scene.device, copied);
-        gw_device_free(scene.device, all_on_gpu);
-        gw_device_free(scene.device, on_gpu);
-        free(entries);
-        free(values);
-        free(flags);
-        free(indices);
-    }
-    close_scene(&scene);
-}
-
-/* ---- lists of indices ---------------------------------------------------------------------- */
 
 static void elements_are_taken_and_put(void **state) {
     (void)state;
     struct scene scene = open_scene(5);
     for (size_t at = 0; at < (size_t)gw_trials(16); at++) {
         size_t n = draw_size(&scene, at);
-        struct gw_entry *entries = allocate_entries(n);
+        struct gw_entry *entries = allocate(n + 1, sizeof *entries);
         size_t count = draw_entries(&scene, n, 1 + below(&scene, 3), entries);
-        uint32_t *indices = calloc(count + 1, sizeof *indices);
-        float *dense = draw_values(&scene, n);
-        float *values = draw_values(&scene, count);
+        struct twins drawn = make_twins(&scene, count, sizeof(uint32_t));
+        uint32_t *indices = drawn.at[HOST];
         for (size_t i = 0; i < count; i++) { /* in any order */
             size_t other = below(&scene, i + 1);
             indices[i] = indices[other];
             indices[other] = entries[i].index;
         }
-        uint32_t *on_gpu = copy_to_device(scene.stream, indices, (count + 1) * sizeof *indices);
-        float *dense_on_gpu = upload(&scene, dense, n);
-        float *values_on_gpu = upload(&scene, values, count);
-        assert_int_equal(gw_gpu_put(dense_on_gpu, on_gpu, count, values_on_gpu, scene.stream, NULL),
-                         GW_OK);
-        for (size_t i = 0; i < count; i++) {
-            dense[indices[i]] = values[i];
-        }
-        assert_int_equal(gw_gpu_put(dense_on_gpu, on_gpu, count / 2, NULL, scene.stream, NULL),
-                         GW_OK);
-        for (size_t i = 0; i < count / 2; i++) {
-            dense[indices[i]] = 0;
-        }
-        assert_int_equal(
-            gw_gpu_take(dense_on_gpu, on_gpu, count, values_on_gpu, scene.stream, NULL), GW_OK);
-        for (size_t i = 0; i < count; i++) {
-            values[i] = dense[indices[i]];
-        }
-        check(&scene, values, values_on_gpu, count);
-        check(&scene, dense, dense_on_gpu, n);
-        gw_device_free(scene.device, on_gpu);
+        send_up(&scene, &drawn);
+        struct twins dense = draw_values(&scene, n);
+        struct twins values = draw_values(&scene, count);
+        ON_BOTH_SIDES(&scene, put, dense.at[side], drawn.at[side], count, values.at[side])
+        check_twins(&scene, &dense, "element that was put");
+        ON_BOTH_SIDES(&scene, put, dense.at[side], drawn.at[side], count / 2, NULL)
+        check_twins(&scene, &dense, "element that was cleared");
+        ON_BOTH_SIDES(&scene, take, dense.at[side], drawn.at[side], count, values.at[side])
+        check_twins(&scene, &dense, "element that is left");
+        check_twins(&scene, &values, "element that was taken");
+        free_twins(&scene, &drawn);
+        free_twins(&scene, &dense);
+        free_twins(&scene, &values);
         free(entries);
-        free(indices);
-        free(dense);
-        free(values);
+    }
+    close_scene(&scene);
+}
+
+/* ---- merging two lists --------------------------------------------------------------------- */
+
+enum indices { SOME_SHARED, ALL_SHARED, APART, ALTERNATING, ONE_AFTER_THE_OTHER, INDICES };
+
+/* k of n indices for each; if `apart`, those of b are not a's. */
+static void draw_indices(const struct scene *scene, size_t n, size_t k, bool apart,
+                         struct gw_entry *a, struct gw_entry *b) {
+    size_t left[2] = {k, k};
+    struct gw_entry *next[2] = {a, b};
+    for (size_t i = 0; i < n; i++) {
+        size_t place = below(scene, n - i);
+        bool takes[2] = {place < left[0],
+                         apart ? place >= n - i - left[1] : below(scene, n - i) < left[1]};
+        for (int l = 0; l < 2; l++) {
+            if (takes[l]) {
+                (next[l]++)->index = (uint32_t)i;
+                left[l]--;
+            }
+        }
+    }
+}
+
+static void draw_lists(const struct scene *scene, enum indices indices, enum values values,
+                       size_t k, struct gw_entry *a, struct gw_entry *b) {
+    size_t n = indices == ALL_SHARED ? k : indices == APART ? 2 * k : k + below(scene, 3 * k);
+    draw_indices(scene, indices == APART ? n + below(scene, k) : n, k, indices == APART, a, b);
+    for (size_t i = 0; i < k; i++) {
+        if (indices == ALTERNATING) {
+            a[i].index = (uint32_t)(2 * i + 1);
+            b[i].index = (uint32_t)(2 * i);
+        } else if (indices == ONE_AFTER_THE_OTHER) {
+            a[i].index += UINT32_MAX - 1 - (uint32_t)(4 * k); /* the last that there may be */
+        }
+        a[i].value = draw_value(scene, values);
+        b[i].value = draw_value(scene, values);
+    }
+}
+
+/* With `nans`, as infinities of two signs leave them, which a later merge meets. */
+static void check_merge(struct scene *scene, enum indices indices, enum values values, size_t k,
+                        bool nans) {
+    struct twins lists[3]; /* what is kept, what comes, what is pruned */
+    volatile float infinite = INFINITY;
+    for (size_t i = 0; i < 3; i++) {
+        lists[i] = make_twins(scene, k, sizeof(struct gw_entry));
+    }
+    struct gw_entry *a = lists[0].at[HOST];
+    struct gw_entry *b = lists[1].at[HOST];
+    draw_lists(scene, indices, values, k, a, b);
+    for (size_t i = 0; nans && i < 1 + k / 5; i++) {
+        a[below(scene, k)].value = infinite - infinite;
+        b[below(scene, k)].value = infinite - infinite;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        send_up(scene, &lists[i]);
+    }
+    ON_BOTH_SIDES(scene, merge, lists[0].at[side], lists[1].at[side], k, lists[2].at[side])
+    for (size_t i = 0; i < 3; i++) {
+        static const char *const names[] = {"kept entry", "entry that came", "pruned entry"};
+        check_twins(scene, &lists[i], names[i]);
+        free_twins(scene, &lists[i]);
+    }
+}
+
+static void lists_are_merged_as_on_the_host(void **state) {
+    (void)state;
+    struct scene scene = open_scene(7);
+    for (size_t at = 0; at < 4 * INDICES * VALUES; at++) {
+        size_t k = at % 12 < 11 ? draw_size(&scene, 1 + at % 12) : 1 + below(&scene, 12000);
+        check_merge(&scene, at % INDICES, at / INDICES % VALUES, k, false);
+    }
+    for (size_t at = 0; at < 8; at++) {
+        check_merge(&scene, at % INDICES, EXTREME, draw_size(&scene, 1 + at), true);
     }
     close_scene(&scene);
 }
@@ -356,10 +328,9 @@ int main(void) {
     seed = choose_seed();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_are_added_one_after_the_other),
-        cmocka_unit_test(lists_are_added_one_after_the_other),
-        cmocka_unit_test(what_another_list_has_or_lacks_is_added),
-        cmocka_unit_test(entries_fall_apart_into_indices_and_values),
+        cmocka_unit_test(lists_of_entries_are_added_and_fall_apart),
         cmocka_unit_test(elements_are_taken_and_put),
+        cmocka_unit_test(lists_are_merged_as_on_the_host),
         cmocka_unit_test(sums_of_parts_are_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

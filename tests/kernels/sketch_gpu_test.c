@@ -2,43 +2,12 @@
  * Count sketches on a GPU against those of the host: tables, estimates and choices, bit for bit.
  * Random cases follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include "kernels/gpu.h"
-#include "tests/device/device_support.h"
+#include "tests/kernels/gpu_scene.h"
 #include "tests/support.h"
-
-static uint64_t seed;
-
-struct scene {
-    struct gw_device *device;
-    struct gw_device_stream *stream;
-    struct gw_gpu_workspace *gpu_workspace;
-    struct gw_workspace workspace;
-    struct gw_random *random;
-};
-
-static struct scene open_scene(uint64_t stream) {
-    struct scene scene = {.device = need_device()};
-    scene.stream = open_stream(scene.device);
-    assert_int_equal(gw_gpu_workspace_open(scene.device, &scene.gpu_workspace, NULL), GW_OK);
-    assert_int_equal(gw_random_open(&scene.random, seed, stream, NULL), GW_OK);
-    return scene;
-}
-
-static void close_scene(struct scene *scene) {
-    gw_random_close(scene->random);
-    gw_workspace_free(&scene->workspace);
-    gw_gpu_workspace_close(scene->gpu_workspace);
-    gw_device_stream_close(scene->stream);
-    gw_device_close(scene->device);
-}
-
-static size_t between(const struct scene *scene, size_t low, size_t high) {
-    return low + (size_t)gw_random_below(scene->random, high - low + 1);
-}
 
 /* ---- inputs -------------------------------------------------------------------------------- */
 
-enum input { NORMAL, ZERO, CONSTANT, DENORMAL, INFINITE, HUGE_SUMS, PEAKS, INPUTS };
+enum input { NORMAL, ZERO, CONSTANT, DENORMAL, INFINITE, HUGE_SUMS, PEAKS, KINDS };
 
 static float draw(const struct scene *scene, enum input input) {
     float normal = (float)gw_random_normal(scene->random, 0.01);
@@ -48,13 +17,13 @@ static float draw(const struct scene *scene, enum input input) {
     case CONSTANT:
         return 1;
     case DENORMAL:
-        return ldexpf((float)between(scene, 0, 254) - 127, -149);
+        return ldexpf((float)between(scene->random, 0, 254) - 127, -149);
     case INFINITE:
-        return between(scene, 0, 50) ? normal : copysignf(INFINITY, normal);
+        return between(scene->random, 0, 50) ? normal : copysignf(INFINITY, normal);
     case HUGE_SUMS:
         return (float)gw_random_normal(scene->random, 1e38);
     case PEAKS:
-        return between(scene, 0, 300) ? normal : 50 + normal;
+        return between(scene->random, 0, 300) ? normal : 50 + normal;
     default:
         return normal;
     }
@@ -72,7 +41,7 @@ static float *draw_values(const struct scene *scene, enum input input, size_t n)
 static size_t draw_size(const struct scene *scene, size_t at) {
     static const size_t sizes[] = {1, 2, 15, 16, 17, 127, 128, 129, 1009, 4099};
     enum { SIZES = sizeof sizes / sizeof *sizes };
-    return at < SIZES ? sizes[at] : between(scene, 1, 12000);
+    return at < SIZES ? sizes[at] : between(scene->random, 1, 12000);
 }
 
 /* ---- a sketch here and there --------------------------------------------------------------- */
@@ -108,7 +77,7 @@ static void encode(const struct scene *scene, struct pair *pair, float *u, const
     }
     assert_int_equal(gw_sketch_encode(&pair->host, u, 0, n, NULL), GW_OK);
     assert_int_equal(gw_gpu_sketch_encode(&pair->gpu, u_there, gradient_there, n, scene->stream,
-                                          scene->gpu_workspace, NULL),
+                                          scene->memories[GPU].gpu_workspace, NULL),
                      GW_OK);
     float *back = calloc(n + 1, sizeof *back);
     copy_from_device(scene->stream, back, u_there, (n + 1) * sizeof *back);
@@ -151,11 +120,13 @@ static size_t check_choice(struct scene *scene, const struct pair *pair, size_t 
     uint32_t *actual = calloc(k, sizeof *actual);
     size_t heavy[2] = {n + 1, n + 2};
     uint32_t *there = copy_to_device(scene->stream, actual, k * sizeof *actual);
-    assert_int_equal(gw_sketch_heavymix(&pair->host, n, k, iteration, &scene->workspace, expected,
-                                        &heavy[0], NULL),
+    assert_int_equal(gw_sketch_heavymix(&pair->host, n, k, iteration,
+                                        &scene->memories[HOST].workspace, expected, &heavy[0],
+                                        NULL),
                      GW_OK);
     assert_int_equal(gw_gpu_sketch_heavymix(&pair->gpu, n, k, iteration, scene->stream,
-                                            scene->gpu_workspace, there, &heavy[1], NULL),
+                                            scene->memories[GPU].gpu_workspace, there, &heavy[1],
+                                            NULL),
                      GW_OK);
     copy_from_device(scene->stream, actual, there, k * sizeof *actual);
     assert_int_equal(heavy[1], heavy[0]);
@@ -173,18 +144,19 @@ static void tables_and_estimates_are_the_same(void **state) {
     struct scene scene = open_scene(1);
     for (size_t at = 0; at < (size_t)gw_trials(24); at++) {
         size_t n = draw_size(&scene, at);
-        size_t rows = at % 2 == 0 ? GW_SKETCH_ROWS : 2 * between(&scene, 0, 7) + 1;
-        struct pair pair = open_pair(&scene, rows, (size_t)16 << between(&scene, 0, 6), seed + at);
+        size_t rows = at % 2 == 0 ? GW_SKETCH_ROWS : 2 * between(scene.random, 0, 7) + 1;
+        struct pair pair =
+            open_pair(&scene, rows, (size_t)16 << between(scene.random, 0, 6), seed + at);
         for (size_t times = 0; times < 2; times++) { /* more into the same, of the same n or not */
-            float *u = draw_values(&scene, at % INPUTS, n);
+            float *u = draw_values(&scene, at % KINDS, n);
             float *gradient = at % 3 == 0 ? draw_values(&scene, NORMAL, n) : NULL;
             encode(&scene, &pair, u, gradient, n);
             check_tables(&scene, &pair);
-            n = at % 4 == 0 ? between(&scene, 1, 3000) : n;
+            n = at % 4 == 0 ? between(scene.random, 1, 3000) : n;
             free(u);
             free(gradient);
         }
-        check_estimates(&scene, &pair, between(&scene, 1, 2 * n));
+        check_estimates(&scene, &pair, between(scene.random, 1, 2 * n));
         assert_int_equal(gw_gpu_sketch_clear(&pair.gpu, scene.stream, NULL), GW_OK);
         gw_sketch_clear(&pair.host);
         check_tables(&scene, &pair);
@@ -197,7 +169,7 @@ static void tables_and_estimates_are_the_same(void **state) {
 static void large_vectors_keep_the_order_of_sums(void **state) {
     (void)state;
     struct scene scene = open_scene(2);
-    size_t n = ((size_t)1 << 22) + between(&scene, 1, 1000);
+    size_t n = ((size_t)1 << 22) + between(scene.random, 1, 1000);
     float *u = draw_values(&scene, NORMAL, n);
     float *gradient = draw_values(&scene, NORMAL, n);
     for (size_t columns = 16; columns <= 1024; columns <<= 6) {
@@ -225,7 +197,7 @@ static void nothing_changes_nothing(void **state) {
 static void sketches_are_added(void **state) {
     (void)state;
     struct scene scene = open_scene(4);
-    for (size_t at = 0; at < (size_t)gw_trials(INPUTS); at++) {
+    for (size_t at = 0; at < (size_t)gw_trials(KINDS); at++) {
         size_t n = draw_size(&scene, 20);
         struct pair a = open_pair(&scene, 5, 64, seed);
         struct pair b = open_pair(&scene, 5, 64, seed);
@@ -255,10 +227,11 @@ static void the_same_coordinates_are_chosen(void **state) {
     bool as_many = false;
     for (size_t at = 0; at < 28; at++) {
         size_t n = draw_size(&scene, at);
-        size_t k = at % 3 == 0 ? between(&scene, 1, n) : 1 + n / between(&scene, 2, 100);
+        size_t k =
+            at % 3 == 0 ? between(scene.random, 1, n) : 1 + n / between(scene.random, 2, 100);
         size_t columns = at % 2 == 0 ? gw_sketch_columns(n, k) : (size_t)16 << at % 5;
         struct pair pair = open_pair(&scene, GW_SKETCH_ROWS, columns, seed + at);
-        float *u = draw_values(&scene, at % INPUTS, n);
+        float *u = draw_values(&scene, at % KINDS, n);
         encode(&scene, &pair, u, NULL, n);
         size_t heavy = check_choice(&scene, &pair, n, k, at);
         fewer = fewer || heavy < k;
@@ -288,18 +261,18 @@ static void nan_is_bad_input(void **state) {
     (void)state;
     struct scene scene = open_scene(7);
     for (size_t at = 0; at < (size_t)gw_trials(10); at++) {
-        size_t n = between(&scene, 1, 3000);
+        size_t n = between(scene.random, 1, 3000);
         struct pair pair = open_pair(&scene, 3, 64, seed);
         float *u = draw_values(&scene, INFINITE, n);
-        size_t bad = between(&scene, 0, n - 1);
+        size_t bad = between(scene.random, 0, n - 1);
         u[bad] = at % 2 ? NAN : -NAN;
-        u[between(&scene, bad, n - 1)] = NAN;
+        u[between(scene.random, bad, n - 1)] = NAN;
         float *there = copy_to_device(scene.stream, u, n * sizeof *u);
         char place[64];
         struct gw_error error = {0};
         (void)snprintf(place, sizeof place, "element %zu:", bad);
         assert_int_equal(gw_gpu_sketch_encode(&pair.gpu, there, NULL, n, scene.stream,
-                                              scene.gpu_workspace, &error),
+                                              scene.memories[GPU].gpu_workspace, &error),
                          GW_BAD_INPUT);
         assert_non_null(strstr(error.message, place));
         gw_device_free(scene.device, there);

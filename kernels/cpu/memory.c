@@ -1,25 +1,26 @@
-/* The host's memory. */
+/* Buffers in either memory, and what is done in the host's. */
+#include "kernels/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/array.h"
-#include "exec/worker.h"
+#include "kernels/gpu.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* the host needs no stream */
 
 static enum gw_status allocate(const struct gw_memory *memory, size_t bytes, void **out,
                                struct gw_error *error) {
-    (void)memory;
     *out = gw_resident_zeros(bytes);
     return *out != NULL ? GW_OK : gw_fail_memory(error, "making room for what travels");
 }
 
 static void release(const struct gw_memory *memory, void *block) {
-    (void)memory;
     free(block);
 }
 
 static enum gw_status copy(const struct gw_memory *memory, void *to, const void *from, size_t bytes,
                            struct gw_error *error) {
-    (void)memory, (void)error;
     if (bytes > 0 && to != from) {
         memcpy(to, from, bytes);
     }
@@ -28,7 +29,6 @@ static enum gw_status copy(const struct gw_memory *memory, void *to, const void 
 
 static enum gw_status clear(const struct gw_memory *memory, void *to, size_t bytes,
                             struct gw_error *error) {
-    (void)memory, (void)error;
     if (bytes > 0) {
         memset(to, 0, bytes);
     }
@@ -37,7 +37,6 @@ static enum gw_status clear(const struct gw_memory *memory, void *to, size_t byt
 
 static enum gw_status look_at(const struct gw_memory *memory, const void *from, size_t bytes,
                               struct gw_buffer *unused, void **out, struct gw_error *error) {
-    (void)memory, (void)bytes, (void)unused, (void)error;
     *out = (void *)(uintptr_t)from;
     return GW_OK;
 }
@@ -79,12 +78,16 @@ static size_t leave_out(const struct gw_entry *all, size_t count, const struct g
     return left;
 }
 
-enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
-                        struct gw_selection *merged, struct gw_entry *pruned,
-                        struct gw_error *error) {
-    /* All sums in the first half, of which copies in the second become the k largest. */
-    GW_TRY(gw_selection_reserve(merged, 4 * k, error));
-    struct gw_entry *all = merged->entries;
+static enum gw_status prepare_merge(struct gw_memory *memory, size_t k, struct gw_error *error) {
+    return gw_selection_reserve(&memory->selection, 4 * k, error);
+}
+
+/* All sums in the first half, of which copies in the second become the k largest. */
+static enum gw_status merge(struct gw_memory *memory, struct gw_entry *list,
+                            const struct gw_entry *came, size_t k, struct gw_entry *pruned,
+                            struct gw_error *error) {
+    GW_TRY(prepare_merge(memory, k, error));
+    struct gw_entry *all = memory->selection.entries;
     size_t sums = add_up(list, came, k, all);
     struct gw_selection largest = {.count = sums, .capacity = 2 * k, .entries = all + 2 * k};
     memcpy(largest.entries, all, sums * sizeof *all);
@@ -100,7 +103,6 @@ enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size
 
 static enum gw_status add(const struct gw_memory *memory, float *sums, const float *values,
                           size_t count, struct gw_error *error) {
-    (void)memory, (void)error;
     for (size_t i = 0; i < count; i++) {
         sums[i] += values[i];
     }
@@ -111,7 +113,6 @@ enum { CHUNK = 4096 }; /* floats that stay in the L1 cache while block after blo
 
 static enum gw_status sum_blocks(const struct gw_memory *memory, float *sums, size_t blocks,
                                  size_t count, struct gw_error *error) {
-    (void)memory, (void)error;
     for (size_t first = 0; first < count; first += CHUNK) {
         size_t end = first + CHUNK < count ? first + CHUNK : count;
         for (size_t other = 1; other < blocks; other++) {
@@ -127,7 +128,6 @@ static enum gw_status sum_blocks(const struct gw_memory *memory, float *sums, si
 static enum gw_status scatter_add(const struct gw_memory *memory, const struct gw_entry *entries,
                                   const size_t *counts, size_t lists, float *dense,
                                   struct gw_error *error) {
-    (void)memory, (void)error;
     for (size_t i = 0; i < lists; i++) {
         gw_scatter_add(entries, counts[i], dense);
         entries += counts[i];
@@ -139,7 +139,6 @@ static enum gw_status scatter_add_where(const struct gw_memory *memory,
                                         const struct gw_entry *entries, size_t count,
                                         const struct gw_entry *list, size_t list_count, bool listed,
                                         float *dense, struct gw_error *error) {
-    (void)memory, (void)error;
     for (size_t i = 0; i < count; i++) {
         if (gw_entries_have(list, list_count, entries[i].index) == listed) {
             dense[entries[i].index] += entries[i].value;
@@ -148,37 +147,41 @@ static enum gw_status scatter_add_where(const struct gw_memory *memory,
     return GW_OK;
 }
 
-static enum gw_status prepare_merge(struct gw_memory *memory, size_t k, struct gw_error *error) {
-    return gw_selection_reserve(&memory->selection, 4 * k, error);
-}
-
-static enum gw_status merge(struct gw_memory *memory, struct gw_entry *entries,
-                            const struct gw_entry *came, size_t k, struct gw_entry *pruned,
-                            struct gw_error *error) {
-    return gw_merge(entries, came, k, &memory->selection, pruned, error);
-}
-
 static enum gw_status clear_entries(const struct gw_memory *memory, const struct gw_entry *entries,
                                     size_t count, float *dense, struct gw_error *error) {
-    (void)memory, (void)error;
     for (size_t i = 0; i < count; i++) {
         dense[entries[i].index] = 0;
     }
     return GW_OK;
 }
 
-static enum gw_status list(const struct gw_memory *memory, const struct gw_entry *entries,
-                           size_t count, uint32_t *indices, struct gw_error *error) {
-    (void)memory, (void)error;
+static enum gw_status list_indices(const struct gw_memory *memory, const struct gw_entry *entries,
+                                   size_t count, uint32_t *indices, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         indices[i] = entries[i].index;
     }
     return GW_OK;
 }
 
+static enum gw_status list_values(const struct gw_memory *memory, const struct gw_entry *entries,
+                                  size_t count, float *values, struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        values[i] = entries[i].value;
+    }
+    return GW_OK;
+}
+
+static enum gw_status flag_indices(const struct gw_memory *memory, const struct gw_entry *entries,
+                                   size_t count, const uint32_t *indices, size_t n, float *flags,
+                                   struct gw_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        flags[i] = gw_entries_have(entries, count, indices[i]) ? 1 : 0;
+    }
+    return GW_OK;
+}
+
 static enum gw_status take(const struct gw_memory *memory, float *dense, const uint32_t *indices,
                            size_t count, float *values, struct gw_error *error) {
-    (void)memory, (void)error;
     for (size_t i = 0; i < count; i++) {
         values[i] = dense[indices[i]];
         dense[indices[i]] = 0;
@@ -188,78 +191,10 @@ static enum gw_status take(const struct gw_memory *memory, float *dense, const u
 
 static enum gw_status put(const struct gw_memory *memory, float *dense, const uint32_t *indices,
                           size_t count, const float *values, struct gw_error *error) {
-    (void)memory, (void)error;
     for (size_t i = 0; i < count; i++) {
         dense[indices[i]] = values == NULL ? 0 : values[i];
     }
     return GW_OK;
-}
-
-/* A layer has at least one element, so that it was chosen if its first one was. */
-static enum gw_status pack_layers(const struct gw_memory *memory, struct gw_group_state *group,
-                                  float *out, struct gw_error *error) {
-    (void)memory, (void)error;
-    const struct gw_entry *entries = group->entries;
-    float *values = out + group->slice->layer_count;
-    size_t packed = 0;
-    for (size_t layer = 0, first = 0; layer < group->slice->layer_count; layer++) {
-        bool chosen = packed < group->selected && entries[packed].index == (uint32_t)first;
-        out[layer] = chosen ? 1 : 0;
-        for (size_t e = 0; e < group->layers[layer] && chosen; e++, packed++) {
-            values[packed] = entries[packed].value;
-        }
-        first += group->layers[layer];
-    }
-    return GW_OK;
-}
-
-/* ---- selections and sketches --------------------------------------------------------------- */
-
-/* Selections grow on demand. */
-static enum gw_status prepare(const struct gw_memory *memory, struct gw_group_state *group,
-                              struct gw_error *error) {
-    (void)memory;
-    (void)group;
-    (void)error;
-    return GW_OK;
-}
-
-static enum gw_status choose(struct gw_memory *memory, struct gw_group_state *group,
-                             struct gw_task *task, bool takes, struct gw_error *error) {
-    struct gw_selection *selection = &memory->selection;
-    task->workspace = &memory->workspace;
-    GW_TRY(takes ? gw_compress(group->compressor, task, selection, error)
-                 : gw_kernel_of(group->compressor)->select(task, selection, error));
-    group->entries = selection->entries;
-    group->selected = selection->count;
-    return GW_OK;
-}
-
-static enum gw_status found(struct gw_memory *memory, struct gw_group_state *group,
-                            struct gw_error *error) {
-    (void)memory, (void)group, (void)error;
-    return GW_OK;
-}
-
-static enum gw_status open_sketch(const struct gw_memory *memory, struct gw_group_state *group,
-                                  size_t columns, struct gw_error *error) {
-    (void)memory;
-    GW_TRY(gw_sketch_open(&group->sketch, GW_SKETCH_ROWS, columns, group->seed, error));
-    group->cells = group->sketch.table;
-    return GW_OK;
-}
-
-static enum gw_status sketch(struct gw_memory *memory, struct gw_group_state *group, float *u,
-                             const float *gradient, struct gw_error *error) {
-    GW_TRY(add(memory, u, gradient, group->slice->elements, error));
-    gw_sketch_clear(&group->sketch);
-    return gw_sketch_encode(&group->sketch, u, 0, group->slice->elements, error);
-}
-
-static enum gw_status find(struct gw_memory *memory, struct gw_group_state *group,
-                           uint64_t iteration, uint32_t *indices, struct gw_error *error) {
-    return gw_sketch_heavymix(&group->sketch, group->slice->elements, group->slice->kept, iteration,
-                              &memory->workspace, indices, NULL, error);
 }
 
 const struct gw_memory_operations gw_memory_on_host = {
@@ -276,14 +211,60 @@ const struct gw_memory_operations gw_memory_on_host = {
     .prepare_merge = prepare_merge,
     .merge = merge,
     .clear_entries = clear_entries,
-    .list = list,
+    .list_indices = list_indices,
+    .list_values = list_values,
+    .flag_indices = flag_indices,
     .take = take,
     .put = put,
-    .pack_layers = pack_layers,
-    .prepare = prepare,
-    .select = choose,
-    .found = found,
-    .open_sketch = open_sketch,
-    .sketch = sketch,
-    .find = find,
 };
+
+/* ---- buffers ------------------------------------------------------------------------------- */
+
+enum gw_status gw_buffer_reserve(struct gw_buffer *buffer, const struct gw_memory *space,
+                                 size_t bytes, struct gw_error *error) {
+    static const struct gw_memory host = {.does = &gw_memory_on_host};
+    if (bytes <= buffer->capacity) {
+        return GW_OK;
+    }
+    /* Half as much again: counts that creep up do not ask for pages in each iteration. */
+    size_t capacity = buffer->capacity == 0 ? bytes : bytes + bytes / 2;
+    void *memory = NULL;
+    space = space == NULL ? &host : space;
+    GW_TRY(space->does->allocate(space, capacity, &memory, error));
+    enum gw_status status =
+        space->does->copy(space, memory, buffer->memory, buffer->capacity, error);
+    if (status != GW_OK) {
+        space->does->free(space, memory);
+        return status;
+    }
+    gw_buffer_free(buffer);
+    *buffer = (struct gw_buffer){.space = space, .capacity = capacity, .memory = memory};
+    return GW_OK;
+}
+
+void gw_buffer_free(struct gw_buffer *buffer) {
+    if (buffer->space != NULL) {
+        buffer->space->does->free(buffer->space, buffer->memory);
+    }
+    *buffer = (struct gw_buffer){0};
+}
+
+/* ---- memories ------------------------------------------------------------------------------ */
+
+enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,
+                              struct gw_error *error) {
+    if (stream == NULL) {
+        *out = (struct gw_memory){.does = &gw_memory_on_host};
+        return GW_OK;
+    }
+    *out = (struct gw_memory){
+        .does = &gw_memory_on_gpu, .device = gw_device_stream_device(stream), .stream = stream};
+    return gw_gpu_workspace_open(out->device, &out->gpu_workspace, error);
+}
+
+void gw_memory_close(struct gw_memory *memory) {
+    gw_gpu_workspace_close(memory->gpu_workspace);
+    gw_workspace_free(&memory->workspace);
+    gw_selection_free(&memory->selection);
+    *memory = (struct gw_memory){0};
+}

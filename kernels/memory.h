@@ -1,32 +1,32 @@
 /*
- * Where a worker's vectors are and what travels: in the memory of the host or of a GPU, and what is
- * done with it there. Legs of exchanges are written once, with these functions; which of the two
- * it is, only memory_host.c and memory_gpu.c know. Private to this room.
+ * Memory of the host or of a GPU, and what is done there with vectors and with what was selected of
+ * them. What is written with these operations does not know which of the two it is; what comes out
+ * is the same, bit for bit.
  *
  * On a GPU work is put on a stream, where it is done in order; none of it has been waited for, but
  * what `read` gives. On the host it is done when a function returns.
  */
-#ifndef GW_EXEC_MEMORY_H
-#define GW_EXEC_MEMORY_H
+#ifndef GW_KERNELS_MEMORY_H
+#define GW_KERNELS_MEMORY_H
 
 #include "device/device.h"
 #include "kernels/kernels.h"
 
 struct gw_memory;
-struct gw_group_state;
 
 /*
- * Memory for what travels, which grows where more is selected than before. Zero-initialise, then
- * free. Its pages are there before time is taken (gw_resident_zeros).
+ * Room in a memory, which grows where more is asked for than before. Zero-initialise, then free.
+ * Its pages are there before time is taken (gw_resident_zeros).
  */
 struct gw_buffer {
-    const struct gw_memory *space; /* that it was reserved in; NULL: the host, for the host alone */
+    const struct gw_memory *space; /* that it was reserved in */
     size_t capacity;               /* bytes */
     void *memory;
 };
 
 /*
- * Makes it hold `bytes` of the space, always the same one, and keeps what is in it. It may move.
+ * Makes it hold `bytes` of the space, always the same one (NULL: the host, for the host alone), and
+ * keeps what is in it. It may move.
  */
 enum gw_status gw_buffer_reserve(struct gw_buffer *buffer, const struct gw_memory *space,
                                  size_t bytes, struct gw_error *error);
@@ -36,6 +36,7 @@ struct gw_memory_operations {
     /* Zeroed, and there before time is taken. */
     enum gw_status (*allocate)(const struct gw_memory *memory, size_t bytes, void **out,
                                struct gw_error *error);
+    /* Work on other streams of a GPU may still be at it: its driver waits for all before. */
     void (*free)(const struct gw_memory *memory, void *block);
 
     enum gw_status (*copy)(const struct gw_memory *memory, void *to, const void *from, size_t bytes,
@@ -56,62 +57,47 @@ struct gw_memory_operations {
     enum gw_status (*sum_blocks)(const struct gw_memory *memory, float *sums, size_t blocks,
                                  size_t count, struct gw_error *error);
 
-    /* dense[entry.index] += entry.value, of lists one after another in which no index is twice. */
+    /*
+     * dense[entry.index] += entry.value for the entries of each of `lists` lists, one list after
+     * the other; `counts` (of the host) of them each, no index twice in a list.
+     */
     enum gw_status (*scatter_add)(const struct gw_memory *memory, const struct gw_entry *entries,
                                   const size_t *counts, size_t lists, float *dense,
                                   struct gw_error *error);
-    /* Of a list, those whose index is in another, ascending one, or is not. */
+    /* Of a list, those whose index is in another, ascending one if `listed`, or is not if not. */
     enum gw_status (*scatter_add_where)(const struct gw_memory *memory,
                                         const struct gw_entry *entries, size_t count,
                                         const struct gw_entry *list, size_t list_count, bool listed,
                                         float *dense, struct gw_error *error);
-    /* As gw_merge, of k entries each; and room for it, before time is taken. */
+    /*
+     * Merges two lists of k entries, each ascending without repeated indices. Their sums, those of
+     * one index added up (`list` + `came`), are at least k; the k of the largest magnitude, of
+     * equals those of lower index, are left in `list`, ascending. The others, at most k, go to
+     * `pruned`, [k], ascending, and behind them 0 with GW_NO_INDEX. `prepare_merge` makes room for
+     * it, before time is taken; on a GPU it refuses (GW_BAD_INPUT) more than 2^31 - 1 entries.
+     */
     enum gw_status (*prepare_merge)(struct gw_memory *memory, size_t k, struct gw_error *error);
-    enum gw_status (*merge)(struct gw_memory *memory, struct gw_entry *entries,
+    enum gw_status (*merge)(struct gw_memory *memory, struct gw_entry *list,
                             const struct gw_entry *came, size_t k, struct gw_entry *pruned,
                             struct gw_error *error);
     /* dense[entry.index] = 0 */
     enum gw_status (*clear_entries)(const struct gw_memory *memory, const struct gw_entry *entries,
                                     size_t count, float *dense, struct gw_error *error);
-    /* indices[i] = entries[i].index */
-    enum gw_status (*list)(const struct gw_memory *memory, const struct gw_entry *entries,
-                           size_t count, uint32_t *indices, struct gw_error *error);
+    /* indices[i] = entries[i].index, and values[i] = entries[i].value */
+    enum gw_status (*list_indices)(const struct gw_memory *memory, const struct gw_entry *entries,
+                                   size_t count, uint32_t *indices, struct gw_error *error);
+    enum gw_status (*list_values)(const struct gw_memory *memory, const struct gw_entry *entries,
+                                  size_t count, float *values, struct gw_error *error);
+    /* flags[i] = 1 if an entry of `entries` (ascending) has the index indices[i], or 0; i < n. */
+    enum gw_status (*flag_indices)(const struct gw_memory *memory, const struct gw_entry *entries,
+                                   size_t count, const uint32_t *indices, size_t n, float *flags,
+                                   struct gw_error *error);
     /* values[i] = dense[indices[i]], and zero is left there; no index is twice. */
     enum gw_status (*take)(const struct gw_memory *memory, float *dense, const uint32_t *indices,
                            size_t count, float *values, struct gw_error *error);
     /* dense[indices[i]] = values[i]; NULL for values: 0. */
     enum gw_status (*put)(const struct gw_memory *memory, float *dense, const uint32_t *indices,
                           size_t count, const float *values, struct gw_error *error);
-    /*
-     * Of the group's entries, which are whole layers: to `out`, 1 for each layer that is among
-     * them and 0 for the others, then the entries' values.
-     */
-    enum gw_status (*pack_layers)(const struct gw_memory *memory, struct gw_group_state *group,
-                                  float *out, struct gw_error *error);
-
-    /* Makes room for what the group's compressor selects, before time is taken. */
-    enum gw_status (*prepare)(const struct gw_memory *memory, struct gw_group_state *group,
-                              struct gw_error *error);
-    /*
-     * Starts a selection by the group's compressor, which leaves zeros in task->u if it `takes`.
-     * `found` gives it, on whichever stream goes on with it: waits, then the group's entries are
-     * there, and their number.
-     */
-    enum gw_status (*select)(struct gw_memory *memory, struct gw_group_state *group,
-                             struct gw_task *task, bool takes, struct gw_error *error);
-    enum gw_status (*found)(struct gw_memory *memory, struct gw_group_state *group,
-                            struct gw_error *error);
-
-    /*
-     * The group's sketch, of so many columns; of u + gradient, which is left in u; and what is
-     * found in it: as many indices as the group keeps.
-     */
-    enum gw_status (*open_sketch)(const struct gw_memory *memory, struct gw_group_state *group,
-                                  size_t columns, struct gw_error *error);
-    enum gw_status (*sketch)(struct gw_memory *memory, struct gw_group_state *group, float *u,
-                             const float *gradient, struct gw_error *error);
-    enum gw_status (*find)(struct gw_memory *memory, struct gw_group_state *group,
-                           uint64_t iteration, uint32_t *indices, struct gw_error *error);
 };
 
 /* One stream's. */
@@ -126,15 +112,9 @@ struct gw_memory {
 
 extern const struct gw_memory_operations gw_memory_on_host, gw_memory_on_gpu;
 
-/*
- * Merges the entries of two workers into as many as either has: two lists of k entries, each
- * ascending without repeated indices. Their sums, those of one index added up (`list` + `came`),
- * are at least k; the k of the largest magnitude, of equals those of lower index, are left in
- * `list`, ascending. The others, at most k, go to `pruned`, [k], ascending, and behind them 0 with
- * GW_NO_INDEX. `merged` is for its use.
- */
-enum gw_status gw_merge(struct gw_entry *list, const struct gw_entry *came, size_t k,
-                        struct gw_selection *merged, struct gw_entry *pruned,
-                        struct gw_error *error);
+/* A stream's GPU or, for NULL, the host. *out is safe to close in any case. */
+enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,
+                              struct gw_error *error);
+void gw_memory_close(struct gw_memory *memory);
 
 #endif
