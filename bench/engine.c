@@ -12,7 +12,7 @@ static const char *const usage =
     "  goal      GOAL schedules, read and run; beside LogGOPSim with --loggopsim\n"
     "  messages  gradweave's own schedules for ResNet-50, as messages, from 16 to 4096 workers\n"
     "  curves    the same by cost curves, up to 1048576 workers\n"
-    "  queue     the event queue alone, beside a binary heap\n"
+    "  queue     the event queue alone\n"
     "\n"
     "Without any, all four. Everything runs on one core, the last of those that are allowed.\n"
     "\n"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "patterns.h"
+#include "goal/goal.h"
 
 /* LogGOPSim's own defaults. */
 static const struct gw_loggops parameters = {
@@ -57,6 +57,215 @@ static void make_folder(void) {
     (void)snprintf(text_path, sizeof text_path, "%s/schedule.goal", folder);
     (void)snprintf(binary_path, sizeof binary_path, "%s/schedule.bin", folder);
     (void)snprintf(output_path, sizeof output_path, "%s/output.txt", folder);
+}
+
+enum { BYTES = 8 };
+
+/* ---- schedules: operations
+ * ---------------------------------------------------------------------------- */
+
+static uint32_t send(struct gw_goal_writer *writer, uint32_t to, uint32_t tag) {
+    return gw_goal_write_operation(
+        writer,
+        &(struct gw_goal_operation){.kind = GW_GOAL_SEND, .size = BYTES, .peer = to, .tag = tag});
+}
+
+static uint32_t receive(struct gw_goal_writer *writer, uint32_t from, uint32_t tag) {
+    return gw_goal_write_operation(
+        writer, &(struct gw_goal_operation){
+                    .kind = GW_GOAL_RECEIVE, .size = BYTES, .peer = from, .tag = tag});
+}
+
+static uint32_t calculate(struct gw_goal_writer *writer, uint64_t nanoseconds) {
+    return gw_goal_write_operation(
+        writer, &(struct gw_goal_operation){.kind = GW_GOAL_CALC, .size = nanoseconds});
+}
+
+/* `other` 0: on nothing. */
+static void depend(struct gw_goal_writer *writer, uint32_t label, uint32_t other) {
+    if (other > 0) {
+        gw_goal_write_requires(writer, label, other);
+    }
+}
+
+/* ---- patterns ------------------------------------------------------------------------------ */
+
+/* A barrier: in step i to the rank 2^i ahead, when the message of the step before has come. */
+static enum gw_status write_dissemination(struct gw_goal_writer *writer, uint32_t ranks,
+                                          struct gw_error *error) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        uint32_t before = 0;
+        GW_TRY(gw_goal_write_rank(writer, rank, error));
+        for (uint32_t distance = 1; distance < ranks; distance *= 2) {
+            uint32_t sent = send(writer, (rank + distance) % ranks, 0);
+            uint32_t received = receive(writer, (rank + ranks - distance) % ranks, 0);
+            depend(writer, sent, before);
+            before = received;
+        }
+    }
+    return GW_OK;
+}
+
+/* An allreduce: twice around, every step with a tag of its own. */
+static enum gw_status write_ring(struct gw_goal_writer *writer, uint32_t ranks,
+                                 struct gw_error *error) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        uint32_t before = 0;
+        GW_TRY(gw_goal_write_rank(writer, rank, error));
+        for (uint32_t step = 0; step < 2 * (ranks - 1); step++) {
+            uint32_t sent = send(writer, (rank + 1) % ranks, step);
+            uint32_t received = receive(writer, (rank + ranks - 1) % ranks, step);
+            depend(writer, sent, before);
+            before = received;
+        }
+    }
+    return GW_OK;
+}
+
+/* An allreduce: exchange with the rank 2^i away, then add. */
+static enum gw_status write_recursive_doubling(struct gw_goal_writer *writer, uint32_t ranks,
+                                               struct gw_error *error) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        uint32_t before = 0;
+        GW_TRY(gw_goal_write_rank(writer, rank, error));
+        for (uint32_t distance = 1; distance < ranks; distance *= 2) {
+            uint32_t sent = send(writer, rank ^ distance, distance);
+            uint32_t received = receive(writer, rank ^ distance, distance);
+            uint32_t added = calculate(writer, 12);
+            depend(writer, added, received);
+            depend(writer, added, sent);
+            depend(writer, sent, before);
+            depend(writer, received, before);
+            before = added;
+        }
+    }
+    return GW_OK;
+}
+
+/* Everybody sends to everybody, nobody waits. */
+static enum gw_status write_all_to_all(struct gw_goal_writer *writer, uint32_t ranks,
+                                       struct gw_error *error) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        GW_TRY(gw_goal_write_rank(writer, rank, error));
+        for (uint32_t distance = 1; distance < ranks; distance++) {
+            (void)send(writer, (rank + distance) % ranks, 0);
+            (void)receive(writer, (rank + ranks - distance) % ranks, 0);
+        }
+    }
+    return GW_OK;
+}
+
+/* Everybody sends to rank 0 at once. */
+static enum gw_status write_incast(struct gw_goal_writer *writer, uint32_t ranks,
+                                   struct gw_error *error) {
+    GW_TRY(gw_goal_write_rank(writer, 0, error));
+    for (uint32_t rank = 1; rank < ranks; rank++) {
+        (void)receive(writer, rank, 0);
+    }
+    for (uint32_t rank = 1; rank < ranks; rank++) {
+        GW_TRY(gw_goal_write_rank(writer, rank, error));
+        (void)send(writer, 0, 0);
+    }
+    return GW_OK;
+}
+
+/* A broadcast: who has it, sends it on, to the farthest first. */
+static enum gw_status write_binomial(struct gw_goal_writer *writer, uint32_t ranks,
+                                     struct gw_error *error) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        uint32_t lowest = rank == 0 ? UINT32_C(1) << 31 : rank & -rank;
+        GW_TRY(gw_goal_write_rank(writer, rank, error));
+        uint32_t received = rank == 0 ? 0 : receive(writer, rank - lowest, 0);
+        for (uint32_t distance = lowest / 2; distance > 0; distance /= 2) {
+            if (rank + distance < ranks) {
+                depend(writer, send(writer, rank + distance, 0), received);
+            }
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- layered ------------------------------------------------------------------------------- */
+
+/*
+ * In each of many layers a rank sends to a few others, which permutations choose, so that it also
+ * knows whom it receives from; sometimes it calculates. It waits for one or two operations of the
+ * layer before. Numbers are pure functions of where they belong.
+ */
+enum { LAYERS = 32, DEGREE = 4 };
+
+static uint64_t draw(uint32_t layer, uint32_t number, uint32_t rank, uint64_t limit) {
+    return gw_random_mix(((uint64_t)layer << 40) ^ ((uint64_t)number << 32) ^ rank) % limit;
+}
+
+static void write_layer(struct gw_goal_writer *writer, uint32_t ranks, uint32_t rank,
+                        uint32_t layer, uint32_t *before, uint32_t *before_count) {
+    uint32_t now[2 * DEGREE + 1];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < DEGREE; i++) {
+        uint32_t distance = 1 + (uint32_t)draw(layer, i, UINT32_MAX, ranks - 1);
+        if (draw(layer, i, rank, 3) > 0) {
+            now[count++] = send(writer, (rank + distance) % ranks, layer);
+        }
+        uint32_t source = (rank + ranks - distance) % ranks;
+        if (draw(layer, i, source, 3) > 0) {
+            now[count++] = receive(writer, source, layer);
+        }
+    }
+    now[count++] = calculate(writer, draw(layer, DEGREE, rank, 5000));
+    for (uint32_t i = 0; i<count && * before_count> 0; i++) {
+        uint32_t first = (uint32_t)draw(layer, DEGREE + 1 + i, rank, *before_count);
+        depend(writer, now[i], before[first]);
+        if (*before_count > 1 && i % 2 == 0) {
+            depend(writer, now[i], before[(first + 1) % *before_count]);
+        }
+    }
+    memcpy(before, now, count * sizeof *now);
+    *before_count = count;
+}
+
+static enum gw_status write_layered(struct gw_goal_writer *writer, uint32_t ranks,
+                                    struct gw_error *error) {
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+        uint32_t before[2 * DEGREE + 1];
+        uint32_t before_count = 0;
+        GW_TRY(gw_goal_write_rank(writer, rank, error));
+        for (uint32_t layer = 0; layer < LAYERS; layer++) {
+            write_layer(writer, ranks, rank, layer, before, &before_count);
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- the list ------------------------------------------------------------------------------ */
+
+static const struct pattern {
+    const char *name;
+    uint32_t ranks; /* that it is measured with */
+    bool power_of_two;
+    enum gw_status (*write)(struct gw_goal_writer *writer, uint32_t ranks, struct gw_error *error);
+} patterns[] = {
+    {"dissemination", 65536, false, write_dissemination},
+    {"ring", 512, false, write_ring},
+    {"recursive doubling", 16384, true, write_recursive_doubling},
+    {"all-to-all", 256, false, write_all_to_all},
+    {"incast", 2048, false, write_incast},
+    {"binomial", 65536, false, write_binomial},
+    {"layered, random", 4096, false, write_layered},
+};
+
+enum { PATTERNS = sizeof patterns / sizeof *patterns };
+
+static enum gw_status write_pattern(const struct pattern *pattern, uint32_t ranks,
+                                    struct gw_error *error) {
+    struct gw_goal_writer *writer = NULL;
+    GW_TRY(gw_goal_writer_open(&writer, text_path, ranks, error));
+    enum gw_status status = pattern->write(writer, ranks, error);
+    if (status != GW_OK) {
+        gw_goal_writer_discard(writer);
+        return status;
+    }
+    return gw_goal_writer_close(writer, error);
 }
 
 /* ---- ours ---------------------------------------------------------------------------------- */
@@ -144,10 +353,6 @@ static void open_samples(struct samples *samples, size_t repeats) {
     }
 }
 
-static void close_samples(struct samples *samples) {
-    free(samples->read_s);
-}
-
 static void repeat_ours(struct samples *samples, size_t i, struct answer *answer) {
     struct bench_process process;
     *answer = (struct answer){0};
@@ -181,7 +386,7 @@ struct row {
     struct samples samples;
 };
 
-static void print_ours(const struct bench_pattern *pattern, const struct row *row, size_t repeats) {
+static void print_ours(const struct pattern *pattern, const struct row *row, size_t repeats) {
     char texts[4][GW_UNITS_SIZE];
     double events = (double)row->ours.events;
     double run_s = bench_median(row->samples.run_s, repeats);
@@ -193,8 +398,7 @@ static void print_ours(const struct bench_pattern *pattern, const struct row *ro
            gw_format_bytes(peak_bytes, texts[3]), peak_bytes / events);
 }
 
-static void print_theirs(const struct bench_pattern *pattern, const struct row *row,
-                         size_t repeats) {
+static void print_theirs(const struct pattern *pattern, const struct row *row, size_t repeats) {
     char texts[3][GW_UNITS_SIZE];
     const struct samples *samples = &row->samples;
     double events = (double)row->theirs.events;
@@ -210,14 +414,15 @@ static void print_theirs(const struct bench_pattern *pattern, const struct row *
            bench_median(samples->whole, repeats));
 }
 
-static void measure(const struct bench_engine_choice *choice, const struct bench_pattern *pattern,
+static void measure(const struct bench_engine_choice *choice, const struct pattern *pattern,
                     struct row *row) {
     struct gw_error error = {0};
-    uint32_t ranks =
-        choice->most > 0 && choice->most < pattern->ranks ? choice->most : pattern->ranks;
-    row->ranks = bench_pattern_ranks(pattern, ranks);
+    row->ranks = choice->most > 0 && choice->most < pattern->ranks ? choice->most : pattern->ranks;
+    while (pattern->power_of_two && (row->ranks & (row->ranks - 1)) != 0) {
+        row->ranks &= row->ranks - 1;
+    }
     open_samples(&row->samples, choice->repeats);
-    if (bench_pattern_write(pattern, row->ranks, text_path, &error) != GW_OK) {
+    if (write_pattern(pattern, row->ranks, &error) != GW_OK) {
         bench_give_up("writing a schedule", error.message);
     }
     for (size_t i = 0; i < choice->repeats; i++) {
@@ -228,28 +433,21 @@ static void measure(const struct bench_engine_choice *choice, const struct bench
     }
 }
 
-static void print_rows(const struct row *rows, size_t repeats,
-                       void (*print)(const struct bench_pattern *pattern, const struct row *row,
-                                     size_t repeats)) {
-    for (size_t p = 0; bench_patterns[p].name != NULL; p++) {
-        print(&bench_patterns[p], &rows[p], repeats);
-    }
-}
-
 void bench_engine_goal(const struct bench_engine_choice *choice) {
-    enum { MOST_ROWS = 16 };
-    struct row rows[MOST_ROWS] = {0};
+    struct row rows[PATTERNS] = {0};
     make_folder();
     (void)atexit(remove_folder);
-    for (size_t p = 0; bench_patterns[p].name != NULL; p++) {
-        measure(choice, &bench_patterns[p], &rows[p]);
+    for (size_t p = 0; p < PATTERNS; p++) {
+        measure(choice, &patterns[p], &rows[p]);
     }
     printf("### GOAL schedules\n\nMedians of %zu repeats on one core. Memory is the largest "
            "resident size of a process that reads the text and runs it.\n\n"
            "| schedule | ranks | events | read | run | million events/s | memory | bytes/event |\n"
            "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
            choice->repeats);
-    print_rows(rows, choice->repeats, print_ours);
+    for (size_t p = 0; p < PATTERNS; p++) {
+        print_ours(&patterns[p], &rows[p], choice->repeats);
+    }
     if (choice->loggopsim != NULL) {
         printf("\n### LogGOPSim on the same\n\nIts times are those of its processes, from start to "
                "end. Ratios are medians of those of single repeats. Equal: the number of events "
@@ -260,9 +458,11 @@ void bench_engine_goal(const struct bench_engine_choice *choice) {
                "0.200 |\n"
                "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n",
                TOLD);
-        print_rows(rows, choice->repeats, print_theirs);
+        for (size_t p = 0; p < PATTERNS; p++) {
+            print_theirs(&patterns[p], &rows[p], choice->repeats);
+        }
     }
-    for (size_t p = 0; bench_patterns[p].name != NULL; p++) {
-        close_samples(&rows[p].samples);
+    for (size_t p = 0; p < PATTERNS; p++) {
+        free(rows[p].samples.read_s);
     }
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tables.h"
+#include "planning.h"
 
 static const double target_s = 2; /* for a million tensors */
 
@@ -28,12 +28,12 @@ static void print_time(const struct bench_cell *cell, const struct bench_choice 
                        const struct bench_result *result) {
     char time[GW_UNITS_SIZE];
     char each[GW_UNITS_SIZE];
-    if (!isfinite(result->median_cpu_s)) {
-        printf(" > %u s |", choice->effort.limit_s);
+    if (!isfinite(result->median_s)) {
+        printf(" > %u s |", choice->limit_s);
         return;
     }
-    printf(" %s (%s) |", gw_format_seconds(result->median_cpu_s, time),
-           gw_format_seconds(result->median_cpu_s / (double)cell->tensors, each));
+    printf(" %s (%s) |", gw_format_seconds(result->median_s, time),
+           gw_format_seconds(result->median_s / (double)cell->tensors, each));
 }
 
 /* The exponent of the power law between the first size and the last, and the largest on the way. */
@@ -59,32 +59,24 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
     double times_s[bench_most_sizes];
     size_t count = 0;
     bool within = true;
-    if (!choice->csv) {
-        char startup[GW_UNITS_SIZE];
-        printf("| `%s` | %s | %s | %s |", cell->policy, cell->sparse ? "sparse" : "dense",
-               cell->family->name, gw_format_seconds(cell->startup_s, startup));
-    }
+    char startup[GW_UNITS_SIZE];
+    printf("| `%s` | %s | %s | %s |", cell->policy, cell->sparse ? "sparse" : "dense",
+           cell->family->name, gw_format_seconds(cell->startup_s, startup));
     for (size_t s = 0; s < choice->size_count; s++) {
         struct bench_result result;
         if (!within) {
-            printf("%s", choice->csv ? "" : " |");
+            printf(" |");
             continue;
         }
         cell->tensors = choice->sizes[s];
-        bench_measure(cell, &choice->effort, &result);
-        within = isfinite(result.median_cpu_s);
-        if (choice->csv) {
-            bench_print_csv(cell, &choice->effort, &result);
-        } else {
-            print_time(cell, choice, &result);
-        }
+        bench_measure(cell, choice, &result);
+        within = isfinite(result.median_s);
+        print_time(cell, choice, &result);
         if (within) {
-            times_s[count++] = result.median_cpu_s;
+            times_s[count++] = result.median_s;
         }
     }
-    if (!choice->csv) {
-        print_exponents(choice, times_s, count);
-    }
+    print_exponents(choice, times_s, count);
 }
 
 static void print_head(const struct bench_choice *choice, bool whole) {
@@ -92,7 +84,7 @@ static void print_head(const struct bench_choice *choice, bool whole) {
     printf("\n### %s\n\n",
            whole ? "The whole plan, with its prediction and its bound" : "Where groups end");
     printf("Target: %s for 1,000,000 tensors. Medians of %zu networks (and per tensor).\n\n",
-           gw_format_seconds(target_s, target), choice->effort.networks);
+           gw_format_seconds(target_s, target), choice->networks);
     printf("| policy | exchange | network | startup |");
     for (size_t s = 0; s < choice->size_count; s++) {
         char count[GW_UNITS_SIZE];
@@ -117,9 +109,7 @@ static bool in_table(const struct bench_choice *choice, const struct bench_cell 
 }
 
 static void measure_table(const struct bench_choice *choice, bool whole) {
-    if (!choice->csv) {
-        print_head(choice, whole);
-    }
+    print_head(choice, whole);
     for (size_t p = 0; p < policy_count; p++) {
         bool all_families = policies[p].weighs_costs && !whole;
         struct bench_cell cell = {.policy = policies[p].name,

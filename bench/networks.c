@@ -1,7 +1,7 @@
-#include "networks.h"
-
 #include <math.h>
 #include <stdlib.h>
+
+#include "planning.h"
 
 static double between(struct gw_random *random, double low, double high) {
     return low + (high - low) * gw_random_uniform(random);

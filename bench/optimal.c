@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tables.h"
+#include "planning.h"
 
 static const double startups_s[] = {1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 2e-2, 1e-1};
 static const double compute_scales[] = {0.1, 1, 10};
@@ -52,11 +52,11 @@ struct verdict {
 static void count_cell(const struct bench_choice *choice, const struct bench_cell *cell,
                        const struct bench_result *result, struct verdict *verdict) {
     verdict->cells++;
-    verdict->within += result->worst_cpu_s <= target_s(cell->sparse, cell->tensors);
-    verdict->proven += result->proven == choice->effort.networks;
+    verdict->within += result->worst_s <= target_s(cell->sparse, cell->tensors);
+    verdict->proven += result->proven == choice->networks;
     verdict->peak_bytes = fmax(verdict->peak_bytes, result->peak_bytes);
-    if (result->worst_cpu_s > verdict->worst_s) {
-        verdict->worst_s = result->worst_cpu_s;
+    if (result->worst_s > verdict->worst_s) {
+        verdict->worst_s = result->worst_s;
         verdict->worst = *cell;
     }
 }
@@ -66,21 +66,16 @@ static const char *format_time(const struct bench_choice *choice, double seconds
     if (isfinite(seconds)) {
         return gw_format_seconds(seconds, out);
     }
-    (void)snprintf(out, GW_UNITS_SIZE, "> %u s", choice->effort.limit_s);
+    (void)snprintf(out, GW_UNITS_SIZE, "> %u s", choice->limit_s);
     return out;
 }
 
-static void print_cell(const struct bench_choice *choice, const struct bench_cell *cell,
-                       const struct bench_result *result) {
+static void print_cell(const struct bench_choice *choice, const struct bench_result *result) {
     char median[GW_UNITS_SIZE];
     char worst[GW_UNITS_SIZE];
-    if (choice->csv) {
-        bench_print_csv(cell, &choice->effort, result);
-        return;
-    }
-    printf(" %s / %s%s |", format_time(choice, result->median_cpu_s, median),
-           format_time(choice, result->worst_cpu_s, worst),
-           result->proven == choice->effort.networks ? "" : " *");
+    printf(" %s / %s%s |", format_time(choice, result->median_s, median),
+           format_time(choice, result->worst_s, worst),
+           result->proven == choice->networks ? "" : " *");
     (void)fflush(stdout);
 }
 
@@ -88,21 +83,17 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
                         struct verdict *verdict) {
     double peak_bytes = 0;
     char memory[GW_UNITS_SIZE];
-    if (!choice->csv) {
-        printf("| %s | x %g |", cell->family->name, cell->compute_scale);
-    }
+    printf("| %s | x %g |", cell->family->name, cell->compute_scale);
     struct numbers columns = startups(choice);
     for (size_t i = 0; i < columns.count; i++) {
         struct bench_result result;
         cell->startup_s = columns.values[i];
-        bench_measure(cell, &choice->effort, &result);
-        print_cell(choice, cell, &result);
+        bench_measure(cell, choice, &result);
+        print_cell(choice, &result);
         count_cell(choice, cell, &result, verdict);
         peak_bytes = fmax(peak_bytes, result.peak_bytes);
     }
-    if (!choice->csv) {
-        printf(" %s |\n", gw_format_bytes(peak_bytes, memory));
-    }
+    printf(" %s |\n", gw_format_bytes(peak_bytes, memory));
 }
 
 static void print_head(const struct bench_choice *choice, const struct bench_cell *cell) {
@@ -112,7 +103,7 @@ static void print_head(const struct bench_choice *choice, const struct bench_cel
            gw_format_count((double)cell->tensors, text), cell->sparse ? "sparse" : "dense",
            isfinite(target) ? gw_format_seconds(target, (char[GW_UNITS_SIZE]){0}) : "none");
     printf("Median / worst of %zu networks; * not all proven optimal.\n\n| network | compute |",
-           choice->effort.networks);
+           choice->networks);
     struct numbers columns = startups(choice);
     for (size_t i = 0; i < columns.count; i++) {
         printf(" startup %s |", gw_format_seconds(columns.values[i], text));
@@ -145,9 +136,7 @@ static void measure_table(const struct bench_choice *choice, size_t tensors, boo
                               .family = bench_families,
                               .tensors = tensors};
     struct verdict verdict = {.worst = cell};
-    if (!choice->csv) {
-        print_head(choice, &cell);
-    }
+    print_head(choice, &cell);
     for (; cell.family->name != NULL; cell.family++) {
         if (choice->family != NULL && strcmp(choice->family, cell.family->name) != 0) {
             continue;
@@ -157,9 +146,7 @@ static void measure_table(const struct bench_choice *choice, size_t tensors, boo
             measure_row(choice, &cell, &verdict);
         }
     }
-    if (!choice->csv) {
-        print_verdict(choice, &verdict);
-    }
+    print_verdict(choice, &verdict);
 }
 
 void bench_optimal(const struct bench_choice *choice) {

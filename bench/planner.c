@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tables.h"
+#include "planning.h"
 
 static const char *const usage =
     "usage: planner [growth | optimal] [OPTION...] [TENSORS...]\n"
@@ -15,10 +15,8 @@ static const char *const usage =
     "            (default: 1000 10000 100000 1000000)\n"
     "  optimal   how long the optimal plan takes to find (default: 161 1000)\n"
     "\n"
-    "Without either, both. Times are CPU time on one core, of a process for each network; wall\n"
-    "time is among the comma-separated values.\n"
+    "Without either, both. Times are CPU time on one core, of a process for each network.\n"
     "\n"
-    "  --csv                comma-separated values in place of tables\n"
     "  --networks N         networks drawn for each cell (default: 5)\n"
     "  --limit SECONDS      stop a network that takes longer (default: 10)\n"
     "  --family NAME        only networks of that family\n"
@@ -71,26 +69,19 @@ static const char *read_exchange(const char *text) {
 }
 
 static void read_options(int argc, char **argv, struct bench_choice *choice) {
-    static const struct option options[] = {{"csv", no_argument, NULL, 'c'},
-                                            {"networks", required_argument, NULL, 'n'},
-                                            {"limit", required_argument, NULL, 'l'},
-                                            {"family", required_argument, NULL, 'f'},
-                                            {"exchange", required_argument, NULL, 'e'},
-                                            {"startup", required_argument, NULL, 's'},
-                                            {"compute", required_argument, NULL, 'x'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
+    static const struct option options[] = {
+        {"networks", required_argument, NULL, 'n'}, {"limit", required_argument, NULL, 'l'},
+        {"family", required_argument, NULL, 'f'},   {"exchange", required_argument, NULL, 'e'},
+        {"startup", required_argument, NULL, 's'},  {"compute", required_argument, NULL, 'x'},
+        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
     int option = 0;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (option) {
-        case 'c':
-            choice->csv = true;
-            break;
         case 'n':
-            choice->effort.networks = read_count(optarg, 1000, "1 to 1000 networks");
+            choice->networks = read_count(optarg, 1000, "1 to 1000 networks");
             break;
         case 'l':
-            choice->effort.limit_s = (unsigned)read_count(optarg, 86400, "1 to 86400 seconds");
+            choice->limit_s = (unsigned)read_count(optarg, 86400, "1 to 86400 seconds");
             break;
         case 'f':
             choice->family = read_family(optarg);
@@ -139,7 +130,7 @@ int main(int argc, char **argv) {
     static const size_t growth_sizes[] = {1000, 10000, 100000, 1000000};
     static const size_t optimal_sizes[] = {161, 1000};
     struct bench_choice choice = {
-        .effort = {.networks = 5, .limit_s = 10}, .startup_s = NAN, .compute_scale = NAN};
+        .networks = 5, .limit_s = 10, .startup_s = NAN, .compute_scale = NAN};
     read_options(argc, argv, &choice);
     const char *table = optind < argc ? argv[optind] : "";
     bool growth = strcmp(table, "growth") == 0;
@@ -147,9 +138,6 @@ int main(int argc, char **argv) {
     read_sizes(argv + optind + (growth || optimal), &choice);
     if (choice.size_count > 0 && !growth && !optimal) {
         refuse("growth or optimal before numbers of tensors", table);
-    }
-    if (choice.csv) {
-        bench_print_csv_head();
     }
     if (!optimal) {
         struct bench_choice sized = with_sizes(&choice, growth_sizes, 4);
