@@ -1,10 +1,9 @@
-#include "goal/failures.h"
+#include "goal/run.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "goal/format.h"
-#include "goal/statement.h"
+#include "goal/text.h"
 
 /* ---- places ---------------------------------------------------------------------------------- */
 

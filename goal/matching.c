@@ -1,4 +1,4 @@
-#include "goal/matching.h"
+#include "goal/run.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "goal/parking.h"
+#include "goal/run.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "goal/statement.h"
+#include "goal/text.h"
 
 /* ---- the labels of one rank, and the operations that they name ------------------------------- */
 

@@ -5,11 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/engine.h"
-#include "goal/failures.h"
-#include "goal/matching.h"
-#include "goal/parking.h"
-#include "goal/start_order.h"
+#include "goal/run.h"
 
 /* Operations that became free while an event was handled, of one rank. */
 struct freed {

@@ -1,4 +1,4 @@
-#include "goal/start_order.h"
+#include "goal/run.h"
 
 #include <stdlib.h>
 #include <string.h>

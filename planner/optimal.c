@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/lines.h"
 #include "planner/passes.h"
 #include "planner/policies.h"
 
@@ -181,7 +180,7 @@ static enum gw_status mark_simple_plan(const struct gw_planning *planning, bool 
     uint64_t elements = 0;
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         if (gw_policies[i].mark != NULL) {
-            GW_TRY(gw_policies[i].mark(planning, gw_policies[i].default_argument, ends, error));
+            gw_policies[i].mark(planning, gw_policies[i].default_argument, ends);
             GW_TRY(try_marks(planning, ends, best, best_s, error));
         }
     }
@@ -243,8 +242,7 @@ static bool is_open(const struct search *x) {
 static enum gw_status make_fronts(struct search *x, enum gw_front_kind kind, bool forward,
                                   size_t most, double *bound, struct gw_error *error) {
     if (kind == GW_HULL) {
-        return forward ? gw_lines_forward(&x->lines, &x->passes, x->best_time, bound, error)
-                       : gw_lines_backward(&x->lines, &x->passes, x->best_time, bound, error);
+        return gw_pass_of_lines(&x->lines, &x->passes, forward, x->best_time, bound, error);
     }
     return forward ? gw_pass_forward(&x->passes, most, x->best_time, error)
                    : gw_pass_backward(&x->passes, kind, most, x->best_time, bound, error);

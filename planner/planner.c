@@ -87,7 +87,8 @@ static enum gw_status mark_ends(const struct gw_planning *planning, const struct
                                 struct gw_error *error) {
     struct gw_optimum found = {0};
     if (policy->mark != NULL) {
-        return policy->mark(planning, argument, ends, error);
+        policy->mark(planning, argument, ends);
+        return GW_OK;
     }
     if (optimum == NULL) {
         GW_TRY(gw_planner_optimum(planning, &found, error));

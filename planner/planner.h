@@ -89,8 +89,7 @@ struct gw_policy {
     uint64_t default_argument; /* for `--policy all` */
     /* Marks in ends [tensors], which comes in false, the tensors with which groups end; tensor 0
      * always ends one. NULL: as the optimum has it. */
-    enum gw_status (*mark)(const struct gw_planning *planning, uint64_t argument, bool *ends,
-                           struct gw_error *error);
+    void (*mark)(const struct gw_planning *planning, uint64_t argument, bool *ends);
 };
 
 /* All policies, in the order in which they are listed, ended by one without a name. */

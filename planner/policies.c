@@ -45,49 +45,34 @@ struct gw_group *gw_groups_ended(const bool *ends, size_t tensor_count, size_t *
 
 /* ---- policies with groups of a size ---------------------------------------------------------- */
 
-static enum gw_status mark_per_tensor(const struct gw_planning *planning, uint64_t argument,
-                                      bool *ends, struct gw_error *error) {
+static void mark_per_tensor(const struct gw_planning *planning, uint64_t argument, bool *ends) {
     (void)argument;
-    (void)error;
     for (size_t tensor = 0; tensor < planning->model->tensor_count; tensor++) {
         ends[tensor] = true;
     }
-    return GW_OK;
 }
 
-static enum gw_status mark_single(const struct gw_planning *planning, uint64_t argument, bool *ends,
-                                  struct gw_error *error) {
+static void mark_single(const struct gw_planning *planning, uint64_t argument, bool *ends) {
     (void)planning;
     (void)argument;
-    (void)error;
     ends[0] = true;
-    return GW_OK;
 }
 
-static enum gw_status mark_threshold(const struct gw_planning *planning, uint64_t argument,
-                                     bool *ends, struct gw_error *error) {
-    (void)error;
+static void mark_threshold(const struct gw_planning *planning, uint64_t argument, bool *ends) {
     gw_close_at(planning->model, 1, argument, argument, ends);
-    return GW_OK;
 }
 
-static enum gw_status mark_bucket(const struct gw_planning *planning, uint64_t argument, bool *ends,
-                                  struct gw_error *error) {
-    (void)error;
+static void mark_bucket(const struct gw_planning *planning, uint64_t argument, bool *ends) {
     gw_close_at(planning->model, planning->model->bytes_per_element, argument, argument, ends);
-    return GW_OK;
 }
 
 static const uint64_t first_bucket_bytes = 1 << 20;  /* torch's default for the first bucket */
 static const uint64_t other_bucket_bytes = 25 << 20; /* bucket_cap_mb = 25 */
 
-static enum gw_status mark_ddp(const struct gw_planning *planning, uint64_t argument, bool *ends,
-                               struct gw_error *error) {
+static void mark_ddp(const struct gw_planning *planning, uint64_t argument, bool *ends) {
     (void)argument;
-    (void)error;
     gw_close_at(planning->model, planning->model->bytes_per_element, first_bucket_bytes,
                 other_bucket_bytes, ends);
-    return GW_OK;
 }
 
 /* ---- MG-WFBP --------------------------------------------------------------------------------- */
@@ -97,10 +82,8 @@ static enum gw_status mark_ddp(const struct gw_planning *planning, uint64_t argu
  * the groups that are already closed, so that the published recomputation of all later start times
  * after each merge comes down to one clock for compute and one for communication.
  */
-static enum gw_status mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument,
-                                   bool *ends, struct gw_error *error) {
+static void mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument, bool *ends) {
     (void)argument;
-    (void)error;
     const struct gw_model *model = planning->model;
     double alpha = gw_planning_startup_s(planning);
     double ready = model->forward_s; /* of the tensor at hand */
@@ -124,7 +107,6 @@ static enum gw_status mark_mg_wfbp(const struct gw_planning *planning, uint64_t 
         elements = 0;
         count = 0;
     }
-    return GW_OK;
 }
 
 /* ---- OMGS ------------------------------------------------------------------------------------ */
@@ -135,10 +117,8 @@ static enum gw_status mark_mg_wfbp(const struct gw_planning *planning, uint64_t 
  * order, so the O(L) recomputation after each merge (lines 10-12) reduces to carrying two clocks;
  * sums are added in the listing's order, so that ties fall as they do there.
  */
-static enum gw_status mark_omgs(const struct gw_planning *planning, uint64_t argument, bool *ends,
-                                struct gw_error *error) {
+static void mark_omgs(const struct gw_planning *planning, uint64_t argument, bool *ends) {
     (void)argument;
-    (void)error;
     const struct gw_tensor *tensors = planning->model->tensors;
     size_t last = planning->model->tensor_count - 1;
     double alpha = gw_planning_startup_s(planning);
@@ -170,7 +150,6 @@ static enum gw_status mark_omgs(const struct gw_planning *planning, uint64_t arg
         d = d_next;
         count = 1;
     }
-    return GW_OK;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -2,10 +2,7 @@
  * The parts of the runner by themselves: matching, parking and the order of starts, each against
  * plain lists. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
-#include "goal/goal.h"
-#include "goal/matching.h"
-#include "goal/parking.h"
-#include "goal/start_order.h"
+#include "goal/run.h"
 #include "tests/test.h"
 
 static uint32_t below(struct gw_random *random, uint32_t limit) {

@@ -1,0 +1,527 @@
+#include "goal/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/*
+ * A piece stays in the processor's cache. Behind it are zeros, so that a token can be compared with
+ * any that is expected without looking for the end first.
+ */
+enum { piece_size = 256 * 1024, token_room = 2 * (GW_LONGEST_WORD + 1) };
+
+/* ---- pieces -------------------------------------------------------------------------------- */
+
+static enum gw_status open_piece(struct gw_scanner *scanner, struct gw_error *error) {
+    scanner->line = 1;
+    scanner->piece = calloc(piece_size + token_room, 1);
+    scanner->at = scanner->end = scanner->whole = scanner->piece;
+    return scanner->piece == NULL ? gw_fail_memory(error, "reading a schedule") : GW_OK;
+}
+
+enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct gw_error *error) {
+    *out = (struct gw_scanner){.name = path, .stream = fopen(path, "rb")};
+    if (out->stream == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    }
+    enum gw_status status = open_piece(out, error);
+    if (status != GW_OK) {
+        gw_scanner_close(out);
+    }
+    return status;
+}
+
+enum gw_status gw_scanner_open_text(struct gw_scanner *out, const char *text, size_t length,
+                                    const char *name, struct gw_error *error) {
+    *out = (struct gw_scanner){.name = name, .rest = text, .rest_length = length};
+    return open_piece(out, error);
+}
+
+void gw_scanner_close(struct gw_scanner *scanner) {
+    if (scanner->stream != NULL) {
+        (void)fclose(scanner->stream);
+    }
+    free(scanner->piece);
+    *scanner = (struct gw_scanner){0};
+}
+
+uint64_t gw_scanner_length(const struct gw_scanner *scanner) {
+    struct stat status;
+    if (scanner->stream == NULL) {
+        return scanner->rest_length;
+    }
+    bool known = fstat(fileno(scanner->stream), &status) == 0 && S_ISREG(status.st_mode);
+    return known ? (uint64_t)status.st_size : 0;
+}
+
+static size_t copy_rest(struct gw_scanner *scanner, char *out, size_t room) {
+    size_t length = room < scanner->rest_length ? room : scanner->rest_length;
+    if (length > 0) {
+        memcpy(out, scanner->rest, length);
+        scanner->rest += length;
+        scanner->rest_length -= length;
+    }
+    return length;
+}
+
+/* Moves what is left of the piece to its front and fills it up. */
+static enum gw_status read_on(struct gw_scanner *scanner, struct gw_error *error) {
+    size_t kept = (size_t)(scanner->end - scanner->at);
+    size_t room = piece_size - kept;
+    memmove(scanner->piece, scanner->at, kept);
+    size_t added = scanner->stream == NULL ? copy_rest(scanner, scanner->piece + kept, room)
+                                           : fread(scanner->piece + kept, 1, room, scanner->stream);
+    if (scanner->stream != NULL && ferror(scanner->stream)) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", scanner->name,
+                       strerror(errno));
+    }
+    char *end = scanner->piece + kept + added;
+    memset(end, 0, token_room);
+    scanner->at = scanner->piece;
+    scanner->end = end;
+    scanner->last = added < room;
+    scanner->whole = scanner->last ? end : end - token_room;
+    return GW_OK;
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static enum gw_status fail_at(const struct gw_scanner *scanner, uint64_t line, const char *expected,
+                              const char *got, struct gw_error *error) {
+    return gw_fail(error, GW_BAD_INPUT, "%s:%llu: expected %s%s%s", scanner->name,
+                   (unsigned long long)line, expected, got[0] == '\0' ? "" : ", got ", got);
+}
+
+enum gw_status gw_scanner_fail(const struct gw_scanner *scanner, uint64_t line,
+                               struct gw_error *error, const char *format, ...) {
+    char expected[400];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(expected, sizeof expected, format, arguments);
+    va_end(arguments);
+    return fail_at(scanner, line, expected, "", error);
+}
+
+static inline bool at_end(const struct gw_scanner *scanner) {
+    return scanner->at == scanner->end && scanner->last;
+}
+
+/* Whether these bytes stand there; then they are passed. `text` is short. */
+static inline bool take(struct gw_scanner *scanner, const char *text) {
+    size_t length = strlen(text);
+    bool there = memcmp(scanner->at, text, length) == 0;
+    scanner->at += there ? length : 0;
+    return there;
+}
+
+static inline bool is_digit(char byte) {
+    return byte >= '0' && byte <= '9';
+}
+
+static inline bool is_letter(char byte) {
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+static inline bool is_of_word(char byte) {
+    return is_letter(byte) || is_digit(byte) || byte == '_';
+}
+
+/* How many bytes from `at` on a reader would take for one thing. */
+static size_t measure_token(const struct gw_scanner *scanner) {
+    const char *at = scanner->at;
+    size_t length = *at == '-' ? 1 : 0;
+    while (at + length < scanner->end && is_of_word(at[length])) {
+        length++;
+    }
+    return length == 0 ? 1 : length;
+}
+
+static void describe_token(const struct gw_scanner *scanner, char *out, size_t size) {
+    enum { most_shown = 40 };
+    const char *at = scanner->at;
+    if (at_end(scanner)) {
+        (void)snprintf(out, size, "the end of the file");
+    } else if (*at == '\n') {
+        (void)snprintf(out, size, "the end of the line");
+    } else if (!isgraph((unsigned char)*at)) {
+        (void)snprintf(out, size, "the byte 0x%02x", (unsigned)(unsigned char)*at);
+    } else {
+        size_t length = measure_token(scanner);
+        bool cut = length > most_shown;
+        (void)snprintf(out, size, "%.*s%s", cut ? most_shown : (int)length, at, cut ? "..." : "");
+    }
+}
+
+enum gw_status gw_scanner_expected(const struct gw_scanner *scanner, struct gw_error *error,
+                                   const char *format, ...) {
+    char expected[400];
+    char got[64];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(expected, sizeof expected, format, arguments);
+    va_end(arguments);
+    describe_token(scanner, got, sizeof got);
+    return fail_at(scanner, scanner->line, expected, got, error);
+}
+
+/* ---- blanks and comments ------------------------------------------------------------------- */
+
+/* Up to the end of the line, which stays. */
+static enum gw_status skip_line_comment(struct gw_scanner *scanner, struct gw_error *error) {
+    const char *newline = NULL;
+    for (;;) {
+        newline = memchr(scanner->at, '\n', (size_t)(scanner->end - scanner->at));
+        scanner->at = newline != NULL ? newline : scanner->end;
+        if (newline != NULL || scanner->last) {
+            return GW_OK;
+        }
+        GW_TRY(read_on(scanner, error));
+    }
+}
+
+static enum gw_status skip_block_comment(struct gw_scanner *scanner, struct gw_error *error) {
+    uint64_t first_line = scanner->line;
+    scanner->at += strlen("/*");
+    for (;;) {
+        if (scanner->at > scanner->whole) {
+            GW_TRY(read_on(scanner, error));
+        }
+        if (take(scanner, "*/")) {
+            return GW_OK;
+        }
+        if (at_end(scanner)) {
+            return fail_at(scanner, first_line, "*/ after /*", "the end of the file", error);
+        }
+        scanner->line += *scanner->at == '\n' ? 1 : 0;
+        scanner->at++;
+    }
+}
+
+/* Skips blanks and comments, and with `lines` ends of lines. Before every token. */
+static enum gw_status skip_all(struct gw_scanner *scanner, bool lines, struct gw_error *error) {
+    for (;;) {
+        if (scanner->at > scanner->whole || scanner->at == scanner->end) {
+            if (scanner->last) {
+                return GW_OK;
+            }
+            GW_TRY(read_on(scanner, error));
+        }
+        char byte = *scanner->at;
+        if (byte == ' ' || byte == '\t' || byte == '\r') {
+            scanner->at++;
+        } else if (byte == '\n' && lines) {
+            scanner->line++;
+            scanner->at++;
+        } else if (byte == '/' && scanner->at[1] == '/') {
+            GW_TRY(skip_line_comment(scanner, error));
+        } else if (byte == '/' && scanner->at[1] == '*') {
+            GW_TRY(skip_block_comment(scanner, error));
+        } else {
+            return GW_OK;
+        }
+    }
+}
+
+/* The same in a line, where mostly a single blank or none stands before the next token. */
+static inline enum gw_status skip(struct gw_scanner *scanner, struct gw_error *error) {
+    scanner->at += *scanner->at == ' ' ? 1 : 0;
+    bool at_token = *scanner->at > '/' && scanner->at <= scanner->whole;
+    return at_token ? GW_OK : skip_all(scanner, false, error);
+}
+
+/* ---- tokens -------------------------------------------------------------------------------- */
+
+/* A letter, then letters, digits and underscores; `what` it should be, for messages. */
+static enum gw_status read_word(struct gw_scanner *scanner, const char *what, struct gw_word *out,
+                                struct gw_error *error) {
+    /* FNV-1a (Fowler, Noll, Vo), 32 bits: one multiplication a byte, and words are short. */
+    const uint32_t basis = 2166136261u;
+    const uint32_t prime = 16777619u;
+    if (!is_letter(*scanner->at)) {
+        return gw_scanner_expected(scanner, error, "%s", what);
+    }
+    const char *first = scanner->at;
+    uint32_t hash = basis;
+    uint32_t length = 0;
+    for (; is_of_word(first[length]) && length < GW_LONGEST_WORD; length++) {
+        out->bytes[length] = first[length];
+        hash = (hash ^ (unsigned char)first[length]) * prime;
+    }
+    if (is_of_word(first[length])) {
+        return gw_scanner_expected(scanner, error, "a label of at most %d characters",
+                                   GW_LONGEST_WORD);
+    }
+    out->hash = hash;
+    out->length = length;
+    scanner->at += length;
+    return GW_OK;
+}
+
+struct number {
+    const char *what; /* for messages */
+    uint64_t least, most;
+    bool any; /* -1 may stand there, which reads as UINT32_MAX */
+};
+
+static enum gw_status expected_number(const struct gw_scanner *scanner,
+                                      const struct number *expected, struct gw_error *error) {
+    return gw_scanner_expected(scanner, error, "%s of %llu to %llu%s", expected->what,
+                               (unsigned long long)expected->least,
+                               (unsigned long long)expected->most, expected->any ? " or -1" : "");
+}
+
+/*
+ * So many zeros that they do not fit into a piece end the number early; as no digit can follow a
+ * number, they are refused then.
+ */
+static enum gw_status read_number(struct gw_scanner *scanner, const struct number *expected,
+                                  uint64_t *out, struct gw_error *error) {
+    GW_TRY(skip(scanner, error));
+    const char *at = scanner->at;
+    if (expected->any && at[0] == '-' && at[1] == '1' && !is_digit(at[2])) {
+        scanner->at += strlen("-1");
+        *out = UINT32_MAX;
+        return GW_OK;
+    }
+    uint64_t value = 0;
+    for (; is_digit(*at); at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
+        if (value > (expected->most - digit) / 10 || digit > expected->most) {
+            return expected_number(scanner, expected, error);
+        }
+        value = 10 * value + digit;
+    }
+    if (at == scanner->at || value < expected->least) {
+        return expected_number(scanner, expected, error);
+    }
+    scanner->at = at;
+    *out = value;
+    return GW_OK;
+}
+
+static inline enum gw_status pass(struct gw_scanner *scanner, const char *token,
+                                  struct gw_error *error) {
+    GW_TRY(skip(scanner, error));
+    return take(scanner, token) ? GW_OK : gw_scanner_expected(scanner, error, "%s", token);
+}
+
+/* Passes the keyword if it is all of the word that stands there. */
+static bool take_word(struct gw_scanner *scanner, const char *keyword) {
+    const char *before = scanner->at;
+    if (take(scanner, keyword) && !is_of_word(*scanner->at)) {
+        return true;
+    }
+    scanner->at = before;
+    return false;
+}
+
+/*
+ * The grammar is that of LogGOPSim's txt2bin, where keywords after the first word of a statement
+ * need no blanks around them ("8bto 1 tag 0cpu 2"). Beyond it, comments and blanks may stand
+ * between any two tokens, `tag`, `cpu` and `nic` in any order, and `{` on the next line.
+ */
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+static enum gw_status read_byte_sized(struct gw_scanner *scanner, uint8_t *out, const char *what,
+                                      struct gw_error *error) {
+    uint64_t number = 0;
+    struct number expected = {.what = what, .most = UINT8_MAX};
+    GW_TRY(read_number(scanner, &expected, &number, error));
+    *out = (uint8_t)number;
+    return GW_OK;
+}
+
+static enum gw_status read_tag(struct gw_scanner *scanner, uint32_t *out, struct gw_error *error) {
+    uint64_t number = 0;
+    static const struct number expected = {.what = "a tag", .most = UINT32_MAX - 1, .any = true};
+    GW_TRY(read_number(scanner, &expected, &number, error));
+    *out = (uint32_t)number;
+    return GW_OK;
+}
+
+/* tag, cpu and nic, each at most once, up to the end of the line or of the rank. */
+static enum gw_status read_options(struct gw_scanner *scanner, struct gw_goal_operation *out,
+                                   struct gw_error *error) {
+    bool is_calc = out->kind == GW_GOAL_CALC;
+    bool tag = !is_calc;
+    bool nic = !is_calc;
+    bool cpu = true;
+    for (;;) {
+        GW_TRY(skip(scanner, error));
+        if (*scanner->at == '\n' || *scanner->at == '}' || at_end(scanner)) {
+            return GW_OK;
+        }
+        if (tag && take(scanner, "tag")) {
+            tag = false;
+            GW_TRY(read_tag(scanner, &out->tag, error));
+        } else if (cpu && take(scanner, "cpu")) {
+            cpu = false;
+            GW_TRY(read_byte_sized(scanner, &out->cpu, "a cpu", error));
+        } else if (nic && take(scanner, "nic")) {
+            nic = false;
+            GW_TRY(read_byte_sized(scanner, &out->nic, "a nic", error));
+        } else {
+            return gw_scanner_expected(scanner, error, "%s%s%sthe end of the line",
+                                       tag ? "tag or " : "", cpu ? "cpu or " : "",
+                                       nic ? "nic or " : "");
+        }
+    }
+}
+
+static enum gw_status read_calc(struct gw_goal_text *text, struct gw_goal_operation *out,
+                                struct gw_error *error) {
+    static const struct number time = {.what = "a time in nanoseconds", .most = UINT64_MAX};
+    GW_TRY(read_number(&text->scanner, &time, &out->size, error));
+    return read_options(&text->scanner, out, error);
+}
+
+static enum gw_status read_message(struct gw_goal_text *text, enum gw_goal_kind kind,
+                                   struct gw_goal_operation *out, struct gw_error *error) {
+    static const struct number size = {.what = "a number of bytes", .most = UINT64_MAX};
+    const struct number rank = {
+        .what = "a rank", .least = 0, .most = text->rank_count - 1, .any = kind == GW_GOAL_RECEIVE};
+    uint64_t peer = 0;
+    GW_TRY(read_number(&text->scanner, &size, &out->size, error));
+    GW_TRY(pass(&text->scanner, "b", error));
+    GW_TRY(kind == GW_GOAL_SEND ? pass(&text->scanner, "to", error)
+                                : pass(&text->scanner, "from", error));
+    GW_TRY(read_number(&text->scanner, &rank, &peer, error));
+    out->peer = (uint32_t)peer;
+    return read_options(&text->scanner, out, error);
+}
+
+/* What follows send, recv or calc. */
+static enum gw_status read_operation(struct gw_goal_text *text, enum gw_goal_kind kind,
+                                     struct gw_statement *out, struct gw_error *error) {
+    out->kind = GW_STATEMENT_OPERATION;
+    memset(&out->operation, 0, sizeof out->operation);
+    out->operation.kind = (uint8_t)kind;
+    return kind == GW_GOAL_CALC ? read_calc(text, &out->operation, error)
+                                : read_message(text, kind, &out->operation, error);
+}
+
+/* Passes send, recv or calc; 0: none of them stands there. */
+static enum gw_goal_kind take_kind(struct gw_scanner *scanner) {
+    return take(scanner, "send")   ? GW_GOAL_SEND
+           : take(scanner, "recv") ? GW_GOAL_RECEIVE
+           : take(scanner, "calc") ? GW_GOAL_CALC
+                                   : 0;
+}
+
+static enum gw_status read_labelled(struct gw_goal_text *text, struct gw_statement *out,
+                                    struct gw_error *error) {
+    GW_TRY(skip(&text->scanner, error));
+    enum gw_goal_kind kind = take_kind(&text->scanner);
+    return kind == 0 ? gw_scanner_expected(&text->scanner, error, "send, recv or calc")
+                     : read_operation(text, kind, out, error);
+}
+
+/* ---- in a rank ----------------------------------------------------------------------------- */
+
+/* What follows requires. */
+static enum gw_status read_dependency(struct gw_scanner *scanner, bool at_start,
+                                      struct gw_statement *out, struct gw_error *error) {
+    out->kind = GW_STATEMENT_DEPENDENCY;
+    out->at_start = at_start;
+    GW_TRY(skip(scanner, error));
+    GW_TRY(read_word(scanner, "a label", &out->other, error));
+    GW_TRY(skip(scanner, error));
+    if (*scanner->at == '\n' || *scanner->at == '}' || at_end(scanner)) {
+        return GW_OK;
+    }
+    return gw_scanner_expected(scanner, error, "the end of the line");
+}
+
+/* What begins with a word: an operation, or a label and what is said of it. */
+static enum gw_status read_line(struct gw_goal_text *text, struct gw_statement *out,
+                                struct gw_error *error) {
+    struct gw_scanner *scanner = &text->scanner;
+    const char *before = scanner->at;
+    enum gw_goal_kind kind = take_kind(scanner);
+    out->label.length = 0;
+    if (kind != 0 && !is_of_word(*scanner->at)) {
+        return read_operation(text, kind, out, error);
+    }
+    scanner->at = before;
+    GW_TRY(read_word(scanner, "an operation, a label or }", &out->label, error));
+    GW_TRY(skip(scanner, error));
+    if (take(scanner, ":")) {
+        return read_labelled(text, out, error);
+    }
+    if (take(scanner, "requires")) {
+        return read_dependency(scanner, false, out, error);
+    }
+    if (take(scanner, "irequires")) {
+        return read_dependency(scanner, true, out, error);
+    }
+    return gw_scanner_expected(scanner, error, ":, requires or irequires");
+}
+
+static enum gw_status read_in_rank(struct gw_goal_text *text, struct gw_statement *out,
+                                   struct gw_error *error) {
+    struct gw_scanner *scanner = &text->scanner;
+    if (take(scanner, "}")) {
+        text->in_rank = false;
+        out->kind = GW_STATEMENT_CLOSE;
+        return GW_OK;
+    }
+    const char *before = scanner->at;
+    if (take_word(scanner, "rank") || take_word(scanner, "num_ranks")) {
+        scanner->at = before;
+        return gw_scanner_expected(scanner, error, "}");
+    }
+    return read_line(text, out, error);
+}
+
+/* ---- around ranks -------------------------------------------------------------------------- */
+
+static enum gw_status read_num_ranks(struct gw_goal_text *text, struct gw_statement *out,
+                                     struct gw_error *error) {
+    const struct number expected = {.what = "a number", .least = 1, .most = UINT32_MAX};
+    uint64_t number = 0;
+    if (!take_word(&text->scanner, "num_ranks")) {
+        return gw_scanner_expected(&text->scanner, error, "num_ranks");
+    }
+    GW_TRY(read_number(&text->scanner, &expected, &number, error));
+    text->rank_count = (uint32_t)number;
+    out->kind = GW_STATEMENT_NUM_RANKS;
+    out->number = text->rank_count;
+    return GW_OK;
+}
+
+static enum gw_status read_rank(struct gw_goal_text *text, struct gw_statement *out,
+                                struct gw_error *error) {
+    const struct number expected = {.what = "a rank", .most = text->rank_count - 1};
+    struct gw_scanner *scanner = &text->scanner;
+    uint64_t number = 0;
+    if (!take_word(scanner, "rank")) {
+        return gw_scanner_expected(scanner, error, "rank or the end of the file");
+    }
+    GW_TRY(read_number(scanner, &expected, &number, error));
+    GW_TRY(skip_all(scanner, true, error));
+    GW_TRY(pass(scanner, "{", error));
+    text->in_rank = true;
+    out->kind = GW_STATEMENT_RANK;
+    out->number = (uint32_t)number;
+    return GW_OK;
+}
+
+enum gw_status gw_statement_read(struct gw_goal_text *text, struct gw_statement *out,
+                                 struct gw_error *error) {
+    GW_TRY(skip_all(&text->scanner, true, error));
+    out->line = text->scanner.line;
+    if (text->in_rank) {
+        return read_in_rank(text, out, error);
+    }
+    if (text->rank_count == 0) {
+        return read_num_ranks(text, out, error);
+    }
+    if (at_end(&text->scanner)) {
+        out->kind = GW_STATEMENT_END;
+        return GW_OK;
+    }
+    return read_rank(text, out, error);
+}
