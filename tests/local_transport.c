@@ -24,7 +24,7 @@ struct message {
 
 struct receive {
     struct receive *next;
-    int from; /* or GW_ANY_RANK; then whose message was taken */
+    int from;
     size_t capacity, bytes;
     void *data;
     bool done;
@@ -206,8 +206,7 @@ static struct message *make_message(int from, const void *data, size_t bytes, bo
 /* Unlinks the oldest receive that takes messages from `from`, or adds the message at the end. */
 static struct receive *meet_receive(struct mailbox *box, struct message *message) {
     struct receive **receive = &box->receives;
-    while (*receive != NULL && (*receive)->from != GW_ANY_RANK &&
-           (*receive)->from != message->from) {
+    while (*receive != NULL && (*receive)->from != message->from) {
         receive = &(*receive)->next;
     }
     struct receive *met = *receive;
@@ -221,7 +220,7 @@ static struct receive *meet_receive(struct mailbox *box, struct message *message
 
 static struct message *meet_message(struct mailbox *box, struct receive *receive) {
     struct message **message = &box->messages;
-    while (*message != NULL && receive->from != GW_ANY_RANK && receive->from != (*message)->from) {
+    while (*message != NULL && receive->from != (*message)->from) {
         message = &(*message)->next;
     }
     struct message *met = *message;
@@ -241,7 +240,6 @@ static struct message *meet_message(struct mailbox *box, struct receive *receive
 static void copy_message(const struct message *message, struct receive *receive) {
     size_t bytes = message->bytes < receive->capacity ? message->bytes : receive->capacity;
     copy(receive->data, message->data, bytes);
-    receive->from = message->from;
     receive->bytes = message->bytes;
 }
 

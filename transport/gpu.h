@@ -85,8 +85,7 @@ enum { GW_STAGED_MESSAGE_BYTES = (4 << 20) - 16 };
  *   was started before, and returns when all of that is done. Two ranks that each start a send and
  *   a receive before they wait do not hold up each other; but when wait() returns for a receive,
  *   every send started before it was received. A collective may come between start and wait.
- *   GW_ANY_RANK is refused, and a receive of another length than the message's fails only after
- *   timeout_s.
+ *   A receive of another length than the message's fails only after timeout_s.
  * - Over "nccl", a call that failed makes all later ones fail, on all ranks: those that wait find
  *   out at once, as long as none is lost.
  */

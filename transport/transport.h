@@ -10,9 +10,6 @@
 
 struct gw_communicator;
 
-/* In place of a sender: whoever's message comes first. */
-enum { GW_ANY_RANK = -1 };
-
 /* A message that was started and not yet waited for; what it holds is the transport's. */
 struct gw_request {
     uintptr_t handle;

@@ -366,32 +366,6 @@ static const char *messages_go_around(struct gw_communicator *communicator) {
     return right ? NULL : "send, receive: not the message that went around";
 }
 
-/* Rank 0 takes what comes, where that can be done. */
-static const char *any_rank_is_received_from(struct gw_communicator *communicator) {
-    bool can = strcmp(communicator->transport->name, "nccl") != 0;
-    bool seen[MOST_RANKS] = {false};
-    int me = communicator->rank;
-    bool right = true;
-    int *there = place_copy(communicator, &me, sizeof me);
-    if (me != 0 && can) {
-        right = gw_send(communicator, 0, there, sizeof me, NULL) == GW_OK;
-    }
-    for (int count = 1; count < communicator->size && me == 0 && right; count++) {
-        struct gw_error error = {0};
-        enum gw_status status = gw_receive(communicator, GW_ANY_RANK, there, sizeof me, &error);
-        if (can) {
-            int who = 0;
-            read_back(communicator, &who, there, sizeof who);
-            right = status == GW_OK && who > 0 && who < communicator->size && !seen[who];
-            seen[right ? who : 0] = true;
-        } else {
-            right = status == GW_BAD_INPUT && strstr(error.message, "expected the rank") != NULL;
-        }
-    }
-    drop(communicator, there);
-    return right ? NULL : "receive: not one message of each rank";
-}
-
 /* To the next rank and from the one before at once; they are waited for in another order. */
 static const char *long_ones_pass_each_other(struct gw_communicator *communicator) {
     const size_t stage = stage_of(communicator);
@@ -415,45 +389,6 @@ static const char *long_ones_pass_each_other(struct gw_communicator *communicato
         right = finish(communicator, &messages[i % 2][order[i / 2]]) && right;
     }
     return right ? NULL : "start_send, start_receive: not the long messages";
-}
-
-/* The first rank takes one of rank 1's, and then whoever's: rank 1 has two. */
-static const char *any_long_ones_are_received(struct gw_communicator *communicator) {
-    const size_t bytes = 2 * stage_of(communicator) + 1000;
-    struct message messages[MOST_RANKS];
-    int size = communicator->size;
-    int me = communicator->rank;
-    int count = me == 0 ? size : me == 1 ? 2 : 1;
-    int seen = 0;
-    bool right = true;
-    if (size == 1 || strcmp(communicator->transport->name, "nccl") == 0) {
-        return NULL;
-    }
-    for (int i = 0; i < count; i++) {
-        messages[i] = (struct message){.expected = bytes_of(77, 0, bytes), .bytes = bytes};
-        messages[i].expected[0] = messages[i].expected[bytes - 1] = (unsigned char)me;
-        right = start(communicator, &messages[i],
-                      me > 0   ? 0
-                      : i == 0 ? 1
-                               : GW_ANY_RANK,
-                      me > 0) &&
-                right;
-    }
-    for (int i = count - 1; i >= 0; i--) {
-        unsigned char from = (unsigned char)me;
-        right =
-            communicator->transport->wait(communicator, &messages[i].request, 1, NULL) == GW_OK &&
-            right;
-        if (me == 0) {
-            read_back(communicator, &from, messages[i].room, 1);
-        }
-        seen += from;
-        messages[i].expected[0] = messages[i].expected[bytes - 1] = from;
-        right = held(communicator, messages[i].room, messages[i].expected, bytes) && right;
-        free(messages[i].expected);
-    }
-    right = right && (me != 0 || seen == size * (size - 1) / 2 + 1);
-    return right ? NULL : "receive: not the long messages of each rank";
 }
 
 /* Control messages to the next rank, of the host's memory, on the communicator and on the one under
@@ -537,8 +472,8 @@ static const char *other_parts_are_refused(struct gw_communicator *communicator)
 
 #define PROMISES                                                                                   \
     parts_are_concatenated, roots_are_served, sums_are_exact, sums_have_the_same_bits,             \
-        floods_keep_their_order, messages_go_around, any_rank_is_received_from,                    \
-        long_ones_pass_each_other, any_long_ones_are_received, other_parts_are_refused
+        floods_keep_their_order, messages_go_around, long_ones_pass_each_other,                    \
+        other_parts_are_refused
 
 check *const promises[] = {PROMISES, NULL};
 check *const gpu_promises[] = {PROMISES, posts_are_apart, halves_work_alone, NULL};

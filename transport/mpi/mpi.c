@@ -170,9 +170,8 @@ static enum gw_status mpi_start_receive(struct gw_communicator *communicator, in
                                         size_t bytes, struct gw_request *out,
                                         struct gw_error *error) {
     MPI_Request started;
-    int source = from == GW_ANY_RANK ? MPI_ANY_SOURCE : from;
     GW_TRY(check_count(bytes, "MPI_Irecv", error));
-    GW_TRY(check(MPI_Irecv(data, (int)bytes, MPI_BYTE, source, 0, comm_of(communicator), &started),
+    GW_TRY(check(MPI_Irecv(data, (int)bytes, MPI_BYTE, from, 0, comm_of(communicator), &started),
                  "MPI_Irecv", error));
     *out = request_of(started, bytes, true);
     return GW_OK;

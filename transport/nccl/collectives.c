@@ -302,13 +302,9 @@ static enum gw_status nccl_start_send(struct gw_communicator *communicator, int 
 static enum gw_status nccl_start_receive(struct gw_communicator *communicator, int from, void *data,
                                          size_t bytes, struct gw_request *out,
                                          struct gw_error *error) {
-    return from == GW_ANY_RANK
-               ? gw_fail(error, GW_BAD_INPUT,
-                         "a message over NCCL: expected the rank that it comes from")
-               : add_message(communicator,
-                             (struct gw_nccl_message){
-                                 .receives = true, .other = from, .data = data, .bytes = bytes},
-                             out, error);
+    struct gw_nccl_message message = {
+        .receives = true, .other = from, .data = data, .bytes = bytes};
+    return add_message(communicator, message, out, error);
 }
 
 static ncclResult_t start_message(struct gw_nccl_world *world,

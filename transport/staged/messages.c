@@ -19,7 +19,7 @@ enum patience { LOOK, WAIT_STREAM, WAIT_HOST };
 struct gw_staged_message {
     struct gw_staged_message *next; /* that was started later */
     bool receives;
-    int other;       /* whom it goes to or comes from; GW_ANY_RANK until its first piece is there */
+    int other;       /* whom it goes to or comes from */
     char *data;      /* on the GPU */
     size_t capacity; /* there, in bytes */
     size_t bytes;    /* that travel; a receive's are known once its first piece is there */
@@ -32,16 +32,13 @@ struct gw_staged_message {
 };
 
 /*
- * Behind the first piece of a message that has several: a receiver cannot tell otherwise whose the
- * others are, and how many.
+ * Behind the first piece of a message that has several: its bytes, so that a receiver of another
+ * length knows how many pieces come.
  */
-struct header {
-    uint64_t bytes;
-    int64_t from;
-};
+typedef uint64_t header;
 
 static const size_t step = GW_STAGED_MESSAGE_BYTES;
-_Static_assert(GW_STAGED_MESSAGE_BYTES + sizeof(struct header) == GW_STAGE_BYTES,
+_Static_assert(GW_STAGED_MESSAGE_BYTES + sizeof(header) <= GW_STAGE_BYTES,
                "a piece fits a stage with its header");
 enum { SMALLEST_BYTES = 4096 };
 
@@ -58,7 +55,7 @@ static size_t piece_bytes(const struct gw_staged_message *message, size_t piece)
 }
 
 static size_t host_bytes(const struct gw_staged_message *message, size_t piece) {
-    return piece_bytes(message, piece) + (has_header(message, piece) ? sizeof(struct header) : 0);
+    return piece_bytes(message, piece) + (has_header(message, piece) ? sizeof(header) : 0);
 }
 
 /* Whether the host has been given all pieces, and is done with them. */
@@ -215,8 +212,8 @@ static enum gw_status fill(const struct walk *walk, struct gw_error *error) {
     GW_TRY(copy(walk, buffer, buffer->memory, message->data + piece * step,
                 piece_bytes(message, piece), error));
     if (has_header(message, piece)) {
-        struct header header = {message->bytes, walk->staged->base.host.rank};
-        memcpy(buffer->memory + step, &header, sizeof header);
+        header bytes = message->bytes;
+        memcpy(buffer->memory + step, &bytes, sizeof bytes);
     }
     message->filled++;
     *walk->moved = true;
@@ -288,10 +285,9 @@ static enum gw_status take_piece(const struct walk *walk, struct gw_error *error
     size_t piece = message->over;
     struct gw_staged_buffer *buffer = message->slots[piece % GW_STAGED_PIECES].buffer;
     if (has_header(message, piece)) {
-        struct header header;
-        memcpy(&header, buffer->memory + step, sizeof header);
-        message->bytes = (size_t)header.bytes;
-        message->other = (int)header.from;
+        header bytes = 0;
+        memcpy(&bytes, buffer->memory + step, sizeof bytes);
+        message->bytes = (size_t)bytes;
     }
     if (message->bytes == message->capacity) {
         GW_TRY(copy(walk, buffer, message->data + piece * step, buffer->memory,
@@ -338,15 +334,14 @@ static bool advance(struct gw_staged *staged, struct gw_staged_message *message,
 
 /* ---- all that are under way ---------------------------------------------------------------- */
 
-static bool may_go_the_same_way(const struct gw_staged_message *one,
-                                const struct gw_staged_message *other) {
-    return one->receives == other->receives &&
-           (one->other == other->other || one->other == GW_ANY_RANK || other->other == GW_ANY_RANK);
+static bool go_the_same_way(const struct gw_staged_message *one,
+                            const struct gw_staged_message *other) {
+    return one->receives == other->receives && one->other == other->other;
 }
 
 static bool is_its_turn(const struct gw_staged *staged, const struct gw_staged_message *message) {
     const struct gw_staged_message *earlier = staged->messages;
-    while (earlier != message && (is_begun(earlier) || !may_go_the_same_way(earlier, message))) {
+    while (earlier != message && (is_begun(earlier) || !go_the_same_way(earlier, message))) {
         earlier = earlier->next;
     }
     return earlier == message;
