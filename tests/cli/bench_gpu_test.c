@@ -4,14 +4,13 @@
  */
 
 #include "tests/cli/program.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static bool have_gpu(const char *folder) {
     struct answer answer = ask(folder, "gradweave bench compressors --device cuda -n 100 -r 1 "
                                        "-c hard-threshold --json");
     bool had = answer.status == 0;
     assert_true(had || (answer.status == 2 && strstr(answer.err, "expected a GPU") != NULL));
-    forget(&answer);
     return had;
 }
 
@@ -27,10 +26,9 @@ static void assert_refused(const char *folder, const char *command, const char *
     assert_int_equal(answer.status, 2);
     assert_string_equal(answer.out, "");
     assert_non_null(strstr(answer.err, why));
-    forget(&answer);
 }
 
-static void wrong_requests_are_refused(void **state) {
+TEST_IN_FOLDER(wrong_requests_are_refused) {
     const char *folder = *state;
     assert_refused(folder, "gradweave bench compressors --device gpu",
                    "--device: expected cpu, cuda or cuda:N, got \"gpu\"");
@@ -65,26 +63,19 @@ static void check_row(const cJSON *document, const cJSON *row) {
     }
 }
 
-static cJSON *measure(const char *folder, const char *device, uint64_t seed) {
-    char command[256];
-    (void)snprintf(command, sizeof command,
+static cJSON *measure(const char *folder, const char *device) {
+    return ask_for(folder, "gradweave/bench@1",
                    "gradweave bench compressors --device %s -n 3001 -d 0.01 -r 3 --seed %llu "
                    "-c topk,hard-threshold,gaussiank,dgc --json --quiet",
                    device, (unsigned long long)seed);
-    struct answer answer = ask(folder, command);
-    assert_int_equal(answer.status, 0);
-    cJSON *document = parse_document(answer.out, "gradweave/bench@1");
-    forget(&answer);
-    return document;
 }
 
 /* What is selected does not depend on by what: the CPU's figures are the same. */
-static void a_gpu_s_compressors_are_measured(void **state) {
+TEST_IN_FOLDER(a_gpu_s_compressors_are_measured) {
     const char *folder = *state;
     need_gpu(folder);
-    uint64_t seed = choose_seed();
-    cJSON *document = measure(folder, "cuda", seed);
-    cJSON *cpu = measure(folder, "cpu", seed);
+    cJSON *document = measure(folder, "cuda");
+    cJSON *cpu = measure(folder, "cpu");
     assert_string_equal(text_at(document, "device"), "cuda");
     assert_true(text_at(document, "gpu")[0] != '\0');
     for (int i = 0; i < 4; i++) {
@@ -95,29 +86,13 @@ static void a_gpu_s_compressors_are_measured(void **state) {
         assert_true(number_at(row, "count_ratio") == number_at(same, "count_ratio"));
         assert_true(number_at(row, "energy_ratio") == number_at(same, "energy_ratio"));
     }
-    cJSON_Delete(document);
-    cJSON_Delete(cpu);
 }
 
-static void a_gpu_s_compressors_are_printed(void **state) {
+TEST_IN_FOLDER(a_gpu_s_compressors_are_printed) {
     const char *folder = *state;
     need_gpu(folder);
-    struct answer answer = ask(folder, "gradweave bench compressors --device cuda:0 -n 2000 -r 1 "
-                                       "--quiet -c hard-threshold");
-    assert_int_equal(answer.status, 0);
-    assert_non_null(strstr(answer.out, "2,000 elements (normal), density 0.001, "));
-    assert_non_null(strstr(answer.out, "hard-threshold"));
-    assert_non_null(strstr(answer.out, "1.3: "));
-    forget(&answer);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(wrong_requests_are_refused, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(a_gpu_s_compressors_are_measured, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(a_gpu_s_compressors_are_printed, make_folder,
-                                        remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    check_says(folder,
+               "gradweave bench compressors --device cuda:0 -n 2000 -r 1 "
+               "--quiet -c hard-threshold",
+               "2,000 elements (normal), density 0.001, ", "hard-threshold", "1.3: ", NULL);
 }

@@ -1,7 +1,7 @@
 /* simulate --counts and the plots of counts, as a user runs them. */
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define TINY "tiny.json --cluster small.json"
 #define HARD "simulate " TINY " --algo hard-threshold --density 0.01"
@@ -50,7 +50,7 @@ static int make_counts(void **state) {
 
 /* ---- where counts come from ---------------------------------------------------------------- */
 
-static void counts_are_as_asked_by_default(void **state) {
+TEST(counts_are_as_asked_by_default) {
     static const char *const commands[] = {"gradweave " HARD " --json",
                                            "gradweave " HARD " --counts asked --json"};
     for (size_t i = 0; i < 2; i++) {
@@ -61,12 +61,11 @@ static void counts_are_as_asked_by_default(void **state) {
         assert_true(near(number_at(result, "iteration_s"),
                          compute_s + allgather_s(4) + allgather_s(bytes), 1e-9));
         assert_true(near(number_at(result, "bytes_per_worker"), bytes + 4, 1e-12));
-        cJSON_Delete(result);
     }
 }
 
 /* By hand: padded to 1000, 0 and 4000 entries, the first of which come round again. */
-static void recorded_counts_make_the_time(void **state) {
+TEST(recorded_counts_make_the_time) {
     cJSON *result =
         ask_document(*state, "gradweave " FILED " --iterations 4 --json", "gradweave/result@1");
     double sum_s = 4 * (compute_s + allgather_s(4)) + 2 * allgather_s(8000) + allgather_s(32000);
@@ -78,52 +77,43 @@ static void recorded_counts_make_the_time(void **state) {
     assert_string_equal(text_at(result, "counts"), "recorded in counts.json");
     assert_note(result, "counts are of 3 iterations, which come round again");
     check_times(result);
-    cJSON_Delete(result);
 }
 
 /* What was trained, kept and read again gives the same; and the same with any number of threads. */
-static void trained_counts_can_be_kept(void **state) {
+TEST(trained_counts_can_be_kept) {
     static const char trained[] =
         "gradweave " HARD " --iterations 20 --seed 3 --counts trained --counts-out kept.json "
         "--json --threads ";
-    char command[512];
     double iteration_s[3];
     for (int threads = 1; threads <= 2; threads++) {
-        (void)snprintf(command, sizeof command, "%s%d", trained, threads);
-        cJSON *result = ask_document(*state, command, "gradweave/result@1");
+        cJSON *result = ask_for(*state, "gradweave/result@1", "%s%d", trained, threads);
         iteration_s[threads] = number_at(result, "iteration_s");
         assert_string_equal(text_at(result, "counts"), "trained at 1/1 size over 20 iterations");
         assert_true(number_at(result, "actual_density") > 0.05);
         assert_true(number_at(result, "padding") > 1);
-        cJSON_Delete(result);
     }
     cJSON *again =
         ask_document(*state, "gradweave " HARD " --iterations 20 --counts kept.json --json",
                      "gradweave/result@1");
     iteration_s[0] = number_at(again, "iteration_s");
     assert_true(iteration_s[0] == iteration_s[1] && iteration_s[1] == iteration_s[2]);
-    cJSON_Delete(again);
 }
 
 /* A fixed threshold is exceeded by ever more with more workers, ExDyna's is not. */
-static void text_shows_what_builds_up(void **state) {
-    struct answer answer = ask(*state, "gradweave " HARD " --iterations 20 --counts trained");
-    assert_int_equal(answer.status, 0);
-    assert_non_null(
-        strstr(answer.out, "\ncounts trained at 1/1 size over 20 iterations: padding x "));
-    assert_non_null(strstr(answer.out, " times as asked\n"));
-    forget(&answer);
+TEST(text_shows_what_builds_up) {
+    check_says(*state, "gradweave " HARD " --iterations 20 --counts trained",
+               "\ncounts trained at 1/1 size over 20 iterations: padding x ", " times as asked\n",
+               NULL);
     cJSON *result = ask_document(*state,
                                  "gradweave simulate " TINY " --algo exdyna --density 0.01 "
                                  "--iterations 20 --counts trained --json",
                                  "gradweave/result@1");
     double density = number_at(result, "actual_density");
     assert_true(density > 0.008 && density < 0.012);
-    cJSON_Delete(result);
 }
 
 /* Also if nothing was said about counts, and if the compressor is not the preset's. */
-static void text_names_the_source(void **state) {
+TEST(text_names_the_source) {
     static const struct {
         const char *command, *expected;
     } cases[] = {
@@ -134,34 +124,29 @@ static void text_names_the_source(void **state) {
         struct answer answer = ask(*state, cases[i].command);
         assert_int_equal(answer.status, 0);
         assert_non_null(strstr(answer.out, cases[i].expected));
-        forget(&answer);
     }
     struct answer exact = ask(*state, "gradweave simulate " TINY " --algo topk");
     assert_null(strstr(exact.out, "counts"));
-    forget(&exact);
 }
 
 /* Of a compressor that selects just as many as asked there is nothing to train. */
-static void exact_compressors_are_as_asked(void **state) {
+TEST(exact_compressors_are_as_asked) {
     cJSON *result =
         ask_document(*state, "gradweave simulate " TINY " --algo topk --counts trained --json",
                      "gradweave/result@1");
     assert_string_equal(text_at(result, "counts"), "as asked");
     assert_note(result, "topk selects as many as asked, whatever the gradients are");
-    cJSON_Delete(result);
 }
 
 /* A comparison trains what depends on gradients, as a simulation of 100 iterations does. */
-static void comparisons_train(void **state) {
+TEST(comparisons_train) {
     static const char *const options[] = {"", " --counts asked", " --counts trained"};
     double times_s[3];
     for (size_t i = 0; i < 3; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command,
-                       "gradweave compare " TINY
-                       " --density 0.01 --algo topk,hard-threshold%s --json",
-                       options[i]);
-        cJSON *found = ask_document(*state, command, "gradweave/comparison@1");
+        cJSON *found =
+            ask_for(*state, "gradweave/comparison@1",
+                    "gradweave compare " TINY " --density 0.01 --algo topk,hard-threshold%s --json",
+                    options[i]);
         const cJSON *result = NULL;
         cJSON_ArrayForEach(result, item_at(found, "results")) {
             bool hard = strcmp(text_at(result, "algorithm"), "hard-threshold") == 0;
@@ -172,20 +157,17 @@ static void comparisons_train(void **state) {
                 assert_string_equal(text_at(result, "counts"), "as asked");
             }
         }
-        cJSON_Delete(found);
     }
     cJSON *alone = ask_document(*state, "gradweave " HARD " --counts trained -n 100 --json",
                                 "gradweave/result@1");
     assert_true(times_s[0] == times_s[1] && times_s[2] > times_s[1]);
     assert_true(times_s[2] == number_at(alone, "iteration_s"));
-    cJSON_Delete(alone);
     struct answer answer =
         ask(*state, "gradweave compare " TINY " --density 0.01 --algo topk,sidco --counts trained");
     assert_non_null(strstr(answer.out, "\nnote: counts of sidco are trained on generated"));
-    forget(&answer);
 }
 
-static void messages_have_their_bytes_too(void **state) {
+TEST(messages_have_their_bytes_too) {
     cJSON *asked = ask_document(*state, "gradweave " HARD " --network messages --loggp G=10 --json",
                                 "gradweave/result@1");
     cJSON *filed =
@@ -194,20 +176,17 @@ static void messages_have_their_bytes_too(void **state) {
     double more = (5000 * 8 - 3 * 731 * 8) / 3.0;
     assert_true(near(number_at(filed, "iteration_s") - number_at(asked, "iteration_s"),
                      3 * more * 1e-8, 1e-6));
-    cJSON_Delete(asked);
-    cJSON_Delete(filed);
 }
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
-static void density_and_padding_are_drawn(void **state) {
+TEST(density_and_padding_are_drawn) {
     need_gnuplot();
-    cJSON *document = ask_document(*state,
-                                   "gradweave plot density tiny.json --density 0.01 --workers 4 "
-                                   "--iterations 301 --elements 20000 --decay 200 --out d.png "
-                                   "--data d.csv --algo hard-threshold,clt-k,exdyna --json",
-                                   "gradweave/plot@1");
-    cJSON_Delete(document);
+    (void)ask_document(*state,
+                       "gradweave plot density tiny.json --density 0.01 --workers 4 "
+                       "--iterations 301 --elements 20000 --decay 200 --out d.png "
+                       "--data d.csv --algo hard-threshold,clt-k,exdyna --json",
+                       "gradweave/plot@1");
     check_png(*state, "d.png");
     char *table = read_text(*state, "d.csv");
     double before[5], after[5];
@@ -218,16 +197,14 @@ static void density_and_padding_are_drawn(void **state) {
                                 &values[3], &values[4]),
                          5);
     }
-    free(table);
     assert_int_equal(line, 152);
     assert_true(before[0] == 200 && after[0] == 301);
     assert_true(before[1] > 0.1 && after[1] < before[1] / 2); /* hard-threshold */
     assert_true(before[2] == 0.01 && before[4] == 0.01); /* the leader's k, and what is asked */
-    document = ask_document(*state,
-                            "gradweave plot padding tiny.json --density 0.01 --workers 4 "
-                            "--iterations 50 --elements 20000 --out p.svg --json",
-                            "gradweave/plot@1");
-    cJSON_Delete(document);
+    (void)ask_document(*state,
+                       "gradweave plot padding tiny.json --density 0.01 --workers 4 "
+                       "--iterations 50 --elements 20000 --out p.svg --json",
+                       "gradweave/plot@1");
 }
 
 /* ---- refusals ------------------------------------------------------------------------------ */
@@ -260,7 +237,7 @@ static const struct refusal refusals[] = {
     {"plot padding absent.json --out d.png", "absent.json"},
 };
 
-static void refuses(void **state) {
+TEST(refuses) {
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         assert_true(is_refused(*state, "gradweave", &refusals[i], 2));
     }
@@ -269,19 +246,4 @@ static void refuses(void **state) {
     assert_true(is_refused(*state, "gradweave", &unwritable, 3));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_as_asked_by_default),
-        cmocka_unit_test(recorded_counts_make_the_time),
-        cmocka_unit_test(trained_counts_can_be_kept),
-        cmocka_unit_test(text_shows_what_builds_up),
-        cmocka_unit_test(text_names_the_source),
-        cmocka_unit_test(exact_compressors_are_as_asked),
-        cmocka_unit_test(comparisons_train),
-        cmocka_unit_test(messages_have_their_bytes_too),
-        cmocka_unit_test(density_and_padding_are_drawn),
-        cmocka_unit_test(refuses),
-    };
-    return cmocka_run_group_tests_name("counts as a user asks for them", tests, make_counts,
-                                       remove_folder);
-}
+FIXTURES(make_counts, remove_folder)

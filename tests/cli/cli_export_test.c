@@ -6,7 +6,7 @@
 #include "collectives/collectives.h"
 #include "goal/goal.h"
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* Nanoseconds. Of O LogGOPS charges the larger of it and G, where messages are charged both. */
 static const uint64_t L = 5000, o = 1000, g = 700, G = 10;
@@ -58,7 +58,6 @@ static struct gw_goal export(const char *folder, const struct export_case *subje
     if (answer.status != 0 || gw_goal_read(path_in(folder, "f.goal"), &goal, &error) != GW_OK) {
         fail_msg("%s: %s%s", command, answer.err, error.message);
     }
-    forget(&answer);
     return goal;
 }
 
@@ -144,20 +143,17 @@ static void check_messages(const char *folder, const struct export_case *subject
     gw_goal_free(&goal);
 }
 
-static void every_message_is_sent_and_received(void **state) {
+TEST(every_message_is_sent_and_received) {
     for_all_cases(*state, check_messages);
 }
 
 /* ---- how long it takes --------------------------------------------------------------------- */
 
 static double messages_ns(const char *folder, const struct export_case *subject) {
-    char command[512];
-    (void)snprintf(command, sizeof command,
-                   "gradweave simulate %s --network messages --loggp " LOGGP " --json",
-                   subject->options);
-    cJSON *result = ask_document(folder, command, "gradweave/result@1");
+    cJSON *result = ask_for(folder, "gradweave/result@1",
+                            "gradweave simulate %s --network messages --loggp " LOGGP " --json",
+                            subject->options);
     double iteration_ns = number_at(result, "iteration_s") * 1e9;
-    cJSON_Delete(result);
     return iteration_ns;
 }
 
@@ -229,14 +225,8 @@ static void check_times_agree(const char *folder, const struct export_case *subj
     }
 }
 
-static void takes_as_long_as_messages(void **state) {
+TEST(takes_as_long_as_messages) {
     for_all_cases(*state, check_times_agree);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_message_is_sent_and_received),
-        cmocka_unit_test(takes_as_long_as_messages),
-    };
-    return cmocka_run_group_tests_name("exported pipelines", tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define EXPORT "export goal tiny.json --cluster small.json"
 
@@ -30,10 +30,9 @@ static void check_finish(const char *folder, const char *command, const double *
     assert_true(number_at(result, "events") == events);
     assert_true(number_at(result, "wall_s") > 0 && number_at(result, "wall_s") < 10);
     assert_int_equal(cJSON_GetArraySize(result), 4);
-    cJSON_Delete(result);
 }
 
-static void tells_when_ranks_finish(void **state) {
+TEST(tells_when_ranks_finish) {
     static const char goal[] = "gradweave simulate --goal ping.goal --json";
     static const char slow[] =
         "gradweave simulate --json --goal ping.goal --loggp L=0,o=1e3,g=0,O=20,G=6,S=100";
@@ -44,7 +43,7 @@ static void tells_when_ranks_finish(void **state) {
     check_finish(*state, free_of_charge, (double[]){14, 7, 12000}, 7);
 }
 
-static void says_it_in_words(void **state) {
+TEST(says_it_in_words) {
     struct answer answer = ask(*state, "gradweave simulate --goal ping.goal");
     static const char *const parts[] = {
         "ping.goal: 3 ranks, 5 operations\n",
@@ -66,11 +65,10 @@ static void says_it_in_words(void **state) {
         }
         at = found;
     }
-    forget(&answer);
 }
 
 /* From 17 ranks on the table is left out. */
-static void many_ranks_are_summed_up(void **state) {
+TEST(many_ranks_are_summed_up) {
     for (int ranks = 16; ranks <= 17; ranks++) {
         FILE *file = fopen(path_in(*state, "many.goal"), "we");
         assert_non_null(file);
@@ -83,13 +81,12 @@ static void many_ranks_are_summed_up(void **state) {
         assert_int_equal(answer.status, 0);
         assert_true((strstr(answer.out, "rank  finishes") != NULL) == (ranks == 16));
         assert_non_null(strstr(answer.out, "the last rank, 5, finishes at 2.000 ms"));
-        forget(&answer);
     }
 }
 
 /* ---- export -------------------------------------------------------------------------------- */
 
-static void says_what_it_has_written(void **state) {
+TEST(says_what_it_has_written) {
     cJSON *document =
         ask_document(*state, "gradweave " EXPORT " --algo omgs --workers 3 --out omgs.goal --json",
                      "gradweave/export@1");
@@ -97,7 +94,6 @@ static void says_what_it_has_written(void **state) {
     assert_string_equal(text_at(document, "algorithm"), "omgs");
     assert_true(number_at(document, "workers") == 3);
     assert_int_equal(cJSON_GetArraySize(document), 4);
-    cJSON_Delete(document);
     char *text = read_text(*state, "omgs.goal");
     assert_memory_equal(text, "num_ranks 3\n", 12);
     struct answer answer =
@@ -107,9 +103,6 @@ static void says_what_it_has_written(void **state) {
     assert_string_equal(answer.err, "");
     char *again = read_text(*state, "again.goal");
     assert_string_equal(again, text);
-    forget(&answer);
-    free(again);
-    free(text);
 }
 
 static int make_goals(void **state) {
@@ -120,13 +113,4 @@ static int make_goals(void **state) {
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_when_ranks_finish),
-        cmocka_unit_test(says_it_in_words),
-        cmocka_unit_test(many_ranks_are_summed_up),
-        cmocka_unit_test(says_what_it_has_written),
-    };
-    return cmocka_run_group_tests_name("GOAL as a user asks for it", tests, make_goals,
-                                       remove_folder);
-}
+FIXTURES(make_goals, remove_folder)

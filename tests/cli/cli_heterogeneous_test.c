@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define DENSE "gradweave simulate tiny.json --cluster small.json --algo dense"
 #define OMGS "gradweave simulate tiny.json --cluster small.json --algo omgs"
@@ -12,23 +12,11 @@ static cJSON *ask_result(const char *folder, const char *command) {
 }
 
 static double ask_number(const char *folder, const char *command, const char *path) {
-    cJSON *result = ask_result(folder, command);
-    double number = number_at(result, path);
-    cJSON_Delete(result);
-    return number;
-}
-
-static void assert_says(const char *folder, const char *command, const char *part) {
-    struct answer answer = ask(folder, command);
-    assert_int_equal(answer.status, 0);
-    if (strstr(answer.out, part) == NULL) {
-        fail_msg("%s: expected \"%s\" in\n%s", command, part, answer.out);
-    }
-    forget(&answer);
+    return number_at(ask_result(folder, command), path);
 }
 
 /* One group of 292,400 bytes: 5.6 ms of compute, 0.5 ms and 5.848 ms of exchange. */
-static void bandwidth_is_shared(void **state) {
+TEST(bandwidth_is_shared) {
     static const double startup_s = 0.0005, rest_s = 0.005848;
     static const struct {
         const char *command;
@@ -43,7 +31,7 @@ static void bandwidth_is_shared(void **state) {
         assert_true(near(ask_number(*state, table[t].command, "comm_s"),
                          startup_s + rest_s * table[t].congestion, 1e-12));
     }
-    assert_says(*state, DENSE " --background 0.2", "note: exchanges: per-byte part x 1.25");
+    check_says(*state, DENSE " --background 0.2", "note: exchanges: per-byte part x 1.25", NULL);
 }
 
 /*
@@ -51,7 +39,7 @@ static void bandwidth_is_shared(void **state) {
  * one's compression begin at 5 ms, after a backward pass of 1 ms. Three times slower, the exchange
  * ends at 11 ms; by then 3 ms of the compression, at half its pace, are done, and it ends at 12 ms.
  */
-static void what_runs_at_once_is_slowed(void **state) {
+TEST(what_runs_at_once_is_slowed) {
     write_text(*state, "two.json",
                "{'schema': 'gradweave/model@1', 'name': 'two', 'forward_s': 0, 'tensors': ["
                "{'name': 'a', 'elements': 100, 'backward_s': 0},"
@@ -72,15 +60,15 @@ static void what_runs_at_once_is_slowed(void **state) {
                                   "gradweave/comparison@1");
     const cJSON *first = cJSON_GetArrayItem(item_at(ranking, "results"), 0);
     assert_true(near(number_at(first, "iteration_s"), 0.014, 1e-12));
-    cJSON_Delete(ranking);
-    assert_says(*state, "gradweave simulate" TWO " --interference",
-                "note: overlap of topk and allgather not measured; taken to be as of "
-                "hard-threshold");
-    assert_says(*state, "gradweave simulate" TWO " --interference",
-                "note: overlap of 4 workers not measured; taken to be as of 2");
+    check_says(*state, "gradweave simulate" TWO " --interference",
+               "note: overlap of topk and allgather not measured; taken to be as of "
+               "hard-threshold",
+               NULL);
+    check_says(*state, "gradweave simulate" TWO " --interference",
+               "note: overlap of 4 workers not measured; taken to be as of 2", NULL);
 }
 
-static void noise_is_named(void **state) {
+TEST(noise_is_named) {
     write_text(*state, "sample.txt", "1\n2\n3\n");
     static const char *const alike[] = {
         OMGS " --json --iterations 7 --noise none --network-noise none",
@@ -111,7 +99,7 @@ static void noise_is_named(void **state) {
 }
 
 /* Without compute noise and overlap only the exchange varies: by thirds of what it takes. */
-static void a_sample_is_what_is_drawn(void **state) {
+TEST(a_sample_is_what_is_drawn) {
     write_text(*state, "sample.json", "[10, 20, 30]");
     cJSON *result =
         ask_result(*state, DENSE " --iterations 400 --network-noise sample:sample.json --json");
@@ -121,10 +109,9 @@ static void a_sample_is_what_is_drawn(void **state) {
     assert_true(near(number_at(result, "iteration_percentiles_s.50"), 0.0056 + exchange_s, 1e-12));
     assert_true(fabs(number_at(result, "iteration_s") - 0.0056 - exchange_s) <
                 5 * 0.41 * exchange_s / 20);
-    cJSON_Delete(result);
 }
 
-static void the_spread_is_in_order(void **state) {
+TEST(the_spread_is_in_order) {
     cJSON *result = ask_result(*state, OMGS " --iterations 50 --noise 0.1 --json");
     static const char *const ascending[] = {"iteration_min_s",
                                             "iteration_percentiles_s.5",
@@ -144,17 +131,15 @@ static void the_spread_is_in_order(void **state) {
     double mean = number_at(result, "iteration_s");
     double reach = 2.009575234 * number_at(result, "iteration_sd_s") / sqrt(50); /* 49 degrees */
     assert_true(near(mean - low, reach, 1e-8) && near(high - mean, reach, 1e-8));
-    cJSON_Delete(result);
-    assert_says(*state, OMGS " --iterations 50 --noise 0.1", "95% interval of the mean");
-    assert_says(*state, OMGS " --iterations 50 --noise 0.1", "99%");
+    check_says(*state, OMGS " --iterations 50 --noise 0.1", "95% interval of the mean", NULL);
+    check_says(*state, OMGS " --iterations 50 --noise 0.1", "99%", NULL);
     result = ask_result(*state, OMGS " --noise 0.1 --json");
     assert_null(cJSON_GetObjectItem(result, "iteration_percentiles_s"));
     assert_null(cJSON_GetObjectItem(result, "iteration_sd_s"));
-    cJSON_Delete(result);
 }
 
 /* Whatever does the work, and whether it is written down. */
-static void answers_do_not_depend_on_threads(void **state) {
+TEST(answers_do_not_depend_on_threads) {
     static const char *const commands[] = {
         OMGS " --iterations 20 --noise 0.1 --network-noise 0.1 --json",
         OMGS " --iterations 20 --noise 0.1 --network-noise 0.1 --json --threads 1",
@@ -167,20 +152,16 @@ static void answers_do_not_depend_on_threads(void **state) {
     for (size_t i = 1; i < sizeof commands / sizeof *commands; i++) {
         struct answer again = ask(*state, commands[i]);
         assert_string_equal(again.out, first.out);
-        forget(&again);
     }
-    forget(&first);
     check_trace(*state, "trace.json", 4);
     struct answer collapsed = ask(*state, OMGS " --straggler 1:1.3 --straggler 2:1.3 --json");
     struct answer apart =
         ask(*state, OMGS " --straggler 1:1.3 --straggler 2:1.3 --json --trace trace.json");
     assert_string_equal(collapsed.out, apart.out);
-    forget(&collapsed);
-    forget(&apart);
 }
 
 /* libm's variants for processors without fused multiply-add; other C libraries ignore this. */
-static void answers_do_not_depend_on_the_processor(void **state) {
+TEST(answers_do_not_depend_on_the_processor) {
     static const char command[] =
         "gradweave simulate resnet50 --cluster p102-1gbe-16 --algo omgs --iterations 50 "
         "--noise 0.1 --network-noise normal:0.2 --json";
@@ -190,19 +171,6 @@ static void answers_do_not_depend_on_the_processor(void **state) {
     struct answer plain = ask(*state, command);
     assert_int_equal(unsetenv("GLIBC_TUNABLES"), 0);
     assert_string_equal(usual.out, plain.out);
-    forget(&usual);
-    forget(&plain);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bandwidth_is_shared),
-        cmocka_unit_test(what_runs_at_once_is_slowed),
-        cmocka_unit_test(noise_is_named),
-        cmocka_unit_test(a_sample_is_what_is_drawn),
-        cmocka_unit_test(the_spread_is_in_order),
-        cmocka_unit_test(answers_do_not_depend_on_threads),
-        cmocka_unit_test(answers_do_not_depend_on_the_processor),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

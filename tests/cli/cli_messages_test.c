@@ -1,7 +1,7 @@
 /* simulate --network messages as a user runs it: what its options do, and what it refuses. */
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define TINY "tiny.json --cluster small.json"
 #define DENSE "gradweave simulate " TINY " --algo dense --json"
@@ -16,7 +16,6 @@ static double ask_iteration(const char *folder, const char *command) {
     cJSON *result = ask_document(folder, command, "gradweave/result@1");
     double iteration_s = number_at(result, "iteration_s");
     check_times(result);
-    cJSON_Delete(result);
     return iteration_s;
 }
 
@@ -31,7 +30,6 @@ static void write_wired(const char *folder) {
                    "'overhead_s_per_byte': 0}, 'nodes_per_switch': 2, 'oversubscription': 4}}",
                    (int)strlen(text) - 1, text);
     write_text(folder, "wired.json", wired);
-    free(text);
 }
 
 #define OMGS "simulate " TINY " --algo omgs"
@@ -40,7 +38,7 @@ static void write_wired(const char *folder) {
 /* ---- what it says -------------------------------------------------------------------------- */
 
 /* A step of a ring of 4: 2 o + L, and a quarter of the bytes, each G and, at its sender, O. */
-static void parameters_make_the_time(void **state) {
+TEST(parameters_make_the_time) {
     static const struct {
         const char *command;
         double exchange_s;
@@ -67,7 +65,7 @@ static void parameters_make_the_time(void **state) {
 }
 
 /* Recursive doubling: worker w exchanges all with w ^ 1, then with w ^ 2. */
-static void places_make_the_time(void **state) {
+TEST(places_make_the_time) {
     static const struct {
         const char *options;
         double shares; /* of an interface, that all the bytes take */
@@ -92,19 +90,14 @@ static void places_make_the_time(void **state) {
 }
 
 /* Without a network, one is derived from a curve, and the answer says so. */
-static void a_network_is_derived(void **state) {
-    struct answer answer = ask(*state, "gradweave " MESSAGED);
-    assert_int_equal(answer.status, 0);
-    assert_non_null(strstr(answer.out, "note: network not measured: derived from all"));
-    forget(&answer);
-    answer = ask(*state, "gradweave " MESSAGED " --nodes-per-switch 2");
-    assert_int_equal(answer.status, 0);
-    assert_non_null(strstr(answer.out, "note: network not measured: derived from all"));
-    forget(&answer);
+TEST(a_network_is_derived) {
+    check_says(*state, "gradweave " MESSAGED, "note: network not measured: derived from all", NULL);
+    check_says(*state, "gradweave " MESSAGED " --nodes-per-switch 2",
+               "note: network not measured: derived from all", NULL);
 }
 
 /* The cluster's network counts as far as no option overrules it. */
-static void a_cluster_brings_its_network(void **state) {
+TEST(a_cluster_brings_its_network) {
     static const char command[] =
         "gradweave simulate tiny.json --cluster wired.json --algo dense --json --network messages "
         "--collective allreduce=recursive-doubling";
@@ -119,7 +112,7 @@ static void a_cluster_brings_its_network(void **state) {
     assert_true(near(ask_iteration(*state, with), compute_s + 2 * bytes * 1e-9, 1e-9));
 }
 
-static void curves_are_the_default(void **state) {
+TEST(curves_are_the_default) {
     double curves_s = compute_s + 0.0005 + 2e-8 * bytes;
     assert_true(near(ask_iteration(*state, DENSE), curves_s, 1e-9));
     assert_true(near(ask_iteration(*state, DENSE " --network curves"), curves_s, 1e-9));
@@ -130,7 +123,7 @@ static void curves_are_the_default(void **state) {
              compute_s + 6e-6, 1e-9));
 }
 
-static void text_says_the_same(void **state) {
+TEST(text_says_the_same) {
     struct answer answer =
         ask(*state, "gradweave simulate " TINY " --algo dense --network messages --loggp G=10");
     assert_int_equal(answer.status, 0);
@@ -138,12 +131,11 @@ static void text_says_the_same(void **state) {
     assert_non_null(strstr(answer.out, "9.986 ms")); /* 5.6 + 6 * 0.731 */
     assert_non_null(strstr(answer.out, "4.386 ms"));
     assert_non_null(strstr(answer.out, "285.5 KiB from each worker"));
-    forget(&answer);
 }
 
 /* ---- statistics ---------------------------------------------------------------------------- */
 
-static void iterations_have_a_spread(void **state) {
+TEST(iterations_have_a_spread) {
     cJSON *result = ask_document(
         *state, MESSAGES " --loggp L=5000,G=10 --iterations 40 --noise 0.1 --network-noise 0.1",
         "gradweave/result@1");
@@ -155,12 +147,11 @@ static void iterations_have_a_spread(void **state) {
     assert_true(number_at(result, "iterations") == 40);
     assert_true(least > 0.8 * 0.010016 && most < 1.3 * 0.010016);
     check_times(result);
-    cJSON_Delete(result);
     double quiet = ask_iteration(*state, MESSAGES " --loggp G=10");
     assert_true(ask_iteration(*state, MESSAGES " --loggp G=10 --iterations 5") == quiet);
 }
 
-static void answers_do_not_depend_on_threads(void **state) {
+TEST(answers_do_not_depend_on_threads) {
     static const char command[] =
         MESSAGES " --loggp L=5000,G=10 --iterations 30 --noise 0.1 --network-noise 0.1 --seed 7";
     static const char *const more[] = {" --threads 1", " --threads 2", " --threads 3",
@@ -168,25 +159,20 @@ static void answers_do_not_depend_on_threads(void **state) {
     struct answer first = ask(*state, command);
     assert_int_equal(first.status, 0);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        char with[512];
-        (void)snprintf(with, sizeof with, "%s%s", command, more[i]);
-        struct answer again = ask(*state, with);
+        struct answer again = ask(*state, "%s%s", command, more[i]);
         assert_string_equal(again.out, first.out);
-        forget(&again);
     }
     struct answer other = ask(*state, MESSAGES " --loggp L=5000,G=10 --iterations 30 --noise 0.1 "
                                                "--network-noise 0.1 --seed 8");
     assert_int_equal(other.status, 0);
     assert_true(strcmp(other.out, first.out) != 0);
-    forget(&other);
-    forget(&first);
     check_trace(*state, "trace.json", 4);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------ */
 
 /* 16 choices are enough. */
-static void refuses_too_many_choices(void **state) {
+TEST(refuses_too_many_choices) {
     char command[1024] = MESSAGED " --loggp L=5";
     struct refusal refusal = {command, "--collective: expected at most 16 of them"};
     for (int i = 0; i < 17; i++) {
@@ -195,18 +181,4 @@ static void refuses_too_many_choices(void **state) {
     assert_true(is_refused(*state, "gradweave", &refusal, 2));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_make_the_time),
-        cmocka_unit_test(places_make_the_time),
-        cmocka_unit_test(a_network_is_derived),
-        cmocka_unit_test(a_cluster_brings_its_network),
-        cmocka_unit_test(curves_are_the_default),
-        cmocka_unit_test(text_says_the_same),
-        cmocka_unit_test(iterations_have_a_spread),
-        cmocka_unit_test(answers_do_not_depend_on_threads),
-        cmocka_unit_test(refuses_too_many_choices),
-    };
-    return cmocka_run_group_tests_name("messages as a user asks for them", tests, make_inputs,
-                                       remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

@@ -6,7 +6,7 @@
 
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define TWO "two.json --cluster lines.json"
 
@@ -196,10 +196,9 @@ static const struct {
 };
 enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
 
-static void takes_what_the_formula_says(void **state) {
+TEST(takes_what_the_formula_says) {
     cJSON *list = ask_document(*state, "gradweave list algorithms --json", "gradweave/list@1");
     assert_int_equal(cJSON_GetArraySize(item_at(list, "algorithms")), PIPELINES);
-    cJSON_Delete(list);
     for (size_t i = 0; i < PIPELINES; i++) {
         for (size_t w = 0; w < WORKERS; w++) {
             double p = (double)workers[w];
@@ -215,7 +214,6 @@ static void takes_what_the_formula_says(void **state) {
                 fail();
             }
             check_times(result);
-            cJSON_Delete(result);
         }
     }
 }
@@ -223,9 +221,7 @@ static void takes_what_the_formula_says(void **state) {
 /* ---- choices ------------------------------------------------------------------------------- */
 
 static cJSON *simulate(const char *folder, const char *options) {
-    char command[256];
-    (void)snprintf(command, sizeof command, "gradweave simulate " TWO " %s --json", options);
-    return ask_document(folder, command, "gradweave/result@1");
+    return ask_for(folder, "gradweave/result@1", "gradweave simulate " TWO " %s --json", options);
 }
 
 static void check_changed(const cJSON *result, const char *name, const char *value) {
@@ -238,7 +234,7 @@ static void check_changed(const cJSON *result, const char *name, const char *val
     }
 }
 
-static void choices_can_be_changed(void **state) {
+TEST(choices_can_be_changed) {
     static const struct {
         const char *options, *algorithm, *policy, *compressor, *exchange;
         double (*milliseconds)(double p);
@@ -264,30 +260,26 @@ static void choices_can_be_changed(void **state) {
         check_changed(result, "policy", cases[i].policy);
         check_changed(result, "compressor", cases[i].compressor);
         check_changed(result, "exchange", cases[i].exchange);
-        cJSON_Delete(result);
     }
-    struct answer answer = ask(*state, "gradweave simulate " TWO " --algo omgs --policy optimal "
-                                       "--compressor gaussiank");
-    assert_int_equal(answer.status, 0);
-    assert_non_null(strstr(answer.out, "omgs with policy optimal, compressor gaussiank, "
-                                       "exchange allgather-padded: 1 group,"));
-    forget(&answer);
+    check_says(*state,
+               "gradweave simulate " TWO " --algo omgs --policy optimal "
+               "--compressor gaussiank",
+               "omgs with policy optimal, compressor gaussiank, "
+               "exchange allgather-padded: 1 group,",
+               NULL);
 }
 
-static void plan_names_an_exchange_that_was_chosen(void **state) {
+TEST(plan_names_an_exchange_that_was_chosen) {
     static const char *const commands[][2] = {
         {"gradweave plan " TWO " --exchange leader", "\ntopk exchange by leader; no plan takes"},
         {"gradweave plan " TWO " --compressor none", "\ndense exchange; no plan takes"}};
     for (size_t i = 0; i < 2; i++) {
-        struct answer answer = ask(*state, commands[i][0]);
-        assert_int_equal(answer.status, 0);
-        assert_non_null(strstr(answer.out, commands[i][1]));
-        forget(&answer);
+        check_says(*state, commands[i][0], commands[i][1], NULL);
     }
 }
 
 /* With groups that overlap, the padded allgathers cost their counts once more each. */
-static void what_no_paper_tried_overlaps(void **state) {
+TEST(what_no_paper_tried_overlaps) {
     static const char *const compressors[] = {"gaussiank", "dgc", "redsync", "sidco",
                                               "hard-threshold"};
     for (size_t i = 0; i < sizeof compressors / sizeof *compressors; i++) {
@@ -299,12 +291,11 @@ static void what_no_paper_tried_overlaps(void **state) {
         assert_true(near(number_at(result, "iteration_s"),
                          (fmax(5.91 + head, 7.02) + stem + update) / 1e3, 1e-9));
         assert_true(number_at(result, "groups") == 2);
-        cJSON_Delete(result);
     }
 }
 
 /* `plan` with every exchange says what `simulate` then takes, and that none is faster. */
-static void plans_every_exchange(void **state) {
+TEST(plans_every_exchange) {
     static const struct {
         const char *compressor, *exchange, *algorithm;
     } pairs[] = {{"gaussiank", "allgather-padded", "gaussiank"},
@@ -318,52 +309,47 @@ static void plans_every_exchange(void **state) {
                  {"layer-drop", "layer-server", "layer-drop"},
                  {"none", "server", "ps"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command,
-                       "gradweave plan " TWO " --compressor %s --exchange %s --density 0.01 --json",
-                       pairs[i].compressor, pairs[i].exchange);
-        cJSON *all = ask_document(*state, command, "gradweave/plans@1");
+        cJSON *all =
+            ask_for(*state, "gradweave/plans@1",
+                    "gradweave plan " TWO " --compressor %s --exchange %s --density 0.01 --json",
+                    pairs[i].compressor, pairs[i].exchange);
         const cJSON *plan = NULL;
         double optimal_s = 0;
         cJSON_ArrayForEach(plan, item_at(all, "plans")) {
-            (void)snprintf(command, sizeof command,
-                           "gradweave simulate " TWO " --algo %s --policy %s --density 0.01 --json",
-                           pairs[i].algorithm, text_at(plan, "policy"));
-            cJSON *result = ask_document(*state, command, "gradweave/result@1");
+            cJSON *result =
+                ask_for(*state, "gradweave/result@1",
+                        "gradweave simulate " TWO " --algo %s --policy %s --density 0.01 --json",
+                        pairs[i].algorithm, text_at(plan, "policy"));
             double iteration_s = number_at(plan, "iteration_s");
             assert_true(near(number_at(result, "iteration_s"), iteration_s, 1e-9));
             assert_true(iteration_s >= number_at(plan, "lower_bound_s"));
             optimal_s = strcmp(text_at(plan, "policy"), "optimal") == 0 ? iteration_s : optimal_s;
-            cJSON_Delete(result);
         }
         assert_true(near(optimal_s,
                          number_at(cJSON_GetArrayItem(item_at(all, "plans"), 0), "lower_bound_s"),
                          1e-9));
-        cJSON_Delete(all);
     }
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
 /* All of them, and near what curves say that a measured network has. */
-static void messages_take_about_as_long(void **state) {
+TEST(messages_take_about_as_long) {
     for (size_t i = 0; i < PIPELINES; i++) {
-        char command[256];
         double seconds[2];
         for (int messages = 0; messages < 2; messages++) {
-            (void)snprintf(command, sizeof command,
-                           "gradweave simulate two.json --cluster box-4x1gbit --algo %s%s --json",
-                           pipelines[i].name, messages ? " --network messages" : "");
-            cJSON *result = ask_document(*state, command, "gradweave/result@1");
+            cJSON *result =
+                ask_for(*state, "gradweave/result@1",
+                        "gradweave simulate two.json --cluster box-4x1gbit --algo %s%s --json",
+                        pipelines[i].name, messages ? " --network messages" : "");
             seconds[messages] = number_at(result, "iteration_s");
-            cJSON_Delete(result);
         }
         assert_true(near(seconds[1], seconds[0], 0.3));
     }
 }
 
 /* A server's update delays what comes back by just itself, also if workers are slow. */
-static void servers_update(void **state) {
+TEST(servers_update) {
     static const char *const levels[] = {"", " --network messages", " --straggler 0:3",
                                          " --network messages --straggler 0:3", " --interference"};
     char idle[512];
@@ -373,13 +359,11 @@ static void servers_update(void **state) {
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         double seconds[2];
         for (int updates = 0; updates < 2; updates++) {
-            char command[256];
-            (void)snprintf(command, sizeof command,
-                           "gradweave simulate %s --cluster box-4x1gbit --algo ps%s --json",
-                           updates ? "two.json" : "idle-server.json", levels[i]);
-            cJSON *result = ask_document(*state, command, "gradweave/result@1");
+            cJSON *result =
+                ask_for(*state, "gradweave/result@1",
+                        "gradweave simulate %s --cluster box-4x1gbit --algo ps%s --json",
+                        updates ? "two.json" : "idle-server.json", levels[i]);
             seconds[updates] = number_at(result, "iteration_s");
-            cJSON_Delete(result);
         }
         assert_true(near(seconds[1] - seconds[0], update / 1e3, 1e-8));
     }
@@ -412,15 +396,14 @@ static const struct refusal refused[] = {
     {"list exchange", "expected one of algorithms, compressors, exchanges"},
 };
 
-static void refuses_what_makes_no_sense(void **state) {
+TEST(refuses_what_makes_no_sense) {
     check_refusals(*state, refused, sizeof refused / sizeof *refused, 2);
 }
 
 /* One worker has nobody to exchange with, and a server nothing to add up. */
-static void one_worker_needs_no_server(void **state) {
+TEST(one_worker_needs_no_server) {
     cJSON *alone = simulate(*state, "--algo gtopk --workers 1");
     assert_true(near(number_at(alone, "iteration_s"), (compressed + update) / 1e3, 1e-9));
-    cJSON_Delete(alone);
     static const struct refusal served[] = {
         {"simulate " TWO " --algo ps --workers 1",
          "exchange server: expected at least 2 workers beside the server, got 1"},
@@ -436,26 +419,23 @@ static void one_worker_needs_no_server(void **state) {
         assert_string_equal(text_at(entry, "algorithm"), names[i]);
         assert_non_null(strstr(text_at(entry, "reason"), "expected at least 2 workers"));
     }
-    cJSON_Delete(ranking);
 }
 
 /* ExDyna's workers share out what is asked for: among those that are given, not the plan's. */
-static void workers_overrule_those_of_a_plan(void **state) {
-    struct answer planned = ask(*state, "gradweave plan " TWO " --policy per-tensor --compressor "
-                                        "exdyna --workers 2 --out for-two.json");
-    assert_int_equal(planned.status, 0);
-    forget(&planned);
+TEST(workers_overrule_those_of_a_plan) {
+    check_says(*state,
+               "gradweave plan " TWO " --policy per-tensor --compressor "
+               "exdyna --workers 2 --out for-two.json",
+               NULL);
     cJSON *given = simulate(*state, "--algo exdyna --policy per-tensor --plan for-two.json "
                                     "--workers 8");
     cJSON *made = simulate(*state, "--algo exdyna --policy per-tensor --workers 8");
     assert_true(number_at(given, "bytes_per_worker") == number_at(made, "bytes_per_worker"));
     assert_true(number_at(given, "iteration_s") == number_at(made, "iteration_s"));
-    cJSON_Delete(given);
-    cJSON_Delete(made);
 }
 
 /* A server's update is exposed, but no exchange. */
-static void waiting_for_a_server_is_no_exchange(void **state) {
+TEST(waiting_for_a_server_is_no_exchange) {
     cJSON *ranking = ask_document(*state, "gradweave compare " TWO " --algo dense,ps --json",
                                   "gradweave/comparison@1");
     const cJSON *ps = cJSON_GetArrayItem(item_at(ranking, "results"), 1);
@@ -464,22 +444,6 @@ static void waiting_for_a_server_is_no_exchange(void **state) {
                      number_at(ps, "comm_s") + update / 1e3, 1e-9));
     assert_non_null(
         strstr(text_at(ranking, "why"), " of exchanges and 500.0 us of waiting, dense "));
-    cJSON_Delete(ranking);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_what_the_formula_says),
-        cmocka_unit_test(choices_can_be_changed),
-        cmocka_unit_test(what_no_paper_tried_overlaps),
-        cmocka_unit_test(plans_every_exchange),
-        cmocka_unit_test(plan_names_an_exchange_that_was_chosen),
-        cmocka_unit_test(messages_take_about_as_long),
-        cmocka_unit_test(servers_update),
-        cmocka_unit_test(refuses_what_makes_no_sense),
-        cmocka_unit_test(one_worker_needs_no_server),
-        cmocka_unit_test(workers_overrule_those_of_a_plan),
-        cmocka_unit_test(waiting_for_a_server_is_no_exchange),
-    };
-    return cmocka_run_group_tests(tests, make_lines, remove_folder);
-}
+FIXTURES(make_lines, remove_folder)

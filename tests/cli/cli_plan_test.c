@@ -3,7 +3,7 @@
  * timeline, adds up, and is there only when it is asked for; its picture can be drawn.
  */
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define TINY "tiny.json --cluster small.json"
 #define RESNET50 "resnet50 --cluster p102-1gbe-16"
@@ -63,13 +63,9 @@ static void check_simulation(const char *folder, const char *policy, const char 
     double exposed_s = number_at(result, "breakdown.exposed_comm_s");
     assert_true(near(number_at(plan, "explanation.exposed_comm_s"), exposed_s, 1e-9));
     assert_true(near(number_at(plan, "explanation.comm_s"), number_at(result, "comm_s"), 1e-9));
-    cJSON_Delete(trace);
-    cJSON_Delete(result);
-    cJSON_Delete(plan);
-    free(text);
 }
 
-static void explains_what_is_simulated(void **state) {
+TEST(explains_what_is_simulated) {
     static const char *const policies[] = {"per-tensor", "single", "ddp", "omgs", "optimal"};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         check_simulation(*state, policies[i], "topk", "omgs");
@@ -118,18 +114,16 @@ static void check_critical_group(const cJSON *plan) {
                         compute_s < rest_s ? "communication" : "compute");
 }
 
-static void explains_sums(void **state) {
+TEST(explains_sums) {
     static const char *const policies[] = {"per-tensor", "single", "threshold:20000", "optimal"};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         for (int dense = 0; dense < 2; dense++) {
-            char command[256];
-            (void)snprintf(command, sizeof command,
-                           "gradweave plan " TINY " --policy %s --compressor %s --explain --json",
-                           policies[i], dense ? "none" : "topk");
-            cJSON *plan = ask_document(*state, command, plan_schema);
+            cJSON *plan =
+                ask_for(*state, plan_schema,
+                        "gradweave plan " TINY " --policy %s --compressor %s --explain --json",
+                        policies[i], dense ? "none" : "topk");
             check_sums(plan, 0.0056, 73100);
             check_critical_group(plan);
-            cJSON_Delete(plan);
         }
     }
 }
@@ -137,7 +131,7 @@ static void explains_sums(void **state) {
 /* ---- what is printed ----------------------------------------------------------------------- */
 
 /* Dense, each tensor alone: 0.5 ms + 20 ns a byte; worked out by hand. */
-static void prints_a_table_and_a_summary(void **state) {
+TEST(prints_a_table_and_a_summary) {
     static const char *const lines[] = {
         "per-tensor, 4 groups:",
         "group  tensors  elements     ready  compress  exchange     until  waiting             "
@@ -170,11 +164,10 @@ static void prints_a_table_and_a_summary(void **state) {
             place = found + strlen(lines[i]);
         }
     }
-    forget(&answer);
 }
 
 /* Of long names what fits is shown: all, modules, one module, the first, the end of the first. */
-static void shortens_names(void **state) {
+TEST(shortens_names) {
     static const struct {
         const char *first, *last, *shown;
     } table[] = {
@@ -202,26 +195,22 @@ static void shortens_names(void **state) {
             print_error("expected \"%s\" in: %s\n", table[i].shown, answer.out);
             fail();
         }
-        forget(&answer);
     }
 }
 
-static void fits_a_terminal(void **state) {
+TEST(fits_a_terminal) {
     static const char *const policies[] = {"per-tensor", "ddp", "omgs", "optimal"};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command, "gradweave plan " RESNET50 " -p %s --explain",
-                       policies[i]);
-        struct answer answer = ask(*state, command);
+        struct answer answer =
+            ask(*state, "gradweave plan " RESNET50 " -p %s --explain", policies[i]);
         assert_int_equal(answer.status, 0);
         for (const char *line = answer.out; *line != '\0'; line += strcspn(line, "\n") + 1) {
             assert_true(strcspn(line, "\n") <= 120);
         }
-        forget(&answer);
     }
 }
 
-static void explains_the_best_of_all(void **state) {
+TEST(explains_the_best_of_all) {
     cJSON *all =
         ask_document(*state, "gradweave plan " TINY " --explain --json", "gradweave/plans@1");
     const cJSON *plan = NULL;
@@ -229,14 +218,12 @@ static void explains_the_best_of_all(void **state) {
     cJSON_ArrayForEach(plan, item_at(all, "plans")) {
         assert_true((cJSON_GetObjectItem(plan, "explanation") != NULL) == (place++ == 0));
     }
-    cJSON_Delete(all);
     struct answer answer = ask(*state, "gradweave plan " TINY " --explain");
     assert_non_null(strstr(answer.out, "\noptimal, "));
-    forget(&answer);
 }
 
 /* Not in what is printed, and never in a plan file. */
-static void explains_only_when_asked(void **state) {
+TEST(explains_only_when_asked) {
     cJSON *plain = ask_document(
         *state, "gradweave plan " TINY " --policy omgs --out plain.json --json", plan_schema);
     cJSON *explained = ask_document(
@@ -250,11 +237,6 @@ static void explains_only_when_asked(void **state) {
     assert_true(cJSON_Compare(plain, explained, 1));
     struct answer answer = ask(*state, "gradweave plan " TINY " --policy omgs");
     assert_null(strstr(answer.out, "Exchanges take"));
-    forget(&answer);
-    cJSON_Delete(file);
-    cJSON_Delete(explained);
-    cJSON_Delete(plain);
-    free(text);
 }
 
 /* ---- pictures ------------------------------------------------------------------------------ */
@@ -262,33 +244,28 @@ static void explains_only_when_asked(void **state) {
 static void check_start(const char *folder, const char *name, const char *start) {
     char *text = read_text(folder, name);
     assert_int_equal(strncmp(text, start, strlen(start)), 0);
-    free(text);
 }
 
 /* The document is printed as ever; that stderr stays empty says that gnuplot liked the script. */
-static void draws_the_streams(void **state) {
+TEST(draws_the_streams) {
     need_gnuplot();
     static const char *const plans[] = {
         TINY " --policy single", TINY " --policy per-tensor --compressor none",
         RESNET50 " --policy per-tensor", RESNET50 " --policy optimal --workers 1",
         "idle-model.json --cluster idle-cluster.json --policy omgs"};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command, "gradweave plan %s --out plan.png --json",
-                       plans[i]);
-        cJSON_Delete(ask_document(*state, command, plan_schema));
+        (void)ask_for(*state, plan_schema, "gradweave plan %s --out plan.png --json", plans[i]);
         check_png(*state, "plan.png");
         assert_int_equal(unlink(path_in(*state, "plan.png")), 0);
     }
-    cJSON_Delete(
-        ask_document(*state, "gradweave plan " TINY " --out plan.svg --json", "gradweave/plans@1"));
+    (void)ask_document(*state, "gradweave plan " TINY " --out plan.svg --json",
+                       "gradweave/plans@1");
     check_start(*state, "plan.svg", "<?xml");
-    cJSON_Delete(
-        ask_document(*state, "gradweave plan " TINY " --out plan.pdf --json", "gradweave/plans@1"));
+    (void)ask_document(*state, "gradweave plan " TINY " --out plan.pdf --json",
+                       "gradweave/plans@1");
     check_start(*state, "plan.pdf", "%PDF");
     char *files = list_files(*state);
     assert_null(strstr(files, ".gradweave"));
-    free(files);
 }
 
 /* The legend of what a command draws, of a model that ends in an update, has just these. */
@@ -296,7 +273,7 @@ static void check_legend(const char *folder, const char *command, const char *co
     static const char *const all[] = {
         "forward",          "backward", "compression", "hidden exchange",
         "exposed exchange", "update",   "idle"};
-    cJSON_Delete(ask_document(folder, command, plan_schema));
+    (void)ask_document(folder, command, plan_schema);
     char *picture = read_text(folder, "legend.svg");
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char text[64];
@@ -308,10 +285,9 @@ static void check_legend(const char *folder, const char *command, const char *co
         }
         expected += listed;
     }
-    free(picture);
 }
 
-static void legends_have_what_is_drawn(void **state) {
+TEST(legends_have_what_is_drawn) {
     need_gnuplot();
     write_text(*state, "updating.json",
                "{'schema': 'gradweave/model@1', 'name': 'updating', 'forward_s': 0, 'update_s': 1, "
@@ -333,34 +309,15 @@ static void legends_have_what_is_drawn(void **state) {
 }
 
 /* Any other ending is a plan's. */
-static void writes_plans_under_any_other_name(void **state) {
+TEST(writes_plans_under_any_other_name) {
     static const char *const names[] = {"plan.json", "plan", "plan.png.txt", "png"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command,
-                       "gradweave plan " TINY " --policy omgs --out %s --json", names[i]);
-        cJSON *printed = ask_document(*state, command, plan_schema);
+        cJSON *printed = ask_for(*state, plan_schema,
+                                 "gradweave plan " TINY " --policy omgs --out %s --json", names[i]);
         char *text = read_text(*state, names[i]);
         cJSON *written = parse_document(text, plan_schema);
         assert_true(cJSON_Compare(printed, written, 1));
-        cJSON_Delete(written);
-        cJSON_Delete(printed);
-        free(text);
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(explains_what_is_simulated),
-        cmocka_unit_test(explains_sums),
-        cmocka_unit_test(prints_a_table_and_a_summary),
-        cmocka_unit_test(shortens_names),
-        cmocka_unit_test(fits_a_terminal),
-        cmocka_unit_test(explains_the_best_of_all),
-        cmocka_unit_test(explains_only_when_asked),
-        cmocka_unit_test(draws_the_streams),
-        cmocka_unit_test(legends_have_what_is_drawn),
-        cmocka_unit_test(writes_plans_under_any_other_name),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

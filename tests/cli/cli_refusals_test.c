@@ -7,7 +7,7 @@
 
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define TINY "tiny.json --cluster small.json"
 
@@ -57,16 +57,15 @@ static size_t read_refusals(const char *folder, int status) {
             }
         }
     }
-    free(text);
     assert_int_equal(wrong, 0);
     return lines;
 }
 
-static void refuses_wrong_usage_and_bad_input(void **state) {
+TEST(refuses_wrong_usage_and_bad_input) {
     assert_true(read_refusals(*state, 2) > 300);
 }
 
-static void reports_a_failed_run(void **state) {
+TEST(reports_a_failed_run) {
     assert_true(read_refusals(*state, 3) > 20);
 }
 
@@ -80,7 +79,7 @@ static const struct refusal broken_data[] = {
 };
 
 /* A list is whole or is not printed, also if the file that is broken comes late. */
-static void refuses_broken_data(void **state) {
+TEST(refuses_broken_data) {
     const char *folder = *state;
     size_t wrong = 0;
     assert_int_equal(mkdir(path_in(folder, "data"), 0777), 0);
@@ -99,7 +98,7 @@ static void refuses_broken_data(void **state) {
     assert_int_equal(wrong, 0);
 }
 
-static void reports_a_full_disk(void **state) {
+TEST(reports_a_full_disk) {
     static const char *const commands[] = {
         "gradweave --version",
         "gradweave --help",
@@ -121,7 +120,6 @@ static void reports_a_full_disk(void **state) {
             print_error("%s: status %d, stderr: %s\n", commands[i], answer.status, answer.err);
             fail();
         }
-        forget(&answer);
     }
 }
 
@@ -133,12 +131,4 @@ static int make_bad_inputs(void **state) {
     return mkdir(path_in(*state, "folder.json"), 0777);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_wrong_usage_and_bad_input),
-        cmocka_unit_test(reports_a_failed_run),
-        cmocka_unit_test(refuses_broken_data),
-        cmocka_unit_test(reports_a_full_disk),
-    };
-    return cmocka_run_group_tests(tests, make_bad_inputs, remove_folder);
-}
+FIXTURES(make_bad_inputs, remove_folder)

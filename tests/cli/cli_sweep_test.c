@@ -3,7 +3,7 @@
  * files say the same.
  */
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define TINY "gradweave plan tiny.json --cluster small.json"
 #define IDLE "gradweave plan idle-model.json --cluster idle-cluster.json"
@@ -65,19 +65,15 @@ static void check_cells(const char *folder, const char *sweep_command, const cha
         assert_int_equal(cJSON_GetArraySize(item_at(row, "plans")), 2 * policies);
         cJSON_ArrayForEach(cell, item_at(row, "plans")) {
             char start_of[256];
-            char command[512];
             (void)snprintf(start_of, sizeof start_of, format, number_at(row, "value"));
-            (void)snprintf(command, sizeof command, "%s --policy %s --compressor %s --json",
-                           start_of, text_at(cell, "policy"), text_at(cell, "compressor"));
-            cJSON *plan = ask_document(folder, command, "gradweave/plan@1");
+            cJSON *plan =
+                ask_for(folder, "gradweave/plan@1", "%s --policy %s --compressor %s --json",
+                        start_of, text_at(cell, "policy"), text_at(cell, "compressor"));
             assert_true(number_at(cell, "iteration_s") == number_at(plan, "iteration_s"));
             assert_true(number_at(cell, "lower_bound_s") == number_at(plan, "lower_bound_s"));
             assert_true(number_at(cell, "groups") == cJSON_GetArraySize(item_at(plan, "groups")));
-            cJSON_Delete(plan);
         }
     }
-    cJSON_Delete(list);
-    cJSON_Delete(sweep);
 }
 
 /* The small cluster with its bytes 0.5, 1 and 4 times as fast, as small-<factor>.json. */
@@ -101,7 +97,7 @@ static void write_faster_clusters(const char *folder) {
     }
 }
 
-static void cells_are_what_plan_gives(void **state) {
+TEST(cells_are_what_plan_gives) {
     write_faster_clusters(*state);
     check_cells(*state, TINY " --sweep density=0.3,0.0123,0.001 --json", TINY " --density %.17g");
     check_cells(*state, TINY " --sweep workers=1,3,4,64 --density 0.05 --json",
@@ -113,7 +109,7 @@ static void cells_are_what_plan_gives(void **state) {
 }
 
 /* One group: compute, startup and the bytes at the factor's bandwidth. */
-static void bandwidth_scales_bytes_and_not_startups(void **state) {
+TEST(bandwidth_scales_bytes_and_not_startups) {
     cJSON *sweep =
         ask_sweep(*state, TINY " --sweep bandwidth=0.1x:10x:log5 --policy single --json");
     const cJSON *row = NULL;
@@ -126,10 +122,9 @@ static void bandwidth_scales_bytes_and_not_startups(void **state) {
             near(number_at(plan_at(row, "single", "topk"), "iteration_s"), sparse_s, 1e-12));
         assert_int_equal(cJSON_GetArraySize(item_at(row, "plans")), 2);
     }
-    cJSON_Delete(sweep);
 }
 
-static void values_are_those_asked_for(void **state) {
+TEST(values_are_those_asked_for) {
     const double decades[] = {1e-4, 1e-3, 1e-2, 1e-1};
     const double workers[] = {2, 4, 8, 16, 32};
     const double factors[] = {0.5, 1, 2};
@@ -148,9 +143,6 @@ static void values_are_those_asked_for(void **state) {
     assert_string_equal(text_at(bandwidth, "parameter"), "bandwidth");
     assert_string_equal(text_at(bandwidth, "model"), "tiny");
     assert_string_equal(text_at(bandwidth, "cluster"), "small");
-    cJSON_Delete(bandwidth);
-    cJSON_Delete(doubled);
-    cJSON_Delete(density);
 }
 
 /* ---- findings ------------------------------------------------------------------------------ */
@@ -164,23 +156,20 @@ static size_t count_parts(const char *text, const char *part) {
     return count;
 }
 
-/* The command's text, the caller's, which has each of the parts exactly once. */
-static char *check_says(const char *folder, const char *command, const char *const *parts) {
-    struct answer answer = ask(folder, command);
-    assert_int_equal(answer.status, 0);
-    assert_string_equal(answer.err, "");
+/* The command's text, which has each of the parts exactly once. */
+static const char *says_once(const char *folder, const char *command, const char *const *parts) {
+    const char *text = check_says(folder, command, NULL);
     for (size_t i = 0; parts[i] != NULL; i++) {
-        if (count_parts(answer.out, parts[i]) != 1) {
-            print_error("%s: expected \"%s\" once in: %s\n", command, parts[i], answer.out);
+        if (count_parts(text, parts[i]) != 1) {
+            print_error("%s: expected \"%s\" once in: %s\n", command, parts[i], text);
             fail();
         }
     }
-    free(answer.err);
-    return answer.out;
+    return text;
 }
 
 /* In one group sparse takes as long as dense where 0.0000831 + 0.017544 density = 0.005848. */
-static void says_where_sparse_loses_to_dense(void **state) {
+TEST(says_where_sparse_loses_to_dense) {
     static const char *const parts[] = {
         "faster with its best plan: topk up to 0.3, dense from 0.4 on; "
         "they cross between 0.3 and 0.4\n",
@@ -188,7 +177,7 @@ static void says_where_sparse_loses_to_dense(void **state) {
     static const char command[] = TINY " --sweep density=0.1:1:lin10 --policy single";
     char with_json[128];
     (void)snprintf(with_json, sizeof with_json, "%s --json", command);
-    free(check_says(*state, command, parts));
+    says_once(*state, command, parts);
     cJSON *sweep = ask_sweep(*state, with_json);
     const cJSON *crossing = cJSON_GetArrayItem(item_at(sweep, "crossings"), 0);
     assert_int_equal(cJSON_GetArraySize(item_at(sweep, "crossings")), 1);
@@ -196,10 +185,9 @@ static void says_where_sparse_loses_to_dense(void **state) {
     assert_true(near(number_at(crossing, "to"), 0.4, 1e-12));
     assert_string_equal(text_at(crossing, "faster_at_from"), "topk");
     assert_string_equal(text_at(crossing, "faster_at_to"), "none");
-    cJSON_Delete(sweep);
 }
 
-static void prints_what_a_person_compares(void **state) {
+TEST(prints_what_a_person_compares) {
     static const char *const single[] = {
         "density  topk plan  groups  iteration  dense plan  groups  iteration  faster\n",
         "    0.3  single          1   11.45 ms  single           1   11.95 ms  topk 1.04x\n",
@@ -208,8 +196,8 @@ static void prints_what_a_person_compares(void **state) {
     static const char *const all[] = {
         "topk exchange: iteration in ms/groups\n", "dense exchange: iteration in ms/groups\n",
         "\n    any     11.44/4  11.95/1  ", "\n    0.4     12.68/4  13.20/1  ", NULL};
-    free(check_says(*state, TINY " --sweep density=0.3,0.4 --policy single", single));
-    free(check_says(*state, TINY " --sweep density=0.3,0.4", all));
+    says_once(*state, TINY " --sweep density=0.3,0.4 --policy single", single);
+    says_once(*state, TINY " --sweep density=0.3,0.4", all);
 }
 
 /* What the best plan saves on the better of per-tensor and single. */
@@ -219,7 +207,7 @@ static double saving(const cJSON *row, const char *compressor) {
     return 1 - best_s(row, compressor) / plain_s;
 }
 
-static void says_where_merging_matters(void **state) {
+TEST(says_where_merging_matters) {
     static const bool worthwhile[] = {false, true, true, true, false};
     static const char *const parts[] = {
         "merging well saves 1% or more of the better of per-tensor and single: "
@@ -233,23 +221,22 @@ static void says_where_merging_matters(void **state) {
         assert_true(saving(row_at(sweep, i), "topk") < 0.01);
         assert_true((saving(row_at(sweep, i), "none") >= 0.01) == worthwhile[i]);
     }
-    free(check_says(*state, command, parts));
-    cJSON_Delete(sweep);
+    says_once(*state, command, parts);
 }
 
 /* Runs of values that begin, lie within, and end a sweep; a lone one; none; all. */
-static void names_runs_of_values(void **state) {
+TEST(names_runs_of_values) {
     static const char *const throughout[] = {"best plan: topk throughout\n", "topk 1.", NULL};
     static const char *const lone[] = {"; density 0.5\n", "best plan: dense throughout\n", NULL};
     static const char *const first[] = {
         "topk from 2 on, dense up to 1; they cross between 1 and 2\n", NULL};
-    free(check_says(*state, TINY " --sweep density=0.3 --policy single", throughout));
-    free(check_says(*state, TINY " --sweep density=0.5 --policy single", lone));
-    free(check_says(*state, TINY " --sweep workers=1,2,3 --policy single", first));
+    says_once(*state, TINY " --sweep density=0.3 --policy single", throughout);
+    says_once(*state, TINY " --sweep density=0.5 --policy single", lone);
+    says_once(*state, TINY " --sweep workers=1,2,3 --policy single", first);
 }
 
 /* All plans take as long: nothing. Of equals the one with the fewest groups is the best. */
-static void says_what_is_equal(void **state) {
+TEST(says_what_is_equal) {
     static const char *const parts[] = {
         "    0.1  single          1        0 s  single           1        0 s  equal\n",
         "faster with its best plan: neither throughout\n", "topk nowhere, dense nowhere\n", NULL};
@@ -262,15 +249,15 @@ static void says_what_is_equal(void **state) {
                "'allgather': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}],"
                "'allreduce': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]},"
                "'compressors': {'topk': {'fixed_s': 0}}}");
-    free(check_says(*state,
-                    "gradweave plan idle-model.json --cluster idle-cluster.json "
-                    "--sweep density=0.1,0.2",
-                    parts));
+    says_once(*state,
+              "gradweave plan idle-model.json --cluster idle-cluster.json "
+              "--sweep density=0.1,0.2",
+              parts);
 }
 
 /* ---- notes --------------------------------------------------------------------------------- */
 
-static void notes_what_was_derived_once(void **state) {
+TEST(notes_what_was_derived_once) {
     static const char *const some[] = {
         "note: workers 2: allgather: 2 workers not measured; derived from 4 by the ring "
         "algorithm's growth law; how far off is not known; likewise at 2 other values\n",
@@ -279,18 +266,14 @@ static void notes_what_was_derived_once(void **state) {
         "note: allgather: 8 workers not measured; derived from 4 by the ring algorithm's growth "
         "law; how far off is not known\n",
         "note: allreduce: 8 workers not measured;", NULL};
-    char *text = check_says(*state, TINY " --sweep workers=2,4,8,16", some);
+    const char *text = says_once(*state, TINY " --sweep workers=2,4,8,16", some);
     assert_int_equal(count_parts(text, "note: "), 2);
-    free(text);
-    text = check_says(*state, TINY " --sweep density=0.01,0.1 --workers 8", all);
+    text = says_once(*state, TINY " --sweep density=0.01,0.1 --workers 8", all);
     assert_int_equal(count_parts(text, "note: "), 2);
-    free(text);
-    text = check_says(*state, TINY " --sweep density=0.01,0.1", (const char *const[]){NULL});
+    text = check_says(*state, TINY " --sweep density=0.01,0.1", NULL);
     assert_null(strstr(text, "note: "));
-    free(text);
     cJSON *sweep = ask_sweep(*state, TINY " --sweep workers=2,4,8,16 --json");
     assert_int_equal(cJSON_GetArraySize(item_at(sweep, "notes")), 2);
-    cJSON_Delete(sweep);
 }
 
 /* The small cluster without some of its curves. */
@@ -313,10 +296,9 @@ static void check_only(const char *folder, const char *command, const char *comp
     }
     assert_null(cJSON_GetObjectItem(sweep, "crossings"));
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(sweep, "notes")), notes);
-    cJSON_Delete(sweep);
 }
 
-static void leaves_out_what_cannot_be_planned(void **state) {
+TEST(leaves_out_what_cannot_be_planned) {
     static const char *const no_dense[] = {
         "note: dense exchange is left out: sparse.json: collectives.allreduce: expected a measured",
         "density  topk plan", NULL};
@@ -324,10 +306,9 @@ static void leaves_out_what_cannot_be_planned(void **state) {
         "note: topk exchange is left out: dense.json: collectives.allgather: expected a measured",
         "workers  dense plan", NULL};
     write_partial_clusters(*state);
-    free(check_says(*state, "gradweave plan tiny.json --cluster sparse.json --sweep density=0.1",
-                    no_dense));
-    free(check_says(*state, "gradweave plan tiny.json --cluster dense.json --sweep workers=4",
-                    no_sparse));
+    says_once(*state, "gradweave plan tiny.json --cluster sparse.json --sweep density=0.1",
+              no_dense);
+    says_once(*state, "gradweave plan tiny.json --cluster dense.json --sweep workers=4", no_sparse);
     check_only(*state, "gradweave plan tiny.json --cluster sparse.json --sweep density=0.1 --json",
                "topk", 1);
     check_only(*state, "gradweave plan tiny.json --cluster dense.json --sweep workers=4 --json",
@@ -367,7 +348,7 @@ static void check_table(const char *text, const cJSON *sweep) {
     assert_string_equal(line, "");
 }
 
-static void writes_the_same_as_table_and_document(void **state) {
+TEST(writes_the_same_as_table_and_document) {
     static const char *const sweeps[] = {"density=1e-4:1e-1:log20", "workers=2:32:lin31",
                                          "bandwidth=0.1x:10x:lin7"};
     for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
@@ -378,46 +359,39 @@ static void writes_the_same_as_table_and_document(void **state) {
         char *table = read_text(*state, "sweep.csv");
         check_table(table, printed);
         (void)snprintf(command, sizeof command, TINY " --sweep %s --out sweep.json", sweeps[i]);
-        free(check_says(*state, command, (const char *const[]){NULL}));
+        check_says(*state, command, NULL);
         char *document = read_text(*state, "sweep.json");
         cJSON *written = parse_document(document, SWEEP);
         assert_true(cJSON_Compare(printed, written, 1));
-        cJSON_Delete(written);
-        free(document);
-        free(table);
-        cJSON_Delete(printed);
     }
     char *files = list_files(*state);
     assert_null(strstr(files, ".gradweave"));
-    free(files);
 }
 
 /* A compressor may be called anything; its line is a text in the picture too. */
-static void quotes_names_that_need_it(void **state) {
+TEST(quotes_names_that_need_it) {
     write_text(*state, "odd.json",
                "{'schema': 'gradweave/cluster@1', 'name': 'odd', 'workers': 4, 'collectives': {"
                "'allgather': [{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 0}]},"
                "'compressors': {'a,\\u0022b\\u0022,it\\u0027s': {'fixed_s': 0}}}");
-    free(check_says(*state,
-                    "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
-                    "--policy single --sweep density=0.5 --out odd.csv",
-                    (const char *const[]){NULL}));
+    check_says(*state,
+               "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
+               "--policy single --sweep density=0.5 --out odd.csv",
+               NULL);
     char *table = read_text(*state, "odd.csv");
     assert_string_equal(table, "value,policy,compressor,groups,iteration_s\n"
                                "0.5,single,\"a,\"\"b\"\",it's\",1,1.0056\n");
-    free(table);
     if (have_program("gnuplot")) {
-        free(check_says(*state,
-                        "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
-                        "--policy single --sweep density=0.5,1 --out odd.svg",
-                        (const char *const[]){NULL}));
+        check_says(*state,
+                   "gradweave plan tiny.json --cluster odd.json --compressor a,\"b\",it's "
+                   "--policy single --sweep density=0.5,1 --out odd.svg",
+                   NULL);
         char *picture = read_text(*state, "odd.svg");
         assert_non_null(strstr(picture, "single (a,\"b\",it's)"));
-        free(picture);
     }
 }
 
-static void draws_itself(void **state) {
+TEST(draws_itself) {
     static const struct {
         const char *start, *name, *beginning;
     } pictures[] = {{TINY " --sweep density=1e-4:1e-1:log20", "a.png", "\x89PNG"},
@@ -428,10 +402,9 @@ static void draws_itself(void **state) {
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
         char command[256];
         (void)snprintf(command, sizeof command, "%s --out %s", pictures[i].start, pictures[i].name);
-        free(check_says(*state, command, (const char *const[]){NULL}));
+        check_says(*state, command, NULL);
         char *picture = read_text(*state, pictures[i].name);
         assert_true(strncmp(picture, pictures[i].beginning, strlen(pictures[i].beginning)) == 0);
-        free(picture);
     }
 }
 
@@ -450,8 +423,8 @@ static void mutate(uint64_t *state, char *text, size_t size) {
 }
 
 /* Answers, or refuses with a message and nothing else: whatever the text. */
-static void no_text_does_harm(void **state) {
-    uint64_t random = choose_seed();
+TEST(no_text_does_harm) {
+    uint64_t random = seed;
     for (int i = 0; i < 150; i++) {
         char text[64];
         char command[128];
@@ -465,26 +438,7 @@ static void no_text_does_harm(void **state) {
             print_error("%s: exit status %d, stderr: %s\n", command, answer.status, answer.err);
             fail();
         }
-        forget(&answer);
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cells_are_what_plan_gives),
-        cmocka_unit_test(bandwidth_scales_bytes_and_not_startups),
-        cmocka_unit_test(values_are_those_asked_for),
-        cmocka_unit_test(prints_what_a_person_compares),
-        cmocka_unit_test(says_where_sparse_loses_to_dense),
-        cmocka_unit_test(says_where_merging_matters),
-        cmocka_unit_test(names_runs_of_values),
-        cmocka_unit_test(says_what_is_equal),
-        cmocka_unit_test(notes_what_was_derived_once),
-        cmocka_unit_test(leaves_out_what_cannot_be_planned),
-        cmocka_unit_test(writes_the_same_as_table_and_document),
-        cmocka_unit_test(quotes_names_that_need_it),
-        cmocka_unit_test(draws_itself),
-        cmocka_unit_test(no_text_does_harm),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

@@ -3,7 +3,7 @@
  * crossovers where straight curves are known to cross.
  */
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /*
  * A large tensor whose gradient is there first, then a small one. Top-k takes 10 ms of a group of
@@ -52,34 +52,20 @@ static const cJSON *nth(const cJSON *document, const char *list, int index) {
     return item;
 }
 
-static void check_says(const char *folder, const char *command, const char *part) {
-    struct answer answer = ask(folder, command);
-    assert_int_equal(answer.status, 0);
-    assert_string_equal(answer.err, "");
-    if (strstr(answer.out, part) == NULL) {
-        print_error("%s: expected \"%s\" in:\n%s\n", command, part, answer.out);
-        fail();
-    }
-    forget(&answer);
-}
-
 /* ---- rankings ------------------------------------------------------------------------------ */
 
 /* What `simulate` refuses with the same words. */
 static void check_reason(const char *folder, const cJSON *entry) {
-    char command[160];
     char expected[1024];
-    (void)snprintf(command, sizeof command,
-                   "gradweave simulate tiny.json --cluster dense-only.json --algo %s",
-                   text_at(entry, "algorithm"));
-    struct answer alone = ask(folder, command);
+    struct answer alone =
+        ask(folder, "gradweave simulate tiny.json --cluster dense-only.json --algo %s",
+            text_at(entry, "algorithm"));
     assert_int_equal(alone.status, 2);
     (void)snprintf(expected, sizeof expected, "gradweave: %s\n", text_at(entry, "reason"));
     assert_string_equal(alone.err, expected);
-    forget(&alone);
 }
 
-static void lists_what_cannot_be_predicted(void **state) {
+TEST_WITH(lists_what_cannot_be_predicted, make_cases, remove_folder) {
     cJSON *list = ask_document(*state, "gradweave list algorithms --json", "gradweave/list@1");
     cJSON *ranking =
         ask_document(*state, "gradweave compare tiny.json --cluster dense-only.json --json",
@@ -100,13 +86,11 @@ static void lists_what_cannot_be_predicted(void **state) {
     }
     check_says(*state,
                "gradweave compare tiny.json --cluster dense-only.json --algo dense,lags,topk",
-               "\ninfeasible: lags, topk: dense-only.json: collectives.allgather: expected");
-    cJSON_Delete(ranking);
-    cJSON_Delete(list);
+               "\ninfeasible: lags, topk: dense-only.json: collectives.allgather: expected", NULL);
 }
 
 /* At the measured bandwidth topk takes 38.90024 ms, lags 46.50024 ms, dense 67.004 ms. */
-static void says_why_the_first_is_fastest(void **state) {
+TEST_WITH(says_why_the_first_is_fastest, make_cases, remove_folder) {
     cJSON *ranking =
         ask_document(*state, "gradweave compare " PAIR " --algo dense,lags,topk --json",
                      "gradweave/comparison@1");
@@ -124,26 +108,25 @@ static void says_why_the_first_is_fastest(void **state) {
         "topk is fastest: lags, the next, takes 7.600 ms (19.5%) longer. It has 10.00 ms more "
         "compression, but 2.400 ms less exposed communication: it exposes 500.2 us of its "
         "3.400 ms of exchanges, topk 2.900 ms of 2.900 ms.");
-    cJSON_Delete(ranking);
     check_says(*state, "gradweave compare " PAIR " --algo dense,topk",
                "\ntopk is fastest: dense, the next, takes 28.10 ms (72.2%) longer. It has 38.10 ms "
                "more exposed communication, but 10.00 ms less compression: it exposes 41.00 ms of "
-               "its 41.00 ms of exchanges, topk 2.900 ms of 2.900 ms.\n");
-    check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n*  topk ");
-    check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n   dense ");
+               "its 41.00 ms of exchanges, topk 2.900 ms of 2.900 ms.\n",
+               NULL);
+    check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n*  topk ", NULL);
+    check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n   dense ", NULL);
 }
 
-static void says_so_where_there_is_no_winner(void **state) {
+TEST_WITH(says_so_where_there_is_no_winner, make_cases, remove_folder) {
     const char *const alone = "gradweave compare " PAIR " --algo topk --json";
     cJSON *one = ask_document(*state, alone, "gradweave/comparison@1");
     assert_null(cJSON_GetObjectItem(one, "why"));
-    cJSON_Delete(one);
     check_says(*state,
                "gradweave compare idle-model.json --cluster idle-cluster.json --algo dense,topk",
-               "All take equally long.");
+               "All take equally long.", NULL);
     /* Of one group both are the same, and none of them is better. */
     check_says(*state, "gradweave compare " PAIR " --algo dense,topk,omgs-optimal",
-               "topk and omgs-optimal are fastest: dense, the next, takes");
+               "topk and omgs-optimal are fastest: dense, the next, takes", NULL);
 }
 
 /* ---- crossovers ---------------------------------------------------------------------------- */
@@ -166,7 +149,7 @@ static void check_crossing(const cJSON *document, int index, const char *before,
 static const double lags_to_topk = 0.24;
 static const double topk_to_dense = (4 * 1000100 * 1e-8 - 8 * 10001 * 3e-8) / 0.0095;
 
-static void finds_where_straight_curves_cross(void **state) {
+TEST_WITH(finds_where_straight_curves_cross, make_cases, remove_folder) {
     cJSON *found = ask_document(
         *state, "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth 0.1x,10x --json",
         "gradweave/crossovers@1");
@@ -184,28 +167,27 @@ static void finds_where_straight_curves_cross(void **state) {
     const cJSON *last = nth(found, "rows", 1);
     assert_string_equal(text_at(last, "fastest"), "dense");
     assert_true(near(number_at(last, "iteration_s.dense"), dense_s(10), 1e-12));
-    cJSON_Delete(found);
     check_says(*state, "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth 0.1x:10x",
                "lags is fastest up to 0.24x, then topk, which takes 46.50 ms there\n"
-               "topk is fastest up to 3.958x, then dense, which takes 37.11 ms there\n");
+               "topk is fastest up to 3.958x, then dense, which takes 37.11 ms there\n",
+               NULL);
 }
 
 /* At 0.1x merging loses and at 10x it is what both do: nobody takes over where both are equal. */
-static void nobody_takes_over_by_being_equal(void **state) {
+TEST_WITH(nobody_takes_over_by_being_equal, make_cases, remove_folder) {
     cJSON *found = ask_document(
         *state, "gradweave compare " PAIR " --algo topk,omgs-optimal --bandwidth 0.1x,10x --json",
         "gradweave/crossovers@1");
     assert_string_equal(text_at(nth(found, "rows", 0), "fastest"), "omgs-optimal");
     assert_string_equal(text_at(nth(found, "rows", 1), "fastest"), "omgs-optimal");
     assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 0);
-    cJSON_Delete(found);
 }
 
 /*
  * Among 4 workers an allreduce moves a byte 2 * 3 / 4 times, in 1e-8 s: the network's bytes take
  * 6.667e-9 s, which are 1.2 Gb/s.
  */
-static void measures_bandwidth_by_the_cluster(void **state) {
+TEST_WITH(measures_bandwidth_by_the_cluster, make_cases, remove_folder) {
     cJSON *found = ask_document(
         *state, "gradweave compare " PAIR " --algo dense,topk --bandwidth 1gbit:10gbit --json",
         "gradweave/crossovers@1");
@@ -215,15 +197,13 @@ static void measures_bandwidth_by_the_cluster(void **state) {
     assert_true(near(number_at(nth(found, "rows", 1), "value"), 1e9 * pow(10, 0.2), 1e-12));
     assert_true(number_at(nth(found, "rows", 5), "value") == 1e10);
     check_crossing(found, 0, "topk", "dense", 1.2e9 * topk_to_dense, dense_s(topk_to_dense));
-    cJSON_Delete(found);
     check_says(*state, "gradweave compare " PAIR " --algo dense,topk --bandwidth 600mbit,1.2Gbit",
-               "\n 600 mbit  topk ");
+               "\n 600 mbit  topk ", NULL);
     cJSON *ranking =
         ask_document(*state, "gradweave compare " PAIR " --algo dense --bandwidth 2.4gbit --json",
                      "gradweave/comparison@1");
     assert_true(near(number_at(nth(ranking, "results", 0), "iteration_s"), dense_s(2), 1e-12));
     assert_non_null(strstr(text_at(nth(ranking, "notes", 0), ""), "bandwidth 2.4 gbit"));
-    cJSON_Delete(ranking);
 }
 
 /*
@@ -236,7 +216,7 @@ static double grown_s(bool dense, double workers) {
                  : 0.026 + 0.01 + (0.0005 + 8 * 10001 * 3e-8) * rounds;
 }
 
-static void finds_the_number_of_workers(void **state) {
+TEST_WITH(finds_the_number_of_workers, make_cases, remove_folder) {
     double last = 2;
     while (grown_s(false, last + 1) <= grown_s(true, last + 1)) {
         last++;
@@ -259,32 +239,28 @@ static void finds_the_number_of_workers(void **state) {
     assert_true(number_at(crossing, "from") == last);
     assert_true(number_at(crossing, "to") == last + 1);
     assert_true(near(number_at(crossing, "iteration_s"), grown_s(true, last + 1), 1e-9));
-    cJSON_Delete(found);
 }
 
 static void check_values(const char *folder, const char *workers, const double *values, int count) {
-    char command[160];
-    (void)snprintf(command, sizeof command,
-                   "gradweave compare " PAIR " --algo dense --json --workers %s", workers);
-    cJSON *found = ask_document(folder, command, "gradweave/crossovers@1");
+    cJSON *found = ask_for(folder, "gradweave/crossovers@1",
+                           "gradweave compare " PAIR " --algo dense --json --workers %s", workers);
     assert_int_equal(cJSON_GetArraySize(item_at(found, "rows")), count);
     for (int i = 0; i < count; i++) {
         assert_true(number_at(nth(found, "rows", i), "value") == values[i]);
     }
     assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 0);
-    cJSON_Delete(found);
 }
 
-static void takes_numbers_of_workers_in_four_ways(void **state) {
+TEST_WITH(takes_numbers_of_workers_in_four_ways, make_cases, remove_folder) {
     check_values(*state, "3:20", (const double[]){3, 6, 12, 20}, 4);
     check_values(*state, "3:10:3", (const double[]){3, 6, 9, 10}, 4);
     check_values(*state, "9,2,5", (const double[]){2, 5, 9}, 3);
     check_values(*state, "2:32:log5", (const double[]){2, 4, 8, 16, 32}, 5);
     check_says(*state, "gradweave compare " PAIR " --algo dense --workers 3:20",
-               "dense is fastest throughout\n");
+               "dense is fastest throughout\n", NULL);
 }
 
-static void skips_what_has_no_answer(void **state) {
+TEST_WITH(skips_what_has_no_answer, make_cases, remove_folder) {
     cJSON *found = ask_document(*state,
                                 "gradweave compare tiny.json --cluster dense-only.json --algo "
                                 "topk,dense --workers 2,4 --json",
@@ -297,44 +273,42 @@ static void skips_what_has_no_answer(void **state) {
     assert_non_null(strstr(text_at(entry, "reason"), "collectives.allgather"));
     assert_null(cJSON_GetObjectItem(item_at(nth(found, "rows", 0), "iteration_s"), "topk"));
     assert_true(cJSON_IsNull(item_at(nth(found, "rows", 0), "next")));
-    cJSON_Delete(found);
     check_says(*state,
                "gradweave compare tiny.json --cluster dense-only.json --algo topk,dense --workers "
                "2,4",
-               "\ninfeasible: topk: dense-only.json: collectives.allgather: expected");
+               "\ninfeasible: topk: dense-only.json: collectives.allgather: expected", NULL);
 }
 
 /* What a threshold lets through is as asked here; and of which value a note is. */
-static void says_what_its_answers_rest_on(void **state) {
+TEST_WITH(says_what_its_answers_rest_on, make_cases, remove_folder) {
     check_says(
         *state,
         "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,gaussiank,randk,exdyna",
-        "\nnote: counts as asked of exdyna, gaussiank; what they select");
+        "\nnote: counts as asked of exdyna, gaussiank; what they select", NULL);
     check_says(*state,
                "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,gaussiank,exdyna "
                "--bandwidth 1gbit,10gbit",
-               "\nnote: counts as asked of gaussiank, exdyna; what they select");
+               "\nnote: counts as asked of gaussiank, exdyna; what they select", NULL);
     check_says(*state,
                "gradweave compare resnet50 --cluster box-4x1gbit --algo gtopk,dense --compressor "
                "dgc --workers 4,8",
-               "\nnote: counts as asked of gtopk, dense; what they select");
+               "\nnote: counts as asked of gtopk, dense; what they select", NULL);
     check_says(*state,
                "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 4,8,16",
-               "\nnote at 8 workers: allgather: 8 workers not measured");
+               "\nnote at 8 workers: allgather: 8 workers not measured", NULL);
     check_says(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 1,4",
-               "\nnote at 1 worker: allgather: one worker exchanges nothing\n");
+               "\nnote at 1 worker: allgather: one worker exchanges nothing\n", NULL);
     struct answer exact = ask(*state, "gradweave compare " PAIR " --algo topk,dense");
     assert_null(strstr(exact.out, "counts"));
-    forget(&exact);
 }
 
 /* A row says `dense` also of what is no more dense. */
-static void says_what_was_changed(void **state) {
+TEST_WITH(says_what_was_changed, make_cases, remove_folder) {
     check_says(*state,
                "gradweave compare " PAIR " --algo dense,lags --policy single --compressor topk",
-               "\nall with policy single, compressor topk\n");
+               "\nall with policy single, compressor topk\n", NULL);
     check_says(*state, "gradweave compare " PAIR " --algo dense --policy single --workers 2,4",
-               "\nall with policy single\n");
+               "\nall with policy single\n", NULL);
     cJSON *found = ask_document(*state,
                                 "gradweave compare " PAIR " --algo dense,lags --policy single "
                                 "--workers 2,4 --json",
@@ -342,17 +316,15 @@ static void says_what_was_changed(void **state) {
     const cJSON *changed = item_at(found, "changed");
     assert_int_equal(cJSON_GetArraySize(changed), 1);
     assert_string_equal(text_at(changed, "policy"), "single");
-    cJSON_Delete(found);
     struct answer own = ask(*state, "gradweave compare " PAIR " --algo dense,lags");
     assert_null(strstr(own.out, "all with"));
-    forget(&own);
 }
 
-static void keeps_the_times(void **state) {
-    cJSON_Delete(ask_document(*state,
-                              "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth "
-                              "0.1x,1x,10x --data times.csv --json",
-                              "gradweave/crossovers@1"));
+TEST_WITH(keeps_the_times, make_cases, remove_folder) {
+    (void)ask_document(*state,
+                       "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth "
+                       "0.1x,1x,10x --data times.csv --json",
+                       "gradweave/crossovers@1");
     char *text = read_text(*state, "times.csv");
     char expected[512];
     (void)snprintf(expected, sizeof expected,
@@ -361,37 +333,15 @@ static void keeps_the_times(void **state) {
                    dense_s(0.1), lags_s(0.1), topk_s(0.1), dense_s(1), lags_s(1), topk_s(1),
                    dense_s(10), lags_s(10), topk_s(10));
     assert_string_equal(text, expected);
-    free(text);
 }
 
-static void draws_crossovers(void **state) {
+TEST_WITH(draws_crossovers, make_cases, remove_folder) {
     need_gnuplot();
     check_says(*state,
                "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth 0.1x:10x:log9 --out "
                "c.png",
-               "then dense");
+               "then dense", NULL);
     check_png(*state, "c.png");
-    check_says(*state, "gradweave compare " PAIR " --workers 2:256 --out w.png", "up to");
+    check_says(*state, "gradweave compare " PAIR " --workers 2:256 --out w.png", "up to", NULL);
     check_png(*state, "w.png");
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_cases, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(lists_what_cannot_be_predicted),
-        IN_A_FOLDER(says_why_the_first_is_fastest),
-        IN_A_FOLDER(says_so_where_there_is_no_winner),
-        IN_A_FOLDER(finds_where_straight_curves_cross),
-        IN_A_FOLDER(nobody_takes_over_by_being_equal),
-        IN_A_FOLDER(measures_bandwidth_by_the_cluster),
-        IN_A_FOLDER(finds_the_number_of_workers),
-        IN_A_FOLDER(takes_numbers_of_workers_in_four_ways),
-        IN_A_FOLDER(skips_what_has_no_answer),
-        IN_A_FOLDER(says_what_its_answers_rest_on),
-        IN_A_FOLDER(says_what_was_changed),
-        IN_A_FOLDER(keeps_the_times),
-        IN_A_FOLDER(draws_crossovers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* What shells complete by the scripts that the program prints. */
 #include "tests/cli/program.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* What bash offers for a command line, by the script that it was given. */
-static void completes_in_bash(void **state) {
+TEST(completes_in_bash) {
     static const struct {
         const char *words, *offered;
     } lines[] = {{"gradweave ex", "export "},
@@ -21,17 +21,13 @@ static void completes_in_bash(void **state) {
                "source complete.bash\nCOMP_WORDS=($*)\nCOMP_CWORD=$(($# - 1))\n"
                "_gradweave\nprintf '%s ' ${COMPREPLY[@]}\n");
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        char command[128];
-        (void)snprintf(command, sizeof command, "bash try.bash %s", lines[i].words);
-        struct answer answer = ask(*state, command);
+        struct answer answer = ask(*state, "bash try.bash %s", lines[i].words);
         assert_string_equal(answer.err, "");
         assert_string_equal(answer.out, lines[i].offered);
-        forget(&answer);
     }
-    forget(&script);
 }
 
-static void describes_options_to_shells(void **state) {
+TEST(describes_options_to_shells) {
     static const struct {
         const char *shell, *part;
     } parts[] = {{"zsh", "#compdef gradweave"},
@@ -42,20 +38,11 @@ static void describes_options_to_shells(void **state) {
                  {"fish", "-a '(__fish_append , "},
                  {"fish", " -F -r "}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        char command[64];
-        (void)snprintf(command, sizeof command, "gradweave completion %s", parts[i].shell);
-        struct answer answer = ask(*state, command);
+        struct answer answer = ask(*state, "gradweave completion %s", parts[i].shell);
         assert_int_equal(answer.status, 0);
         assert_string_equal(answer.err, "");
         assert_non_null(strstr(answer.out, parts[i].part));
-        forget(&answer);
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(completes_in_bash),
-        cmocka_unit_test(describes_options_to_shells),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+FIXTURES(make_folder, remove_folder)

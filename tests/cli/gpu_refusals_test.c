@@ -5,7 +5,7 @@
  */
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/cli/job_support.h"
 
@@ -27,7 +27,6 @@ static bool version_says(const char *line, const char *words) {
     assert_non_null(found);
     found[strcspn(found, "\n")] = '\0';
     bool says = strstr(found, words) != NULL;
-    forget(&version);
     return says;
 }
 
@@ -43,7 +42,6 @@ static void need_one_gpu(const char *folder) {
         assert_non_null(strstr(answer.err, "expected a GPU"));
         print_message("skipped: %s", answer.err);
     }
-    forget(&answer);
     if (status != 0) {
         skip();
     }
@@ -51,7 +49,7 @@ static void need_one_gpu(const char *folder) {
 
 /* ---- no GPU -------------------------------------------------------------------------------- */
 
-static void a_gpu_that_is_not_there_is_missed(void **state) {
+TEST(a_gpu_that_is_not_there_is_missed) {
     const char *folder = *state;
     bool cuda = build_has("CUDA: ");
     const char *why = cuda ? "expected a GPU on this machine: " : "this build has no CUDA in it";
@@ -70,7 +68,7 @@ static void a_gpu_that_is_not_there_is_missed(void **state) {
     check_refusals(folder, jobs, sizeof jobs / sizeof *jobs, 2);
 }
 
-static void without_mpi_no_job_is_started(void **state) {
+TEST(without_mpi_no_job_is_started) {
     if (build_has("MPI:  ")) {
         skip();
     }
@@ -85,7 +83,7 @@ static void without_mpi_no_job_is_started(void **state) {
 
 /* ---- fewer than asked for ------------------------------------------------------------------ */
 
-static void a_wrong_index_is_refused(void **state) {
+TEST(a_wrong_index_is_refused) {
     static const char why[] = "GPU 7: expected one of the 1 here, from 0 on";
     const char *folder = *state;
     need_one_gpu(folder);
@@ -95,7 +93,7 @@ static void a_wrong_index_is_refused(void **state) {
     check_refusals(folder, jobs, 2, 2);
 }
 
-static void nccl_is_refused_to_ranks_that_share(void **state) {
+TEST(nccl_is_refused_to_ranks_that_share) {
     const char *folder = *state;
     bool nccl = build_has("NCCL: ");
     bool elsewhere = version_says("NCCL: ", "not on this machine");
@@ -113,7 +111,7 @@ static void nccl_is_refused_to_ranks_that_share(void **state) {
 
 /* ---- no NCCL ------------------------------------------------------------------------------- */
 
-static void nccl_that_is_not_there_is_missed(void **state) {
+TEST(nccl_that_is_not_there_is_missed) {
     bool cuda = build_has("CUDA: ");
     need_mpi();
     if (build_has("NCCL: ")) {
@@ -125,13 +123,4 @@ static void nccl_that_is_not_there_is_missed(void **state) {
     check_refusals(*state, &job, 1, 2);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gpu_that_is_not_there_is_missed),
-        cmocka_unit_test(without_mpi_no_job_is_started),
-        cmocka_unit_test(a_wrong_index_is_refused),
-        cmocka_unit_test(nccl_is_refused_to_ranks_that_share),
-        cmocka_unit_test(nccl_that_is_not_there_is_missed),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

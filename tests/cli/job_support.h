@@ -17,7 +17,6 @@ static inline void need_mpi(void) {
         struct answer version = ask("/", "gradweave --version");
         have_mpi = strstr(version.out, "MPI:  Open MPI") != NULL && have_program("mpirun");
         known = true;
-        forget(&version);
     }
     if (!have_mpi) {
         print_message("skipped: this build has no Open MPI, or there is no mpirun in PATH\n");
@@ -72,7 +71,7 @@ static inline bool end_soon(const pid_t *processes, size_t count) {
     return left == 0;
 }
 
-/* A job that gave no result, and says why; forgets what it said. */
+/* A job that gave no result, and says why. */
 static inline void check_failed(const struct answer *answer, int status, const char *message) {
     if (answer->status != status || answer->out[0] != '\0' ||
         strstr(answer->err, message) == NULL) {
@@ -81,7 +80,6 @@ static inline void check_failed(const struct answer *answer, int status, const c
                     status, message, answer->status, answer->out, answer->err);
         fail();
     }
-    forget(answer);
 }
 
 #endif

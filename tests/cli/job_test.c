@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/cli/job_support.h"
 
@@ -111,10 +111,9 @@ static void check_listed(const char *folder) {
     assert_non_null(strstr(list.out, "2 workers, 2 per node, measured, with a network"));
     assert_int_equal(rename(path_in(folder, "clusters/mine.json"), path_in(folder, "mine.json")),
                      0);
-    forget(&list);
 }
 
-static void calibrates_what_plan_and_simulate_read(void **state) {
+TEST(calibrates_what_plan_and_simulate_read) {
     need_mpi();
     cJSON *cluster =
         ask_document(*state, "gradweave calibrate --nodes 2 --out mine.json --json " QUICK,
@@ -123,23 +122,19 @@ static void calibrates_what_plan_and_simulate_read(void **state) {
     char *text = read_text(*state, "mine.json");
     cJSON *written = parse_document(text, "gradweave/cluster@1");
     assert_true(cJSON_Compare(cluster, written, 1));
-    cJSON_Delete(ask_document(*state, "gradweave plan tiny.json --cluster mine.json --json",
-                              "gradweave/plans@1"));
-    cJSON_Delete(ask_document(*state, "gradweave compare tiny.json --cluster mine.json --json",
-                              "gradweave/comparison@1"));
+    (void)ask_document(*state, "gradweave plan tiny.json --cluster mine.json --json",
+                       "gradweave/plans@1");
+    (void)ask_document(*state, "gradweave compare tiny.json --cluster mine.json --json",
+                       "gradweave/comparison@1");
     check_listed(*state);
-    cJSON_Delete(cluster);
-    cJSON_Delete(written);
-    free(text);
 }
 
-static void leaves_the_network_out(void **state) {
+TEST(leaves_the_network_out) {
     need_mpi();
     cJSON *cluster = ask_document(
         *state, "gradweave calibrate --nodes 2 --no-network --out bare.json --json " QUICK,
         "gradweave/cluster@1");
     assert_null(cJSON_GetObjectItem(cluster, "network"));
-    cJSON_Delete(cluster);
 }
 
 /* What was there stays, only what can be resumed is left, and no rank goes on. */
@@ -158,12 +153,10 @@ static void interrupt(const char *folder, bool group) {
     char *after = list_files(folder);
     check_failed(&answer, 3, "interrupted");
     assert_string_equal(before, after);
-    free(before);
-    free(after);
 }
 
 /* Ctrl-C reaches the whole process group, a job manager's signal this process alone. */
-static void leaves_files_alone_when_interrupted(void **state) {
+TEST(leaves_files_alone_when_interrupted) {
     need_mpi();
     interrupt(*state, true);
     interrupt(*state, false);
@@ -224,7 +217,6 @@ static void check_validation(const char *folder, const cJSON *validation, double
         }
     }
     assert_int_equal(cJSON_GetArraySize(results), count);
-    cJSON_Delete(list);
 }
 
 /* Those with a server run where there is a rank for it, if the cluster file has what they need. */
@@ -238,11 +230,9 @@ static void check_run(const char *folder, const char *command, int status, doubl
     cJSON *validation = parse_document(answer.out, "gradweave/validation@1");
     check_validation(folder, validation, workers);
     assert_true(is_left_out(validation, "ps") != server);
-    cJSON_Delete(validation);
-    forget(&answer);
 }
 
-static void validates_all_algorithms(void **state) {
+TEST(validates_all_algorithms) {
     need_mpi();
     write_text(*state, "full.json", full_cluster);
     check_run(*state, "gradweave validate " FULL " --nodes 4 --settle 10 --iterations 5 --json", 0,
@@ -252,23 +242,20 @@ static void validates_all_algorithms(void **state) {
               0, 2, true);
 }
 
-static void says_no_beyond_the_tolerance(void **state) {
+TEST(says_no_beyond_the_tolerance) {
     need_mpi();
     check_run(*state,
               "gradweave validate " TINY
               " --nodes 2 --settle 10 --iterations 2 --tolerance 0 --json",
               1, 2, false);
-    struct answer text =
-        ask(*state, "gradweave validate " TINY
-                    " --nodes 2 --algo dense,omgs --iterations 2 --tolerance 1000");
-    assert_int_equal(text.status, 0);
-    assert_non_null(strstr(text.out, "measured: means of 2 iterations; mean error"));
-    assert_non_null(strstr(text.out, "allgather: 2 workers not measured"));
-    assert_non_null(strstr(text.out, "allreduce: 2 workers not measured"));
-    forget(&text);
+    check_says(*state,
+               "gradweave validate " TINY
+               " --nodes 2 --algo dense,omgs --iterations 2 --tolerance 1000",
+               "measured: means of 2 iterations; mean error", "allgather: 2 workers not measured",
+               "allreduce: 2 workers not measured", NULL);
 }
 
-static void writes_a_trace_and_a_report(void **state) {
+TEST(writes_a_trace_and_a_report) {
     need_mpi();
     cJSON *printed =
         ask_document(*state,
@@ -279,21 +266,17 @@ static void writes_a_trace_and_a_report(void **state) {
     char *text = read_text(*state, "report.json");
     cJSON *written = parse_document(text, "gradweave/validation@1");
     assert_true(cJSON_Compare(printed, written, 1));
-    cJSON_Delete(printed);
-    cJSON_Delete(written);
-    free(text);
 }
 
 /* ---- counts and choices -------------------------------------------------------------------- */
 
 /* The one result of a validation of one algorithm, which the caller has in *validation. */
 static const cJSON *validate_one(const char *folder, const char *arguments, cJSON **validation) {
-    char command[512];
-    (void)snprintf(command, sizeof command,
-                   "gradweave validate " FULL " --density 0.01 --warm-up 1 --iterations 4 --json "
-                   "%s",
-                   arguments);
-    *validation = ask_document(folder, command, "gradweave/validation@1");
+    *validation =
+        ask_for(folder, "gradweave/validation@1",
+                "gradweave validate " FULL " --density 0.01 --warm-up 1 --iterations 4 --json "
+                "%s",
+                arguments);
     assert_int_equal(cJSON_GetArraySize(item_at(*validation, "results")), 1);
     return cJSON_GetArrayItem(item_at(*validation, "results"), 0);
 }
@@ -319,7 +302,7 @@ static double padded_bytes(const cJSON *counts) {
 }
 
 /* What was executed is what is predicted, also by a simulation of the counts that are kept. */
-static void predicts_with_recorded_counts(void **state) {
+TEST(predicts_with_recorded_counts) {
     need_mpi();
     write_text(*state, "full.json", full_cluster);
     static const char *const algorithms[] = {"gaussiank", "hard-threshold", "exdyna", "sidco"};
@@ -334,11 +317,11 @@ static void predicts_with_recorded_counts(void **state) {
         assert_true(number_at(result, "measured.selected_ratio") > 0);
         assert_true(near(number_at(result, "predicted.bytes_per_worker"),
                          number_at(result, "measured.bytes_per_worker"), 1e-12));
-        (void)snprintf(text, sizeof text,
-                       "gradweave simulate " FULL " --workers 2 --density 0.01 --algo %s "
-                       "--iterations 4 --counts counts.json --json",
-                       algorithms[i]);
-        cJSON *simulated = ask_document(*state, text, "gradweave/result@1");
+        cJSON *simulated =
+            ask_for(*state, "gradweave/result@1",
+                    "gradweave simulate " FULL " --workers 2 --density 0.01 --algo %s "
+                    "--iterations 4 --counts counts.json --json",
+                    algorithms[i]);
         assert_true(number_at(simulated, "iteration_s") ==
                     number_at(result, "predicted.iteration_s"));
         char *written = read_text(*state, "counts.json");
@@ -347,14 +330,10 @@ static void predicts_with_recorded_counts(void **state) {
             assert_true(
                 near(padded_bytes(counts), number_at(result, "measured.bytes_per_worker"), 1e-12));
         }
-        cJSON_Delete(counts);
-        cJSON_Delete(simulated);
-        cJSON_Delete(validation);
-        free(written);
     }
 }
 
-static void predicts_with_other_counts(void **state) {
+TEST(predicts_with_other_counts) {
     need_mpi();
     write_text(*state, "full.json", full_cluster);
     cJSON *validation = NULL;
@@ -364,7 +343,6 @@ static void predicts_with_other_counts(void **state) {
     assert_string_equal(counts_of(result), "as asked");
     assert_true(number_at(result, "settling.iterations") == 0);
     assert_true(number_at(result, "predicted.bytes_per_worker") == 4 + 8 * 731);
-    cJSON_Delete(validation);
     result = validate_one(*state, "--nodes 2 --algo sidco --counts trained", &validation);
     assert_string_equal(counts_of(result), "trained at 1/1 size over 4 iterations");
     simulated = ask_document(*state,
@@ -372,15 +350,12 @@ static void predicts_with_other_counts(void **state) {
                              "--iterations 4 --counts trained --counts-out kept.json --json",
                              "gradweave/result@1");
     assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
-    cJSON_Delete(validation);
     result = validate_one(*state, "--nodes 2 --algo sidco --counts kept.json", &validation);
     assert_string_equal(counts_of(result), "recorded in kept.json");
     assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
-    cJSON_Delete(validation);
-    cJSON_Delete(simulated);
 }
 
-static void runs_changed_choices(void **state) {
+TEST(runs_changed_choices) {
     need_mpi();
     write_text(*state, "full.json", full_cluster);
     cJSON *validation = NULL;
@@ -390,26 +365,23 @@ static void runs_changed_choices(void **state) {
     assert_string_equal(text_at(result, "changed.compressor"), "gaussiank");
     assert_string_equal(text_at(result, "changed.exchange"), "allgather-padded");
     assert_true(number_at(result, "groups") == 4);
-    cJSON_Delete(validation);
     result = validate_one(*state,
                           "--nodes 3 --workers 2 --algo topk --compressor none --exchange server",
                           &validation);
     assert_string_equal(text_at(result, "changed.exchange"), "server");
     assert_true(number_at(result, "measured.bytes_per_worker") == 2 * 4 * 73100);
-    cJSON_Delete(validation);
-    struct answer text = ask(*state, "gradweave validate " FULL " --nodes 2 --iterations 2 "
-                                     "--algo omgs --compressor sidco --policy single");
-    assert_int_equal(text.status, 0);
-    assert_non_null(strstr(text.out, "\nomgs with policy single, compressor sidco"));
-    assert_non_null(strstr(text.out, "\nomgs: predicted with counts recorded in the measured"));
-    assert_non_null(strstr(text.out, "iterations of compression alone"));
-    forget(&text);
+    check_says(*state,
+               "gradweave validate " FULL " --nodes 2 --iterations 2 "
+               "--algo omgs --compressor sidco --policy single",
+               "\nomgs with policy single, compressor sidco",
+               "\nomgs: predicted with counts recorded in the measured",
+               "iterations of compression alone", NULL);
 }
 
 /* ---- what goes wrong ----------------------------------------------------------------------- */
 
 /* Started inside a job, every rank sees the bad input, and one of them says so. */
-static void refuses_bad_input_inside_a_job(void **state) {
+TEST(refuses_bad_input_inside_a_job) {
     need_mpi();
     static const struct {
         const char *arguments, *message;
@@ -434,22 +406,17 @@ static void refuses_bad_input_inside_a_job(void **state) {
     };
     char *before = list_files(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command, "mpirun %s -q --oversubscribe -n 2 gradweave %s",
-                       geteuid() == 0 ? "--allow-run-as-root" : "", cases[i].arguments);
-        struct answer answer = ask(*state, command);
+        struct answer answer = ask(*state, "mpirun %s -q --oversubscribe -n 2 gradweave %s",
+                                   geteuid() == 0 ? "--allow-run-as-root" : "", cases[i].arguments);
         assert_string_equal(answer.err, cases[i].message);
         assert_string_equal(answer.out, "");
         assert_int_equal(answer.status, cases[i].status);
-        forget(&answer);
     }
     char *after = list_files(*state);
     assert_string_equal(before, after);
-    free(before);
-    free(after);
 }
 
-static void tells_that_mpirun_failed(void **state) {
+TEST(tells_that_mpirun_failed) {
     need_mpi();
     write_text(*state, "hosts", "localhost slots=1\n");
     struct answer full = ask(*state, "gradweave validate " TINY " --nodes 2 --hostfile hosts");
@@ -458,13 +425,12 @@ static void tells_that_mpirun_failed(void **state) {
     assert_int_equal(absent.status, 2);
     assert_string_equal(absent.err,
                         "gradweave: absent: cannot be read: No such file or directory\n");
-    forget(&absent);
 }
 
 static const char endless_validation[] =
     "gradweave validate " TINY " --nodes 2 --algo omgs --iterations 1000000";
 
-static void ends_when_a_rank_dies(void **state) {
+TEST(ends_when_a_rank_dies) {
     need_mpi();
     pid_t ranks[2];
     struct running validation = start(*state, endless_validation);
@@ -477,7 +443,7 @@ static void ends_when_a_rank_dies(void **state) {
 }
 
 /* The job is not left behind by a program that is killed. */
-static void ends_with_the_program(void **state) {
+TEST(ends_with_the_program) {
     need_mpi();
     pid_t ranks[2];
     struct running validation = start(*state, endless_validation);
@@ -486,26 +452,6 @@ static void ends_with_the_program(void **state) {
     struct answer answer = finish(&validation, 10);
     assert_int_equal(answer.status, 128 + SIGTERM);
     assert_true(end_soon(ranks, 2));
-    forget(&answer);
 }
 
-/* ---- the tests ----------------------------------------------------------------------------- */
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calibrates_what_plan_and_simulate_read),
-        cmocka_unit_test(leaves_the_network_out),
-        cmocka_unit_test(leaves_files_alone_when_interrupted),
-        cmocka_unit_test(validates_all_algorithms),
-        cmocka_unit_test(says_no_beyond_the_tolerance),
-        cmocka_unit_test(writes_a_trace_and_a_report),
-        cmocka_unit_test(predicts_with_recorded_counts),
-        cmocka_unit_test(predicts_with_other_counts),
-        cmocka_unit_test(runs_changed_choices),
-        cmocka_unit_test(refuses_bad_input_inside_a_job),
-        cmocka_unit_test(tells_that_mpirun_failed),
-        cmocka_unit_test(ends_when_a_rank_dies),
-        cmocka_unit_test(ends_with_the_program),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

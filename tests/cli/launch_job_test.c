@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "tests/cli/program_inputs.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/cli/job_support.h"
 
@@ -24,10 +24,7 @@ static void fake_mpirun(const char *folder, const char *script) {
 /* What mpirun is asked for, on one line. */
 static char *arguments_of(const char *folder, const char *command) {
     fake_mpirun(folder, "#!/bin/sh\necho ' $* ' > arguments\n");
-    struct answer answer = ask(folder, command);
-    assert_string_equal(answer.err, "");
-    assert_int_equal(answer.status, 0);
-    forget(&answer);
+    check_says(folder, command, NULL);
     return read_text(folder, "arguments");
 }
 
@@ -39,7 +36,7 @@ static void expect_argument(const char *arguments, const char *expected) {
 
 #define FAKE "/usr/bin/env PATH=.:/usr/bin:/bin "
 
-static void ranks_share_this_host_or_are_dealt_out(void **state) {
+TEST(ranks_share_this_host_or_are_dealt_out) {
     need_mpi();
     char *here = arguments_of(*state, FAKE "gradweave " VALIDATE " --nodes 1");
     expect_argument(here, " -n 1 ");
@@ -59,14 +56,10 @@ static void ranks_share_this_host_or_are_dealt_out(void **state) {
                     "gradweave validate --cluster small.json --nodes 3 --seed 5 tiny.json \n");
     assert_null(strstr(slurm, "--hostfile"));
     assert_null(strstr(slurm, "--oversubscribe"));
-    free(here);
-    free(many);
-    free(hosts);
-    free(slurm);
 }
 
 /* A host that is lost is named by mpirun; so is what else it stumbles over. */
-static void mpirun_is_quoted(void **state) {
+TEST(mpirun_is_quoted) {
     need_mpi();
     fake_mpirun(*state,
                 "#!/bin/sh\n"
@@ -83,11 +76,10 @@ static void mpirun_is_quoted(void **state) {
         "gradweave: mpirun: expected to start the job's ranks, but it ended with status 1 and "
         "says: ORTE has lost communication with a remote daemon. Remote daemon: [[1,0],2] on node "
         "node-c\n");
-    forget(&answer);
 }
 
 /* Processes that were started together and cannot find each other: one of them says so. */
-static void strangers_are_no_job(void **state) {
+TEST(strangers_are_no_job) {
     need_mpi();
     static const struct {
         const char *environment, *message;
@@ -102,15 +94,12 @@ static void strangers_are_no_job(void **state) {
         {"PMI_SIZE=3 PMI_RANK=2", ""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char command[256];
-        (void)snprintf(command, sizeof command, "/usr/bin/env %s gradweave " VALIDATE " --nodes 2",
-                       cases[c].environment);
-        struct answer answer = ask(*state, command);
+        struct answer answer =
+            ask(*state, "/usr/bin/env %s gradweave " VALIDATE " --nodes 2", cases[c].environment);
         assert_int_equal(answer.status, 2);
         assert_string_equal(answer.out, "");
         assert_int_equal(strncmp(answer.err, cases[c].message, strlen(cases[c].message)), 0);
         assert_true(cases[c].message[0] != '\0' || answer.err[0] == '\0');
-        forget(&answer);
     }
 }
 
@@ -138,26 +127,13 @@ static void lose(const char *folder, int rank, int number) {
     assert_true(end_soon(ranks, 2));
     char *after = list_files(folder);
     assert_string_equal(before, after);
-    free(before);
-    free(after);
-    forget(&answer);
 }
 
-static void the_lost_rank_is_named(void **state) {
+TEST(the_lost_rank_is_named) {
     need_mpi();
     lose(*state, 1, SIGKILL);
     lose(*state, 0, SIGKILL);
     lose(*state, 1, SIGTERM);
 }
 
-/* ---- the tests ----------------------------------------------------------------------------- */
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_share_this_host_or_are_dealt_out),
-        cmocka_unit_test(mpirun_is_quoted),
-        cmocka_unit_test(strangers_are_no_job),
-        cmocka_unit_test(the_lost_rank_is_named),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

@@ -8,6 +8,35 @@
 
 #include "tests/support.h"
 
+/* ---- what tests asked for ------------------------------------------------------------------- */
+
+static struct kept {
+    void *object;
+    void (*release)(void *object);
+    struct kept *next;
+} * all_kept;
+
+static void *keep(void *object, void (*release)(void *object)) {
+    struct kept *kept = malloc(sizeof *kept);
+    assert_non_null(kept);
+    *kept = (struct kept){.object = object, .release = release, .next = all_kept};
+    all_kept = kept;
+    return object;
+}
+
+static void delete_document(void *document) {
+    cJSON_Delete(document);
+}
+
+__attribute__((destructor)) static void release_all(void) {
+    while (all_kept != NULL) {
+        struct kept *next = all_kept->next;
+        all_kept->release(all_kept->object);
+        free(all_kept);
+        all_kept = next;
+    }
+}
+
 /* ---- running ------------------------------------------------------------------------------- */
 
 enum { MOST_WORDS = 64, MOST_PROCESSES = 4096 };
@@ -55,7 +84,7 @@ static char *drain(FILE *stream) {
     struct stat file;
     assert_int_equal(fstat(fileno(stream), &file), 0);
     size_t size = S_ISREG(file.st_mode) ? (size_t)file.st_size : 0;
-    char *text = calloc(size + 1, 1);
+    char *text = keep(calloc(size + 1, 1), free);
     assert_non_null(text);
     rewind(stream);
     assert_int_equal(fread(text, 1, size, stream), size);
@@ -98,19 +127,28 @@ struct answer finish(const struct running *running, double seconds) {
     return answer;
 }
 
-struct answer ask(const char *folder, const char *command) {
+static const char *format_command(const char *format, va_list arguments) {
+    char *command = NULL;
+    assert_true(vasprintf(&command, format, arguments) >= 0);
+    return keep(command, free);
+}
+
+static struct answer ask_one(const char *folder, const char *command) {
     struct running running = start(folder, command);
     return finish(&running, 60);
+}
+
+struct answer ask(const char *folder, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *command = format_command(format, arguments);
+    va_end(arguments);
+    return ask_one(folder, command);
 }
 
 struct answer ask_into(const char *folder, const char *command, const char *out) {
     struct running running = start_into(folder, command, fopen(out, "we"));
     return finish(&running, 60);
-}
-
-void forget(const struct answer *answer) {
-    free(answer->out);
-    free(answer->err);
 }
 
 bool have_program(const char *name) {
@@ -236,21 +274,20 @@ char *list_files(const char *folder) {
     }
     free(entries);
     (void)fclose(stream);
-    return text;
+    return keep(text, free);
 }
 
 void check_png(const char *folder, const char *name) {
     static const unsigned char signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     char *picture = read_text(folder, name);
     assert_memory_equal(picture, signature, sizeof signature);
-    free(picture);
 }
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
 cJSON *parse_document(const char *text, const char *schema) {
     const char *end = NULL;
-    cJSON *document = cJSON_ParseWithOpts(text, &end, 0);
+    cJSON *document = keep(cJSON_ParseWithOpts(text, &end, 0), delete_document);
     bool alone = document != NULL && end[strspn(end, " \t\r\n")] == '\0';
     if (!alone) {
         print_error("expected one JSON document, got: %.400s\n", text);
@@ -262,15 +299,41 @@ cJSON *parse_document(const char *text, const char *schema) {
     return document;
 }
 
-cJSON *ask_document(const char *folder, const char *command, const char *schema) {
-    struct answer answer = ask(folder, command);
+/* What a command prints that does well, and without a word on stderr. */
+static const char *ask_well(const char *folder, const char *command) {
+    struct answer answer = ask_one(folder, command);
     if (answer.status != 0 || answer.err[0] != '\0') {
         print_error("%s: exit status %d, stderr: %s\n", command, answer.status, answer.err);
         fail();
     }
-    cJSON *document = parse_document(answer.out, schema);
-    forget(&answer);
-    return document;
+    return answer.out;
+}
+
+const char *check_says(const char *folder, const char *command, ...) {
+    const char *text = ask_well(folder, command);
+    va_list parts;
+    va_start(parts, command);
+    for (const char *part = va_arg(parts, const char *); part != NULL;
+         part = va_arg(parts, const char *)) {
+        if (strstr(text, part) == NULL) {
+            print_error("%s: expected \"%s\" in:\n%s\n", command, part, text);
+            fail();
+        }
+    }
+    va_end(parts);
+    return text;
+}
+
+cJSON *ask_document(const char *folder, const char *command, const char *schema) {
+    return parse_document(ask_well(folder, command), schema);
+}
+
+cJSON *ask_for(const char *folder, const char *schema, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const char *command = format_command(format, arguments);
+    va_end(arguments);
+    return ask_document(folder, command, schema);
 }
 
 const cJSON *item_at(const cJSON *document, const char *path) {
@@ -328,7 +391,6 @@ void check_trace(const char *folder, const char *name, size_t workers) {
     assert_true(workers <= MOST_WORKERS);
     char *text = read_text(folder, name);
     cJSON *trace = parse_document(text, NULL);
-    free(text);
     const cJSON *event = NULL;
     cJSON_ArrayForEach(event, item_at(trace, "traceEvents")) {
         double process = number_at(event, "pid");
@@ -345,5 +407,4 @@ void check_trace(const char *folder, const char *name, size_t workers) {
         assert_true(spans[worker] > 0);
         assert_int_equal(names[worker], 1);
     }
-    cJSON_Delete(trace);
 }

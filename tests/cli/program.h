@@ -1,4 +1,7 @@
-/* Runs the program as a user does, in a folder of its own, and looks at what it answers. */
+/*
+ * Runs the program as a user does, in a folder of its own, and looks at what it answers. Answers,
+ * texts and documents that are asked for live as long as the test program.
+ */
 #ifndef GW_TESTS_PROGRAM_H
 #define GW_TESTS_PROGRAM_H
 
@@ -32,9 +35,15 @@ struct running start(const char *folder, const char *command);
 struct answer finish(const struct running *running, double seconds);
 
 /* Both; ask_into gives the command the file `out`, such as /dev/full, for its stdout. */
-struct answer ask(const char *folder, const char *command);
+struct answer ask(const char *folder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 struct answer ask_into(const char *folder, const char *command, const char *out);
-void forget(const struct answer *answer);
+
+/*
+ * What the command prints, which does well and without a word on stderr; all the parts that follow
+ * it, the last of them NULL, must be in there.
+ */
+const char *check_says(const char *folder, const char *command, ...) __attribute__((sentinel));
 
 /* Whether such a program is in PATH. */
 bool have_program(const char *name);
@@ -50,10 +59,10 @@ void find_ranks(pid_t program, size_t count, pid_t *ranks);
 /* Writes a file in the folder, with double quotes for the text's single ones. */
 void write_text(const char *folder, const char *name, const char *text);
 
-/* All of a file in the folder; the caller's. */
+/* All of a file in the folder. */
 char *read_text(const char *folder, const char *name);
 
-/* A line for each file in the folder - name, inode, size, time of change; the caller's. */
+/* A line for each file in the folder - name, inode, size, time of change. */
 char *list_files(const char *folder);
 
 /* A file in the folder is a picture. */
@@ -61,11 +70,13 @@ void check_png(const char *folder, const char *name);
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
-/* The one document in the text, which must have this schema (NULL: any); the caller's. */
+/* The one document in the text, which must have this schema (NULL: any). */
 cJSON *parse_document(const char *text, const char *schema);
 
 /* The same for what a command prints, having done well and without a word on stderr. */
 cJSON *ask_document(const char *folder, const char *command, const char *schema);
+cJSON *ask_for(const char *folder, const char *schema, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* What stands at a path such as "breakdown.forward_s", which must be there. */
 const cJSON *item_at(const cJSON *document, const char *path);

@@ -43,9 +43,6 @@ static inline bool is_refused(const char *folder, const char *program,
                     answer.out[0] == '\0' ? "" : ", something on stdout",
                     same_files ? "" : ", files changed");
     }
-    free(before);
-    free(after);
-    forget(&answer);
     return as_expected;
 }
 

@@ -6,7 +6,7 @@
 
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/sweep_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/cli/job_support.h"
 
@@ -29,7 +29,7 @@ static const char *in_job(int ranks, const char *command) {
     return text;
 }
 
-static void ranks_make_no_difference(void **state) {
+TEST(ranks_make_no_difference) {
     need_mpi();
     check_done(*state, GRID " --out alone.csv --out alone.jsonl");
     for (int ranks = 1; ranks <= 3; ranks++) {
@@ -42,12 +42,10 @@ static void ranks_make_no_difference(void **state) {
     cJSON *alone = ask_document(*state, GRID " --json", "gradweave/sweep-result@1");
     cJSON *job = ask_document(*state, in_job(2, GRID " --json"), "gradweave/sweep-result@1");
     assert_true(cJSON_Compare(alone, job, 1));
-    cJSON_Delete(alone);
-    cJSON_Delete(job);
 }
 
 /* One rank complains, once, and no file is left. */
-static void bad_input_is_refused_once(void **state) {
+TEST(bad_input_is_refused_once) {
     need_mpi();
     static const struct {
         const char *command, *message;
@@ -66,12 +64,9 @@ static void bad_input_is_refused_once(void **state) {
         assert_string_equal(answer.err, cases[i].message);
         assert_string_equal(answer.out, "");
         assert_int_equal(answer.status, cases[i].status);
-        forget(&answer);
     }
     char *after = list_files(*state);
     assert_string_equal(before, after);
-    free(before);
-    free(after);
 }
 
 /* ---- lost ranks ---------------------------------------------------------------------------- */
@@ -84,7 +79,6 @@ static void wait_for_rows(const char *folder, const char *name) {
         if (access(path_in(folder, name), R_OK) == 0) {
             char *text = read_text(folder, name);
             begun = strstr(text, "\n3,") != NULL;
-            free(text);
         }
     }
     assert_true(begun);
@@ -116,13 +110,11 @@ static size_t check_beginning(const char *folder, const char *partial, const cha
     for (size_t i = 0; i < length; i++) {
         count += rows[i] == '\n';
     }
-    free(text);
-    free(expected);
     return count - 1;
 }
 
 /* As mpirun does it by itself, a lost rank takes the job with it: --resume does the rest. */
-static void a_job_that_lost_a_rank_is_resumed(void **state) {
+TEST(a_job_that_lost_a_rank_is_resumed) {
     need_mpi();
     check_done(*state, SLOW " --out alone.csv");
     for (int rank = 0; rank < 2; rank++) {
@@ -134,18 +126,7 @@ static void a_job_that_lost_a_rank_is_resumed(void **state) {
         assert_true(number_at(resumed, "resumed_count") == (double)done);
         print_message("rank %d lost with %zu of 560 points\n", rank, done);
         check_same_file(*state, "alone.csv", "job.csv");
-        cJSON_Delete(resumed);
-        forget(&lost);
     }
 }
 
-/* ---- the tests ----------------------------------------------------------------------------- */
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_make_no_difference),
-        cmocka_unit_test(bad_input_is_refused_once),
-        cmocka_unit_test(a_job_that_lost_a_rank_is_resumed),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

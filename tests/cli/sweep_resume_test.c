@@ -7,7 +7,7 @@
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/cli/sweep_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* ---- interrupted --------------------------------------------------------------------------- */
 
@@ -19,13 +19,12 @@ static void check_resumed(const char *folder, const char *command, double resume
                     resumed);
         fail();
     }
-    cJSON_Delete(answer);
 }
 
 #define SLOW TINY " --workers 4,8 --noise 0.01:0.1:lin20 --algo omgs,dense,topk --iterations 300"
 
 /* Killed in the middle of it: what is on the disk is a beginning, and only the rest is done. */
-static void a_killed_sweep_goes_on(void **state) {
+TEST_WITH(a_killed_sweep_goes_on, make_inputs, remove_folder) {
     check_done(*state, SLOW " --out reference.csv --out reference.jsonl");
     for (useconds_t after = 20000; after <= 320000; after *= 2) {
         struct running sweep = start(*state, SLOW " --threads 2 --out out.csv --out out.jsonl");
@@ -39,8 +38,6 @@ static void a_killed_sweep_goes_on(void **state) {
             size_t in_table = count_lines(table) < 2 ? 0 : count_lines(table) - 2;
             size_t in_lines = count_lines(lines) < 1 ? 0 : count_lines(lines) - 1;
             done = in_table < in_lines ? in_table : in_lines;
-            free(table);
-            free(lines);
             print_message("killed after %u us with %zu of 120 points\n", after, done);
         }
         if (killed.status != 0) {
@@ -51,7 +48,6 @@ static void a_killed_sweep_goes_on(void **state) {
         check_same_file(*state, "reference.jsonl", "out.jsonl");
         (void)unlink(path_in(*state, "out.csv"));
         (void)unlink(path_in(*state, "out.jsonl"));
-        forget(&killed);
     }
     assert_true(access(path_in(*state, "out.csv.partial"), F_OK) != 0);
     assert_true(access(path_in(*state, "out.jsonl.partial"), F_OK) != 0);
@@ -76,7 +72,6 @@ static char *cut_short(const char *folder, const char *command, const char *out,
     (void)snprintf(partial, sizeof partial, "%s.partial", out);
     struct answer answer = ask(folder, limited);
     assert_int_equal(answer.status, 128 + SIGXFSZ);
-    forget(&answer);
     char *text = read_text(folder, partial);
     assert_int_equal(strlen(text), length);
     return text;
@@ -97,7 +92,6 @@ static char *cut_at_the_end(const char *folder, const char *command, const char 
     (void)snprintf(partial, sizeof partial, "%s.partial", out);
     char *text = cut_short(folder, command, out, strlen(whole));
     size_t title = strcspn(text, "\n") + 1;
-    free(text);
     assert_int_equal(unlink(path_in(folder, partial)), 0);
     return cut_short(folder, command, out, strlen(whole) + title - 1);
 }
@@ -118,13 +112,10 @@ static void check_cuts(const char *folder, const char *command, const char *out,
         check_resumed(folder, resume, rows_in(text, length, above));
         char *resumed = read_text(folder, out);
         assert_string_equal(resumed, whole);
-        free(resumed);
     }
-    free(text);
-    free(whole);
 }
 
-static void cut_off_at_any_byte_it_goes_on(void **state) {
+TEST_WITH(cut_off_at_any_byte_it_goes_on, make_inputs, remove_folder) {
     if (!have_program("prlimit")) {
         print_message("skipped: no prlimit in PATH\n");
         skip();
@@ -139,7 +130,7 @@ static void cut_off_at_any_byte_it_goes_on(void **state) {
 }
 
 /* Of two files the shorter one decides, and rows that only the longer one has are written once. */
-static void of_two_files_the_shorter_decides(void **state) {
+TEST_WITH(of_two_files_the_shorter_decides, make_inputs, remove_folder) {
     static const size_t lengths[][2] = {{1, 3}, {3, 1}, {0, 4}, {4, 0}, {2, 2}};
     if (!have_program("prlimit")) {
         print_message("skipped: no prlimit in PATH\n");
@@ -166,14 +157,10 @@ static void of_two_files_the_shorter_decides(void **state) {
         check_same_file(*state, "reference.csv", "out.csv");
         check_same_file(*state, "reference.jsonl", "out.jsonl");
     }
-    free(line);
-    free(table);
-    free(lines);
-    free(tables);
 }
 
 /* A CSV row may hold a newline, in quotes; and a damaged row is done again, with all behind it. */
-static void rows_are_known_by_more_than_their_ends(void **state) {
+TEST_WITH(rows_are_known_by_more_than_their_ends, make_inputs, remove_folder) {
     write_text(*state, "odd\n,name.json", tiny_model);
     write_text(
         *state, "odd.json",
@@ -191,14 +178,11 @@ static void rows_are_known_by_more_than_their_ends(void **state) {
         check_resumed(*state, "gradweave sweep odd.json --out whole.csv --resume --json", 2);
         char *resumed = read_text(*state, "whole.csv");
         assert_string_equal(resumed, whole);
-        free(resumed);
-        free(text);
     }
-    free(whole);
 }
 
 /* Without anything to continue, --resume begins. */
-static void resuming_nothing_begins(void **state) {
+TEST_WITH(resuming_nothing_begins, make_inputs, remove_folder) {
     check_resumed(*state, TINY " --out new.csv --resume --json", 0);
     check_done(*state, TINY " --out other.csv");
     check_same_file(*state, "new.csv", "other.csv");
@@ -206,7 +190,7 @@ static void resuming_nothing_begins(void **state) {
 
 /* ---- another sweep's file ------------------------------------------------------------------ */
 
-static void another_sweep_is_not_continued(void **state) {
+TEST_WITH(another_sweep_is_not_continued, make_inputs, remove_folder) {
     static const char values[] = "another one: other values, names, iterations, seed or version";
     static const char files[] = "another one: its models or clusters are others, or have changed";
     static const char *const others[] = {
@@ -217,8 +201,8 @@ static void another_sweep_is_not_continued(void **state) {
         print_message("skipped: no prlimit in PATH\n");
         skip();
     }
-    free(cut_short(*state, TINY, "out.csv", 700));
-    free(cut_short(*state, TINY, "out.jsonl", 1500));
+    (void)cut_short(*state, TINY, "out.csv", 700);
+    (void)cut_short(*state, TINY, "out.jsonl", 1500);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char command[256];
         (void)snprintf(command, sizeof command, TINY "%s --resume --out out.csv", others[i]);
@@ -251,7 +235,7 @@ static void another_sweep_is_not_continued(void **state) {
     check_refused(*state, TINY " --resume --out out.jsonl", "got something else");
 }
 
-static void two_sweeps_do_not_write_one_file(void **state) {
+TEST_WITH(two_sweeps_do_not_write_one_file, make_inputs, remove_folder) {
     struct running sweep = start(*state, SLOW " --threads 1 --out shared.csv");
     for (int tries = 0; tries < 1000 && access(path_in(*state, "shared.csv.partial"), F_OK) != 0;
          tries++) {
@@ -265,22 +249,4 @@ static void two_sweeps_do_not_write_one_file(void **state) {
     assert_int_equal(kill(sweep.process, SIGCONT), 0);
     struct answer first = finish(&sweep, 60);
     assert_int_equal(first.status, 0);
-    forget(&first);
-    forget(&second);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_killed_sweep_goes_on, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(cut_off_at_any_byte_it_goes_on, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(of_two_files_the_shorter_decides, make_inputs,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(rows_are_known_by_more_than_their_ends, make_inputs,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(resuming_nothing_begins, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(another_sweep_is_not_continued, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(two_sweeps_do_not_write_one_file, make_inputs,
-                                        remove_folder),
-    };
-    return cmocka_run_group_tests_name("interrupted sweeps", tests, NULL, NULL);
 }

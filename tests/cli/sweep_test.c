@@ -5,7 +5,7 @@
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/cli/sweep_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* ---- points -------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ static void check_axes(const cJSON *point, const char *model, double workers, do
 }
 
 /* Nested loops, the model's outermost. */
-static void points_are_all_combinations_in_order(void **state) {
+TEST_WITH(points_are_all_combinations_in_order, make_inputs, remove_folder) {
     static const char *const models[] = {"tiny.json", "idle-model.json"};
     static const char *const algorithms[] = {"p-sgd", "omgs", "topk"};
     const double factors[] = {1, 2.5};
@@ -57,10 +57,9 @@ static void points_are_all_combinations_in_order(void **state) {
     assert_int_equal(cJSON_GetArraySize(item_at(sweep, "points")), number);
     assert_true(number_at(sweep, "point_count") == number);
     assert_true(number_at(sweep, "infeasible_count") == 0);
-    cJSON_Delete(sweep);
 }
 
-static void what_is_not_asked_for_is_as_in_simulate(void **state) {
+TEST_WITH(what_is_not_asked_for_is_as_in_simulate, make_inputs, remove_folder) {
     cJSON *sweep = ask_document(*state, TINY " --json", RESULT);
     cJSON *list = ask_document(*state, "gradweave list algorithms --json", "gradweave/list@1");
     const cJSON *algorithms = item_at(list, "algorithms");
@@ -69,8 +68,6 @@ static void what_is_not_asked_for_is_as_in_simulate(void **state) {
         check_axes(point_at(sweep, i), "tiny.json", 4, 0.001, 1, 1, 0,
                    text_at(cJSON_GetArrayItem(algorithms, i), "name"));
     }
-    cJSON_Delete(list);
-    cJSON_Delete(sweep);
 }
 
 static void check_equal(const char *folder, const char *asked, const cJSON *point) {
@@ -79,7 +76,6 @@ static void check_equal(const char *folder, const char *asked, const cJSON *poin
         print_error("%s: another answer than the sweep's\n", asked);
         fail();
     }
-    cJSON_Delete(simulated);
 }
 
 static void check_refused_as(const char *folder, const char *asked, const char *reason) {
@@ -88,7 +84,6 @@ static void check_refused_as(const char *folder, const char *asked, const char *
         print_error("%s: exit status %d, expected 2 and \"%s\"\n", asked, answer.status, reason);
         fail();
     }
-    forget(&answer);
 }
 
 /* Every point without what tells it apart, against `simulate`. */
@@ -117,10 +112,9 @@ static void check_against_simulate(const char *folder, const char *command, cons
         }
         cJSON_Delete(axes);
     }
-    cJSON_Delete(sweep);
 }
 
-static void points_are_what_simulate_says(void **state) {
+TEST_WITH(points_are_what_simulate_says, make_inputs, remove_folder) {
     static const char faster[] =
         "{'schema': 'gradweave/cluster@1', 'name': 'small', 'workers': 4, 'collectives': {"
         "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 7.5e-9}],"
@@ -150,7 +144,7 @@ static void points_are_what_simulate_says(void **state) {
 }
 
 /* A point without an answer has the reason that `simulate` gives, and the others their answers. */
-static void infeasible_points_are_rows_with_their_reason(void **state) {
+TEST_WITH(infeasible_points_are_rows_with_their_reason, make_inputs, remove_folder) {
     write_text(*state, "sparse.json", sparse_cluster);
     cJSON *sweep =
         ask_document(*state,
@@ -159,7 +153,6 @@ static void infeasible_points_are_rows_with_their_reason(void **state) {
                      RESULT);
     assert_true(number_at(sweep, "point_count") == 4);
     assert_true(number_at(sweep, "infeasible_count") == 1);
-    cJSON_Delete(sweep);
     sweep = ask_document(*state,
                          "gradweave sweep --model tiny.json --cluster sparse.json,small.json "
                          "--algo dense,omgs --json",
@@ -175,8 +168,6 @@ static void infeasible_points_are_rows_with_their_reason(void **state) {
         assert_string_equal(text_at(point_at(sweep, i), "schema"), "gradweave/result@1");
         check_times(point_at(sweep, i));
     }
-    forget(&simulated);
-    cJSON_Delete(sweep);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -226,14 +217,13 @@ static void check_csv_row(char **rest, const cJSON *point, bool feasible) {
 }
 
 /* JSON lines are the points of --json, and the table has the same numbers. */
-static void files_say_what_is_printed(void **state) {
+TEST_WITH(files_say_what_is_printed, make_inputs, remove_folder) {
     write_text(*state, "sparse.json", sparse_cluster);
     static const char sweep_of[] =
         "gradweave sweep --model tiny.json --cluster small.json,sparse.json --density 0.1,0.001 "
         "--iterations 3 --noise 0,0.1 --algo omgs,dense";
     char command[512];
-    (void)snprintf(command, sizeof command, "%s --json", sweep_of);
-    cJSON *sweep = ask_document(*state, command, RESULT);
+    cJSON *sweep = ask_for(*state, RESULT, "%s --json", sweep_of);
     (void)snprintf(command, sizeof command, "%s --out rows.csv --out rows.jsonl", sweep_of);
     check_done(*state, command);
     char *lines = read_text(*state, "rows.jsonl");
@@ -245,28 +235,21 @@ static void files_say_what_is_printed(void **state) {
         cJSON *line = parse_document(strsep(&rest, "\n"), NULL);
         assert_true(cJSON_Compare(point, line, 1));
         check_csv_row(&row, point, cJSON_GetObjectItem(point, "reason") == NULL);
-        cJSON_Delete(line);
     }
     assert_string_equal(rest, "");
     assert_string_equal(row, "");
-    free(table);
-    free(lines);
-    cJSON_Delete(sweep);
 }
 
-static void a_table_has_a_line_for_each_point(void **state) {
+TEST_WITH(a_table_has_a_line_for_each_point, make_inputs, remove_folder) {
     write_text(*state, "sparse.json", sparse_cluster);
-    struct answer answer =
-        ask(*state, "gradweave sweep --model tiny.json --cluster sparse.json --workers 2,4 "
-                    "--algo dense,omgs");
-    assert_int_equal(answer.status, 0);
-    assert_non_null(strstr(answer.out, "4 points; model tiny.json; cluster sparse.json; density"));
-    assert_non_null(strstr(answer.out, "\n      2  dense      infeasible"));
-    assert_non_null(strstr(answer.out, "\n      4  omgs         "));
-    assert_non_null(strstr(answer.out, "note: 2 of the points have no answer, the first of them "
-                                       "point 0: sparse.json: collectives.allreduce"));
-    assert_non_null(strstr(answer.out, "note: allgather: 2 workers not measured"));
-    forget(&answer);
+    check_says(*state,
+               "gradweave sweep --model tiny.json --cluster sparse.json --workers 2,4 "
+               "--algo dense,omgs",
+               "4 points; model tiny.json; cluster sparse.json; density",
+               "\n      2  dense      infeasible", "\n      4  omgs         ",
+               "note: 2 of the points have no answer, the first of them "
+               "point 0: sparse.json: collectives.allreduce",
+               "note: allgather: 2 workers not measured", NULL);
 }
 
 /* ---- the same bytes ------------------------------------------------------------------------ */
@@ -275,7 +258,7 @@ static void a_table_has_a_line_for_each_point(void **state) {
     TINY " --workers 2:64:log6 --density 1e-3:1e-1:log5 --straggler 1,2 --noise 0,0.1 "            \
          "--iterations 5"
 
-static void threads_make_no_difference(void **state) {
+TEST_WITH(threads_make_no_difference, make_inputs, remove_folder) {
     check_done(*state, GRID " --out one.csv --out one.jsonl --threads 1");
     check_done(*state, GRID " --out two.csv --out two.jsonl --threads 2");
     check_done(*state, GRID " --out five.csv --out five.jsonl --threads 5");
@@ -285,7 +268,7 @@ static void threads_make_no_difference(void **state) {
     check_same_file(*state, "one.jsonl", "five.jsonl");
 }
 
-static void job_files_are_command_lines(void **state) {
+TEST_WITH(job_files_are_command_lines, make_inputs, remove_folder) {
     write_text(*state, "job.json",
                "{'schema': 'gradweave/sweep-job@1', 'models': ['tiny.json'], "
                "'clusters': 'small.json', 'algorithms': ['omgs', 'dense'], 'workers': [2, 8, 4], "
@@ -304,7 +287,7 @@ static void job_files_are_command_lines(void **state) {
 }
 
 /* Rows with a path of thousands of characters are rows like others. */
-static void names_may_be_long(void **state) {
+TEST_WITH(names_may_be_long, make_inputs, remove_folder) {
     enum { STEPS = 1900 };
     char path[2 * STEPS + 16] = "";
     char job[2 * STEPS + 256];
@@ -326,9 +309,6 @@ static void names_may_be_long(void **state) {
     assert_string_equal(text_at(longer, "axes.model"), path);
     assert_true(number_at(longer, "point") == 1);
     assert_non_null(strstr(table, path));
-    cJSON_Delete(longer);
-    free(table);
-    free(lines);
 }
 
 /* ---- bad jobs ------------------------------------------------------------------------------ */
@@ -375,29 +355,9 @@ static const struct {
      "expected --out FILE for 440000 points, which are more than 100000"},
 };
 
-static void bad_jobs_are_refused(void **state) {
+TEST_WITH(bad_jobs_are_refused, make_inputs, remove_folder) {
     for (size_t i = 0; i < sizeof bad_jobs / sizeof *bad_jobs; i++) {
         write_text(*state, "bad.json", bad_jobs[i].text);
         check_refused(*state, "gradweave sweep bad.json", bad_jobs[i].message);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(points_are_all_combinations_in_order, make_inputs,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(what_is_not_asked_for_is_as_in_simulate, make_inputs,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(points_are_what_simulate_says, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(infeasible_points_are_rows_with_their_reason, make_inputs,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(files_say_what_is_printed, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(a_table_has_a_line_for_each_point, make_inputs,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(threads_make_no_difference, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(job_files_are_command_lines, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(names_may_be_long, make_inputs, remove_folder),
-        cmocka_unit_test_setup_teardown(bad_jobs_are_refused, make_inputs, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "tests/cli/program_inputs.h"
 
 #include "tests/cli/job_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #define RUN                                                                                        \
     "gradweave validate tiny.json --cluster small.json --algo p-sgd --iterations 2 "               \
@@ -25,11 +25,10 @@ static cJSON *validate(const char *folder, const char *command, const char *refu
         assert_int_equal(answer.status, 0);
         document = parse_document(answer.out, "gradweave/validation@1");
     }
-    forget(&answer);
     return document;
 }
 
-static void computing_is_what_was_asked_for(void **state) {
+TEST_WITH(computing_is_what_was_asked_for, make_inputs, remove_folder) {
     const char *folder = *state;
     need_mpi();
     cJSON *waiting = validate(folder, SHARED, "--device cuda: expected");
@@ -38,17 +37,15 @@ static void computing_is_what_was_asked_for(void **state) {
     }
     assert_string_equal(text_at(waiting, "device.compute"), "wait");
     assert_null(cJSON_GetObjectItemCaseSensitive(item_at(waiting, "device"), "cublas"));
-    cJSON_Delete(waiting);
     cJSON *products = validate(folder, SHARED "--compute gemm", "--compute gemm: expected");
     if (products != NULL) {
         assert_string_equal(text_at(products, "device.compute"), "gemm");
         assert_non_null(strchr(text_at(products, "device.cublas"), '.'));
-        cJSON_Delete(products);
     }
 }
 
 /* Over NCCL with one rank, as that does not share a GPU. */
-static void data_travels_by_what_was_asked_for(void **state) {
+TEST_WITH(data_travels_by_what_was_asked_for, make_inputs, remove_folder) {
     const char *folder = *state;
     need_mpi();
     cJSON *mpi = validate(folder, ALONE "mpi", "--device cuda: expected");
@@ -56,22 +53,10 @@ static void data_travels_by_what_was_asked_for(void **state) {
         skip();
     }
     assert_string_equal(text_at(mpi, "device.transport"), "mpi");
-    cJSON_Delete(mpi);
     cJSON *nccl = validate(folder, ALONE "nccl", "NCCL");
     if (nccl == NULL) {
         skip();
     }
     assert_string_equal(text_at(nccl, "device.transport"), "nccl");
     assert_true(number_at(nccl, "device.ranks_on_one_gpu") == 1);
-    cJSON_Delete(nccl);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(computing_is_what_was_asked_for, make_inputs,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(data_travels_by_what_was_asked_for, make_inputs,
-                                        remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* libgradweave through its public header alone, as someone who embeds it would use it. */
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,8 +27,7 @@ static void check_groups(const struct gradweave_group *groups, const size_t *las
     }
 }
 
-static void plans_in_a_few_lines(void **state) {
-    (void)state;
+TEST(plans_in_a_few_lines) {
     struct gradweave_group groups[4];
     struct gradweave_plan plan;
     struct gradweave_error error = {0};
@@ -51,8 +50,7 @@ static void plans_in_a_few_lines(void **state) {
 }
 
 /* Points on a straight line cost what the line does; without bytes_per_element it is a float's. */
-static void plans_with_measured_points(void **state) {
-    (void)state;
+TEST(plans_with_measured_points) {
     static const struct gradweave_point points[] = {{1e3, 1e-3 + 1e-5}, {1e6, 1e-3 + 1e-2}};
     struct gradweave_group groups[4];
     struct gradweave_plan straight;
@@ -89,8 +87,7 @@ static void check_refused_points(const struct gradweave_point *points, size_t co
     assert_string_equal(error.message, message);
 }
 
-static void refuses_points_that_make_no_sense(void **state) {
-    (void)state;
+TEST(refuses_points_that_make_no_sense) {
     static const struct gradweave_point falling[] = {{1, 1}, {3, 1}, {2, 1}};
     static const struct gradweave_point equal[] = {{1, 1}, {1, 2}};
     static const struct gradweave_point nowhere[] = {{0, 1}, {1, 1}};
@@ -109,8 +106,7 @@ static void refuses_points_that_make_no_sense(void **state) {
                          "compress.points[1].time_s: expected a finite number >= 0, got -1");
 }
 
-static void refuses_what_makes_no_sense(void **state) {
-    (void)state;
+TEST(refuses_what_makes_no_sense) {
     struct gradweave_group groups[4];
     struct gradweave_plan plan;
     struct gradweave_error error = {0};
@@ -155,8 +151,7 @@ static void refuses_what_makes_no_sense(void **state) {
                      GRADWEAVE_BAD_INPUT);
 }
 
-static void compresses_with_memory(void **state) {
-    (void)state;
+TEST(compresses_with_memory) {
     static const float gradient[] = {0.5f, -3, 1, 2, -2};
     float residual[5] = {0, 0, 1.5f, 0, 0};
     const struct gradweave_compression two_of_five = {
@@ -188,8 +183,7 @@ static void compresses_with_memory(void **state) {
 }
 
 /* Every compressor goes through the library, with all it may want, over some iterations. */
-static void compresses_with_every_compressor(void **state) {
-    (void)state;
+TEST(compresses_with_every_compressor) {
     enum { N = 5000, K = 50 };
     static const size_t layers[] = {1000, 1, 2999, 1000};
     static float gradient[N], residual[N], sum[N];
@@ -231,8 +225,7 @@ static void compresses_with_every_compressor(void **state) {
     }
 }
 
-static void refuses_compressions_that_make_no_sense(void **state) {
-    (void)state;
+TEST(refuses_compressions_that_make_no_sense) {
     const struct gradweave_compression good = {.compressor = "topk", .elements = 5, .kept = 2};
     enum { BAD = 8 };
     struct gradweave_compression bad[BAD];
@@ -281,8 +274,7 @@ static void check_sum(const struct gradweave_prediction *predicted) {
     assert_true(fabs(sum_s - predicted->iteration_s) < 1e-9 * predicted->iteration_s);
 }
 
-static void ranks_what_it_predicts(void **state) {
-    (void)state;
+TEST(ranks_what_it_predicts) {
     enum { MOST = 64 };
     static struct gradweave_prediction ranked[MOST];
     struct gradweave_prediction predicted;
@@ -302,8 +294,7 @@ static void ranks_what_it_predicts(void **state) {
     assert_int_equal(two, 2);
 }
 
-static void explains_a_plan(void **state) {
-    (void)state;
+TEST(explains_a_plan) {
     enum { MOST = 512 };
     static struct gradweave_group_times groups[MOST];
     struct gradweave_explanation why;
@@ -326,8 +317,7 @@ static void explains_a_plan(void **state) {
     assert_string_equal(error.message, "count: expected room for 1 groups, got 0");
 }
 
-static void refuses_questions_that_make_no_sense(void **state) {
-    (void)state;
+TEST(refuses_questions_that_make_no_sense) {
     struct {
         const char *model, *algorithm, *message;
         double density;
@@ -349,20 +339,4 @@ static void refuses_questions_that_make_no_sense(void **state) {
             fail_msg("expected \"%s\" in \"%s\"", cases[i].message, error.message);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_in_a_few_lines),
-        cmocka_unit_test(plans_with_measured_points),
-        cmocka_unit_test(refuses_what_makes_no_sense),
-        cmocka_unit_test(refuses_points_that_make_no_sense),
-        cmocka_unit_test(ranks_what_it_predicts),
-        cmocka_unit_test(explains_a_plan),
-        cmocka_unit_test(refuses_questions_that_make_no_sense),
-        cmocka_unit_test(compresses_with_memory),
-        cmocka_unit_test(compresses_with_every_compressor),
-        cmocka_unit_test(refuses_compressions_that_make_no_sense),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

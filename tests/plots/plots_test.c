@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "plots/plots.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static struct gw_error error;
 
@@ -79,7 +79,7 @@ static enum gw_status draw(const char *folder, const char *picture, const char *
     return status;
 }
 
-static void a_picture_and_its_data_are_written(void **state) {
+TEST_IN_FOLDER(a_picture_and_its_data_are_written) {
     const char *folder = *state;
     char twice[2 * sizeof table];
     (void)snprintf(twice, sizeof twice, "%s%s", table, table);
@@ -92,7 +92,7 @@ static void a_picture_and_its_data_are_written(void **state) {
 }
 
 /* Two groups, the second on a timeline that shows another worker too, and the update. */
-static void streams_become_a_table(void **state) {
+TEST_IN_FOLDER(streams_become_a_table) {
     const char *folder = *state;
     static const char expected[] = "heading='it''s a title'; end_s=6.500000000e+00; "
                                    "computed_s=3.000000000e+00; bound_s=4.500000000e+00\n"
@@ -127,7 +127,7 @@ static void streams_become_a_table(void **state) {
     assert_int_equal(count_entries(folder), 2);
 }
 
-static void a_link_to_a_picture_stays_a_link(void **state) {
+TEST_IN_FOLDER(a_link_to_a_picture_stays_a_link) {
     const char *folder = *state;
     struct stat status;
     install_gnuplot(folder, drawing);
@@ -141,7 +141,7 @@ static void a_link_to_a_picture_stays_a_link(void **state) {
     assert_int_equal(count_entries(folder), 4);
 }
 
-static void a_failed_picture_changes_nothing(void **state) {
+TEST_IN_FOLDER(a_failed_picture_changes_nothing) {
     const char *folder = *state;
     install_gnuplot(folder, failing);
     put(path_in(folder, "p.pdf"), "old picture");
@@ -179,7 +179,7 @@ static void check_lines(const char *folder, const double *values, const double *
     assert_holds(path_in(folder, "p.csv"), rows);
 }
 
-static void axes_are_logarithmic_where_that_is_better(void **state) {
+TEST_IN_FOLDER(axes_are_logarithmic_where_that_is_better) {
     const char *folder = *state;
     install_gnuplot(folder, showing);
     check_lines(folder, (const double[]){0.001, 0.01, 0.1}, (const double[]){0.25, 0.5, 2.5},
@@ -206,7 +206,7 @@ static void axes_are_logarithmic_where_that_is_better(void **state) {
  * Of three pipelines one is never predicted, and one not at the first value; at the second it takes
  * more than is shown.
  */
-static void crossovers_become_lines_and_marks(void **state) {
+TEST_IN_FOLDER(crossovers_become_lines_and_marks) {
     const char *folder = *state;
     static const char settings[] =
         "heading='it''s a title'; tics=''; axis='its cluster''s'; unit=1e+09; logx=1; logy=1; "
@@ -269,7 +269,7 @@ static void read_cluster(const char *text, struct gw_cluster *out) {
 }
 
 /* Each curve's samples lie on it, from its first to its last point; points are as they were. */
-static void calibrations_become_curves_and_points(void **state) {
+TEST_IN_FOLDER(calibrations_become_curves_and_points) {
     const char *folder = *state;
     struct gw_cluster cluster;
     char *text = NULL;
@@ -309,7 +309,7 @@ static void calibrations_become_curves_and_points(void **state) {
     gw_cluster_free(&cluster);
 }
 
-static void a_cluster_without_curves_is_refused(void **state) {
+TEST_IN_FOLDER(a_cluster_without_curves_is_refused) {
     const char *folder = *state;
     struct gw_cluster cluster;
     read_cluster("{\"schema\":\"gradweave/cluster@1\",\"name\":\"c\",\"workers\":4,"
@@ -323,28 +323,10 @@ static void a_cluster_without_curves_is_refused(void **state) {
     gw_cluster_free(&cluster);
 }
 
-static void only_pictures_are_drawn(void **state) {
-    (void)state;
+TEST(only_pictures_are_drawn) {
     const char *names[] = {"p.jpg", "png", "p.svg.gz"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(gw_plot_check(names[i], &error), GW_BAD_INPUT);
     }
     assert_int_equal(gw_plot_check("a/p.png", &error), GW_OK);
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(a_picture_and_its_data_are_written),
-        IN_A_FOLDER(streams_become_a_table),
-        IN_A_FOLDER(a_link_to_a_picture_stays_a_link),
-        IN_A_FOLDER(a_failed_picture_changes_nothing),
-        IN_A_FOLDER(axes_are_logarithmic_where_that_is_better),
-        IN_A_FOLDER(crossovers_become_lines_and_marks),
-        IN_A_FOLDER(calibrations_become_curves_and_points),
-        IN_A_FOLDER(a_cluster_without_curves_is_refused),
-        cmocka_unit_test(only_pictures_are_drawn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

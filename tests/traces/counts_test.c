@@ -2,10 +2,8 @@
 #include <string.h>
 
 #include "core/core.h"
-#include "tests/support.h"
+#include "tests/test.h"
 #include "traces/counts.h"
-
-static uint64_t seed;
 
 static void draw_counts(struct gw_random *random, bool has_distinct, struct gw_counts *out) {
     const struct gw_counts_about about = {.model = "tiny",
@@ -33,10 +31,9 @@ static void draw_counts(struct gw_random *random, bool has_distinct, struct gw_c
     }
 }
 
-static void what_is_written_is_read_again(void **state) {
+TEST_IN_FOLDER(what_is_written_is_read_again) {
     const char *path = path_in(*state, "counts.json");
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 0, NULL), GW_OK);
+    struct gw_random *random = open_random(0);
     for (int round = 0, rounds = gw_trials(50); round < rounds; round++) {
         struct gw_counts written, read;
         draw_counts(random, round % 2 == 0, &written);
@@ -66,10 +63,8 @@ static void what_is_written_is_read_again(void **state) {
 }
 
 /* Iteration by iteration is as all at once. */
-static void iterations_can_be_appended(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+TEST(iterations_can_be_appended) {
+    struct gw_random *random = open_random(1);
     for (int round = 0, rounds = gw_trials(20); round < rounds; round++) {
         bool has_distinct = round % 2 == 0;
         struct gw_counts all, grown;
@@ -101,8 +96,7 @@ static void iterations_can_be_appended(void **state) {
 }
 
 /* Two groups of 10 and 30 elements, two workers: 2 (3 + 5) over 3 + 1 + 4 + 5. */
-static void density_and_padding_follow(void **state) {
-    (void)state;
+TEST(density_and_padding_follow) {
     static const char *const text =
         "{\"schema\": \"gradweave/counts@1\", \"model\": \"m\", \"algorithm\": \"a\", "
         "\"compressor\": \"c\", \"source\": \"s\", \"density\": 0.1, \"workers\": 2, \"groups\": "
@@ -125,8 +119,7 @@ static void density_and_padding_follow(void **state) {
 #define GROUPS "'groups': [{'tensors': 1, 'elements': 9}], "
 #define SOURCE "'source': 's', 'density': 0.5, "
 
-static void what_is_wrong_is_named(void **state) {
-    (void)state;
+TEST(what_is_wrong_is_named) {
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -169,15 +162,4 @@ static void what_is_wrong_is_named(void **state) {
         assert_int_equal(status, GW_BAD_INPUT);
         assert_non_null(strstr(error.message, cases[i].message));
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_is_read_again, make_folder, remove_folder),
-        cmocka_unit_test(iterations_can_be_appended),
-        cmocka_unit_test(density_and_padding_follow),
-        cmocka_unit_test(what_is_wrong_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

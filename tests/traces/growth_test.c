@@ -1,8 +1,6 @@
 /* Costs for numbers of workers that were not measured, from truths that grow by known laws. */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "traces/growth.h"
-
-static uint64_t seed;
 
 enum { SIZES = 13 };
 
@@ -103,18 +101,11 @@ static double error_of(const struct gw_cluster *cluster, const struct truth *tru
     return sum;
 }
 
-static struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
-
 /*
  * Lines exactly. A jump leaves it open what is startup and what is slope: up to twice the largest
  * measured number of workers that does not tell much.
  */
-static void exact_measurements_are_extrapolated(void **state) {
-    (void)state;
+TEST(exact_measurements_are_extrapolated) {
     static const size_t measured[] = {2, 3, 4, 8, 16};
     struct gw_random *random = open_random(1);
     for (size_t t = 0; t < TRUTHS; t++) {
@@ -133,8 +124,7 @@ static void exact_measurements_are_extrapolated(void **state) {
     gw_random_close(random);
 }
 
-static void sums_of_two_terms_are_found(void **state) {
-    (void)state;
+TEST(sums_of_two_terms_are_found) {
     static const size_t measured[] = {2, 3, 4, 6, 8};
     const struct truth truth = {"allgather", called_startup, step_slope, 1};
     struct gw_random *random = open_random(2);
@@ -156,8 +146,7 @@ static void sums_of_two_terms_are_found(void **state) {
 }
 
 /* The target: 8 workers from 2 and 4 within 10%, at the 3% to which measurements repeat. */
-static void noisy_measurements_are_extrapolated_within_a_tenth(void **state) {
-    (void)state;
+TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
     int rounds = gw_trials(200);
     static const size_t measured[] = {2, 4};
     struct gw_random *random = open_random(3);
@@ -182,8 +171,7 @@ static void noisy_measurements_are_extrapolated_within_a_tenth(void **state) {
 /*
  * From 2, 3, 4, 8 workers to 16 and 64: what is said to be uncertain is about as far off as it is.
  */
-static void uncertainty_is_of_the_errors_size(void **state) {
-    (void)state;
+TEST(uncertainty_is_of_the_errors_size) {
     int rounds = gw_trials(100);
     static const size_t measured[] = {2, 3, 4, 8};
     static const size_t asked[] = {6, 16, 64};
@@ -212,8 +200,7 @@ static void uncertainty_is_of_the_errors_size(void **state) {
 
 /* Whatever is measured: no time is negative, and between measured ones that grow it stays between.
  */
-static void predictions_stay_sane(void **state) {
-    (void)state;
+TEST(predictions_stay_sane) {
     int rounds = gw_trials(300);
     struct gw_random *random = open_random(5);
     for (int round = 0; round < rounds; round++) {
@@ -262,8 +249,7 @@ static void predictions_stay_sane(void **state) {
  * From 2 to 4 workers log2 P doubles and P - 1 triples: a factor just above the root of 6 is
  * predicted a little better by P - 1, but by less than one could tell.
  */
-static void near_ties_go_to_the_usual_law(void **state) {
-    (void)state;
+TEST(near_ties_go_to_the_usual_law) {
     static const struct {
         const char *collective, *law;
     } table[] = {{"broadcast", "log2 P"}, {"gather", "P-1"}};
@@ -285,8 +271,7 @@ static void near_ties_go_to_the_usual_law(void **state) {
     }
 }
 
-static void derivations_say_how_uncertain_they_are(void **state) {
-    (void)state;
+TEST(derivations_say_how_uncertain_they_are) {
     static const size_t measured[] = {2, 3, 4, 8};
     struct gw_random *random = open_random(7);
     struct gw_cluster cluster;
@@ -316,8 +301,7 @@ static void derivations_say_how_uncertain_they_are(void **state) {
 }
 
 /* Truths that laws meet exactly: what is left is how good the curves are, and 1% at least. */
-static void exact_laws_are_as_uncertain_as_the_curves(void **state) {
-    (void)state;
+TEST(exact_laws_are_as_uncertain_as_the_curves) {
     static const char *const texts[] = {"{}",
                                         "{'fit': {'held_out_error': 0}}",
                                         "{'fit': {'held_out_error': 0.004}}",
@@ -356,8 +340,7 @@ static void exact_laws_are_as_uncertain_as_the_curves(void **state) {
     }
 }
 
-static void laws_are_kept_for_readers(void **state) {
-    (void)state;
+TEST(laws_are_kept_for_readers) {
     static const size_t measured[] = {2, 4, 8};
     struct gw_random *random = open_random(8);
     struct gw_cluster cluster;
@@ -377,20 +360,4 @@ static void laws_are_kept_for_readers(void **state) {
     }
     gw_cluster_free(&cluster);
     gw_random_close(random);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_measurements_are_extrapolated),
-        cmocka_unit_test(sums_of_two_terms_are_found),
-        cmocka_unit_test(noisy_measurements_are_extrapolated_within_a_tenth),
-        cmocka_unit_test(uncertainty_is_of_the_errors_size),
-        cmocka_unit_test(predictions_stay_sane),
-        cmocka_unit_test(near_ties_go_to_the_usual_law),
-        cmocka_unit_test(derivations_say_how_uncertain_they_are),
-        cmocka_unit_test(exact_laws_are_as_uncertain_as_the_curves),
-        cmocka_unit_test(laws_are_kept_for_readers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

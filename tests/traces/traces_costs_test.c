@@ -1,9 +1,8 @@
 /* What a cluster says that exchanges and compressions cost, worked out by hand. */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "tests/traces/traces_support.h"
 
-static void elements_kept_and_bytes_exchanged(void **state) {
-    (void)state;
+TEST(elements_kept_and_bytes_exchanged) {
     const struct {
         uint64_t n;
         double density;
@@ -36,8 +35,7 @@ static const char measured_text[] =
     "'compressors': {'topk': {'fixed_s': 1}}}";
 
 /* Startup and value at 100 bytes, worked out by hand from the usual algorithms' laws. */
-static void collectives_are_derived(void **state) {
-    (void)state;
+TEST(collectives_are_derived) {
     const struct {
         const char *name;
         size_t workers;
@@ -80,8 +78,7 @@ static void collectives_are_derived(void **state) {
 }
 
 /* A message between two does not know of others; the curves of two, and of any one other number. */
-static void a_message_takes_as_long_among_any_number(void **state) {
-    (void)state;
+TEST(a_message_takes_as_long_among_any_number) {
     static const char *const texts[] = {
         "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 8, 'collectives': {'sendrecv': "
         "[{'workers': 2, 'alpha_s': 3, 'beta_s_per_byte': 0.5}]}, 'compressors': {}}",
@@ -111,8 +108,7 @@ static void a_message_takes_as_long_among_any_number(void **state) {
     }
 }
 
-static void curves_are_found_by_name_and_workers(void **state) {
-    (void)state;
+TEST(curves_are_found_by_name_and_workers) {
     struct gw_cluster cluster;
     parse_cluster(measured_text, &cluster);
     const struct gw_collective_cost *reduce = gw_cluster_find_collective(&cluster, "reduce", 16);
@@ -129,8 +125,7 @@ static void curves_are_found_by_name_and_workers(void **state) {
 }
 
 /* Sums by hand; of one's own curve no sum is made. */
-static void collectives_are_composed(void **state) {
-    (void)state;
+TEST(collectives_are_composed) {
     static const char text[] =
         "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 5, 'collectives': {"
         "'sendrecv': [{'workers': 2, 'alpha_s': 0.25, 'beta_s_per_byte': 0.5}],"
@@ -190,8 +185,7 @@ static void collectives_are_composed(void **state) {
     gw_cluster_free(&cluster);
 }
 
-static void one_worker_exchanges_nothing(void **state) {
-    (void)state;
+TEST(one_worker_exchanges_nothing) {
     struct gw_cluster cluster;
     parse_cluster(measured_text, &cluster);
     const char *names[] = {"allgather", "allreduce"};
@@ -207,8 +201,7 @@ static void one_worker_exchanges_nothing(void **state) {
     gw_cluster_free(&cluster);
 }
 
-static void missing_costs_are_named(void **state) {
-    (void)state;
+TEST(missing_costs_are_named) {
     struct gw_cluster cluster;
     struct gw_curve curve;
     const struct gw_curve *compressor = NULL;
@@ -228,17 +221,4 @@ static void missing_costs_are_named(void **state) {
     assert_string_equal(error.message, "f: compressors.top: expected a measured curve, got nothing "
                                        "(gradweave calibrate --only top --add measures it)");
     gw_cluster_free(&cluster);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(elements_kept_and_bytes_exchanged),
-        cmocka_unit_test(collectives_are_derived),
-        cmocka_unit_test(a_message_takes_as_long_among_any_number),
-        cmocka_unit_test(curves_are_found_by_name_and_workers),
-        cmocka_unit_test(collectives_are_composed),
-        cmocka_unit_test(one_worker_exchanges_nothing),
-        cmocka_unit_test(missing_costs_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

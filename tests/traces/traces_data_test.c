@@ -1,11 +1,10 @@
 /* The data that ships says what the papers say, and is found by its name. */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "traces/traces.h"
 
 static struct gw_error error;
 
-static void shipped_models_have_the_published_sizes(void **state) {
-    (void)state;
+TEST(shipped_models_have_the_published_sizes) {
     const struct {
         const char *name;
         size_t tensors;
@@ -30,8 +29,7 @@ static void shipped_models_have_the_published_sizes(void **state) {
     }
 }
 
-static void everything_that_ships_is_good(void **state) {
-    (void)state;
+TEST(everything_that_ships_is_good) {
     const char *needed[2] = {"resnet50", "p102-1gbe-16"};
     for (int kind = 0; kind < 2; kind++) {
         enum gw_data_kind data = kind == 0 ? GW_DATA_MODELS : GW_DATA_CLUSTERS;
@@ -62,8 +60,7 @@ static void everything_that_ships_is_good(void **state) {
     }
 }
 
-static void shipped_clusters_exchange_resnet50_in_the_published_time(void **state) {
-    (void)state;
+TEST(shipped_clusters_exchange_resnet50_in_the_published_time) {
     const char *names[] = {"p102-1gbe-16", "p102-1gbe-16-table6"};
     for (size_t i = 0; i < 2; i++) {
         char *path = NULL;
@@ -82,7 +79,7 @@ static void shipped_clusters_exchange_resnet50_in_the_published_time(void **stat
     }
 }
 
-static void names_and_paths_are_resolved(void **state) {
+TEST_IN_FOLDER(names_and_paths_are_resolved) {
     const char *named[] = {"./resnet50", "resnet50.json", path_in(*state, "x.json")};
     char *path = NULL;
     for (size_t i = 0; i < 3; i++) {
@@ -98,15 +95,9 @@ static void names_and_paths_are_resolved(void **state) {
                                        "(gradweave list clusters), found neither");
 }
 
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shipped_models_have_the_published_sizes),
-        cmocka_unit_test(everything_that_ships_is_good),
-        cmocka_unit_test(shipped_clusters_exchange_resnet50_in_the_published_time),
-        IN_A_FOLDER(names_and_paths_are_resolved),
-    };
-    (void)setenv("GRADWEAVE_DATA", GW_TEST_DATA, 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+static int take_what_ships(void **state) {
+    (void)state;
+    return setenv("GRADWEAVE_DATA", GW_TEST_DATA, 1);
 }
+
+FIXTURES(take_what_ships, NULL)

@@ -3,12 +3,11 @@
  * the reader never crashes, refuses in words, and what it accepts makes sense: a plan has every
  * tensor once, in order. GRADWEAVE_SEED repeats a run.
  */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "traces/traces.h"
 
 enum { most_tensors = 24, most_nodes = 4096, cases = 20000 };
 
-static uint64_t seed;
 static struct gw_error error;
 
 static size_t below(struct gw_random *random, size_t limit) {
@@ -438,8 +437,6 @@ static const struct subject_kind {
 } plans = {make_plan_document, judge_plan}, networks = {make_network_document, judge_cluster},
   overlaps = {make_overlap_document, judge_cluster};
 
-/* ---- the tests ----------------------------------------------------------------------------- */
-
 static char *print(const cJSON *document) {
     char *text = NULL;
     assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
@@ -447,8 +444,7 @@ static char *print(const cJSON *document) {
 }
 
 static void damage_json(const struct subject_kind *kind) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
+    struct gw_random *random = open_random(1);
     accepted = 0;
     int trials = gw_trials(cases);
     for (int i = 0; i < trials; i++) {
@@ -467,8 +463,7 @@ static void damage_json(const struct subject_kind *kind) {
 }
 
 static void damage_texts(const struct subject_kind *kind) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, &error), GW_OK);
+    struct gw_random *random = open_random(2);
     accepted = 0;
     int trials = gw_trials(cases);
     for (int i = 0; i < trials; i++) {
@@ -491,35 +486,20 @@ static void damage_texts(const struct subject_kind *kind) {
     assert_in_range(accepted, trials / 4, 3 * trials / 4);
 }
 
-static void damaged_json_is_refused_or_whole(void **state) {
-    (void)state;
+TEST(damaged_json_is_refused_or_whole) {
     damage_json(&plans);
 }
 
-static void damaged_bytes_are_refused_or_whole(void **state) {
-    (void)state;
+TEST(damaged_bytes_are_refused_or_whole) {
     damage_texts(&plans);
 }
 
-static void damaged_networks_are_refused_or_make_sense(void **state) {
-    (void)state;
+TEST(damaged_networks_are_refused_or_make_sense) {
     damage_json(&networks);
     damage_texts(&networks);
 }
 
-static void damaged_overlaps_are_refused_or_make_sense(void **state) {
-    (void)state;
+TEST(damaged_overlaps_are_refused_or_make_sense) {
     damage_json(&overlaps);
     damage_texts(&overlaps);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_json_is_refused_or_whole),
-        cmocka_unit_test(damaged_bytes_are_refused_or_whole),
-        cmocka_unit_test(damaged_networks_are_refused_or_make_sense),
-        cmocka_unit_test(damaged_overlaps_are_refused_or_make_sense),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* A cluster's network: what is read is what is written back, and what may be left out. */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "tests/traces/bad_documents.h"
 #include "tests/traces/traces_support.h"
 
@@ -28,7 +28,7 @@ static const struct gw_loggp slow = {
     .latency_s = 5e-5, .overhead_s = 1e-6, .gap_s = 2e-6, .gap_s_per_byte = 8e-9};
 
 /* What is read, and that it is written back as it stood. */
-static void a_network_comes_back(void **state) {
+TEST_IN_FOLDER(a_network_comes_back) {
     static const struct {
         const char *text;
         const struct gw_loggp *within, *between;
@@ -61,7 +61,7 @@ static void a_network_comes_back(void **state) {
     }
 }
 
-static void a_network_says_little(void **state) {
+TEST_IN_FOLDER(a_network_says_little) {
     struct gw_cluster cluster;
     const char *path = path_in(*state, "cluster.json");
     parse_cluster(NETWORK_OF("2", "1", "{'between': " LOGGP "}"), &cluster);
@@ -78,7 +78,7 @@ static void a_network_says_little(void **state) {
 }
 
 /* Made of numbers alone, on clusters where "within" or "between" say nothing of their own. */
-static void a_network_is_built(void **state) {
+TEST_IN_FOLDER(a_network_is_built) {
     static const struct {
         size_t workers, per_node;
         const char *network;
@@ -106,15 +106,4 @@ static void a_network_is_built(void **state) {
         assert_same_document(path, expected);
         gw_cluster_free(&cluster);
     }
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(a_network_comes_back),
-        IN_A_FOLDER(a_network_says_little),
-        IN_A_FOLDER(a_network_is_built),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

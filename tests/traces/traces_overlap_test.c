@@ -1,5 +1,5 @@
 /* A cluster's overlap factors: what is read is what is written back, and what lies between. */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "tests/traces/bad_documents.h"
 #include "tests/traces/traces_support.h"
 
@@ -16,7 +16,7 @@
     "{'bytes': 4096, 'compute': {'factor': 8}, 'communication': {'factor': 100}}], "               \
     "'timed': [{'bytes': 7, 'compute': {'factor': 1}, 'communication': {'factor': 1.0625}}]}}}"
 
-static void factors_come_back(void **state) {
+TEST_IN_FOLDER(factors_come_back) {
     static const char *const texts[] = {OVERLAP(BY_HAND), OVERLAP(MEASURED)};
     for (size_t i = 0; i < 2; i++) {
         struct gw_cluster cluster;
@@ -29,8 +29,7 @@ static void factors_come_back(void **state) {
     }
 }
 
-static void factors_are_read(void **state) {
-    (void)state;
+TEST(factors_are_read) {
     struct gw_cluster cluster;
     parse_cluster(OVERLAP(MEASURED), &cluster);
     const struct gw_overlap *overlap = cluster.overlap;
@@ -48,8 +47,7 @@ static void factors_are_read(void **state) {
 }
 
 /* Halfway between 1 and 4 KiB by their logarithms are 2 KiB, and 4 between 2 and 8. */
-static void factors_lie_between_those_of_measured_sizes(void **state) {
-    (void)state;
+TEST(factors_lie_between_those_of_measured_sizes) {
     static const struct {
         double bytes, compute;
     } table[] = {{1, 2},    {1024, 2}, {2048, 4},
@@ -65,7 +63,7 @@ static void factors_lie_between_those_of_measured_sizes(void **state) {
     gw_cluster_free(&cluster);
 }
 
-static void what_was_measured_is_written(void **state) {
+TEST_IN_FOLDER(what_was_measured_is_written) {
     struct gw_cluster cluster;
     const char *path = path_in(*state, "cluster.json");
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
@@ -78,14 +76,4 @@ static void what_was_measured_is_written(void **state) {
     assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
     assert_same_document(path, OVERLAP(BY_HAND));
     gw_cluster_free(&cluster);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(factors_come_back, make_folder, remove_folder),
-        cmocka_unit_test(factors_are_read),
-        cmocka_unit_test(factors_lie_between_those_of_measured_sizes),
-        cmocka_unit_test_setup_teardown(what_was_measured_is_written, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Documents: what is read is what is written back; bad input is refused in words that help. */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "tests/traces/bad_documents.h"
 #include "tests/traces/traces_support.h"
 
@@ -32,7 +32,7 @@ static const char model_text[] =
     "{'name': 'conv1', 'elements': 9007199254739001, 'backward_s': 0.1, 'layer': 'conv', 'x': 1},"
     "{'name': 'fc', 'elements': 1000, 'backward_s': 0, 'shape': [10, 100]}]}";
 
-static void a_model_comes_back(void **state) {
+TEST_IN_FOLDER(a_model_comes_back) {
     struct gw_model model;
     struct gw_model again;
     const char *path = path_in(*state, "model.json");
@@ -54,7 +54,7 @@ static void a_model_comes_back(void **state) {
     gw_model_free(&again);
 }
 
-static void a_model_says_little(void **state) {
+TEST_IN_FOLDER(a_model_says_little) {
     struct gw_model model;
     const char *path = path_in(*state, "model.json");
     parse_model(MODEL_OF("'name': 'm', 'forward_s': 0, 'tensors': "
@@ -81,7 +81,7 @@ static const char cluster_text[] =
     "'gaussiank': {'fixed_s': 2e-5, 'per_element_s': 1.1e-11},"
     "'randk': {'points': [[1, 0.5], [2, 0.25]], 'provenance': 7}}}";
 
-static void a_cluster_comes_back(void **state) {
+TEST_IN_FOLDER(a_cluster_comes_back) {
     struct gw_cluster cluster;
     struct gw_cluster again;
     const char *path = path_in(*state, "cluster.json");
@@ -108,7 +108,7 @@ static void a_cluster_comes_back(void **state) {
     gw_cluster_free(&again);
 }
 
-static void a_cluster_is_built(void **state) {
+TEST_IN_FOLDER(a_cluster_is_built) {
     struct gw_cluster cluster;
     const char *path = path_in(*state, "cluster.json");
     struct gw_curve_point *points = calloc(2, sizeof *points);
@@ -143,7 +143,7 @@ static const char plan_text[] =
     "'iteration_s': 0.30000000000000004, 'lower_bound_s': 0.0213, 'notes': ['derived'], 'by': "
     "'me'}";
 
-static void a_plan_comes_back(void **state) {
+TEST_IN_FOLDER(a_plan_comes_back) {
     struct gw_plan plan;
     struct gw_plan again;
     const char *path = path_in(*state, "plan.json");
@@ -166,7 +166,7 @@ static void a_plan_comes_back(void **state) {
 }
 
 /* The first of two notes counts; the second must not take its place when they are written back. */
-static void a_plan_that_repeats_a_key_comes_back(void **state) {
+TEST_IN_FOLDER(a_plan_that_repeats_a_key_comes_back) {
     struct gw_plan plan;
     const char *path = path_in(*state, "plan.json");
     parse_plan(PLAN_WITH("0.1", "4", "[[0]]", TIMES ", 'notes': [], 'notes': ['derived']"), &plan);
@@ -176,8 +176,7 @@ static void a_plan_that_repeats_a_key_comes_back(void **state) {
     gw_plan_free(&plan);
 }
 
-static void a_plan_belongs_to_its_model(void **state) {
-    (void)state;
+TEST(a_plan_belongs_to_its_model) {
     struct gw_plan plan;
     struct gw_tensor tensors[6] = {{.elements = 1}, {.elements = 20}, {.elements = 300}};
     struct gw_model model = {.name = "tiny", .tensor_count = 5, .tensors = tensors};
@@ -203,7 +202,7 @@ static void a_plan_belongs_to_its_model(void **state) {
     gw_plan_free(&plan);
 }
 
-static void unreadable_documents_are_bad_input(void **state) {
+TEST_IN_FOLDER(unreadable_documents_are_bad_input) {
     const char *path = path_in(*state, "missing.json");
     char message[600];
     (void)snprintf(message, sizeof message, "%s: cannot be read: No such file or directory", path);
@@ -234,8 +233,7 @@ static enum gw_status parse_any(enum document_kind kind, const char *text) {
     }
 }
 
-static void bad_documents_are_refused(void **state) {
-    (void)state;
+TEST(bad_documents_are_refused) {
     for (size_t i = 0; i < sizeof bad_documents / sizeof *bad_documents; i++) {
         const struct bad_document *bad = &bad_documents[i];
         char message[sizeof error.message];
@@ -246,21 +244,4 @@ static void bad_documents_are_refused(void **state) {
                      error.message, message);
         }
     }
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(a_model_comes_back),
-        IN_A_FOLDER(a_model_says_little),
-        IN_A_FOLDER(a_cluster_comes_back),
-        IN_A_FOLDER(a_cluster_is_built),
-        IN_A_FOLDER(a_plan_comes_back),
-        IN_A_FOLDER(a_plan_that_repeats_a_key_comes_back),
-        cmocka_unit_test(a_plan_belongs_to_its_model),
-        IN_A_FOLDER(unreadable_documents_are_bad_input),
-        cmocka_unit_test(bad_documents_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * Timelines: where the time went, traces that come back, spans
  * that cannot be, and results over them.
  */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "traces/traces.h"
 
 static struct gw_error error;
@@ -48,8 +48,7 @@ static void make_timeline(struct gw_timeline *out) {
     assert_int_equal(gw_timeline_add_iteration(out, 0, 10, &error), GW_OK);
 }
 
-static void a_breakdown_by_hand(void **state) {
-    (void)state;
+TEST(a_breakdown_by_hand) {
     struct gw_timeline timeline;
     struct gw_measure measure;
     make_timeline(&timeline);
@@ -66,8 +65,7 @@ static void a_breakdown_by_hand(void **state) {
     gw_timeline_free(&timeline);
 }
 
-static void no_iteration_cannot_be_measured(void **state) {
-    (void)state;
+TEST(no_iteration_cannot_be_measured) {
     struct gw_timeline timeline;
     struct gw_measure measure;
     make_timeline(&timeline);
@@ -98,8 +96,7 @@ static void add_random_row(struct gw_timeline *timeline, size_t lane, const enum
     }
 }
 
-static void breakdowns_of_random_timelines(void **state) {
-    (void)state;
+TEST(breakdowns_of_random_timelines) {
     static const enum gw_activity computing[] = {GW_FORWARD, GW_BACKWARD, GW_COMPRESS, GW_UPDATE};
     static const enum gw_activity communicating[] = {GW_WAIT, GW_EXCHANGE};
     struct gw_random *random = NULL;
@@ -143,8 +140,7 @@ static void breakdowns_of_random_timelines(void **state) {
 
 /* ---- checks -------------------------------------------------------------------------------- */
 
-static void impossible_spans_are_refused(void **state) {
-    (void)state;
+TEST(impossible_spans_are_refused) {
     const struct {
         double spans[2][2];
         bool good;
@@ -193,7 +189,7 @@ static void assert_same_timeline(const struct gw_timeline *a, const struct gw_ti
     }
 }
 
-static void a_timeline_comes_back(void **state) {
+TEST_IN_FOLDER(a_timeline_comes_back) {
     const char *path = path_in(*state, "trace.json");
     struct gw_timeline timeline;
     make_timeline(&timeline);
@@ -215,7 +211,7 @@ static void a_timeline_comes_back(void **state) {
     gw_timeline_free(&again);
 }
 
-static void lanes_in_any_order_come_back(void **state) {
+TEST_IN_FOLDER(lanes_in_any_order_come_back) {
     enum { LANES = 500 };
     const char *path = path_in(*state, "trace.json");
     struct gw_timeline timeline;
@@ -233,7 +229,7 @@ static void lanes_in_any_order_come_back(void **state) {
 }
 
 /* What a viewer of Chrome traces needs: names of processes and threads, times in microseconds. */
-static void a_trace_is_one_that_viewers_open(void **state) {
+TEST_IN_FOLDER(a_trace_is_one_that_viewers_open) {
     const char *path = path_in(*state, "trace.json");
     struct gw_timeline timeline;
     make_timeline(&timeline);
@@ -271,7 +267,7 @@ static void a_trace_is_one_that_viewers_open(void **state) {
     "{\"ph\": \"X\", \"pid\": " pid ", \"tid\": " tid ", \"cat\": \"" cat "\", \"ts\": " ts        \
     ", \"dur\": 5, \"args\": {\"label\": \"\", \"elements\": 0, \"bytes\": 0" more "}}"
 
-static void bad_traces_are_refused(void **state) {
+TEST_IN_FOLDER(bad_traces_are_refused) {
     const char *path = path_in(*state, "trace.json");
     const char *table[][2] = {
         {TRACE("[]", "{}"), "otherData.lanes: expected at least one pair, got an empty array"},
@@ -309,8 +305,7 @@ static void bad_traces_are_refused(void **state) {
     assert_memory_equal(error.message, "timeline: span 1 (backward )", 28);
 }
 
-static void timelines_are_appended_and_cleared(void **state) {
-    (void)state;
+TEST(timelines_are_appended_and_cleared) {
     struct gw_timeline one;
     struct gw_timeline two;
     make_timeline(&one);
@@ -339,8 +334,7 @@ static void assert_document(const struct gw_result *result, const char *expected
     cJSON_Delete(wanted);
 }
 
-static void results_are_means(void **state) {
-    (void)state;
+TEST(results_are_means) {
     const struct gw_measure measures[] = {{10, {1, 2, 0.5, 4, 2.5}, 5},
                                           {14, {3, 2, 1.5, 6, 1.5}, 9}};
     struct gw_result result = {
@@ -369,22 +363,4 @@ static void results_are_means(void **state) {
     }
     assert_int_equal(result.note_count, GW_RESULT_MOST_NOTES);
     assert_string_equal(result.notes[3], "q");
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_breakdown_by_hand),
-        cmocka_unit_test(no_iteration_cannot_be_measured),
-        cmocka_unit_test(breakdowns_of_random_timelines),
-        cmocka_unit_test(impossible_spans_are_refused),
-        IN_A_FOLDER(a_timeline_comes_back),
-        IN_A_FOLDER(lanes_in_any_order_come_back),
-        IN_A_FOLDER(a_trace_is_one_that_viewers_open),
-        IN_A_FOLDER(bad_traces_are_refused),
-        cmocka_unit_test(timelines_are_appended_and_cleared),
-        cmocka_unit_test(results_are_means),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
