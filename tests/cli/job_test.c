@@ -10,7 +10,7 @@
 
 #include "tests/cli/job_support.h"
 
-#define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02"
+#define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02 --time 8"
 #define ENDLESS "--max-time 100000 --precision 1e-9"
 #define TINY "tiny.json --cluster small.json"
 #define FULL "tiny.json --cluster full.json"
@@ -406,7 +406,9 @@ TEST(refuses_bad_input_inside_a_job) {
     };
     char *before = list_files(*state);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct answer answer = ask(*state, "mpirun %s -q --oversubscribe -n 2 gradweave %s",
+        struct answer answer = ask(*state,
+                                   "mpirun %s -q --oversubscribe --mca "
+                                   "odls_base_sigkill_timeout 0 -n 2 gradweave %s",
                                    geteuid() == 0 ? "--allow-run-as-root" : "", cases[i].arguments);
         assert_string_equal(answer.err, cases[i].message);
         assert_string_equal(answer.out, "");
