@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* ---- arenas ---------------------------------------------------------------------------------- */
 
 enum { ALIGNMENT = _Alignof(max_align_t), FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
 
@@ -39,6 +42,7 @@ static struct gw_arena_block *add_block(struct gw_arena *arena, size_t needed) {
 
 void *gw_arena_zeros(struct gw_arena *arena, size_t count, size_t size) {
     if (size != 0 && count > (SIZE_MAX / 2) / size) {
+        arena->failed = true;
         return NULL;
     }
     size_t bytes = count * size == 0 ? 1 : count * size;
@@ -47,6 +51,7 @@ void *gw_arena_zeros(struct gw_arena *arena, size_t count, size_t size) {
     if (block == NULL || block->size - block->used < bytes) {
         block = add_block(arena, bytes);
         if (block == NULL) {
+            arena->failed = true;
             return NULL;
         }
     }
@@ -89,6 +94,11 @@ void *gw_arena_own(struct gw_arena *arena, void *object, void (*release)(void *o
     return object;
 }
 
+enum gw_status gw_arena_check(const struct gw_arena *arena, const char *what,
+                              struct gw_error *error) {
+    return arena->failed ? gw_fail_memory(error, what) : GW_OK;
+}
+
 void gw_arena_free(struct gw_arena *arena) {
     for (struct gw_arena_owned *owned = arena->owned; owned != NULL; owned = owned->next) {
         owned->release(owned->object);
@@ -99,4 +109,42 @@ void gw_arena_free(struct gw_arena *arena) {
         block = next;
     }
     *arena = (struct gw_arena){0};
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size) {
+    const size_t first = 64;
+    if (items != NULL && needed <= *capacity) {
+        return items;
+    }
+    size_t larger = *capacity > SIZE_MAX / 2 ? needed : 2 * *capacity;
+    larger = larger < needed ? needed : larger;
+    larger = larger < first ? first : larger;
+    void *moved = larger > SIZE_MAX / size ? NULL : realloc(items, larger * size);
+    if (moved != NULL) {
+        *capacity = larger;
+    }
+    return moved;
+}
+
+/* Only whole pages can be asked for, and in less than a few large ones the last is mostly unused.
+ */
+void gw_prefer_large_pages(void *items, size_t bytes) {
+    const size_t page = 4096;
+    const size_t least = (size_t)8 << 20;
+    size_t skipped = (page - (uintptr_t)items % page) % page;
+    if (items != NULL && bytes >= least) {
+        (void)madvise((char *)items + skipped, (bytes - skipped) / page * page, MADV_HUGEPAGE);
+    }
+}
+
+void *gw_resident_zeros(size_t bytes) {
+    const size_t alignment = 64;
+    size_t rounded = bytes / alignment * alignment + alignment;
+    void *memory = rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
+    if (memory != NULL) {
+        memset(memory, 0, rounded);
+    }
+    return memory;
 }

@@ -3,12 +3,9 @@
 #define GW_CORE_CORE_H
 
 #include "core/arena.h"
-#include "core/array.h"
 #include "core/clock.h"
-#include "core/csv.h"
 #include "core/curve.h"
 #include "core/file.h"
-#include "core/fingerprint.h"
 #include "core/json.h"
 #include "core/json_writer.h"
 #include "core/log.h"

@@ -9,6 +9,7 @@
 #define GW_CORE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/status.h"
 
@@ -33,5 +34,19 @@ enum gw_status gw_file_check_target(const char *path, struct gw_error *error);
 
 /* Whether a file or folder of that name can be read. */
 int gw_file_exists(const char *path);
+
+/* ---- fingerprints ---------------------------------------------------------------------------- */
+
+/* A short number that tells contents apart, when nobody makes them to deceive it. */
+
+/* Of nothing. */
+extern const uint64_t gw_fingerprint_start;
+
+/*
+ * The fingerprint of what `so_far` is of, and these bytes behind it (FNV-1a, 64 bits). A text goes
+ * in with its final zero, so that "ab", "c" differs from "a", "bc".
+ */
+uint64_t gw_fingerprint_add(uint64_t so_far, const void *bytes, size_t length);
+uint64_t gw_fingerprint_add_text(uint64_t so_far, const char *text);
 
 #endif

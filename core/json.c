@@ -156,23 +156,24 @@ enum gw_status gw_json_array(const struct gw_json *place, struct gw_error *error
     return cJSON_IsArray(place->node) ? GW_OK : gw_json_expected(place, "an array", error);
 }
 
-enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
+static enum gw_status finite_number(const struct gw_json *place, bool zero, double *out,
                                     struct gw_error *error) {
-    if (!cJSON_IsNumber(place->node) || !isfinite(place->node->valuedouble) ||
-        place->node->valuedouble < 0) {
-        return gw_json_expected(place, "a finite number >= 0", error);
+    double value = cJSON_IsNumber(place->node) ? place->node->valuedouble : -1;
+    if (!isfinite(value) || value < 0 || (value == 0 && !zero)) {
+        return gw_json_expected(place, zero ? "a finite number >= 0" : "a finite number > 0",
+                                error);
     }
-    *out = place->node->valuedouble;
+    *out = value;
     return GW_OK;
 }
 
+enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
+                                    struct gw_error *error) {
+    return finite_number(place, true, out, error);
+}
+
 enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct gw_error *error) {
-    if (!cJSON_IsNumber(place->node) || !isfinite(place->node->valuedouble) ||
-        !(place->node->valuedouble > 0)) {
-        return gw_json_expected(place, "a finite number > 0", error);
-    }
-    *out = place->node->valuedouble;
-    return GW_OK;
+    return finite_number(place, false, out, error);
 }
 
 enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "core/arena.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "core/portable.h"

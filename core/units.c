@@ -1,8 +1,9 @@
 #include "core/units.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct unit {
     double size;
@@ -92,4 +93,19 @@ const char *gw_format_exactly(double value, char out[GW_UNITS_SIZE]) {
         }
     }
     return out;
+}
+
+void gw_csv_number(FILE *stream, double number) {
+    char text[GW_UNITS_SIZE];
+    (void)fputs(gw_format_exactly(number, text), stream);
+}
+
+void gw_csv_text(FILE *stream, const char *text) {
+    bool quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    (void)fputs(quoted ? "\"" : "", stream);
+    for (const char *c = text; *c != '\0'; c++) {
+        (void)fputs(*c == '"' ? "\"" : "", stream);
+        (void)fputc(*c, stream);
+    }
+    (void)fputs(quoted ? "\"" : "", stream);
 }

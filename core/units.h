@@ -2,6 +2,8 @@
 #ifndef GW_CORE_UNITS_H
 #define GW_CORE_UNITS_H
 
+#include <stdio.h>
+
 /* Room for any formatted number. The functions return `out`. */
 enum { GW_UNITS_SIZE = 32 };
 
@@ -15,5 +17,14 @@ const char *gw_format_duration(double seconds, char out[GW_UNITS_SIZE]);
 
 /* With the fewest digits that read back as the same number; at least 15, as cJSON prints. */
 const char *gw_format_exactly(double value, char out[GW_UNITS_SIZE]);
+
+/* ---- cells of comma-separated tables, as RFC 4180 has them ------------------------------------
+ */
+
+/* With as many digits as it takes to read the same number back, and no more than a person wrote. */
+void gw_csv_number(FILE *stream, double number);
+
+/* In quotes where a reader could mistake a part of it for the end. */
+void gw_csv_text(FILE *stream, const char *text);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "core/arena.h"
 #include "traces/plan.h"
 
 static const double gradient_deviation = 1e-3;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/array.h"
+#include "core/arena.h"
 #include "kernels/gpu.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* the host needs no stream */
