@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine.h"
-#include "sim/messages.h"
+#include "sim/simulator.h"
 #include "study/study.h"
 
 /* ---- pipelines ----------------------------------------------------------------------------- */

@@ -2,7 +2,114 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "engine/run.h"
+
+/* ---- a run of events in order: what the queue takes from next -------------------------------- */
+
+static inline bool is_before(const struct gw_event *a, const struct gw_event *b) {
+    return a->time < b->time || (a->time == b->time && a->order < b->order);
+}
+
+struct run {
+    size_t next, count, capacity;
+    struct gw_event *events;
+    size_t spare_capacity;
+    struct gw_event *spare; /* for merging */
+};
+
+enum { INSERTED = 24 }; /* as many are sorted by insertion */
+
+/* Empties the run and makes room for `count` events, which the caller writes to run->events. */
+static enum gw_status run_start(struct run *run, size_t count, struct gw_error *error) {
+    struct gw_event *events = gw_grow(run->events, count, &run->capacity, sizeof *events);
+    if (events == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    run->events = events;
+    run->next = 0;
+    run->count = count;
+    return GW_OK;
+}
+
+static void insert(struct gw_event *events, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        struct gw_event event = events[i];
+        size_t hole = i;
+        for (; hole > 0 && is_before(&event, &events[hole - 1]); hole--) {
+            events[hole] = events[hole - 1];
+        }
+        events[hole] = event;
+    }
+}
+
+/* How many events from `first` on are in order. */
+static size_t ascending(const struct gw_event *events, size_t first, size_t count) {
+    size_t end = first + 1;
+    while (end < count && !is_before(&events[end], &events[end - 1])) {
+        end++;
+    }
+    return end - first;
+}
+
+static void merge(const struct gw_event *a, size_t a_count, const struct gw_event *b,
+                  size_t b_count, struct gw_event *out) {
+    while (a_count > 0 && b_count > 0) {
+        bool second = is_before(b, a);
+        *out++ = second ? *b : *a;
+        b += second;
+        b_count -= second;
+        a += !second;
+        a_count -= !second;
+    }
+    memcpy(out, a_count > 0 ? a : b, (a_count + b_count) * sizeof *out);
+}
+
+/* Merges neighbouring ascending stretches once; returns whether there was more than one. */
+static bool merge_stretches(const struct gw_event *from, size_t count, struct gw_event *to) {
+    size_t first = ascending(from, 0, count);
+    if (first == count) {
+        return false;
+    }
+    for (size_t done = 0; done < count;) {
+        size_t a = ascending(from, done, count);
+        size_t b = done + a < count ? ascending(from, done + a, count) : 0;
+        merge(from + done, a, from + done + a, b, to + done);
+        done += a + b;
+    }
+    return true;
+}
+
+/* Sorts the run: in one pass if it is in order, as events of symmetric simulations mostly are. */
+static enum gw_status run_sort(struct run *run, struct gw_error *error) {
+    if (run->count <= INSERTED) {
+        insert(run->events, run->count);
+        return GW_OK;
+    }
+    if (ascending(run->events, 0, run->count) == run->count) {
+        return GW_OK;
+    }
+    struct gw_event *spare =
+        gw_grow(run->spare, run->count, &run->spare_capacity, sizeof *run->spare);
+    if (spare == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    run->spare = spare;
+    while (merge_stretches(run->events, run->count, run->spare)) {
+        struct gw_event *events = run->events;
+        size_t capacity = run->capacity;
+        run->events = run->spare;
+        run->capacity = run->spare_capacity;
+        run->spare = events;
+        run->spare_capacity = capacity;
+    }
+    return GW_OK;
+}
+
+static void run_free(struct run *run) {
+    free(run->events);
+    free(run->spare);
+}
+
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 enum {
     BLOCK_EVENTS = 31, /* a block is 512 bytes */
@@ -49,7 +156,7 @@ struct gw_queue {
     struct bucket far;
     size_t rung_count;
     struct rung rungs[MOST_RUNGS];
-    struct gw_run run;
+    struct run run;
     size_t late_count, late_capacity;
     struct gw_event *late;
 
@@ -75,7 +182,7 @@ void gw_queue_close(struct gw_queue *queue) {
     }
     free(queue->slabs);
     free(queue->late);
-    gw_run_free(&queue->run);
+    run_free(&queue->run);
     free(queue);
 }
 
@@ -157,7 +264,7 @@ static enum gw_status push_late(struct gw_queue *queue, struct gw_event event,
     }
     queue->late = late;
     size_t hole = queue->late_count++;
-    while (hole > 0 && gw_event_before(&event, &late[(hole - 1) / 2])) {
+    while (hole > 0 && is_before(&event, &late[(hole - 1) / 2])) {
         late[hole] = late[(hole - 1) / 2];
         hole = (hole - 1) / 2;
     }
@@ -172,10 +279,10 @@ static struct gw_event pop_late(struct gw_queue *queue) {
     size_t hole = 0;
     for (;;) {
         size_t child = 2 * hole + 1;
-        if (child + 1 < queue->late_count && gw_event_before(&late[child + 1], &late[child])) {
+        if (child + 1 < queue->late_count && is_before(&late[child + 1], &late[child])) {
             child++;
         }
-        if (child >= queue->late_count || !gw_event_before(&late[child], &last)) {
+        if (child >= queue->late_count || !is_before(&late[child], &last)) {
             break;
         }
         late[hole] = late[child];
@@ -187,14 +294,14 @@ static struct gw_event pop_late(struct gw_queue *queue) {
 
 /* Moves the bucket's events into the run, sorted, and empties the bucket. */
 static enum gw_status take(struct gw_queue *queue, struct bucket *bucket, struct gw_error *error) {
-    GW_TRY(gw_run_start(&queue->run, bucket->count, error));
+    GW_TRY(run_start(&queue->run, bucket->count, error));
     struct gw_event *out = queue->run.events;
     for (struct block *block = bucket->first; block != NULL; block = release(queue, block)) {
         memcpy(out, block->events, block->count * sizeof *out);
         out += block->count;
     }
     *bucket = (struct bucket){0};
-    return gw_run_sort(&queue->run, error);
+    return run_sort(&queue->run, error);
 }
 
 /* A rung of buckets for `count` events of times from `least` to `most`. */
@@ -288,7 +395,7 @@ static enum gw_status refill(struct gw_queue *queue, struct gw_error *error) {
  * noticed when the run is.
  */
 static enum gw_status settle(struct gw_queue *queue, struct gw_error *error) {
-    struct gw_run *run = &queue->run;
+    struct run *run = &queue->run;
     struct bucket bucket = {0};
     while (queue->rung_count > 0 && queue->rungs[queue->rung_count - 1].next ==
                                         queue->rungs[queue->rung_count - 1].bucket_count) {
@@ -333,7 +440,7 @@ enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
 /* The run is filled first: what is late may come after what still lies in buckets. */
 enum gw_status gw_queue_pop(struct gw_queue *queue, struct gw_event *out, bool *any,
                             struct gw_error *error) {
-    struct gw_run *run = &queue->run;
+    struct run *run = &queue->run;
     if (is_unsettled(queue)) {
         GW_TRY(settle(queue, error));
     }
@@ -342,8 +449,7 @@ enum gw_status gw_queue_pop(struct gw_queue *queue, struct gw_event *out, bool *
     }
     bool in_run = run->next < run->count;
     *any = in_run || queue->late_count > 0;
-    if (in_run &&
-        (queue->late_count == 0 || gw_event_before(&run->events[run->next], &queue->late[0]))) {
+    if (in_run && (queue->late_count == 0 || is_before(&run->events[run->next], &queue->late[0]))) {
         *out = run->events[run->next++];
     } else if (*any) {
         *out = pop_late(queue);

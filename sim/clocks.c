@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "sim/tally.h"
+#include "sim/simulator.h"
 
 enum { BLOCK = 1024 }; /* lanes */
 
@@ -26,10 +26,7 @@ struct clocks {
     double exchange_start_s, exchange_end_s; /* of the exchange before `first`, if there is one */
     uint64_t network_noise;
 
-    struct gw_timeline *timeline;
-    double start_s;        /* of the iteration in the timeline */
-    enum gw_status status; /* of recording */
-    struct gw_error *error;
+    struct gw_recorder recorder;
 };
 
 /* Neighbouring lanes, and what the operation at work does on each. */
@@ -56,15 +53,12 @@ static enum gw_status open_clocks(void **out, const struct gw_simulator *simulat
     clocks->latest = gw_arena_zeros(arena, gw_clocks_blocks(simulator), sizeof *clocks->latest);
     clocks->ends = gw_arena_zeros(arena, simulator->slot_count + 1, lanes * sizeof *clocks->ends);
     *out = clocks;
-    return clocks->noise == NULL || clocks->latest == NULL || clocks->ends == NULL
-               ? gw_fail_memory(error, "simulating")
-               : gw_tally_open(&clocks->tally, lanes, arena, error);
+    return gw_tally_open(&clocks->tally, lanes, arena, error);
 }
 
 static void reset(struct clocks *clocks, uint64_t repetition) {
     const struct gw_simulator *simulator = clocks->simulator;
     gw_tally_reset(&clocks->tally, simulator->lane_count);
-    clocks->status = GW_OK;
     uint64_t seed = simulator->simulation.seed;
     clocks->network_noise = gw_noise_stream(seed, repetition, GW_NOISE_SHARED);
     for (size_t lane = 0; lane < simulator->lane_count; lane++) {
@@ -76,12 +70,8 @@ static void reset(struct clocks *clocks, uint64_t repetition) {
 
 static void record(struct clocks *clocks, size_t lane, size_t index, enum gw_activity activity,
                    double start_s, double end_s) {
-    const struct gw_operation *operation = &clocks->simulator->schedule->operations[index];
-    struct gw_span span =
-        gw_span_of(operation, lane, activity, clocks->start_s + start_s, clocks->start_s + end_s);
-    if (clocks->status == GW_OK) {
-        clocks->status = gw_timeline_add(clocks->timeline, span, clocks->error);
-    }
+    gw_record(&clocks->recorder, &clocks->simulator->schedule->operations[index], lane, activity,
+              start_s, end_s);
 }
 
 /* When the stream and all that the operation waits for have ended. */
@@ -153,7 +143,7 @@ static void compute(struct clocks *clocks, size_t index, struct block *block) {
         }
     }
     advance(clocks, index, block);
-    for (size_t i = 0; clocks->timeline != NULL && i < block->count; i++) {
+    for (size_t i = 0; clocks->recorder.timeline != NULL && i < block->count; i++) {
         record(clocks, block->first + i, index, kind, block->starts[i], block->ends[i]);
     }
 }
@@ -193,7 +183,7 @@ static void leave_exchange(struct clocks *clocks, size_t index, struct block *bl
         block->ends[i] = clocks->exchange_end_s;
     }
     advance(clocks, index, block);
-    for (size_t i = 0; clocks->timeline != NULL && i < block->count; i++) {
+    for (size_t i = 0; clocks->recorder.timeline != NULL && i < block->count; i++) {
         double arrived_s = block->starts[i];
         if (arrived_s < clocks->exchange_start_s) {
             record(clocks, block->first + i, index, GW_WAIT, arrived_s, clocks->exchange_start_s);
@@ -246,15 +236,11 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                               struct gw_error *error) {
     struct clocks *clocks = state;
     reset(clocks, repetition);
-    clocks->timeline = timeline;
-    clocks->start_s = start_s;
-    clocks->error = error;
+    clocks->recorder =
+        (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};
     advance_stretches(clocks, timeline == NULL ? threads : 1);
     gw_tally_measure(&clocks->tally, clocks->simulator, out);
-    if (clocks->status != GW_OK || timeline == NULL) {
-        return clocks->status;
-    }
-    return gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
+    return gw_record_iteration(&clocks->recorder, out);
 }
 
 const struct gw_runner gw_runner_clocks = {.open = open_clocks, .iterate = iterate};

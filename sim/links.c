@@ -1,4 +1,4 @@
-#include "sim/links.h"
+#include "sim/traffic.h"
 
 /*
  * A message occupies a link for its bytes, behind those before it. First bytes are held up only

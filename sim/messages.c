@@ -2,11 +2,8 @@
  * Every worker goes through the schedule's operations in order. What it computes takes the time
  * that it takes; exchanges are traffic. Times are whole picoseconds.
  */
-#include "sim/messages.h"
-
 #include <string.h>
 
-#include "sim/tally.h"
 #include "sim/traffic.h"
 
 /* A worker: how far it is, and where its time went. */
@@ -37,9 +34,7 @@ struct messages {
     struct visit *visits; /* lane * exchange_count + exchange */
     uint64_t *ends;       /* slot * lane_count + lane, see assign_slots */
 
-    struct gw_timeline *timeline;
-    double start_s;
-    struct gw_error *error;
+    struct gw_recorder recorder;
 };
 
 static inline uint64_t later(uint64_t a, uint64_t b) {
@@ -72,7 +67,7 @@ enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *
     return status;
 }
 
-static enum gw_status leave(void *context, uint32_t which, uint64_t now);
+static void leave(void *context, uint32_t which, uint64_t now);
 
 static enum gw_status open_messages(void **out, const struct gw_simulator *simulator,
                                     struct gw_arena *arena, struct gw_error *error) {
@@ -103,11 +98,7 @@ static enum gw_status open_messages(void **out, const struct gw_simulator *simul
     messages->ends =
         gw_arena_zeros(arena, simulator->slot_count + 1, lanes * sizeof *messages->ends);
     *out = messages;
-    return messages->lanes == NULL || messages->last_entered == NULL ||
-                   messages->next_served == NULL || messages->visits == NULL ||
-                   messages->ends == NULL
-               ? gw_fail_memory(error, "opening a simulation")
-               : GW_OK;
+    return gw_arena_check(arena, "opening a simulation", error);
 }
 
 uint64_t gw_messages_events(const void *state) {
@@ -134,21 +125,11 @@ static void reset(struct messages *messages, uint64_t repetition) {
 
 /* ---- operations of workers ----------------------------------------------------------------- */
 
-static enum gw_status record(struct messages *messages, size_t lane, size_t index,
-                             enum gw_activity activity, uint64_t start, uint64_t end) {
+static void record(struct messages *messages, size_t lane, size_t index, enum gw_activity activity,
+                   uint64_t start, uint64_t end) {
     const struct gw_operation *operation = &messages->simulator->schedule->operations[index];
-    struct gw_span span = {.lane = lane,
-                           .stream = operation->stream,
-                           .activity = activity,
-                           .group = operation->group,
-                           .label = operation->label,
-                           .elements = operation->elements,
-                           .bytes = operation->bytes,
-                           .start_s = messages->start_s + gw_seconds(start),
-                           .end_s = messages->start_s + gw_seconds(end)};
     messages->lanes[lane].spent[activity] += end - start;
-    return messages->timeline == NULL ? GW_OK
-                                      : gw_timeline_add(messages->timeline, span, messages->error);
+    gw_record(&messages->recorder, operation, lane, activity, gw_seconds(start), gw_seconds(end));
 }
 
 /* When the stream and all that the operation waits for have ended. */
@@ -182,7 +163,7 @@ static void advance(struct messages *messages, size_t lane, size_t index, uint64
     }
 }
 
-static enum gw_status compute(struct messages *messages, size_t lane, size_t index) {
+static void compute(struct messages *messages, size_t lane, size_t index) {
     const struct gw_simulator *simulator = messages->simulator;
     const struct gw_simulation *simulation = &simulator->simulation;
     double seconds = simulator->seconds[index];
@@ -197,7 +178,7 @@ static enum gw_status compute(struct messages *messages, size_t lane, size_t ind
     uint64_t start = start_of(messages, lane, index);
     uint64_t end = gw_plus_ps(start, gw_picoseconds(seconds));
     advance(messages, lane, index, start, end);
-    return record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
+    record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
 /* For workers, a server's update is a part of the exchange before which it stands. */
@@ -233,7 +214,7 @@ static void enter_exchange(struct messages *messages, size_t lane) {
 }
 
 /* Takes the worker into its next exchange, or to the end. */
-static enum gw_status go_on(struct messages *messages, size_t lane) {
+static void go_on(struct messages *messages, size_t lane) {
     const struct gw_schedule *schedule = messages->simulator->schedule;
     struct lane *state = &messages->lanes[lane];
     while (state->operation < schedule->operation_count) {
@@ -242,16 +223,15 @@ static enum gw_status go_on(struct messages *messages, size_t lane) {
             if (gw_operation_is_shared(operation)) {
                 pass_over(messages, lane, state->operation++);
             } else {
-                GW_TRY(compute(messages, lane, state->operation++));
+                compute(messages, lane, state->operation++);
             }
             continue;
         }
         enter_exchange(messages, lane);
         if (!messages->collapsed) {
-            return GW_OK;
+            return;
         }
     }
-    return GW_OK;
 }
 
 /* How long a server updates before it takes part in the exchange. */
@@ -278,28 +258,27 @@ static void serve(struct messages *messages, uint32_t server, uint64_t now) {
     }
 }
 
-static enum gw_status leave(void *context, uint32_t which, uint64_t now) {
+static void leave(void *context, uint32_t which, uint64_t now) {
     struct messages *messages = context;
     if (which >= messages->simulator->simulation.workers) {
         messages->served = later(messages->served, now);
         serve(messages, which, now);
-        return GW_OK;
+        return;
     }
     leave_exchange(messages, which, now);
-    return go_on(messages, which);
+    go_on(messages, which);
 }
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-static enum gw_status start_all(struct messages *messages) {
+static void start_all(struct messages *messages) {
     uint32_t workers = (uint32_t)messages->simulator->simulation.workers;
     for (uint32_t lane = 0; lane < messages->lane_count; lane++) {
-        GW_TRY(go_on(messages, lane));
+        go_on(messages, lane);
     }
     for (uint32_t server = workers; server < messages->exchanges.ranks; server++) {
         serve(messages, server, 0);
     }
-    return GW_OK;
 }
 
 /* What has come so late that it is only known to be late. */
@@ -312,13 +291,13 @@ static enum gw_status check_times(const struct messages *messages) {
     }
     return end < GW_LATEST_PS
                ? GW_OK
-               : gw_fail(messages->error, GW_BAD_INPUT,
+               : gw_fail(messages->recorder.error, GW_BAD_INPUT,
                          "simulation: expected messages that take at most 2^62 ps (53 days) in an "
                          "iteration, got a longer one");
 }
 
 /* Until the last worker has come to an exchange, those that are in it wait. */
-static enum gw_status record_exchanges(struct messages *messages) {
+static void record_exchanges(struct messages *messages) {
     for (size_t lane = 0; lane < messages->lane_count; lane++) {
         for (size_t i = 0; i < messages->exchanges.count; i++) {
             const struct gw_exchange *exchange = &messages->exchanges.list[i];
@@ -326,15 +305,13 @@ static enum gw_status record_exchanges(struct messages *messages) {
             uint64_t last = messages->last_entered[i];
             uint64_t begun = last < visit->left ? later(last, visit->entered) : visit->left;
             if (begun > visit->entered) {
-                GW_TRY(record(messages, lane, exchange->operation, GW_WAIT, visit->entered, begun));
+                record(messages, lane, exchange->operation, GW_WAIT, visit->entered, begun);
             }
             if (visit->left > begun || begun == visit->entered) {
-                GW_TRY(
-                    record(messages, lane, exchange->operation, GW_EXCHANGE, begun, visit->left));
+                record(messages, lane, exchange->operation, GW_EXCHANGE, begun, visit->left);
             }
         }
     }
-    return GW_OK;
 }
 
 static void measure(struct messages *messages, struct gw_measure *out) {
@@ -365,18 +342,15 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                               struct gw_error *error) {
     (void)threads;
     struct messages *messages = state;
-    messages->timeline = timeline;
-    messages->start_s = start_s;
-    messages->error = error;
+    messages->recorder =
+        (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};
     reset(messages, repetition);
-    GW_TRY(start_all(messages));
+    start_all(messages);
     GW_TRY(gw_traffic_run(messages->traffic, error));
     GW_TRY(check_times(messages));
-    GW_TRY(record_exchanges(messages));
+    record_exchanges(messages);
     measure(messages, out);
-    return timeline == NULL
-               ? GW_OK
-               : gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
+    return gw_record_iteration(&messages->recorder, out);
 }
 
 const struct gw_runner gw_runner_messages = {.open = open_messages, .iterate = iterate};

@@ -4,11 +4,10 @@
  * change, so that the order in which it is done makes no difference, to the bit.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "engine/engine.h"
-#include "sim/tally.h"
+#include "sim/simulator.h"
 
 static const size_t NO_EXCHANGE = SIZE_MAX;
 
@@ -72,10 +71,7 @@ static enum gw_status open_order(struct order *out, const struct gw_schedule *sc
                               gw_arena_zeros(arena, count, sizeof *out->awaited_exchanges),
                           .first_waiting = gw_arena_zeros(arena, count, sizeof *out->first_waiting),
                           .next_waiting = gw_arena_zeros(arena, count, sizeof *out->next_waiting)};
-    if (places == NULL || out->computes == NULL || out->exchanges == NULL ||
-        out->awaited_exchanges == NULL || out->first_waiting == NULL || out->next_waiting == NULL) {
-        return gw_fail_memory(error, "simulating");
-    }
+    GW_TRY(gw_arena_check(arena, "simulating", error));
     lay_out(out, schedule, places);
     return GW_OK;
 }
@@ -108,11 +104,8 @@ struct paces {
     struct gw_tally tally;
     uint64_t *noise; /* per lane */
     uint64_t network_noise;
-    struct gw_timeline *timeline;
-    double *arrivals; /* with a timeline: exchange * lane_count + lane, when it arrived */
-    double start_s;
-    enum gw_status status; /* of recording */
-    struct gw_error *error;
+    struct gw_recorder recorder;
+    double *arrivals; /* exchange * lane_count + lane, when it arrived; 0: it waits for nothing */
 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -121,17 +114,12 @@ static void close_queue(void *queue) {
     gw_queue_close(queue);
 }
 
-static void free_arrivals(void *object) {
-    struct paces *paces = object;
-    free(paces->arrivals);
-}
-
 static enum gw_status open_paces(void **out, const struct gw_simulator *simulator,
                                  struct gw_arena *arena, struct gw_error *error) {
     size_t lanes = simulator->lane_count;
     size_t classes = simulator->interference.class_count;
     struct paces *paces = gw_arena_zeros(arena, 1, sizeof *paces);
-    if (gw_arena_own(arena, paces, free_arrivals) == NULL) {
+    if (paces == NULL) {
         return gw_fail_memory(error, "simulating");
     }
     paces->simulator = simulator;
@@ -146,12 +134,10 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     paces->changed = gw_arena_zeros(arena, lanes, sizeof *paces->changed);
     paces->noise = gw_arena_zeros(arena, lanes, sizeof *paces->noise);
     paces->active = gw_arena_zeros(arena, classes, sizeof *paces->active);
+    paces->arrivals =
+        gw_arena_zeros(arena, paces->order.exchange_count + 1, lanes * sizeof *paces->arrivals);
     *out = paces;
-    return paces->queue == NULL || paces->arrived == NULL || paces->lanes == NULL ||
-                   paces->next_compute == NULL || paces->changed == NULL || paces->noise == NULL ||
-                   paces->active == NULL
-               ? gw_fail_memory(error, "simulating")
-               : GW_OK;
+    return gw_arena_check(arena, "simulating", error);
 }
 
 static void reset(struct paces *paces, uint64_t repetition) {
@@ -172,7 +158,6 @@ static void reset(struct paces *paces, uint64_t repetition) {
          i = paces->order.next_waiting[i]) {
         paces->arrived[i] = paces->lane_count;
     }
-    paces->status = GW_OK;
 }
 
 /* ---- work ---------------------------------------------------------------------------------- */
@@ -213,19 +198,15 @@ static struct work *work_of(struct paces *paces, size_t id) {
 static enum gw_status expect_end(struct paces *paces, size_t id) {
     struct gw_event event = {
         .time = bits_of(work_of(paces, id)->end_s), .order = (uint32_t)id, .id = (uint32_t)id};
-    return gw_queue_push(paces->queue, event, paces->error);
+    return gw_queue_push(paces->queue, event, paces->recorder.error);
 }
 
 /* ---- compute ------------------------------------------------------------------------------- */
 
 static void record(struct paces *paces, size_t lane, size_t index, enum gw_activity activity,
                    double start_s, double end_s) {
-    if (paces->timeline != NULL && paces->status == GW_OK) {
-        struct gw_span span =
-            gw_span_of(&paces->simulator->schedule->operations[index], lane, activity,
-                       paces->start_s + start_s, paces->start_s + end_s);
-        paces->status = gw_timeline_add(paces->timeline, span, paces->error);
-    }
+    gw_record(&paces->recorder, &paces->simulator->schedule->operations[index], lane, activity,
+              start_s, end_s);
 }
 
 static double seconds_of(const struct paces *paces, size_t lane, size_t index) {
@@ -255,9 +236,7 @@ static void end_compute(struct paces *paces, size_t lane, double now_s) {
     for (size_t i = paces->order.first_waiting[done]; i != NO_EXCHANGE;
          i = paces->order.next_waiting[i]) {
         paces->arrived[i]++;
-        if (paces->timeline != NULL) {
-            paces->arrivals[i * paces->lane_count + lane] = now_s;
-        }
+        paces->arrivals[i * paces->lane_count + lane] = now_s;
     }
 }
 
@@ -301,7 +280,7 @@ static void go_on(struct paces *paces, size_t lane, double now_s) {
 static void record_exchange(struct paces *paces, size_t place, double free_s, double now_s) {
     const struct work *work = &paces->exchange;
     enum gw_activity kind = paces->simulator->schedule->operations[work->operation].kind;
-    for (size_t lane = 0; paces->timeline != NULL && lane < paces->lane_count; lane++) {
+    for (size_t lane = 0; paces->recorder.timeline != NULL && lane < paces->lane_count; lane++) {
         double arrived_s = gw_later(free_s, paces->arrivals[place * paces->lane_count + lane]);
         if (arrived_s < work->started_s) {
             record(paces, lane, work->operation, GW_WAIT, arrived_s, work->started_s);
@@ -414,10 +393,10 @@ static enum gw_status move_to(struct paces *paces, struct gw_event event) {
     memcpy(&now_s, &time, sizeof now_s);
     while (any && event.time == time) {
         end_work(paces, event, now_s);
-        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->error));
+        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->recorder.error));
     }
     if (any) {
-        GW_TRY(gw_queue_push(paces->queue, event, paces->error));
+        GW_TRY(gw_queue_push(paces->queue, event, paces->recorder.error));
     }
     begin_exchanges(paces, now_s);
     return pace_all(paces, now_s);
@@ -431,20 +410,12 @@ static enum gw_status run_all(struct paces *paces) {
     }
     begin_exchanges(paces, 0);
     GW_TRY(pace_all(paces, 0));
-    GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->error));
-    while (any && paces->status == GW_OK) {
+    GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->recorder.error));
+    while (any && paces->recorder.status == GW_OK) {
         GW_TRY(move_to(paces, event));
-        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->error));
+        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->recorder.error));
     }
-    return paces->status;
-}
-
-/* Lanes that wait for nothing come to their exchanges at 0. */
-static enum gw_status open_arrivals(struct paces *paces, struct gw_error *error) {
-    size_t bytes = paces->lane_count * sizeof *paces->arrivals;
-    free(paces->arrivals);
-    paces->arrivals = calloc(paces->order.exchange_count + 1, bytes);
-    return paces->arrivals == NULL ? gw_fail_memory(error, "simulating") : GW_OK;
+    return GW_OK;
 }
 
 static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
@@ -452,18 +423,12 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                               struct gw_error *error) {
     (void)threads;
     struct paces *paces = state;
-    paces->timeline = timeline;
-    paces->start_s = start_s;
-    paces->error = error;
-    if (timeline != NULL) {
-        GW_TRY(open_arrivals(paces, error));
-    }
+    paces->recorder =
+        (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};
     reset(paces, repetition);
     GW_TRY(run_all(paces));
     gw_tally_measure(&paces->tally, paces->simulator, out);
-    return timeline == NULL
-               ? GW_OK
-               : gw_timeline_add_iteration(timeline, start_s, start_s + out->iteration_s, error);
+    return gw_record_iteration(&paces->recorder, out);
 }
 
 const struct gw_runner gw_runner_interference = {.open = open_paces, .iterate = iterate};

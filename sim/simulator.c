@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/messages.h"
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
@@ -313,10 +311,7 @@ static enum gw_status open_selecting(struct selecting *out, const struct gw_simu
         copy_of(arena, schedule->groups, schedule->group_count, sizeof *schedule->groups);
     simulator->seconds = copy_of(arena, of->seconds, operations, sizeof *simulator->seconds);
     *slowing = copy_of(arena, *slowing, factors, sizeof **slowing);
-    return schedule->operations == NULL || schedule->groups == NULL || simulator->seconds == NULL ||
-                   *slowing == NULL
-               ? gw_fail_memory(error, "simulating")
-               : GW_OK;
+    return gw_arena_check(arena, "simulating", error);
 }
 
 /* Gives exchanges the bytes and times of an iteration: O(operations). */

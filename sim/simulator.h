@@ -66,6 +66,20 @@ size_t gw_clocks_blocks(const struct gw_simulator *simulator);
 /* By the ends of operations, whose pace changes as others begin and end (paces.c). */
 extern const struct gw_runner gw_runner_interference;
 
+/* Exchanges as messages on links (messages.c); the simulator has lanes for one of all workers, or
+ * for each (gw_messages_collapse). */
+extern const struct gw_runner gw_runner_messages;
+
+/*
+ * Whether one worker stands for all: workers are equal, each exchange has them take the same steps,
+ * and nobody shares a link. The answer is then that of simulating each of them, to the bit.
+ */
+enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *out,
+                                    struct gw_error *error);
+
+/* Steps that ranks have begun, and messages that have come, in all repetitions of this state. */
+uint64_t gw_messages_events(const void *state);
+
 /*
  * Fills the simulator's seconds, except for exchanges that are messages, and prices; notes derived
  * curves and lost bandwidth in `result`, if not NULL.
@@ -95,5 +109,62 @@ enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_re
 /* Exchanges of other bytes than before: fills their factors again. */
 void gw_interference_again(struct gw_interference *interference,
                            const struct gw_schedule *schedule);
+
+/* ---- what lanes spend an iteration on, in seconds -------------------------------------------- */
+
+enum { GW_TALLIED = GW_WAIT }; /* forward, backward and compress, which stand before it */
+
+/* Per lane, but for exchanges_s, which all spend. */
+struct gw_tally {
+    double *clock[GW_STREAM_COUNT]; /* when the stream's last operation ended */
+    double *busy[GW_TALLIED];       /* time spent in such operations */
+    double *idle;                   /* that the compute stream waited between operations */
+    double exchanges_s;
+};
+
+/* All 0. */
+enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_arena *arena,
+                             struct gw_error *error);
+void gw_tally_reset(struct gw_tally *tally, size_t lane_count);
+
+/* Once all lanes are done: adds to what they idled what their exchanges have left at the end. */
+void gw_tally_measure(struct gw_tally *tally, const struct gw_simulator *simulator,
+                      struct gw_measure *out);
+
+/* Sets other_s to what the other parts leave of the iteration, but for the rounding of sums. */
+void gw_measure_other(struct gw_measure *measure);
+
+static inline double gw_later(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* 0 s stay 0 s also where the factor is infinite. */
+static inline double gw_stretched(double seconds, double factor) {
+    return factor > 0 ? seconds * factor : 0;
+}
+
+/* ---- timelines ------------------------------------------------------------------------------- */
+
+/* Where a repetition's spans go, moved by `start_s`; remembers the first error. */
+struct gw_recorder {
+    struct gw_timeline *timeline; /* NULL: nowhere */
+    double start_s;
+    enum gw_status status;
+    struct gw_error *error;
+};
+
+void gw_record_span(struct gw_recorder *recorder, const struct gw_operation *operation, size_t lane,
+                    enum gw_activity activity, double start_s, double end_s);
+
+static inline void gw_record(struct gw_recorder *recorder, const struct gw_operation *operation,
+                             size_t lane, enum gw_activity activity, double start_s, double end_s) {
+    if (recorder->timeline != NULL) {
+        gw_record_span(recorder, operation, lane, activity, start_s, end_s);
+    }
+}
+
+/* Ends the iteration, which took as long as measured. */
+enum gw_status gw_record_iteration(const struct gw_recorder *recorder,
+                                   const struct gw_measure *measure);
 
 #endif

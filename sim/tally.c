@@ -1,4 +1,4 @@
-#include "sim/tally.h"
+#include "sim/simulator.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,16 +6,13 @@
 enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_arena *arena,
                              struct gw_error *error) {
     *out = (struct gw_tally){.idle = gw_arena_zeros(arena, lane_count, sizeof(double))};
-    bool complete = out->idle != NULL;
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         out->clock[stream] = gw_arena_zeros(arena, lane_count, sizeof(double));
-        complete = complete && out->clock[stream] != NULL;
     }
     for (int kind = 0; kind < GW_TALLIED; kind++) {
         out->busy[kind] = gw_arena_zeros(arena, lane_count, sizeof(double));
-        complete = complete && out->busy[kind] != NULL;
     }
-    return complete ? GW_OK : gw_fail_memory(error, "simulating");
+    return gw_arena_check(arena, "simulating", error);
 }
 
 void gw_tally_reset(struct gw_tally *tally, size_t lane_count) {
@@ -71,15 +68,27 @@ void gw_tally_measure(struct gw_tally *tally, const struct gw_simulator *simulat
     gw_measure_other(out);
 }
 
-struct gw_span gw_span_of(const struct gw_operation *operation, size_t lane,
-                          enum gw_activity activity, double start_s, double end_s) {
-    return (struct gw_span){.lane = lane,
-                            .stream = operation->stream,
-                            .activity = activity,
-                            .group = operation->group,
-                            .label = operation->label,
-                            .elements = operation->elements,
-                            .bytes = operation->bytes,
-                            .start_s = start_s,
-                            .end_s = end_s};
+void gw_record_span(struct gw_recorder *recorder, const struct gw_operation *operation, size_t lane,
+                    enum gw_activity activity, double start_s, double end_s) {
+    struct gw_span span = {.lane = lane,
+                           .stream = operation->stream,
+                           .activity = activity,
+                           .group = operation->group,
+                           .label = operation->label,
+                           .elements = operation->elements,
+                           .bytes = operation->bytes,
+                           .start_s = recorder->start_s + start_s,
+                           .end_s = recorder->start_s + end_s};
+    if (recorder->status == GW_OK) {
+        recorder->status = gw_timeline_add(recorder->timeline, span, recorder->error);
+    }
+}
+
+enum gw_status gw_record_iteration(const struct gw_recorder *recorder,
+                                   const struct gw_measure *measure) {
+    double start_s = recorder->start_s;
+    return recorder->status != GW_OK || recorder->timeline == NULL
+               ? recorder->status
+               : gw_timeline_add_iteration(recorder->timeline, start_s,
+                                           start_s + measure->iteration_s, recorder->error);
 }

@@ -306,7 +306,7 @@ static enum gw_status proceed(struct gw_traffic *traffic, uint32_t which) {
             GW_TRY(take_step(traffic, which, now));
         } else {
             rank->inside = false;
-            GW_TRY(traffic->left(traffic->context, which, now));
+            traffic->left(traffic->context, which, now);
         }
     }
     return GW_OK;
