@@ -23,20 +23,19 @@ static enum gw_status read_text(const char *name, char **text, size_t *length,
 
 enum gw_status gw_calibration_read(struct gw_communicator *communicator, const char *name,
                                    struct gw_cluster *out, struct gw_error *error) {
-    const struct gw_transport *transport = communicator->transport;
     char *text = NULL;
     size_t length = 0;
     enum gw_status status =
         communicator->rank == 0 ? read_text(name, &text, &length, error) : GW_OK;
     GW_TRY(gw_agree(communicator, status, error));
-    status = transport->broadcast(communicator, 0, &length, sizeof length, error);
+    status = gw_broadcast(communicator, 0, &length, sizeof length, error);
     if (status == GW_OK && communicator->rank != 0) {
         text = calloc(length + 1, 1);
         status = text == NULL ? gw_fail_memory(error, "reading a cluster") : GW_OK;
     }
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
-        status = transport->broadcast(communicator, 0, text, length, error);
+        status = gw_broadcast(communicator, 0, text, length, error);
     }
     if (status == GW_OK) {
         status = gw_cluster_parse(text, length, name, out, error);

@@ -150,8 +150,7 @@ static enum gw_status open_sweep(struct sweep *sweep, struct gw_communicator *co
                  ? gw_sweep_output_open(&sweep->output, sweep->options->resume, error)
                  : GW_OK;
     GW_TRY(gw_agree(communicator, status, error));
-    return communicator->transport->broadcast(communicator, 0, &sweep->output.done,
-                                              sizeof sweep->output.done, error);
+    return gw_broadcast(communicator, 0, &sweep->output.done, sizeof sweep->output.done, error);
 }
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,

@@ -11,8 +11,8 @@ static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_st
     size_t n = group->slice->elements;
     *bytes = n * sizeof(float);
     group->written = GW_WRITTEN_ALL;
-    return communicator->transport->allreduce(communicator, gw_worker_gradient(worker, group),
-                                              gw_worker_aggregate(worker, group), n, error);
+    return gw_allreduce(communicator, gw_worker_gradient(worker, group),
+                        gw_worker_aggregate(worker, group), n, error);
 }
 
 /* ---- equally many entries ------------------------------------------------------------------ */
@@ -36,8 +36,7 @@ static enum gw_status gather_entries(struct gw_worker *worker, struct gw_group_s
     struct gw_entry *received = group->received.memory;
     size_t count = worker->workers * group->slice->kept;
     *bytes = group->slice->kept * sizeof *received;
-    GW_TRY(communicator->transport->allgather(communicator, group->sent.memory, *bytes, received,
-                                              error));
+    GW_TRY(gw_allgather(communicator, group->sent.memory, *bytes, received, error));
     gw_group_list_entries(group, received, count);
     return memory->does->scatter_add(memory, received, group->counts, worker->workers,
                                      gw_worker_aggregate(worker, group), error);
@@ -62,8 +61,7 @@ static enum gw_status gather_counts(struct gw_worker *worker, struct gw_group_st
     void *counts = NULL;
     *bytes = sizeof own;
     GW_TRY(memory->does->write(memory, announced + worker->workers, &own, sizeof own, error));
-    GW_TRY(communicator->transport->allgather(communicator, announced + worker->workers, sizeof own,
-                                              announced, error));
+    GW_TRY(gw_allgather(communicator, announced + worker->workers, sizeof own, announced, error));
     GW_TRY(memory->does->read(memory, announced, worker->workers * sizeof own, &worker->list_copy,
                               &counts, error));
     group->maximum_count = 0;
@@ -99,7 +97,7 @@ static enum gw_status gather_padded(struct gw_worker *worker, struct gw_group_st
     GW_TRY(memory->does->clear(memory, own + group->selected,
                                (maximum - group->selected) * sizeof *own, error));
     struct gw_entry *received = group->received.memory;
-    GW_TRY(communicator->transport->allgather(communicator, own, *bytes, received, error));
+    GW_TRY(gw_allgather(communicator, own, *bytes, received, error));
     for (size_t i = 0; i < worker->workers; i++) {
         GW_TRY(memory->does->scatter_add(memory, received + i * maximum, &group->counts[i], 1,
                                          gw_worker_aggregate(worker, group), error));
@@ -155,8 +153,7 @@ static enum gw_status gather_indices(struct gw_worker *worker, struct gw_group_s
     uint32_t *own = gw_group_common(group);
     GW_TRY(memory->does->clear(memory, own + group->selected,
                                (group->maximum_count - group->selected) * sizeof *own, error));
-    GW_TRY(communicator->transport->allgather(communicator, own, *bytes, group->received.memory,
-                                              error));
+    GW_TRY(gw_allgather(communicator, own, *bytes, group->received.memory, error));
     return drop_padding(worker, group, error);
 }
 
@@ -174,8 +171,8 @@ static enum gw_status broadcast_indices(struct gw_worker *worker, struct gw_grou
     struct gw_communicator *communicator = worker->communicator;
     group->common_count = group->slice->kept;
     *bytes = group->common_count * sizeof(uint32_t);
-    return communicator->transport->broadcast(communicator, (int)gw_compress_leader(worker),
-                                              group->common.memory, *bytes, error);
+    return gw_broadcast(communicator, (int)gw_compress_leader(worker), group->common.memory, *bytes,
+                        error);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -198,8 +195,7 @@ static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state
     }
     GW_TRY(gw_values_reserve(worker, group, count, error));
     GW_TRY(gw_values_take(worker, group, error));
-    GW_TRY(communicator->transport->allreduce(communicator, group->sent.memory,
-                                              group->received.memory, count, error));
+    GW_TRY(gw_allreduce(communicator, group->sent.memory, group->received.memory, count, error));
     return gw_values_put(worker, group, group->received.memory, error);
 }
 

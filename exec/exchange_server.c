@@ -22,12 +22,12 @@ static enum gw_status push_to_server(struct gw_worker *worker, struct gw_group_s
     struct gw_communicator *communicator = worker->communicator;
     int server = (int)worker->workers;
     if (!worker->serves) {
-        return communicator->transport->gather(communicator, server, data, bytes, NULL, error);
+        return gw_gather(communicator, server, data, bytes, NULL, error);
     }
     GW_TRY(prepare_server(worker, group, bytes, error));
     char *blocks = group->received.memory;
-    return communicator->transport->gather(
-        communicator, server, blocks + (worker->workers + 1) * bytes, bytes, blocks, error);
+    return gw_gather(communicator, server, blocks + (worker->workers + 1) * bytes, bytes, blocks,
+                     error);
 }
 
 /* At the server: adds the workers' `count` floats up in the order of ranks, to *sums. */
@@ -45,15 +45,15 @@ static enum gw_status pull_from_server(struct gw_worker *worker, struct gw_group
     struct gw_communicator *communicator = worker->communicator;
     int server = (int)worker->workers;
     if (!worker->serves) {
-        return communicator->transport->scatter(communicator, server, NULL, bytes, out, error);
+        return gw_scatter(communicator, server, NULL, bytes, out, error);
     }
     const struct gw_memory *memory = &worker->exchange;
     char *blocks = group->received.memory;
     for (size_t i = 0; i < worker->workers; i++) {
         GW_TRY(memory->does->copy(memory, blocks + i * bytes, data, bytes, error));
     }
-    return communicator->transport->scatter(communicator, server, blocks, bytes,
-                                            blocks + (worker->workers + 1) * bytes, error);
+    return gw_scatter(communicator, server, blocks, bytes, blocks + (worker->workers + 1) * bytes,
+                      error);
 }
 
 /* ---- gradients ----------------------------------------------------------------------------- */

@@ -48,8 +48,7 @@ static enum gw_status sum_in_tree(struct gw_communicator *communicator,
                                   size_t count, struct gw_error *error) {
     struct sum sum = {.memory = memory, .values = values, .came = came, .count = count};
     GW_TRY(send_up_tree(communicator, values, came, count * sizeof *values, add_sums, &sum, error));
-    return communicator->transport->broadcast(communicator, 0, values, count * sizeof *values,
-                                              error);
+    return gw_broadcast(communicator, 0, values, count * sizeof *values, error);
 }
 
 /* ---- entries ------------------------------------------------------------------------------- */
@@ -127,7 +126,7 @@ static enum gw_status merge_entries(struct gw_worker *worker, struct gw_group_st
     GW_TRY(memory->does->copy(memory, merged, group->sent.memory, *bytes, error));
     GW_TRY(
         send_up_tree(communicator, merged, group->received.memory, *bytes, merge, &merging, error));
-    GW_TRY(communicator->transport->broadcast(communicator, 0, merged, *bytes, error));
+    GW_TRY(gw_broadcast(communicator, 0, merged, *bytes, error));
     gw_group_list_entries(group, merged, k);
     GW_TRY(memory->does->scatter_add(memory, merged, &k, 1, gw_worker_aggregate(worker, group),
                                      error));

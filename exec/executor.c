@@ -411,9 +411,8 @@ static enum gw_status record(struct gw_executor *executor, double start_s,
     struct gw_communicator *communicator = executor->worker.hosts;
     const struct gw_schedule *schedule = executor->schedule;
     size_t count = schedule->operation_count;
-    GW_TRY(communicator->transport->allgather(communicator, executor->intervals,
-                                              count * sizeof *executor->intervals,
-                                              executor->gathered, error));
+    GW_TRY(gw_allgather(communicator, executor->intervals, count * sizeof *executor->intervals,
+                        executor->gathered, error));
     double end_s = 0;
     for (size_t i = 0; i < executor->worker.workers * count; i++) {
         const struct gw_operation *operation = &schedule->operations[i % count];
@@ -492,7 +491,7 @@ static struct tally count_selected(const struct gw_worker *worker,
 static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
                                    struct gw_error *error) {
     struct gw_communicator *communicator = worker->hosts;
-    return communicator->transport->broadcast(communicator, 0, end, sizeof *end, error);
+    return gw_broadcast(communicator, 0, end, sizeof *end, error);
 }
 
 static bool has_any(const struct gw_worker *worker) {

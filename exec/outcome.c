@@ -127,8 +127,8 @@ static enum gw_status gather(struct gw_outcome *outcome, struct gw_worker *worke
             GW_TRY(checksum_aggregate(worker, group, &own->checksum, error));
         }
     }
-    return communicator->transport->allgather(communicator, outcome->own,
-                                              groups * sizeof *outcome->own, outcome->of, error);
+    return gw_allgather(communicator, outcome->own, groups * sizeof *outcome->own, outcome->of,
+                        error);
 }
 
 static void observe_counts(struct gw_outcome *outcome, struct gw_worker *worker) {

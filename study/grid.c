@@ -462,8 +462,7 @@ enum gw_status gw_grid_require_alike(const struct gw_grid *grid,
     if (all == NULL) {
         return gw_fail_memory(error, "comparing ranks");
     }
-    enum gw_status status =
-        communicator->transport->allgather(communicator, own, sizeof own, all, error);
+    enum gw_status status = gw_allgather(communicator, own, sizeof own, all, error);
     for (int rank = 1; rank < communicator->size && status == GW_OK; rank++) {
         if (memcmp(all, all + parts * rank, sizeof own) != 0) {
             status = gw_fail(error, GW_BAD_INPUT,

@@ -105,8 +105,7 @@ static enum gw_status compare_shares(struct round *round, enum gw_status status,
                                      struct gw_error *error) {
     const struct share own = round->shares[round->rank];
     size_t bytes = 0;
-    GW_TRY(round->communicator->transport->allgather(round->communicator, &own, sizeof own,
-                                                     round->shares, error));
+    GW_TRY(gw_allgather(round->communicator, &own, sizeof own, round->shares, error));
     for (size_t rank = 1; rank < round->size; rank++) {
         bytes += round->shares[rank].bytes;
     }

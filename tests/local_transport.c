@@ -97,80 +97,30 @@ static void sum_all(const struct local *shared, size_t count, float *receive) {
     }
 }
 
-static enum gw_status local_allgather(struct gw_communicator *communicator, const void *send,
-                                      size_t bytes, void *receive, struct gw_error *error) {
-    (void)error;
-    struct local *shared = show(communicator, send);
-    copy_all(shared, bytes, receive);
-    meet(shared);
-    return GW_OK;
-}
-
-static enum gw_status local_allgather_unequal(struct gw_communicator *communicator,
-                                              const void *send, const size_t *bytes, void *receive,
-                                              struct gw_error *error) {
-    (void)error;
-    struct local *shared = show(communicator, send);
-    size_t offset = 0;
+static void copy_unequal(const struct local *shared, const size_t *parts, char *receive) {
     for (int rank = 0; rank < shared->size; rank++) {
-        copy((char *)receive + offset, shared->buffers[rank], bytes[rank]);
-        offset += bytes[rank];
+        copy(receive, shared->buffers[rank], parts[rank]);
+        receive += parts[rank];
     }
-    meet(shared);
-    return GW_OK;
 }
 
-static enum gw_status local_allreduce(struct gw_communicator *communicator, const float *send,
-                                      float *receive, size_t count, struct gw_error *error) {
+static enum gw_status local_collect(struct gw_communicator *communicator,
+                                    const struct gw_collective_call *call, struct gw_error *error) {
+    struct local *shared = show(communicator, call->send);
+    const char *of_root = shared->buffers[call->root];
+    size_t bytes = call->bytes;
+    bool is_root = communicator->rank == call->root;
     (void)error;
-    struct local *shared = show(communicator, send);
-    sum_all(shared, count, receive);
-    meet(shared);
-    return GW_OK;
-}
-
-static enum gw_status local_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                      size_t bytes, struct gw_error *error) {
-    (void)error;
-    struct local *shared = show(communicator, data);
-    if (communicator->rank != root) {
-        copy(data, shared->buffers[root], bytes);
-    }
-    meet(shared);
-    return GW_OK;
-}
-
-static enum gw_status local_reduce(struct gw_communicator *communicator, int root,
-                                   const float *send, float *receive, size_t count,
-                                   struct gw_error *error) {
-    (void)error;
-    struct local *shared = show(communicator, send);
-    if (communicator->rank == root) {
-        sum_all(shared, count, receive);
-    }
-    meet(shared);
-    return GW_OK;
-}
-
-static enum gw_status local_gather(struct gw_communicator *communicator, int root, const void *send,
-                                   size_t bytes, void *receive, struct gw_error *error) {
-    (void)error;
-    struct local *shared = show(communicator, send);
-    if (communicator->rank == root) {
-        copy_all(shared, bytes, receive);
-    }
-    meet(shared);
-    return GW_OK;
-}
-
-static enum gw_status local_scatter(struct gw_communicator *communicator, int root,
-                                    const void *send, size_t bytes, void *receive,
-                                    struct gw_error *error) {
-    (void)error;
-    struct local *shared = show(communicator, send);
-    if (bytes > 0) {
-        const char *all = shared->buffers[root];
-        copy(receive, all + (size_t)communicator->rank * bytes, bytes);
+    if (call->kind == GW_ALLGATHER_UNEQUAL) {
+        copy_unequal(shared, call->parts, call->receive);
+    } else if (call->kind == GW_ALLGATHER || (call->kind == GW_GATHER && is_root)) {
+        copy_all(shared, bytes, call->receive);
+    } else if (call->kind == GW_ALLREDUCE || (call->kind == GW_REDUCE && is_root)) {
+        sum_all(shared, bytes / sizeof(float), call->receive);
+    } else if (call->kind == GW_BROADCAST && !is_root) {
+        copy(call->receive, of_root, bytes);
+    } else if (call->kind == GW_SCATTER && bytes > 0) {
+        copy(call->receive, of_root + (size_t)communicator->rank * bytes, bytes);
     }
     meet(shared);
     return GW_OK;
@@ -251,22 +201,23 @@ static void tell(struct local *shared, int rank, bool *what) {
 }
 
 /* Its request's handle is the message while that is the sender's, else 0. */
-static enum gw_status local_start_send(struct gw_communicator *communicator, int to,
-                                       const void *data, size_t bytes, struct gw_request *out,
-                                       struct gw_error *error) {
+static enum gw_status start_send(struct gw_communicator *communicator,
+                                 const struct gw_message *sent, struct gw_request *out,
+                                 struct gw_error *error) {
     struct local *shared = communicator->state;
+    size_t bytes = sent->bytes;
     struct message *message =
-        make_message(communicator->rank, data, bytes, bytes <= BUFFERED_BYTES);
+        make_message(communicator->rank, sent->data, bytes, bytes <= BUFFERED_BYTES);
     if (message == NULL) {
         return gw_fail_memory(error, "sending a message");
     }
     *out = (struct gw_request){.bytes = bytes};
     pthread_mutex_lock(&shared->mutex);
-    struct receive *receive = meet_receive(&shared->mailboxes[to], message);
+    struct receive *receive = meet_receive(&shared->mailboxes[sent->other], message);
     pthread_mutex_unlock(&shared->mutex);
     if (receive != NULL) {
         copy_message(message, receive);
-        tell(shared, to, &receive->done);
+        tell(shared, sent->other, &receive->done);
         free(message);
     } else if (bytes > BUFFERED_BYTES) {
         out->handle = (uintptr_t)message;
@@ -274,16 +225,21 @@ static enum gw_status local_start_send(struct gw_communicator *communicator, int
     return GW_OK;
 }
 
-static enum gw_status local_start_receive(struct gw_communicator *communicator, int from,
-                                          void *data, size_t bytes, struct gw_request *out,
-                                          struct gw_error *error) {
+static enum gw_status local_start(struct gw_communicator *communicator,
+                                  const struct gw_message *asked, struct gw_request *out,
+                                  struct gw_error *error) {
+    if (!asked->receives) {
+        return start_send(communicator, asked, out, error);
+    }
     struct local *shared = communicator->state;
     struct receive *receive = malloc(sizeof *receive);
     if (receive == NULL) {
         return gw_fail_memory(error, "receiving a message");
     }
-    *receive = (struct receive){.from = from, .capacity = bytes, .data = data};
-    *out = (struct gw_request){.handle = (uintptr_t)receive, .bytes = bytes, .receives = true};
+    *receive =
+        (struct receive){.from = asked->other, .capacity = asked->bytes, .data = asked->data};
+    *out =
+        (struct gw_request){.handle = (uintptr_t)receive, .bytes = asked->bytes, .receives = true};
     pthread_mutex_lock(&shared->mutex);
     struct message *message = meet_message(&shared->mailboxes[communicator->rank], receive);
     pthread_mutex_unlock(&shared->mutex);
@@ -462,16 +418,9 @@ static enum gw_status local_open_first(struct gw_communicator *parent, int size,
 
 static const struct gw_transport local_transport = {
     .name = "local",
-    .allgather = local_allgather,
-    .allgather_unequal = local_allgather_unequal,
-    .allreduce = local_allreduce,
-    .broadcast = local_broadcast,
-    .reduce = local_reduce,
-    .gather = local_gather,
-    .scatter = local_scatter,
+    .collect = local_collect,
     .barrier = local_barrier,
-    .start_send = local_start_send,
-    .start_receive = local_start_receive,
+    .start = local_start,
     .wait = local_wait,
     .test = local_test,
     .post = local_post,

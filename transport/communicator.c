@@ -15,18 +15,88 @@ enum gw_status gw_communicator_check_first(const struct gw_communicator *parent,
                          parent->size, size);
 }
 
+/* ---- collectives and messages -------------------------------------------------------------- */
+
+static enum gw_status collect(struct gw_communicator *communicator, struct gw_collective_call call,
+                              struct gw_error *error) {
+    return communicator->transport->collect(communicator, &call, error);
+}
+
+enum gw_status gw_allgather(struct gw_communicator *communicator, const void *send, size_t bytes,
+                            void *receive, struct gw_error *error) {
+    return collect(communicator,
+                   (struct gw_collective_call){
+                       .kind = GW_ALLGATHER, .send = send, .receive = receive, .bytes = bytes},
+                   error);
+}
+
+enum gw_status gw_allgather_unequal(struct gw_communicator *communicator, const void *send,
+                                    const size_t *bytes, void *receive, struct gw_error *error) {
+    return collect(
+        communicator,
+        (struct gw_collective_call){
+            .kind = GW_ALLGATHER_UNEQUAL, .send = send, .receive = receive, .parts = bytes},
+        error);
+}
+
+enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *send, float *receive,
+                            size_t count, struct gw_error *error) {
+    size_t bytes = count * sizeof *send;
+    return collect(communicator,
+                   (struct gw_collective_call){
+                       .kind = GW_ALLREDUCE, .send = send, .receive = receive, .bytes = bytes},
+                   error);
+}
+
+enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void *data,
+                            size_t bytes, struct gw_error *error) {
+    return collect(communicator,
+                   (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes, NULL}, error);
+}
+
+enum gw_status gw_reduce(struct gw_communicator *communicator, int root, const float *send,
+                         float *receive, size_t count, struct gw_error *error) {
+    size_t bytes = count * sizeof *send;
+    return collect(communicator,
+                   (struct gw_collective_call){GW_REDUCE, root, send, receive, bytes, NULL}, error);
+}
+
+enum gw_status gw_gather(struct gw_communicator *communicator, int root, const void *send,
+                         size_t bytes, void *receive, struct gw_error *error) {
+    return collect(communicator,
+                   (struct gw_collective_call){GW_GATHER, root, send, receive, bytes, NULL}, error);
+}
+
+enum gw_status gw_scatter(struct gw_communicator *communicator, int root, const void *send,
+                          size_t bytes, void *receive, struct gw_error *error) {
+    return collect(communicator,
+                   (struct gw_collective_call){GW_SCATTER, root, send, receive, bytes, NULL},
+                   error);
+}
+
+enum gw_status gw_start_send(struct gw_communicator *communicator, int to, const void *data,
+                             size_t bytes, struct gw_request *out, struct gw_error *error) {
+    struct gw_message message = {.other = to, .data = (void *)(uintptr_t)data, .bytes = bytes};
+    return communicator->transport->start(communicator, &message, out, error);
+}
+
+enum gw_status gw_start_receive(struct gw_communicator *communicator, int from, void *data,
+                                size_t bytes, struct gw_request *out, struct gw_error *error) {
+    struct gw_message message = {.other = from, .receives = true, .data = data, .bytes = bytes};
+    return communicator->transport->start(communicator, &message, out, error);
+}
+
 enum gw_status gw_send(struct gw_communicator *communicator, int to, const void *data, size_t bytes,
                        struct gw_error *error) {
     struct gw_request request;
-    GW_TRY(communicator->transport->start_send(communicator, to, data, bytes, &request, error));
+    GW_TRY(gw_start_send(communicator, to, data, bytes, &request, error));
     return communicator->transport->wait(communicator, &request, 1, error);
 }
 
 enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *data, size_t bytes,
                           struct gw_error *error) {
     struct gw_request request;
-    GW_TRY(
-        communicator->transport->start_receive(communicator, from, data, bytes, &request, error));
+    GW_TRY(gw_start_receive(communicator, from, data, bytes, &request, error));
     return communicator->transport->wait(communicator, &request, 1, error);
 }
 
@@ -39,8 +109,7 @@ enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *va
     if (all == NULL) {
         return gw_fail_memory(error, "agreeing between ranks");
     }
-    enum gw_status status = communicator->transport->allgather(communicator, values,
-                                                               count * sizeof *values, all, error);
+    enum gw_status status = gw_allgather(communicator, values, count * sizeof *values, all, error);
     for (size_t i = 0; i < size * count && status == GW_OK; i++) {
         values[i % count] = i < count ? all[i] : fmax(values[i % count], all[i]);
     }
@@ -58,8 +127,7 @@ enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status sta
     if (all == NULL) {
         return gw_fail_memory(error, "agreeing between ranks");
     }
-    enum gw_status agreed =
-        communicator->transport->allgather(communicator, &mine, sizeof mine, all, error);
+    enum gw_status agreed = gw_allgather(communicator, &mine, sizeof mine, all, error);
     for (int rank = 0; rank < communicator->size && agreed == GW_OK; rank++) {
         if (all[rank].status != GW_OK) {
             agreed = all[rank].status;
@@ -76,7 +144,7 @@ enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*host
                                struct gw_error *error) {
     char mine[GW_HOST_SIZE] = "";
     (void)gethostname(mine, sizeof mine - 1);
-    return communicator->transport->allgather(communicator, mine, sizeof mine, hosts, error);
+    return gw_allgather(communicator, mine, sizeof mine, hosts, error);
 }
 
 enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,

@@ -6,32 +6,27 @@
 
 #include "transport/gpu_base.h"
 
-#define LIST(...) __VA_ARGS__
+static enum gw_status aware_collect(struct gw_communicator *communicator,
+                                    const struct gw_collective_call *call, struct gw_error *error) {
+    struct gw_gpu_base *base = gw_gpu_base(communicator);
+    GW_TRY(gw_device_stream_finish(base->settings.stream, error));
+    return base->host.transport->collect(&base->host, call, error);
+}
 
-/* aware_CALL, with these parameters, waits for the stream and calls the host's CALL. */
-#define AWARE(CALL, ARGUMENTS, ...)                                                                \
-    static enum gw_status aware_##CALL(struct gw_communicator *communicator, __VA_ARGS__,          \
-                                       struct gw_error *error) {                                   \
-        struct gw_gpu_base *base = gw_gpu_base(communicator);                                      \
-        GW_TRY(gw_device_stream_finish(base->settings.stream, error));                             \
-        return base->host.transport->CALL(&base->host, LIST ARGUMENTS, error);                     \
-    }
+static enum gw_status aware_start(struct gw_communicator *communicator,
+                                  const struct gw_message *message, struct gw_request *out,
+                                  struct gw_error *error) {
+    struct gw_gpu_base *base = gw_gpu_base(communicator);
+    GW_TRY(gw_device_stream_finish(base->settings.stream, error));
+    return base->host.transport->start(&base->host, message, out, error);
+}
 
-AWARE(allgather, (send, bytes, receive), const void *send, size_t bytes, void *receive)
-AWARE(allgather_unequal, (send, bytes, receive), const void *send, const size_t *bytes,
-      void *receive)
-AWARE(allreduce, (send, receive, count), const float *send, float *receive, size_t count)
-AWARE(broadcast, (root, data, bytes), int root, void *data, size_t bytes)
-AWARE(reduce, (root, send, receive, count), int root, const float *send, float *receive,
-      size_t count)
-AWARE(gather, (root, send, bytes, receive), int root, const void *send, size_t bytes, void *receive)
-AWARE(scatter, (root, send, bytes, receive), int root, const void *send, size_t bytes,
-      void *receive)
-AWARE(start_send, (to, data, bytes, out), int to, const void *data, size_t bytes,
-      struct gw_request *out)
-AWARE(start_receive, (from, data, bytes, out), int from, void *data, size_t bytes,
-      struct gw_request *out)
-AWARE(wait, (requests, count), struct gw_request *requests, size_t count)
+static enum gw_status aware_wait(struct gw_communicator *communicator, struct gw_request *requests,
+                                 size_t count, struct gw_error *error) {
+    struct gw_gpu_base *base = gw_gpu_base(communicator);
+    GW_TRY(gw_device_stream_finish(base->settings.stream, error));
+    return base->host.transport->wait(&base->host, requests, count, error);
+}
 
 static void aware_close(struct gw_communicator *communicator) {
     struct gw_communicator *host = &gw_gpu_base(communicator)->host;
@@ -41,16 +36,9 @@ static void aware_close(struct gw_communicator *communicator) {
 
 static const struct gw_transport aware_transport = {
     .name = "cuda-aware",
-    .allgather = aware_allgather,
-    .allgather_unequal = aware_allgather_unequal,
-    .allreduce = aware_allreduce,
-    .broadcast = aware_broadcast,
-    .reduce = aware_reduce,
-    .gather = aware_gather,
-    .scatter = aware_scatter,
+    .collect = aware_collect,
     .barrier = gw_gpu_barrier,
-    .start_send = aware_start_send,
-    .start_receive = aware_start_receive,
+    .start = aware_start,
     .wait = aware_wait,
     .post = gw_gpu_post,
     .poll = gw_gpu_poll,

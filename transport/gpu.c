@@ -15,7 +15,7 @@ enum gw_status gw_gather_gpus(struct gw_communicator *communicator, const struct
     (void)gethostname(mine.host, sizeof mine.host - 1);
     enum gw_status status = gw_device_bus(device, mine.bus, error);
     GW_TRY(gw_agree(communicator, status, error));
-    return communicator->transport->allgather(communicator, &mine, sizeof mine, locations, error);
+    return gw_allgather(communicator, &mine, sizeof mine, locations, error);
 }
 
 static bool is_same(const struct gw_gpu_location *one, const struct gw_gpu_location *other) {

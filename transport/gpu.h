@@ -76,11 +76,12 @@ enum { GW_STAGED_MESSAGE_BYTES = (4 << 20) - 16 };
  * NCCL is asked for and is not on some rank's machine, or ranks share a GPU, which are named.
  *
  * What transport.h leaves to transports:
- * - start_send over "cuda-aware" and "staged" waits for the stream, but for no other rank.
+ * - gw_start_send over "cuda-aware" and "staged" waits for the stream, but for no other rank.
  * - Over "staged", what is longer than GW_STAGED_MESSAGE_BYTES goes on while its ranks are in
- *   start_send, start_receive, wait or poll, for whatever message: with a collective between start
- *   and wait on one side, have it there on the other. The host has two pieces of a message at most.
- *   If one side takes a message for so short and the other does not, only the receiver is told.
+ *   gw_start_send, gw_start_receive, wait or poll, for whatever message: with a collective between
+ *   start and wait on one side, have it there on the other. The host has two pieces of a message at
+ *   most. If one side takes a message for so short and the other does not, only the receiver is
+ *   told.
  * - Over "nccl", messages travel while their rank waits for one of them: wait() starts all that
  *   was started before, and returns when all of that is done. Two ranks that each start a send and
  *   a receive before they wait do not hold up each other; but when wait() returns for a receive,

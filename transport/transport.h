@@ -10,6 +10,36 @@
 
 struct gw_communicator;
 
+/* ---- the interface ------------------------------------------------------------------------- */
+
+enum gw_collective_kind {
+    GW_ALLGATHER,
+    GW_ALLGATHER_UNEQUAL,
+    GW_ALLREDUCE,
+    GW_BROADCAST,
+    GW_REDUCE,
+    GW_GATHER,
+    GW_SCATTER
+};
+
+/* A collective of the data path; what each kind reads and writes stands at gw_allgather etc. */
+struct gw_collective_call {
+    enum gw_collective_kind kind;
+    int root;         /* of those that have one */
+    const void *send; /* of a broadcast: what the root reads; `receive` is what the others write */
+    void *receive;
+    size_t bytes;        /* of a part, or of all that is summed or broadcast */
+    const size_t *parts; /* GW_ALLGATHER_UNEQUAL: [size], in place of bytes */
+};
+
+/* A message as one of its two ranks sees it. */
+struct gw_message {
+    int other; /* whom it goes to or comes from */
+    bool receives;
+    void *data; /* which is only read unless it is received */
+    size_t bytes;
+};
+
 /* A message that was started and not yet waited for; what it holds is the transport's. */
 struct gw_request {
     uintptr_t handle;
@@ -24,28 +54,8 @@ struct gw_transport {
      * Collectives of the data path. All ranks call them, in the
      * same order, from one thread at a time.
      */
-
-    /* receive[r * bytes ..] = rank r's `bytes` bytes, on every rank. */
-    enum gw_status (*allgather)(struct gw_communicator *communicator, const void *send,
-                                size_t bytes, void *receive, struct gw_error *error);
-    /* receive[bytes[0] + .. + bytes[r - 1] ..] = rank r's bytes[r] bytes; all know `bytes`. */
-    enum gw_status (*allgather_unequal)(struct gw_communicator *communicator, const void *send,
-                                        const size_t *bytes, void *receive, struct gw_error *error);
-    /* receive[i] = sum over ranks of send[i], the same bits on every rank. */
-    enum gw_status (*allreduce)(struct gw_communicator *communicator, const float *send,
-                                float *receive, size_t count, struct gw_error *error);
-    /* data = the root's, on every rank. */
-    enum gw_status (*broadcast)(struct gw_communicator *communicator, int root, void *data,
-                                size_t bytes, struct gw_error *error);
-    /* On the root receive[i] = sum over ranks of send[i]; elsewhere it is not looked at. */
-    enum gw_status (*reduce)(struct gw_communicator *communicator, int root, const float *send,
-                             float *receive, size_t count, struct gw_error *error);
-    /* On the root receive[r * bytes ..] = rank r's `bytes` bytes; elsewhere it is not looked at. */
-    enum gw_status (*gather)(struct gw_communicator *communicator, int root, const void *send,
-                             size_t bytes, void *receive, struct gw_error *error);
-    /* receive = the root's send[r * bytes ..] on rank r; elsewhere `send` is not looked at. */
-    enum gw_status (*scatter)(struct gw_communicator *communicator, int root, const void *send,
-                              size_t bytes, void *receive, struct gw_error *error);
+    enum gw_status (*collect)(struct gw_communicator *communicator,
+                              const struct gw_collective_call *call, struct gw_error *error);
     enum gw_status (*barrier)(struct gw_communicator *communicator, struct gw_error *error);
 
     /*
@@ -54,10 +64,8 @@ struct gw_transport {
      * where it is, unchanged or unread, until wait() has returned. A receive of another length
      * than the message's fails.
      */
-    enum gw_status (*start_send)(struct gw_communicator *communicator, int to, const void *data,
-                                 size_t bytes, struct gw_request *out, struct gw_error *error);
-    enum gw_status (*start_receive)(struct gw_communicator *communicator, int from, void *data,
-                                    size_t bytes, struct gw_request *out, struct gw_error *error);
+    enum gw_status (*start)(struct gw_communicator *communicator, const struct gw_message *message,
+                            struct gw_request *out, struct gw_error *error);
     /* A send may be over before it is received; with large messages, do not count on that. */
     enum gw_status (*wait)(struct gw_communicator *communicator, struct gw_request *requests,
                            size_t count, struct gw_error *error);
@@ -97,6 +105,37 @@ struct gw_communicator {
 /* Whether the parent has such first ranks: for transports' open_first. */
 enum gw_status gw_communicator_check_first(const struct gw_communicator *parent, int size,
                                            struct gw_error *error);
+
+/* ---- collectives --------------------------------------------------------------------------- */
+
+/* receive[r * bytes ..] = rank r's `bytes` bytes, on every rank. */
+enum gw_status gw_allgather(struct gw_communicator *communicator, const void *send, size_t bytes,
+                            void *receive, struct gw_error *error);
+/* receive[bytes[0] + .. + bytes[r - 1] ..] = rank r's bytes[r] bytes; all know `bytes`. */
+enum gw_status gw_allgather_unequal(struct gw_communicator *communicator, const void *send,
+                                    const size_t *bytes, void *receive, struct gw_error *error);
+/* receive[i] = sum over ranks of send[i], the same bits on every rank. */
+enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *send, float *receive,
+                            size_t count, struct gw_error *error);
+/* data = the root's, on every rank. */
+enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void *data,
+                            size_t bytes, struct gw_error *error);
+/* On the root receive[i] = sum over ranks of send[i]; elsewhere it is not looked at. */
+enum gw_status gw_reduce(struct gw_communicator *communicator, int root, const float *send,
+                         float *receive, size_t count, struct gw_error *error);
+/* On the root receive[r * bytes ..] = rank r's `bytes` bytes; elsewhere it is not looked at. */
+enum gw_status gw_gather(struct gw_communicator *communicator, int root, const void *send,
+                         size_t bytes, void *receive, struct gw_error *error);
+/* receive = the root's send[r * bytes ..] on rank r; elsewhere `send` is not looked at. */
+enum gw_status gw_scatter(struct gw_communicator *communicator, int root, const void *send,
+                          size_t bytes, void *receive, struct gw_error *error);
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+enum gw_status gw_start_send(struct gw_communicator *communicator, int to, const void *data,
+                             size_t bytes, struct gw_request *out, struct gw_error *error);
+enum gw_status gw_start_receive(struct gw_communicator *communicator, int from, void *data,
+                                size_t bytes, struct gw_request *out, struct gw_error *error);
 
 /* One message, started and waited for. */
 enum gw_status gw_send(struct gw_communicator *communicator, int to, const void *data, size_t bytes,

@@ -62,10 +62,9 @@ enum gw_status gw_machine_list_open(struct gw_communicator *communicator, struct
     }
     char(*machines)[GW_HOST_SIZE] =
         gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *machines);
-    enum gw_status status =
-        machines == NULL
-            ? gw_fail_memory(error, "listing machines")
-            : communicator->transport->allgather(communicator, mine, sizeof mine, machines, error);
+    enum gw_status status = machines == NULL
+                                ? gw_fail_memory(error, "listing machines")
+                                : gw_allgather(communicator, mine, sizeof mine, machines, error);
     if (status == GW_OK) {
         status = gw_host_list_of(machines, communicator->size, out, error);
     }

@@ -179,7 +179,7 @@ static enum gw_status gather_texts(struct gw_communicator *communicator, const c
     }
     memcpy(mine, text, strlen(text));
     *texts = all;
-    return communicator->transport->allgather(communicator, mine, *stride, all, error);
+    return gw_allgather(communicator, mine, *stride, all, error);
 }
 
 static enum gw_status put_ranks(struct gw_communicator *communicator,

@@ -76,8 +76,7 @@ static enum gw_status combine(struct gw_communicator *communicator, const struct
     if (all == NULL) {
         return gw_fail_memory(error, "comparing hosts");
     }
-    enum gw_status status =
-        communicator->transport->allgather(communicator, own, sizeof *own, all, error);
+    enum gw_status status = gw_allgather(communicator, own, sizeof *own, all, error);
     for (size_t h = 0; h < list->count; h++) {
         times[h] = all[list->first_rank[h]];
     }
@@ -272,7 +271,7 @@ enum gw_status gw_time_links(struct gw_communicator *communicator, const struct 
         status = take_turns(communicator, clock, list, data, own, error);
     }
     if (status == GW_OK) {
-        status = communicator->transport->allgather(communicator, own, sizeof own, all, error);
+        status = gw_allgather(communicator, own, sizeof own, all, error);
     }
     for (size_t h = 0; h < leader_count(list) && status == GW_OK; h++) {
         const char *next = list->names[(h + 1) % list->count];

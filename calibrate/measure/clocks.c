@@ -28,8 +28,7 @@ enum gw_status gw_clocks_open(struct gw_communicator *communicator, const struct
     if (all == NULL) {
         return gw_fail_memory(error, "comparing clocks");
     }
-    enum gw_status status =
-        communicator->transport->allgather(communicator, mine, sizeof mine, all, error);
+    enum gw_status status = gw_allgather(communicator, mine, sizeof mine, all, error);
     out->shared = own == &gw_machine_clock && mine[0] != '\0';
     for (int rank = 0; rank < communicator->size; rank++) {
         out->shared =

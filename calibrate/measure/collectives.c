@@ -24,87 +24,64 @@ struct exchange {
     size_t bytes; /* of one worker */
 };
 
-static void *next_send(const struct exchange *exchange, size_t length) {
-    return gw_pool_next(&exchange->all->send, length);
-}
-
-static void *next_receive(const struct exchange *exchange, size_t length) {
-    return gw_pool_next(&exchange->all->receive, length);
-}
-
 /* ---- the collectives ----------------------------------------------------------------------- */
 
-enum {
-    ALLGATHER,
-    ALLGATHERV,
-    ALLREDUCE,
-    BROADCAST,
-    REDUCE,
-    GATHER,
-    SCATTER,
-    SENDRECV,
-    COLLECTIVES
-};
+enum { SENDRECV = 7, COLLECTIVES };
 
-const char *const gw_calibrated_collectives[] = {
-    [ALLGATHER] = "allgather", [ALLGATHERV] = "allgatherv", [ALLREDUCE] = "allreduce",
-    [BROADCAST] = "broadcast", [REDUCE] = "reduce",         [GATHER] = "gather",
-    [SCATTER] = "scatter",     [SENDRECV] = "sendrecv",     [COLLECTIVES] = NULL};
+const char *const gw_calibrated_collectives[] = {"allgather", "allgatherv", "allreduce",
+                                                 "broadcast", "reduce",     "gather",
+                                                 "scatter",   "sendrecv",   NULL};
+
+/* What ranks take from the pools: those that are not the root, and the root, which is rank 0. */
+enum share { NOTHING, ONE_PART, ALL_PARTS };
+static const struct {
+    enum gw_collective_kind kind;
+    enum share sends[2], receives[2];
+} collectives[COLLECTIVES] = {
+    {GW_ALLGATHER, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}},
+    {GW_ALLGATHER_UNEQUAL, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}},
+    {GW_ALLREDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}},
+    {GW_BROADCAST, {NOTHING, ONE_PART}, {ONE_PART, NOTHING}},
+    {GW_REDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}},
+    {GW_GATHER, {ONE_PART, ONE_PART}, {NOTHING, ALL_PARTS}},
+    {GW_SCATTER, {NOTHING, ALL_PARTS}, {ONE_PART, ONE_PART}},
+    [SENDRECV] = {.sends = {NOTHING, ONE_PART}, .receives = {ONE_PART, NOTHING}}};
 
 /* Whether some rank has the parts of all in a pool. */
 static bool holds_all(size_t which) {
-    return which == ALLGATHER || which == ALLGATHERV || which == GATHER || which == SCATTER;
+    return collectives[which].sends[1] == ALL_PARTS || collectives[which].receives[1] == ALL_PARTS;
 }
 
-/* Rank r of P contributes (2 r + 1) / P of the mean. */
-static enum gw_status run_allgatherv(const struct exchange *exchange, size_t whole,
-                                     struct gw_error *error) {
-    struct gw_communicator *communicator = exchange->communicator;
-    size_t ranks = (size_t)communicator->size;
-    size_t *parts = exchange->all->parts;
-    for (size_t r = 0; r < ranks; r++) {
-        parts[r] = exchange->bytes * (2 * r + 1) / ranks;
-    }
-    return communicator->transport->allgather_unequal(
-        communicator, next_send(exchange, parts[communicator->rank]), parts,
-        next_receive(exchange, whole), error);
+static void *take(struct gw_pool *pool, enum share share, size_t part, size_t whole) {
+    return share == NOTHING ? NULL : gw_pool_next(pool, share == ONE_PART ? part : whole);
 }
 
 /* A message goes one way: the clocks of both are in step. */
 static enum gw_status run(void *context, struct gw_error *error) {
     const struct exchange *exchange = context;
     struct gw_communicator *communicator = exchange->communicator;
-    const struct gw_transport *transport = communicator->transport;
+    struct all *all = exchange->all;
+    size_t which = exchange->which;
     bool is_root = communicator->rank == 0;
-    size_t bytes = exchange->bytes;
-    size_t whole = bytes * (size_t)communicator->size;
-    size_t count = bytes / sizeof(float);
-    switch (exchange->which) {
-    case ALLGATHER:
-        return transport->allgather(communicator, next_send(exchange, bytes), bytes,
-                                    next_receive(exchange, whole), error);
-    case ALLGATHERV:
-        return run_allgatherv(exchange, whole, error);
-    case ALLREDUCE:
-        return transport->allreduce(communicator, next_send(exchange, bytes),
-                                    next_receive(exchange, bytes), count, error);
-    case BROADCAST:
-        return transport->broadcast(
-            communicator, 0, is_root ? next_send(exchange, bytes) : next_receive(exchange, bytes),
-            bytes, error);
-    case REDUCE:
-        return transport->reduce(communicator, 0, next_send(exchange, bytes),
-                                 next_receive(exchange, bytes), count, error);
-    case GATHER:
-        return transport->gather(communicator, 0, next_send(exchange, bytes), bytes,
-                                 is_root ? next_receive(exchange, whole) : NULL, error);
-    case SCATTER:
-        return transport->scatter(communicator, 0, is_root ? next_send(exchange, whole) : NULL,
-                                  bytes, next_receive(exchange, bytes), error);
-    default:
-        return is_root ? gw_send(communicator, 1, next_send(exchange, bytes), bytes, error)
-                       : gw_receive(communicator, 0, next_receive(exchange, bytes), bytes, error);
+    size_t ranks = (size_t)communicator->size;
+    size_t sent = exchange->bytes;
+    struct gw_collective_call call = {.kind = collectives[which].kind, .bytes = exchange->bytes};
+    if (call.kind == GW_ALLGATHER_UNEQUAL) { /* rank r of P contributes (2 r + 1) / P of the mean */
+        for (size_t r = 0; r < ranks; r++) {
+            all->parts[r] = exchange->bytes * (2 * r + 1) / ranks;
+        }
+        call.parts = all->parts;
+        sent = all->parts[communicator->rank];
     }
+    size_t whole = exchange->bytes * ranks;
+    call.send = take(&all->send, collectives[which].sends[is_root], sent, whole);
+    call.receive =
+        take(&all->receive, collectives[which].receives[is_root], exchange->bytes, whole);
+    if (which != SENDRECV) {
+        return communicator->transport->collect(communicator, &call, error);
+    }
+    return is_root ? gw_send(communicator, 1, call.send, call.bytes, error)
+                   : gw_receive(communicator, 0, call.receive, call.bytes, error);
 }
 
 /* ---- pools --------------------------------------------------------------------------------- */

@@ -113,10 +113,10 @@ static enum gw_status flood(void *context, struct gw_error *error) {
     double started_s = gw_clock_read_s(link->clock);
     for (size_t i = 0; i < link->messages; i++) {
         void *part = gw_pool_next(&link->pool, link->bytes);
-        GW_TRY(sends ? transport->start_send(communicator, link->second, part, link->bytes,
-                                             &requests[i], error)
-                     : transport->start_receive(communicator, link->first, part, link->bytes,
-                                                &requests[i], error));
+        GW_TRY(sends ? gw_start_send(communicator, link->second, part, link->bytes, &requests[i],
+                                     error)
+                     : gw_start_receive(communicator, link->first, part, link->bytes, &requests[i],
+                                        error));
     }
     GW_TRY(transport->wait(communicator, requests, link->messages, error));
     GW_TRY(sends ? receive(link, link->second, 1, error) : send(link, link->first, 1, error));

@@ -170,11 +170,9 @@ static void close_exchanges(struct exchanges *exchanges) {
 static enum gw_status exchange(struct exchanges *exchanges, float *send, float *receive,
                                struct gw_error *error) {
     struct gw_communicator *communicator = exchanges->communicator;
-    const struct gw_transport *transport = communicator->transport;
     return exchanges->reduces
-               ? transport->allreduce(communicator, send, receive, exchanges->bytes / sizeof(float),
-                                      error)
-               : transport->allgather(communicator, send, exchanges->bytes, receive, error);
+               ? gw_allreduce(communicator, send, receive, exchanges->bytes / sizeof(float), error)
+               : gw_allgather(communicator, send, exchanges->bytes, receive, error);
 }
 
 static float *next_send(struct exchanges *exchanges) {
@@ -223,7 +221,7 @@ static enum gw_status run_series(struct exchanges *exchanges, bool last, bool *w
     for (size_t i = 0; i < exchanges->series; i++) {
         GW_TRY(exchange_next(exchanges, error));
     }
-    GW_TRY(world->transport->broadcast(world, 0, &flag, 1, error));
+    GW_TRY(gw_broadcast(world, 0, &flag, 1, error));
     *was_last = flag;
     return GW_OK;
 }

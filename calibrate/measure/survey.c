@@ -109,13 +109,13 @@ struct part {
 static enum gw_status share_command(const struct part *part, struct command *command,
                                     struct gw_error *error) {
     struct gw_communicator *communicator = part->timer.communicator;
-    return communicator->transport->broadcast(communicator, 0, command, sizeof *command, error);
+    return gw_broadcast(communicator, 0, command, sizeof *command, error);
 }
 
 static enum gw_status share_phase(struct part *part, struct gw_error *error) {
     struct gw_worker_counts *counts = &part->survey->worker_counts;
     struct gw_communicator *world = counts->world;
-    GW_TRY(world->transport->broadcast(world, 0, &part->phase, sizeof part->phase, error));
+    GW_TRY(gw_broadcast(world, 0, &part->phase, sizeof part->phase, error));
     if (part->phase != OVER && takes_part(counts, (size_t)part->phase)) {
         part->timer.communicator = gw_worker_counts_hosts(counts, (size_t)part->phase);
     }

@@ -69,7 +69,7 @@ static enum gw_status agree_on_start(const struct gw_timer *timer, double idle_s
     GW_TRY(communicator->transport->barrier(communicator, error));
     *agreed_s = gw_clock_read_s(timer->clocks->own);
     *start_s = gw_clocks_common_s(timer->clocks, *agreed_s) + timer->lead_s + idle_s;
-    return communicator->transport->broadcast(communicator, 0, start_s, sizeof *start_s, error);
+    return gw_broadcast(communicator, 0, start_s, sizeof *start_s, error);
 }
 
 static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_subject *subject,
@@ -141,8 +141,7 @@ enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *su
     if (all == NULL) {
         return gw_fail_memory(error, "timing repeats");
     }
-    enum gw_status status =
-        communicator->transport->allgather(communicator, &mine, sizeof mine, all, error);
+    enum gw_status status = gw_allgather(communicator, &mine, sizeof mine, all, error);
     block->late = 0;
     if (status == GW_OK && subject->separate) {
         compare_separate(all, communicator->size, block);

@@ -18,13 +18,15 @@ static const struct gw_transport *plain;
 static struct gw_transport moved;
 
 /* Names travel in rooms of their own size: so does nothing else here. */
-static enum gw_status allgather_elsewhere(struct gw_communicator *communicator, const void *send,
-                                          size_t bytes, void *receive, struct gw_error *error) {
+static enum gw_status collect_elsewhere(struct gw_communicator *communicator,
+                                        const struct gw_collective_call *call,
+                                        struct gw_error *error) {
     char host[GW_HOST_SIZE] = "";
+    bool names = call->kind == GW_ALLGATHER && call->bytes == GW_HOST_SIZE;
     (void)gethostname(host, sizeof host - 1);
-    GW_TRY(plain->allgather(communicator, send, bytes, receive, error));
-    for (int r = 0; r < communicator->size && bytes == GW_HOST_SIZE; r++) {
-        char *name = (char *)receive + (size_t)r * GW_HOST_SIZE;
+    GW_TRY(plain->collect(communicator, call, error));
+    for (int r = 0; r < communicator->size && names; r++) {
+        char *name = (char *)call->receive + (size_t)r * GW_HOST_SIZE;
         const char *said = strcmp(name, host) == 0 ? host_names[r] : machine_names[r];
         if (said[0] != '\0') {
             memcpy(name, said, GW_HOST_SIZE);
@@ -85,7 +87,7 @@ static void check_offered(int ranks, size_t max_bytes, bool runs, const char *na
     assert_int_equal(gw_communicators_open_local(1, &alone, NULL), GW_OK);
     plain = alone.transport;
     moved = *plain;
-    moved.allgather = allgather_elsewhere;
+    moved.collect = collect_elsewhere;
     plain->close(&alone);
     run_ranks(ranks, run_largest, offered, sizeof *offered);
     size_t which = 0;

@@ -64,7 +64,9 @@ static inline void fake_work(double seconds) {
 static enum gw_status fake_meet(struct gw_communicator *communicator, size_t bytes,
                                 struct gw_error *error) {
     double all_s[MOST_RANKS];
-    GW_TRY(fake_under->allgather(communicator, &fake_self->now_s, sizeof(double), all_s, error));
+    const struct gw_collective_call times = {
+        .kind = GW_ALLGATHER, .send = &fake_self->now_s, .receive = all_s, .bytes = sizeof(double)};
+    GW_TRY(fake_under->collect(communicator, &times, error));
     for (int r = 0; r < communicator->size; r++) {
         fake_self->now_s = fmax(fake_self->now_s, all_s[r]);
     }
@@ -77,66 +79,27 @@ static enum gw_status fake_barrier(struct gw_communicator *communicator, struct 
     return fake_meet(communicator, 0, error);
 }
 
-static enum gw_status fake_allgather(struct gw_communicator *communicator, const void *send,
-                                     size_t bytes, void *receive, struct gw_error *error) {
-    GW_TRY(fake_meet(communicator, bytes, error));
-    return fake_under->allgather(communicator, send, bytes, receive, error);
+static enum gw_status fake_collect(struct gw_communicator *communicator,
+                                   const struct gw_collective_call *call, struct gw_error *error) {
+    GW_TRY(fake_meet(communicator, call->parts == NULL ? call->bytes : call->parts[0], error));
+    return fake_under->collect(communicator, call, error);
 }
 
-static enum gw_status fake_allgather_unequal(struct gw_communicator *communicator, const void *send,
-                                             const size_t *bytes, void *receive,
-                                             struct gw_error *error) {
-    GW_TRY(fake_meet(communicator, bytes[0], error));
-    return fake_under->allgather_unequal(communicator, send, bytes, receive, error);
-}
-
-static enum gw_status fake_allreduce(struct gw_communicator *communicator, const float *send,
-                                     float *receive, size_t count, struct gw_error *error) {
-    GW_TRY(fake_meet(communicator, count * sizeof(float), error));
-    return fake_under->allreduce(communicator, send, receive, count, error);
-}
-
-static enum gw_status fake_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                     size_t bytes, struct gw_error *error) {
-    GW_TRY(fake_meet(communicator, bytes, error));
-    return fake_under->broadcast(communicator, root, data, bytes, error);
-}
-
-static enum gw_status fake_reduce(struct gw_communicator *communicator, int root, const float *send,
-                                  float *receive, size_t count, struct gw_error *error) {
-    GW_TRY(fake_meet(communicator, count * sizeof(float), error));
-    return fake_under->reduce(communicator, root, send, receive, count, error);
-}
-
-static enum gw_status fake_gather(struct gw_communicator *communicator, int root, const void *send,
-                                  size_t bytes, void *receive, struct gw_error *error) {
-    GW_TRY(fake_meet(communicator, bytes, error));
-    return fake_under->gather(communicator, root, send, bytes, receive, error);
-}
-
-static enum gw_status fake_scatter(struct gw_communicator *communicator, int root, const void *send,
-                                   size_t bytes, void *receive, struct gw_error *error) {
-    GW_TRY(fake_meet(communicator, bytes, error));
-    return fake_under->scatter(communicator, root, send, bytes, receive, error);
-}
-
-static enum gw_status fake_start_send(struct gw_communicator *communicator, int to,
-                                      const void *data, size_t bytes, struct gw_request *out,
-                                      struct gw_error *error) {
+static enum gw_status fake_start(struct gw_communicator *communicator,
+                                 const struct gw_message *message, struct gw_request *out,
+                                 struct gw_error *error) {
     int from = communicator->rank;
-    fake_work(fake_message_s == NULL ? 0 : fake_message_s(from, to, bytes));
+    int to = message->other;
+    if (message->receives) {
+        fake_self->received_from[fake_self->receive_count++] = message->other;
+        return fake_under->start(communicator, message, out, error);
+    }
+    fake_work(fake_message_s == NULL ? 0 : fake_message_s(from, to, message->bytes));
     pthread_mutex_lock(&fake_mutex);
     size_t place = fake_messages[from][to].sent++ % FAKE_MESSAGES;
     fake_messages[from][to].arrival_s[place] = fake_self->now_s;
     pthread_mutex_unlock(&fake_mutex);
-    return fake_under->start_send(communicator, to, data, bytes, out, error);
-}
-
-static enum gw_status fake_start_receive(struct gw_communicator *communicator, int from, void *data,
-                                         size_t bytes, struct gw_request *out,
-                                         struct gw_error *error) {
-    fake_self->received_from[fake_self->receive_count++] = from;
-    return fake_under->start_receive(communicator, from, data, bytes, out, error);
+    return fake_under->start(communicator, message, out, error);
 }
 
 /* Requests are waited for in the order in which they were started. */
@@ -193,15 +156,8 @@ static inline void prepare_fake_transport(void) {
     fake_under = alone.transport;
     fake_transport = *fake_under;
     fake_transport.barrier = fake_barrier;
-    fake_transport.allgather = fake_allgather;
-    fake_transport.allgather_unequal = fake_allgather_unequal;
-    fake_transport.allreduce = fake_allreduce;
-    fake_transport.broadcast = fake_broadcast;
-    fake_transport.reduce = fake_reduce;
-    fake_transport.gather = fake_gather;
-    fake_transport.scatter = fake_scatter;
-    fake_transport.start_send = fake_start_send;
-    fake_transport.start_receive = fake_start_receive;
+    fake_transport.collect = fake_collect;
+    fake_transport.start = fake_start;
     fake_transport.wait = fake_wait_for;
     fake_transport.open_first = fake_open_first;
     fake_under->close(&alone);

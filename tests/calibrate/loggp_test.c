@@ -276,13 +276,15 @@ static double message_s(int from, int to, size_t bytes) {
 
 static struct gw_transport two_hosts;
 
-static enum gw_status gather_two_hosts(struct gw_communicator *communicator, const void *send,
-                                       size_t bytes, void *receive, struct gw_error *out) {
-    enum gw_status status = fake_transport.allgather(communicator, send, bytes, receive, out);
+static enum gw_status gather_two_hosts(struct gw_communicator *communicator,
+                                       const struct gw_collective_call *call,
+                                       struct gw_error *out) {
+    enum gw_status status = fake_transport.collect(communicator, call, out);
     char host[GW_HOST_SIZE] = "";
     (void)gethostname(host, sizeof host - 1);
-    if (bytes == sizeof host && memcmp(send, host, sizeof host) == 0) {
-        (void)strcpy((char *)receive + HOST_OF_TWO * GW_HOST_SIZE, "far away");
+    if (call->kind == GW_ALLGATHER && call->bytes == sizeof host &&
+        memcmp(call->send, host, sizeof host) == 0) {
+        (void)strcpy((char *)call->receive + HOST_OF_TWO * GW_HOST_SIZE, "far away");
     }
     return status;
 }
@@ -329,7 +331,7 @@ static void pairs_are_measured_within_and_between_hosts(void **state) {
     fake_message_s = message_s;
     prepare_fake_transport();
     two_hosts = fake_transport;
-    two_hosts.allgather = gather_two_hosts;
+    two_hosts.collect = gather_two_hosts;
     run_fake_ranks(RANKS, measure, clusters, sizeof *clusters, NULL);
     for (int r = 0; r < RANKS; r++) {
         const struct gw_network *network = clusters[r].network;

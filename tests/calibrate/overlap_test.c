@@ -155,13 +155,12 @@ static enum gw_status compute(void *context, struct gw_error *error) {
 static enum gw_status communicate(void *context, bool last, bool *was_last,
                                   struct gw_error *error) {
     struct rank *rank = context;
-    const struct gw_transport *transport = rank->communicator->transport;
     unsigned char flags[RANKS] = {0};
     unsigned char flag = last;
     atomic_store(&rank->communicates, true);
     work_for(rank->alone_s[1], &rank->computes, rank->slowing.communication);
     atomic_fetch_add(&rank->communicated, 1);
-    GW_TRY(transport->allgather(rank->communicator, &flag, 1, flags, error));
+    GW_TRY(gw_allgather(rank->communicator, &flag, 1, flags, error));
     *was_last = flags[0];
     atomic_store(&rank->communicates, !*was_last);
     return GW_OK;

@@ -28,22 +28,21 @@ static const double byte_s = 5e-8;
 static const struct gw_transport *under[RANKS];
 static size_t gathered[RANKS], reduced[RANKS];
 
-static enum gw_status send_slowly(struct gw_communicator *communicator, int to, const void *data,
-                                  size_t bytes, struct gw_request *out, struct gw_error *error) {
-    gw_clock_sleep_until_s(gw_clock_now_s() + message_s + (double)bytes * byte_s);
-    return under[communicator->rank]->start_send(communicator, to, data, bytes, out, error);
+static enum gw_status send_slowly(struct gw_communicator *communicator,
+                                  const struct gw_message *message, struct gw_request *out,
+                                  struct gw_error *error) {
+    if (!message->receives) {
+        gw_clock_sleep_until_s(gw_clock_now_s() + message_s + (double)message->bytes * byte_s);
+    }
+    return under[communicator->rank]->start(communicator, message, out, error);
 }
 
-static enum gw_status count_allgather(struct gw_communicator *communicator, const void *send,
-                                      size_t bytes, void *receive, struct gw_error *error) {
-    gathered[communicator->rank]++;
-    return under[communicator->rank]->allgather(communicator, send, bytes, receive, error);
-}
-
-static enum gw_status count_allreduce(struct gw_communicator *communicator, const float *send,
-                                      float *receive, size_t count, struct gw_error *error) {
-    reduced[communicator->rank]++;
-    return under[communicator->rank]->allreduce(communicator, send, receive, count, error);
+static enum gw_status count_collective(struct gw_communicator *communicator,
+                                       const struct gw_collective_call *call,
+                                       struct gw_error *error) {
+    gathered[communicator->rank] += call->kind == GW_ALLGATHER;
+    reduced[communicator->rank] += call->kind == GW_ALLREDUCE;
+    return under[communicator->rank]->collect(communicator, call, error);
 }
 
 /* The same between GPUs, with these costs and counts. */
@@ -52,9 +51,8 @@ static struct gw_communicator watch(const struct gw_communicator *gpus, struct g
     under[rank] = gpus->transport;
     gathered[rank] = reduced[rank] = 0;
     *made = *gpus->transport;
-    made->start_send = send_slowly;
-    made->allgather = count_allgather;
-    made->allreduce = count_allreduce;
+    made->start = send_slowly;
+    made->collect = count_collective;
     return (struct gw_communicator){
         .transport = made, .rank = rank, .size = gpus->size, .state = gpus->state};
 }

@@ -9,42 +9,19 @@ struct calls {
 };
 static struct calls calls[MOST_RANKS];
 
-static enum gw_status count_allgather(struct gw_communicator *communicator, const void *send,
-                                      size_t bytes, void *receive, struct gw_error *error) {
+static enum gw_status count_collective(struct gw_communicator *communicator,
+                                       const struct gw_collective_call *call,
+                                       struct gw_error *error) {
     calls[communicator->rank].collectives++;
-    return healthy->allgather(communicator, send, bytes, receive, error);
+    return healthy->collect(communicator, call, error);
 }
 
-static enum gw_status count_allreduce(struct gw_communicator *communicator, const float *send,
-                                      float *receive, size_t count, struct gw_error *error) {
-    calls[communicator->rank].collectives++;
-    return healthy->allreduce(communicator, send, receive, count, error);
-}
-
-static enum gw_status count_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                      size_t bytes, struct gw_error *error) {
-    calls[communicator->rank].collectives++;
-    return healthy->broadcast(communicator, root, data, bytes, error);
-}
-
-static enum gw_status count_gather(struct gw_communicator *communicator, int root, const void *send,
-                                   size_t bytes, void *receive, struct gw_error *error) {
-    calls[communicator->rank].collectives++;
-    return healthy->gather(communicator, root, send, bytes, receive, error);
-}
-
-static enum gw_status count_scatter(struct gw_communicator *communicator, int root,
-                                    const void *send, size_t bytes, void *receive,
+static enum gw_status count_message(struct gw_communicator *communicator,
+                                    const struct gw_message *message, struct gw_request *out,
                                     struct gw_error *error) {
-    calls[communicator->rank].collectives++;
-    return healthy->scatter(communicator, root, send, bytes, receive, error);
-}
-
-static enum gw_status count_send(struct gw_communicator *communicator, int to, const void *data,
-                                 size_t bytes, struct gw_request *out, struct gw_error *error) {
-    calls[communicator->rank].messages++;
-    calls[communicator->rank].message_bytes += bytes;
-    return healthy->start_send(communicator, to, data, bytes, out, error);
+    calls[communicator->rank].messages += !message->receives;
+    calls[communicator->rank].message_bytes += message->receives ? 0 : message->bytes;
+    return healthy->start(communicator, message, out, error);
 }
 
 static void *run_counted(void *argument) {
@@ -78,12 +55,8 @@ static const struct {
 static void exchanges_take_the_calls_they_are_known_for(void **state) {
     (void)state;
     struct gw_transport counting = copy_of_healthy();
-    counting.allgather = count_allgather;
-    counting.allreduce = count_allreduce;
-    counting.broadcast = count_broadcast;
-    counting.gather = count_gather;
-    counting.scatter = count_scatter;
-    counting.start_send = count_send;
+    counting.collect = count_collective;
+    counting.start = count_message;
     for (size_t i = 0; i < sizeof expected_calls / sizeof *expected_calls; i++) {
         for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
             const struct gw_algorithm *algorithm = NULL;
@@ -109,7 +82,7 @@ static void trees_carry_what_the_schedule_says(void **state) {
     (void)state;
     static const char *const names[] = {"gtopk", "gs-sgd"};
     struct gw_transport counting = copy_of_healthy();
-    counting.start_send = count_send;
+    counting.start = count_message;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
             const struct gw_algorithm *algorithm = NULL;

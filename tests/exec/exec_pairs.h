@@ -61,8 +61,7 @@ static inline void gather(const struct rank *rank, enum gw_vector vector, float 
     struct gw_communicator *communicator = rank->communicator;
     struct gw_error error = {0};
     require_ok(rank, gw_executor_copy(rank->executor, vector, rank->own, &error), &error);
-    (void)communicator->transport->allgather(communicator, rank->own, rank->elements * sizeof *all,
-                                             all, NULL);
+    (void)gw_allgather(communicator, rank->own, rank->elements * sizeof *all, all, NULL);
 }
 
 static inline void open_rank(struct rank *rank, struct gw_error *error) {

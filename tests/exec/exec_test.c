@@ -94,25 +94,24 @@ static void timelines_keep_to_every_schedule(void **state) {
 /* ---- things that go wrong ------------------------------------------------------------------ */
 
 /* Rank 1's copy of what travelled has one bit wrong. */
-static enum gw_status flip_a_bit(struct gw_communicator *communicator, const float *send,
-                                 float *receive, size_t count, struct gw_error *error) {
-    enum gw_status status = healthy->allreduce(communicator, send, receive, count, error);
-    if (communicator->rank == 1) {
+static enum gw_status flip_a_bit(struct gw_communicator *communicator,
+                                 const struct gw_collective_call *call, struct gw_error *error) {
+    enum gw_status status = healthy->collect(communicator, call, error);
+    if (call->kind == GW_ALLREDUCE && communicator->rank == 1) {
         uint32_t bits;
-        memcpy(&bits, receive + count / 2, sizeof bits);
+        char *middle = (char *)call->receive + call->bytes / sizeof bits / 2 * sizeof bits;
+        memcpy(&bits, middle, sizeof bits);
         bits ^= 1;
-        memcpy(receive + count / 2, &bits, sizeof bits);
+        memcpy(middle, &bits, sizeof bits);
     }
     return status;
 }
 
-static enum gw_status lose_the_network(struct gw_communicator *communicator, const float *send,
-                                       float *receive, size_t count, struct gw_error *error) {
-    (void)communicator;
-    (void)send;
-    (void)receive;
-    (void)count;
-    return gw_fail(error, GW_FAILED, "the network is gone");
+static enum gw_status lose_the_network(struct gw_communicator *communicator,
+                                       const struct gw_collective_call *call,
+                                       struct gw_error *error) {
+    return call->kind == GW_ALLREDUCE ? gw_fail(error, GW_FAILED, "the network is gone")
+                                      : healthy->collect(communicator, call, error);
 }
 
 /* With which an iteration must fail. */
@@ -151,14 +150,14 @@ static void run_faulty(struct gw_transport faulty, size_t size, const char *expe
 static void a_wrong_bit_is_found(void **state) {
     (void)state;
     struct gw_transport faulty = copy_of_healthy();
-    faulty.allreduce = flip_a_bit;
+    faulty.collect = flip_a_bit;
     run_faulty(faulty, 3, "rank 1 differs from rank 0");
 }
 
 static void a_failing_exchange_ends_the_iteration(void **state) {
     (void)state;
     struct gw_transport faulty = copy_of_healthy();
-    faulty.allreduce = lose_the_network;
+    faulty.collect = lose_the_network;
     run_faulty(faulty, 2, "the network is gone");
 }
 

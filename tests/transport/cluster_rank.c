@@ -25,7 +25,7 @@ static double median_allgather_s(struct gw_communicator *communicator, const voi
         enum gw_status status = communicator->transport->barrier(communicator, error);
         double start_s = gw_clock_now_s();
         if (status == GW_OK) {
-            status = communicator->transport->allgather(communicator, send, bytes, receive, error);
+            status = gw_allgather(communicator, send, bytes, receive, error);
         }
         double spent_s = gw_clock_now_s() - start_s;
         if (status != GW_OK || gw_agree_maximum(communicator, &spent_s, 1, error) != GW_OK) {

@@ -49,8 +49,7 @@ static size_t part_size(const struct gw_communicator *communicator, uint64_t rou
 
 const char *seeds_are_agreed_on(struct gw_communicator *communicator) {
     uint64_t chosen = communicator->rank == 0 ? choose_seed() : 0;
-    if (communicator->transport->broadcast(communicator, 0, &chosen, sizeof chosen, NULL) !=
-        GW_OK) {
+    if (gw_broadcast(communicator, 0, &chosen, sizeof chosen, NULL) != GW_OK) {
         return "broadcast: failed";
     }
     seed = chosen;
@@ -81,11 +80,9 @@ static unsigned char *concatenated(int ranks, uint64_t round, const size_t *byte
 static enum gw_status start_gathering(struct gw_communicator *communicator, enum gathering how,
                                       int root, const void *send, const size_t *bytes,
                                       void *receive) {
-    const struct gw_transport *transport = communicator->transport;
-    return how == GATHER_EQUAL ? transport->allgather(communicator, send, bytes[0], receive, NULL)
-           : how == GATHER_UNEQUAL
-               ? transport->allgather_unequal(communicator, send, bytes, receive, NULL)
-               : transport->gather(communicator, root, send, bytes[0], receive, NULL);
+    return how == GATHER_EQUAL     ? gw_allgather(communicator, send, bytes[0], receive, NULL)
+           : how == GATHER_UNEQUAL ? gw_allgather_unequal(communicator, send, bytes, receive, NULL)
+                                   : gw_gather(communicator, root, send, bytes[0], receive, NULL);
 }
 
 static bool gathers(struct gw_communicator *communicator, enum gathering how, uint64_t round,
@@ -135,8 +132,7 @@ static bool scatters(struct gw_communicator *communicator, uint64_t round, int r
     bool sends = communicator->rank == root;
     unsigned char *sent = sends ? place_copy(communicator, all, total) : NULL;
     unsigned char *received = make_room(communicator, bytes);
-    bool right =
-        communicator->transport->scatter(communicator, root, sent, bytes, received, NULL) == GW_OK;
+    bool right = gw_scatter(communicator, root, sent, bytes, received, NULL) == GW_OK;
     right = held(communicator, received, all + (size_t)communicator->rank * bytes, bytes) && right;
     drop(communicator, sent);
     free(all);
@@ -150,7 +146,7 @@ static bool broadcasts(struct gw_communicator *communicator, uint64_t round, int
     if (communicator->rank == root) {
         fill(communicator, data, expected, bytes);
     }
-    bool right = communicator->transport->broadcast(communicator, root, data, bytes, NULL) == GW_OK;
+    bool right = gw_broadcast(communicator, root, data, bytes, NULL) == GW_OK;
     right = held(communicator, data, expected, bytes) && right;
     free(expected);
     return right;
@@ -192,10 +188,8 @@ static bool sums_up(struct gw_communicator *communicator, uint64_t round, int ro
     float *sent = place_copy(communicator, send, bytes);
     unsigned char *received = receives ? make_room(communicator, bytes) : NULL;
     enum gw_status status =
-        root < 0
-            ? communicator->transport->allreduce(communicator, sent, (float *)received, count, NULL)
-            : communicator->transport->reduce(communicator, root, sent, (float *)received, count,
-                                              NULL);
+        root < 0 ? gw_allreduce(communicator, sent, (float *)received, count, NULL)
+                 : gw_reduce(communicator, root, sent, (float *)received, count, NULL);
     bool right = !receives || held(communicator, received, (const unsigned char *)expected, bytes);
     drop(communicator, sent);
     free(expected);
@@ -226,8 +220,7 @@ static const char *sums_have_the_same_bits(struct gw_communicator *communicator)
     }
     float *sent = place_copy(communicator, numbers, count * sizeof *numbers);
     float *received = place_copy(communicator, numbers, count * sizeof *numbers);
-    bool right =
-        communicator->transport->allreduce(communicator, sent, received, count, NULL) == GW_OK;
+    bool right = gw_allreduce(communicator, sent, received, count, NULL) == GW_OK;
     read_back(communicator, numbers, received, count * sizeof *numbers);
     uint64_t digest = 0;
     for (size_t i = 0; i < count; i++) {
@@ -236,8 +229,7 @@ static const char *sums_have_the_same_bits(struct gw_communicator *communicator)
         digest = gw_random_mix(digest + bits);
     }
     struct gw_communicator *host = host_of(communicator);
-    right =
-        host->transport->allgather(host, &digest, sizeof digest, digests, NULL) == GW_OK && right;
+    right = gw_allgather(host, &digest, sizeof digest, digests, NULL) == GW_OK && right;
     for (int rank = 0; rank < communicator->size; rank++) {
         right = right && digests[rank] == digest;
     }
@@ -268,15 +260,14 @@ static struct message message_of(int from, int to, size_t number, size_t bytes) 
 
 static bool start(struct gw_communicator *communicator, struct message *message, int other,
                   bool sends) {
-    const struct gw_transport *transport = communicator->transport;
     message->room = make_room(communicator, message->bytes);
     if (sends) {
         fill(communicator, message->room, message->expected, message->bytes);
     }
-    return (sends ? transport->start_send(communicator, other, message->room, message->bytes,
-                                          &message->request, NULL)
-                  : transport->start_receive(communicator, other, message->room, message->bytes,
-                                             &message->request, NULL)) == GW_OK;
+    return (sends ? gw_start_send(communicator, other, message->room, message->bytes,
+                                  &message->request, NULL)
+                  : gw_start_receive(communicator, other, message->room, message->bytes,
+                                     &message->request, NULL)) == GW_OK;
 }
 
 static bool is_there(struct gw_communicator *communicator, struct message *message) {

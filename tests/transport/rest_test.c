@@ -37,7 +37,7 @@ static const char *rest(struct gw_communicator *communicator, int first) {
     }
     double left_s = gw_clock_now_s();
     double all_s[MOST_RANKS];
-    (void)communicator->transport->allgather(communicator, &woken_s, sizeof woken_s, all_s, NULL);
+    (void)gw_allgather(communicator, &woken_s, sizeof woken_s, all_s, NULL);
     if (communicator->rank >= first && left_s < all_s[0]) {
         return "rest_until_woken: left before it was woken (on one host, with one clock)";
     }

@@ -73,8 +73,7 @@ static bool gathers_parts(struct gw_communicator *communicator, const size_t *by
     }
     unsigned char *send = place_copy(communicator, own, bytes[communicator->rank]);
     unsigned char *room = make_room(communicator, total);
-    bool right =
-        communicator->transport->allgather_unequal(communicator, send, bytes, room, NULL) == GW_OK;
+    bool right = gw_allgather_unequal(communicator, send, bytes, room, NULL) == GW_OK;
     right = held(communicator, room, expected, total) && right;
     drop(communicator, send);
     return right;
@@ -118,18 +117,17 @@ static const char *fails(struct gw_communicator *communicator, size_t count, con
     struct gw_error error = {0};
     float *memory = NULL;
     struct gw_request request;
-    const struct gw_transport *transport = communicator->transport;
     (void)gw_device_allocate(gw_device_stream_device(stream_of(communicator)), 64, (void **)&memory,
                              NULL);
-    enum gw_status status = transport->allreduce(communicator, memory, memory + 8, count, &error);
+    enum gw_status status = gw_allreduce(communicator, memory, memory + 8, count, &error);
     bool right = status == GW_FAILED && strstr(error.message, "ncclAllReduce: ") != NULL &&
                  strstr(error.message, why) != NULL;
     if (!right) {
         print_error("expected \"%s\", got \"%s\"\n", why, error.message);
     }
-    status = transport->broadcast(communicator, 0, memory, 1, &error);
+    status = gw_broadcast(communicator, 0, memory, 1, &error);
     right = right && status == GW_FAILED && strstr(error.message, "failed before") != NULL &&
-            transport->start_send(communicator, 0, memory, 1, &request, &error) == GW_FAILED;
+            gw_start_send(communicator, 0, memory, 1, &request, &error) == GW_FAILED;
     drop(communicator, memory);
     return right ? NULL : "a failure does not surface";
 }

@@ -19,14 +19,12 @@ static const char *long_sums_are_reduced(struct gw_communicator *communicator) {
     for (size_t i = 0; i < count; i++) {
         send[i] = (float)((size_t)(communicator->rank + 1) * (i % 1000));
     }
-    bool right = communicator->transport->reduce(communicator, root, send,
-                                                 communicator->rank == root ? sums : NULL, count,
-                                                 NULL) == GW_OK;
+    bool right = gw_reduce(communicator, root, send, communicator->rank == root ? sums : NULL,
+                           count, NULL) == GW_OK;
     for (size_t i = 0; i < count && communicator->rank == root; i++) {
         right = right && sums[i] == ranks * (float)(i % 1000);
     }
-    right =
-        communicator->transport->allreduce(communicator, send, sums, count, NULL) == GW_OK && right;
+    right = gw_allreduce(communicator, send, sums, count, NULL) == GW_OK && right;
     for (size_t i = 0; i < count; i++) {
         right = right && sums[i] == ranks * (float)(i % 1000);
     }
@@ -44,11 +42,10 @@ static const char *counts_beyond_int_are_refused(struct gw_communicator *communi
     if (strcmp(transport->name, "mpi") != 0) {
         return NULL;
     }
-    return transport->allgather(communicator, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
-                   transport->allgather_unequal(communicator, NULL, parts, NULL, NULL) ==
-                       GW_BAD_INPUT &&
-                   transport->gather(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
-                   transport->scatter(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT
+    return gw_allgather(communicator, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
+                   gw_allgather_unequal(communicator, NULL, parts, NULL, NULL) == GW_BAD_INPUT &&
+                   gw_gather(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
+                   gw_scatter(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT
                ? NULL
                : "took more bytes than MPI counts";
 }
@@ -61,7 +58,7 @@ static const char *a_barrier_holds_until_the_last(struct gw_communicator *commun
     double now_s = gw_clock_now_s();
     (void)communicator->transport->barrier(communicator, NULL);
     double left_s = gw_clock_now_s();
-    (void)communicator->transport->allgather(communicator, &now_s, sizeof now_s, entered_s, NULL);
+    (void)gw_allgather(communicator, &now_s, sizeof now_s, entered_s, NULL);
     for (int rank = 0; rank < communicator->size; rank++) {
         if (left_s < entered_s[rank]) {
             return "barrier: left before the last rank had come (on one host, with one clock)";

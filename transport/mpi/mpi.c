@@ -45,20 +45,10 @@ static enum gw_status check_count(size_t count, const char *call, struct gw_erro
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-/* What MPI cannot count in one call goes in pieces, or is refused. */
-
-static enum gw_status mpi_allgather(struct gw_communicator *communicator, const void *send,
-                                    size_t bytes, void *receive, struct gw_error *error) {
-    GW_TRY(check_count(bytes, "MPI_Allgather", error));
-    return check(MPI_Allgather(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE,
-                               comm_of(communicator)),
-                 "MPI_Allgather", error);
-}
-
 /* MPI counts where a rank's bytes begin in int as well: all of them together must fit. */
-static enum gw_status mpi_allgather_unequal(struct gw_communicator *communicator, const void *send,
-                                            const size_t *bytes, void *receive,
-                                            struct gw_error *error) {
+static enum gw_status gather_unequal(struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call,
+                                     struct gw_error *error) {
     int *counts = malloc(2 * (size_t)communicator->size * sizeof *counts);
     if (counts == NULL) {
         return gw_fail_memory(error, "gathering from all ranks");
@@ -67,18 +57,24 @@ static enum gw_status mpi_allgather_unequal(struct gw_communicator *communicator
     size_t total = 0;
     enum gw_status status = GW_OK;
     for (int rank = 0; rank < communicator->size && status == GW_OK; rank++) {
-        counts[rank] = (int)bytes[rank];
+        size_t bytes = call->parts[rank];
+        counts[rank] = (int)bytes;
         offsets[rank] = (int)total;
-        total = bytes[rank] > SIZE_MAX - total ? SIZE_MAX : total + bytes[rank];
+        total = bytes > SIZE_MAX - total ? SIZE_MAX : total + bytes;
         status = check_count(total, "MPI_Allgatherv", error);
     }
     if (status == GW_OK) {
-        status = check(MPI_Allgatherv(send, counts[communicator->rank], MPI_BYTE, receive, counts,
-                                      offsets, MPI_BYTE, comm_of(communicator)),
-                       "MPI_Allgatherv", error);
+        status =
+            check(MPI_Allgatherv(call->send, counts[communicator->rank], MPI_BYTE, call->receive,
+                                 counts, offsets, MPI_BYTE, comm_of(communicator)),
+                  "MPI_Allgatherv", error);
     }
     free(counts);
     return status;
+}
+
+static size_t piece_length(size_t count, size_t done, size_t piece) {
+    return count - done < piece ? count - done : piece;
 }
 
 /*
@@ -87,59 +83,65 @@ static enum gw_status mpi_allgather_unequal(struct gw_communicator *communicator
  * ranks of one host took Open MPI 4.1.4 0.29 ns a byte up to 16 MiB and 0.41 to 0.46 above; in
  * pieces, 0.29 to 0.30 throughout (`calibrate --nodes 2 --max-bytes 134217728`).
  */
-static const size_t sum_piece = (16 << 20) / sizeof(float);
-
-static size_t piece_length(size_t count, size_t done, size_t piece) {
-    return count - done < piece ? count - done : piece;
-}
-
-static enum gw_status mpi_allreduce(struct gw_communicator *communicator, const float *send,
-                                    float *receive, size_t count, struct gw_error *error) {
-    for (size_t done = 0; done < count; done += sum_piece) {
-        GW_TRY(check(MPI_Allreduce(send + done, receive + done,
-                                   (int)piece_length(count, done, sum_piece), MPI_FLOAT, MPI_SUM,
-                                   comm_of(communicator)),
-                     "MPI_Allreduce", error));
-    }
-    return GW_OK;
-}
-
-static enum gw_status mpi_reduce(struct gw_communicator *communicator, int root, const float *send,
-                                 float *receive, size_t count, struct gw_error *error) {
-    for (size_t done = 0; done < count; done += sum_piece) {
-        float *sums = communicator->rank == root ? receive + done : NULL;
-        GW_TRY(check(MPI_Reduce(send + done, sums, (int)piece_length(count, done, sum_piece),
-                                MPI_FLOAT, MPI_SUM, root, comm_of(communicator)),
-                     "MPI_Reduce", error));
+static enum gw_status sum(struct gw_communicator *communicator,
+                          const struct gw_collective_call *call, struct gw_error *error) {
+    const size_t longest = (16 << 20) / sizeof(float);
+    MPI_Comm comm = comm_of(communicator);
+    bool of_all = call->kind == GW_ALLREDUCE;
+    bool receives = of_all || communicator->rank == call->root;
+    size_t count = call->bytes / sizeof(float);
+    for (size_t done = 0; done < count; done += longest) {
+        const float *send = (const float *)call->send + done;
+        float *sums = receives ? (float *)call->receive + done : NULL;
+        int piece = (int)piece_length(count, done, longest);
+        int result = of_all ? MPI_Allreduce(send, sums, piece, MPI_FLOAT, MPI_SUM, comm)
+                            : MPI_Reduce(send, sums, piece, MPI_FLOAT, MPI_SUM, call->root, comm);
+        GW_TRY(check(result, of_all ? "MPI_Allreduce" : "MPI_Reduce", error));
     }
     return GW_OK;
 }
 
 /* In one piece as long as MPI can count it. */
-static enum gw_status mpi_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                    size_t bytes, struct gw_error *error) {
-    for (size_t done = 0; done < bytes; done += INT_MAX) {
-        GW_TRY(check(MPI_Bcast((char *)data + done, (int)piece_length(bytes, done, INT_MAX),
-                               MPI_BYTE, root, comm_of(communicator)),
+static enum gw_status broadcast(struct gw_communicator *communicator,
+                                const struct gw_collective_call *call, struct gw_error *error) {
+    bool is_root = communicator->rank == call->root;
+    char *data = is_root ? (char *)(uintptr_t)call->send : call->receive;
+    for (size_t done = 0; done < call->bytes; done += INT_MAX) {
+        GW_TRY(check(MPI_Bcast(data + done, (int)piece_length(call->bytes, done, INT_MAX), MPI_BYTE,
+                               call->root, comm_of(communicator)),
                      "MPI_Bcast", error));
     }
     return GW_OK;
 }
 
-static enum gw_status mpi_gather(struct gw_communicator *communicator, int root, const void *send,
-                                 size_t bytes, void *receive, struct gw_error *error) {
-    GW_TRY(check_count(bytes, "MPI_Gather", error));
-    return check(MPI_Gather(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, root,
-                            comm_of(communicator)),
-                 "MPI_Gather", error);
-}
-
-static enum gw_status mpi_scatter(struct gw_communicator *communicator, int root, const void *send,
-                                  size_t bytes, void *receive, struct gw_error *error) {
-    GW_TRY(check_count(bytes, "MPI_Scatter", error));
-    return check(MPI_Scatter(send, (int)bytes, MPI_BYTE, receive, (int)bytes, MPI_BYTE, root,
-                             comm_of(communicator)),
-                 "MPI_Scatter", error);
+/* What MPI cannot count in one call goes in pieces, or is refused. */
+static enum gw_status mpi_collect(struct gw_communicator *communicator,
+                                  const struct gw_collective_call *call, struct gw_error *error) {
+    MPI_Comm comm = comm_of(communicator);
+    int bytes = (int)call->bytes;
+    switch (call->kind) {
+    case GW_ALLGATHER:
+        GW_TRY(check_count(call->bytes, "MPI_Allgather", error));
+        return check(
+            MPI_Allgather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE, comm),
+            "MPI_Allgather", error);
+    case GW_GATHER:
+        GW_TRY(check_count(call->bytes, "MPI_Gather", error));
+        return check(MPI_Gather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
+                                call->root, comm),
+                     "MPI_Gather", error);
+    case GW_SCATTER:
+        GW_TRY(check_count(call->bytes, "MPI_Scatter", error));
+        return check(MPI_Scatter(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
+                                 call->root, comm),
+                     "MPI_Scatter", error);
+    case GW_ALLGATHER_UNEQUAL:
+        return gather_unequal(communicator, call, error);
+    case GW_BROADCAST:
+        return broadcast(communicator, call, error);
+    default:
+        return sum(communicator, call, error);
+    }
 }
 
 static enum gw_status mpi_barrier(struct gw_communicator *communicator, struct gw_error *error) {
@@ -150,30 +152,21 @@ static enum gw_status mpi_barrier(struct gw_communicator *communicator, struct g
 
 _Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request fits its handle");
 
-static struct gw_request request_of(MPI_Request started, size_t bytes, bool receives) {
-    struct gw_request request = {.bytes = bytes, .receives = receives};
-    memcpy(&request.handle, &started, sizeof started);
-    return request;
-}
-
-static enum gw_status mpi_start_send(struct gw_communicator *communicator, int to, const void *data,
-                                     size_t bytes, struct gw_request *out, struct gw_error *error) {
+static enum gw_status mpi_start(struct gw_communicator *communicator,
+                                const struct gw_message *message, struct gw_request *out,
+                                struct gw_error *error) {
+    const char *call = message->receives ? "MPI_Irecv" : "MPI_Isend";
+    MPI_Comm comm = comm_of(communicator);
+    int other = message->other;
+    int bytes = (int)message->bytes;
     MPI_Request started;
-    GW_TRY(check_count(bytes, "MPI_Isend", error));
-    GW_TRY(check(MPI_Isend(data, (int)bytes, MPI_BYTE, to, 0, comm_of(communicator), &started),
-                 "MPI_Isend", error));
-    *out = request_of(started, bytes, false);
-    return GW_OK;
-}
-
-static enum gw_status mpi_start_receive(struct gw_communicator *communicator, int from, void *data,
-                                        size_t bytes, struct gw_request *out,
-                                        struct gw_error *error) {
-    MPI_Request started;
-    GW_TRY(check_count(bytes, "MPI_Irecv", error));
-    GW_TRY(check(MPI_Irecv(data, (int)bytes, MPI_BYTE, from, 0, comm_of(communicator), &started),
-                 "MPI_Irecv", error));
-    *out = request_of(started, bytes, true);
+    GW_TRY(check_count(message->bytes, call, error));
+    GW_TRY(check(message->receives
+                     ? MPI_Irecv(message->data, bytes, MPI_BYTE, other, 0, comm, &started)
+                     : MPI_Isend(message->data, bytes, MPI_BYTE, other, 0, comm, &started),
+                 call, error));
+    *out = (struct gw_request){.bytes = message->bytes, .receives = message->receives};
+    memcpy(&out->handle, &started, sizeof started);
     return GW_OK;
 }
 
@@ -353,16 +346,9 @@ static enum gw_status mpi_open_first(struct gw_communicator *parent, int size,
 
 static const struct gw_transport mpi_transport = {
     .name = "mpi",
-    .allgather = mpi_allgather,
-    .allgather_unequal = mpi_allgather_unequal,
-    .allreduce = mpi_allreduce,
-    .broadcast = mpi_broadcast,
-    .reduce = mpi_reduce,
-    .gather = mpi_gather,
-    .scatter = mpi_scatter,
+    .collect = mpi_collect,
     .barrier = mpi_barrier,
-    .start_send = mpi_start_send,
-    .start_receive = mpi_start_receive,
+    .start = mpi_start,
     .wait = mpi_wait,
     .test = mpi_test,
     .post = mpi_post,

@@ -9,53 +9,44 @@
 
 /* ---- NCCL's own collectives ---------------------------------------------------------------- */
 
-static enum gw_status nccl_allgather(struct gw_communicator *communicator, const void *send,
-                                     size_t bytes, void *receive, struct gw_error *error) {
+/*
+ * Its algorithms of an allreduce sum each number on one rank, or up one tree, and send the sum to
+ * all.
+ */
+static enum gw_status run_own(struct gw_communicator *communicator,
+                              const struct gw_collective_call *call, struct gw_error *error) {
+    static const char *const names[] = {[GW_ALLGATHER] = "ncclAllGather",
+                                        [GW_ALLREDUCE] = "ncclAllReduce",
+                                        [GW_BROADCAST] = "ncclBroadcast",
+                                        [GW_REDUCE] = "ncclReduce"};
+    const void *send = call->send;
+    void *receive = call->receive;
+    size_t bytes = call->bytes;
+    size_t count = bytes / sizeof(float);
     struct gw_nccl_world *world = NULL;
     ncclResult_t result = ncclSuccess;
     GW_TRY(gw_nccl_enter(communicator, &world, error));
-    if (bytes > 0) {
+    const struct gw_nccl_calls *calls = world->calls;
+    if (bytes == 0) {
+        return gw_nccl_finish(world, result, names[call->kind], error);
+    }
+    switch (call->kind) {
+    case GW_ALLGATHER:
+        result = calls->AllGather(send, receive, bytes, ncclChar, world->comm, world->stream);
+        break;
+    case GW_ALLREDUCE:
         result =
-            world->calls->AllGather(send, receive, bytes, ncclChar, world->comm, world->stream);
+            calls->AllReduce(send, receive, count, ncclFloat, ncclSum, world->comm, world->stream);
+        break;
+    case GW_BROADCAST:
+        result = calls->Broadcast(send, receive, bytes, ncclChar, call->root, world->comm,
+                                  world->stream);
+        break;
+    default:
+        result = calls->Reduce(send, receive, count, ncclFloat, ncclSum, call->root, world->comm,
+                               world->stream);
     }
-    return gw_nccl_finish(world, result, "ncclAllGather", error);
-}
-
-/* Its algorithms sum each number on one rank, or up one tree, and send the sum to all. */
-static enum gw_status nccl_allreduce(struct gw_communicator *communicator, const float *send,
-                                     float *receive, size_t count, struct gw_error *error) {
-    struct gw_nccl_world *world = NULL;
-    ncclResult_t result = ncclSuccess;
-    GW_TRY(gw_nccl_enter(communicator, &world, error));
-    if (count > 0) {
-        result = world->calls->AllReduce(send, receive, count, ncclFloat, ncclSum, world->comm,
-                                         world->stream);
-    }
-    return gw_nccl_finish(world, result, "ncclAllReduce", error);
-}
-
-static enum gw_status nccl_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                     size_t bytes, struct gw_error *error) {
-    struct gw_nccl_world *world = NULL;
-    ncclResult_t result = ncclSuccess;
-    GW_TRY(gw_nccl_enter(communicator, &world, error));
-    if (bytes > 0) {
-        result =
-            world->calls->Broadcast(data, data, bytes, ncclChar, root, world->comm, world->stream);
-    }
-    return gw_nccl_finish(world, result, "ncclBroadcast", error);
-}
-
-static enum gw_status nccl_reduce(struct gw_communicator *communicator, int root, const float *send,
-                                  float *receive, size_t count, struct gw_error *error) {
-    struct gw_nccl_world *world = NULL;
-    ncclResult_t result = ncclSuccess;
-    GW_TRY(gw_nccl_enter(communicator, &world, error));
-    if (count > 0) {
-        result = world->calls->Reduce(send, receive, count, ncclFloat, ncclSum, root, world->comm,
-                                      world->stream);
-    }
-    return gw_nccl_finish(world, result, "ncclReduce", error);
+    return gw_nccl_finish(world, result, names[call->kind], error);
 }
 
 /* ---- collectives of messages --------------------------------------------------------------- */
@@ -91,9 +82,14 @@ static enum gw_status finish_kept(struct gw_nccl_world *world, ncclResult_t resu
 /* ---- collectives of messages: with a root -------------------------------------------------- */
 
 /* Between the root and each other rank a part travels; the root copies its own. */
-static enum gw_status exchange_with_root(struct gw_communicator *communicator, int root,
-                                         const char *send, char *receive, size_t bytes,
-                                         bool gathers, struct gw_error *error) {
+static enum gw_status exchange_with_root(struct gw_communicator *communicator,
+                                         const struct gw_collective_call *call,
+                                         struct gw_error *error) {
+    bool gathers = call->kind == GW_GATHER;
+    const char *send = call->send;
+    char *receive = call->receive;
+    size_t bytes = call->bytes;
+    int root = call->root;
     struct gw_nccl_world *world = NULL;
     struct gw_error kept = {0};
     bool is_root = communicator->rank == root;
@@ -120,16 +116,6 @@ static enum gw_status exchange_with_root(struct gw_communicator *communicator, i
     return finish_kept(world, result,
                        gathers ? "ncclSend, ncclRecv (gather)" : "ncclSend, ncclRecv (scatter)",
                        &kept, error);
-}
-
-static enum gw_status nccl_gather(struct gw_communicator *communicator, int root, const void *send,
-                                  size_t bytes, void *receive, struct gw_error *error) {
-    return exchange_with_root(communicator, root, send, receive, bytes, true, error);
-}
-
-static enum gw_status nccl_scatter(struct gw_communicator *communicator, int root, const void *send,
-                                   size_t bytes, void *receive, struct gw_error *error) {
-    return exchange_with_root(communicator, root, send, receive, bytes, false, error);
 }
 
 /* ---- allgather of unequal parts ------------------------------------------------------------ */
@@ -236,18 +222,31 @@ static bool is_padding_less(struct gw_nccl_world *world, const size_t *bytes, si
     return most_padded < most_sent;
 }
 
-static enum gw_status nccl_allgather_unequal(struct gw_communicator *communicator, const void *send,
-                                             const size_t *bytes, void *receive,
-                                             struct gw_error *error) {
+static enum gw_status gather_unequal(struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call,
+                                     struct gw_error *error) {
     struct gw_nccl_world *world = NULL;
     size_t longest = 0;
     GW_TRY(gw_nccl_enter(communicator, &world, error));
     for (int rank = 0; rank < communicator->size; rank++) {
-        longest = bytes[rank] > longest ? bytes[rank] : longest;
+        longest = call->parts[rank] > longest ? call->parts[rank] : longest;
     }
-    return is_padding_less(world, bytes, longest)
-               ? gather_padded(world, send, bytes, longest, receive, error)
-               : gather_by_messages(world, send, bytes, receive, error);
+    return is_padding_less(world, call->parts, longest)
+               ? gather_padded(world, call->send, call->parts, longest, call->receive, error)
+               : gather_by_messages(world, call->send, call->parts, call->receive, error);
+}
+
+static enum gw_status nccl_collect(struct gw_communicator *communicator,
+                                   const struct gw_collective_call *call, struct gw_error *error) {
+    switch (call->kind) {
+    case GW_ALLGATHER_UNEQUAL:
+        return gather_unequal(communicator, call, error);
+    case GW_GATHER:
+    case GW_SCATTER:
+        return exchange_with_root(communicator, call, error);
+    default:
+        return run_own(communicator, call, error);
+    }
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -262,65 +261,33 @@ static enum gw_status nccl_allgather_unequal(struct gw_communicator *communicato
  * short message's sender is done when it has left, and need not wait for anything any more.
  */
 
-struct gw_nccl_message {
-    bool receives;
-    int other; /* whom it goes to, or comes from */
-    void *data;
-    size_t bytes;
-};
-
-static enum gw_status add_message(struct gw_communicator *communicator,
-                                  struct gw_nccl_message message, struct gw_request *out,
-                                  struct gw_error *error) {
+static enum gw_status nccl_start(struct gw_communicator *communicator,
+                                 const struct gw_message *message, struct gw_request *out,
+                                 struct gw_error *error) {
     struct gw_nccl_world *world = NULL;
     GW_TRY(gw_nccl_enter(communicator, &world, error));
-    if (world->message_count == world->message_capacity) {
-        size_t capacity = 2 * world->message_capacity + 16;
-        struct gw_nccl_message *grown = realloc(world->messages, capacity * sizeof *grown);
-        if (grown == NULL) {
-            struct gw_error failure = {0};
-            (void)gw_fail_memory(&failure, "a message over NCCL");
-            return gw_nccl_give_up(world, &failure, error);
-        }
-        world->messages = grown;
-        world->message_capacity = capacity;
+    struct gw_message *grown =
+        gw_grow(world->messages, world->message_count + 1, &world->message_capacity, sizeof *grown);
+    if (grown == NULL) {
+        struct gw_error failure = {0};
+        (void)gw_fail_memory(&failure, "a message over NCCL");
+        return gw_nccl_give_up(world, &failure, error);
     }
-    world->messages[world->message_count++] = message;
+    world->messages = grown;
+    world->messages[world->message_count++] = *message;
     *out = (struct gw_request){
-        .handle = world->next_message++, .bytes = message.bytes, .receives = message.receives};
+        .handle = world->next_message++, .bytes = message->bytes, .receives = message->receives};
     return GW_OK;
-}
-
-static enum gw_status nccl_start_send(struct gw_communicator *communicator, int to,
-                                      const void *data, size_t bytes, struct gw_request *out,
-                                      struct gw_error *error) {
-    struct gw_nccl_message message = {.other = to, .bytes = bytes};
-    memcpy(&message.data, &data, sizeof data); /* which is only read */
-    return add_message(communicator, message, out, error);
-}
-
-static enum gw_status nccl_start_receive(struct gw_communicator *communicator, int from, void *data,
-                                         size_t bytes, struct gw_request *out,
-                                         struct gw_error *error) {
-    struct gw_nccl_message message = {
-        .receives = true, .other = from, .data = data, .bytes = bytes};
-    return add_message(communicator, message, out, error);
-}
-
-static ncclResult_t start_message(struct gw_nccl_world *world,
-                                  const struct gw_nccl_message *message) {
-    const struct gw_nccl_calls *calls = world->calls;
-    return message->bytes == 0 ? ncclSuccess
-           : message->receives ? calls->Recv(message->data, message->bytes, ncclChar,
-                                             message->other, world->comm, world->stream)
-                               : calls->Send(message->data, message->bytes, ncclChar,
-                                             message->other, world->comm, world->stream);
 }
 
 static enum gw_status finish_all(struct gw_nccl_world *world, struct gw_error *error) {
     ncclResult_t result = world->calls->GroupStart();
     for (size_t i = 0; i < world->message_count; i++) {
-        result = gw_nccl_worse(result, start_message(world, &world->messages[i]));
+        const struct gw_message *message = &world->messages[i];
+        result = gw_nccl_worse(
+            result, message->receives
+                        ? receive_part(world, message->other, message->data, message->bytes)
+                        : send_part(world, message->other, message->data, message->bytes));
     }
     result = gw_nccl_worse(result, world->calls->GroupEnd());
     world->message_count = 0;
@@ -343,16 +310,9 @@ static enum gw_status nccl_wait(struct gw_communicator *communicator, struct gw_
 
 const struct gw_transport gw_nccl_transport = {
     .name = "nccl",
-    .allgather = nccl_allgather,
-    .allgather_unequal = nccl_allgather_unequal,
-    .allreduce = nccl_allreduce,
-    .broadcast = nccl_broadcast,
-    .reduce = nccl_reduce,
-    .gather = nccl_gather,
-    .scatter = nccl_scatter,
+    .collect = nccl_collect,
     .barrier = gw_gpu_barrier,
-    .start_send = nccl_start_send,
-    .start_receive = nccl_start_receive,
+    .start = nccl_start,
     .wait = nccl_wait,
     .post = gw_gpu_post,
     .poll = gw_gpu_poll,

@@ -37,8 +37,6 @@ struct gw_nccl_calls {
 /* NULL unless this machine has all of them. */
 const struct gw_nccl_calls *gw_nccl_calls(void);
 
-struct gw_nccl_message;
-
 /* The lowest rank on a host stands for it. */
 struct gw_nccl_node {
     int of;       /* of the rank that this is in the place of: who stands for its host */
@@ -57,7 +55,7 @@ struct gw_nccl_world {
     struct gw_nccl_node *nodes;  /* [size] */
     char *padded;                /* on the GPU: for parts that are made equally long */
     size_t padded_bytes;
-    struct gw_nccl_message *messages; /* started, and not yet NCCL's */
+    struct gw_message *messages; /* started, and not yet NCCL's */
     size_t message_count, message_capacity;
     uintptr_t next_message; /* its number */
 };

@@ -51,7 +51,7 @@ static enum gw_status agree_on_id(struct gw_nccl_world *world, ncclUniqueId *id,
         status = gw_nccl_check(world, world->calls->GetUniqueId(id), "ncclGetUniqueId", error);
     }
     GW_TRY(gw_agree(host, status, error));
-    return host->transport->broadcast(host, 0, id, sizeof *id, error);
+    return gw_broadcast(host, 0, id, sizeof *id, error);
 }
 
 /* ---- ncclCommInitRank ---------------------------------------------------------------------- */

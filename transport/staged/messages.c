@@ -230,9 +230,8 @@ static enum gw_status begin_send(const struct walk *walk, struct gw_error *error
         GW_TRY(look_copied(walk, piece, &copied, error));
     }
     if (copied) {
-        GW_TRY(host->transport->start_send(
-            host, message->other, message->slots[slot].buffer->memory, host_bytes(message, piece),
-            &message->slots[slot].request, error));
+        GW_TRY(gw_start_send(host, message->other, message->slots[slot].buffer->memory,
+                             host_bytes(message, piece), &message->slots[slot].request, error));
         message->begun++;
         *walk->moved = true;
     }
@@ -270,9 +269,8 @@ static enum gw_status begin_receive(const struct walk *walk, struct gw_error *er
     }
     if (is_free) {
         GW_TRY(take_buffer(walk->staged, message, piece, &buffer, error));
-        GW_TRY(host->transport->start_receive(
-            host, message->other, buffer->memory, host_bytes(message, piece),
-            &message->slots[piece % GW_STAGED_PIECES].request, error));
+        GW_TRY(gw_start_receive(host, message->other, buffer->memory, host_bytes(message, piece),
+                                &message->slots[piece % GW_STAGED_PIECES].request, error));
         message->begun++;
         *walk->moved = true;
     }
@@ -388,42 +386,32 @@ static enum gw_status failure_of(const struct gw_staged_message *message, struct
 
 /* ---- starting ------------------------------------------------------------------------------ */
 
-static enum gw_status start(struct gw_communicator *communicator, struct gw_staged_message message,
-                            struct gw_request *out, struct gw_error *error) {
+enum gw_status gw_staged_start(struct gw_communicator *communicator,
+                               const struct gw_message *message, struct gw_request *out,
+                               struct gw_error *error) {
     struct gw_staged *staged = communicator->state;
     struct gw_staged_message **last = &staged->messages;
     struct gw_staged_message *made = malloc(sizeof *made);
     if (made == NULL) {
         return gw_fail_memory(error, "a message of a GPU");
     }
-    *made = message;
+    *made = (struct gw_staged_message){.receives = message->receives,
+                                       .other = message->other,
+                                       .data = message->data,
+                                       .capacity = message->bytes,
+                                       .bytes = message->bytes};
     while (*last != NULL) {
         last = &(*last)->next;
     }
     *last = made;
     *out = (struct gw_request){
-        .handle = (uintptr_t)made, .bytes = message.bytes, .receives = message.receives};
+        .handle = (uintptr_t)made, .bytes = message->bytes, .receives = message->receives};
     (void)advance(staged, made, is_its_turn(staged, made), WAIT_STREAM);
     enum gw_status status = failure_of(made, error);
     if (status != GW_OK) {
         end(staged, made);
     }
     return status;
-}
-
-enum gw_status gw_staged_start_send(struct gw_communicator *communicator, int to, const void *data,
-                                    size_t bytes, struct gw_request *out, struct gw_error *error) {
-    struct gw_staged_message message = {.other = to, .capacity = bytes, .bytes = bytes};
-    memcpy(&message.data, &data, sizeof data); /* which is only read */
-    return start(communicator, message, out, error);
-}
-
-enum gw_status gw_staged_start_receive(struct gw_communicator *communicator, int from, void *data,
-                                       size_t bytes, struct gw_request *out,
-                                       struct gw_error *error) {
-    struct gw_staged_message message = {
-        .receives = true, .other = from, .data = data, .capacity = bytes, .bytes = bytes};
-    return start(communicator, message, out, error);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */

@@ -6,27 +6,33 @@
 
 #include <stdlib.h>
 
-enum collective { ALLGATHER, ALLGATHER_UNEQUAL, ALLREDUCE, BROADCAST, REDUCE, GATHER, SCATTER };
-
 /* Which part of a collective's memory on the GPU a rank has to send, or is to receive. */
 enum shape { NOTHING, ONE_PART, PART_OF_EACH_RANK };
+
+/* Of ranks that are not the root, and of the root. */
+static const struct {
+    enum shape sends[2], receives[2];
+} shapes[] = {
+    [GW_ALLGATHER] = {{ONE_PART, ONE_PART}, {PART_OF_EACH_RANK, PART_OF_EACH_RANK}},
+    [GW_ALLGATHER_UNEQUAL] = {{ONE_PART, ONE_PART}, {PART_OF_EACH_RANK, PART_OF_EACH_RANK}},
+    [GW_ALLREDUCE] = {{ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}},
+    [GW_BROADCAST] = {{NOTHING, ONE_PART}, {ONE_PART, NOTHING}},
+    [GW_REDUCE] = {{ONE_PART, ONE_PART}, {NOTHING, ONE_PART}},
+    [GW_GATHER] = {{ONE_PART, ONE_PART}, {NOTHING, PART_OF_EACH_RANK}},
+    [GW_SCATTER] = {{NOTHING, PART_OF_EACH_RANK}, {ONE_PART, ONE_PART}},
+};
 
 /* Parts are one after the other. A rank's piece is `step` bytes of its part, and less at its end.
  */
 struct passage {
-    enum collective collective;
+    const struct gw_collective_call *call;
     struct gw_staged *staged;
-    const char *send;
-    char *receive;
     enum shape sends, receives;
-    size_t part;         /* bytes of every part, */
-    const size_t *parts; /* or [size], of each rank's */
     size_t step;
-    int root;
 };
 
 static size_t part_bytes(const struct passage *passage, int rank) {
-    return passage->parts == NULL ? passage->part : passage->parts[rank];
+    return passage->call->parts == NULL ? passage->call->bytes : passage->call->parts[rank];
 }
 
 /* Of a rank's part of which so many bytes of each are done. */
@@ -48,15 +54,16 @@ static enum gw_status copy(const struct passage *passage, void *to, const void *
 static enum gw_status fill(const struct passage *passage, struct gw_stage *stage, size_t done,
                            struct gw_error *error) {
     const struct gw_communicator *host = host_of(passage);
+    const char *send = passage->call->send;
     size_t own = piece_bytes(passage, host->rank, done);
     if (passage->sends == ONE_PART && own > 0) {
-        GW_TRY(copy(passage, stage->send, passage->send + done, own, error));
+        GW_TRY(copy(passage, stage->send, send + done, own, error));
     }
     size_t part = 0;
     size_t piece = 0;
     for (int rank = 0; rank < host->size && passage->sends == PART_OF_EACH_RANK; rank++) {
         size_t bytes = piece_bytes(passage, rank, done);
-        GW_TRY(copy(passage, stage->send + piece, passage->send + part + done, bytes, error));
+        GW_TRY(copy(passage, stage->send + piece, send + part + done, bytes, error));
         part += part_bytes(passage, rank);
         piece += bytes;
     }
@@ -66,15 +73,16 @@ static enum gw_status fill(const struct passage *passage, struct gw_stage *stage
 static enum gw_status empty(const struct passage *passage, const struct gw_stage *stage,
                             size_t done, struct gw_error *error) {
     const struct gw_communicator *host = host_of(passage);
+    char *receive = passage->call->receive;
     if (passage->receives == ONE_PART) {
-        GW_TRY(copy(passage, passage->receive + done, stage->receive,
-                    piece_bytes(passage, host->rank, done), error));
+        GW_TRY(copy(passage, receive + done, stage->receive, piece_bytes(passage, host->rank, done),
+                    error));
     }
     size_t part = 0;
     size_t piece = 0;
     for (int rank = 0; rank < host->size && passage->receives == PART_OF_EACH_RANK; rank++) {
         size_t bytes = piece_bytes(passage, rank, done);
-        GW_TRY(copy(passage, passage->receive + part + done, stage->receive + piece, bytes, error));
+        GW_TRY(copy(passage, receive + part + done, stage->receive + piece, bytes, error));
         part += part_bytes(passage, rank);
         piece += bytes;
     }
@@ -83,44 +91,31 @@ static enum gw_status empty(const struct passage *passage, const struct gw_stage
 
 /* ---- between hosts ------------------------------------------------------------------------- */
 
-/* The next piece of each part, from stage->send to stage->receive. */
+/*
+ * The next piece of each part, from stage->send to stage->receive. Of unequal parts longer ones are
+ * still on their way when shorter ones are there.
+ */
 static enum gw_status exchange(const struct passage *passage, const struct gw_stage *stage,
                                size_t done, struct gw_error *error) {
     struct gw_communicator *host = host_of(passage);
-    const struct gw_transport *transport = host->transport;
-    const float *addends = (const float *)stage->send;
-    float *sums = (float *)stage->receive;
-    int root = passage->root;
+    struct gw_collective_call call = *passage->call;
     size_t *pieces = passage->staged->pieces;
-    size_t own = piece_bytes(passage, host->rank, done);
-    switch (passage->collective) {
-    case ALLGATHER:
-        return transport->allgather(host, stage->send, own, stage->receive, error);
-    case ALLGATHER_UNEQUAL: /* longer parts are still on their way when shorter ones are there */
-        for (int rank = 0; rank < host->size; rank++) {
-            pieces[rank] = piece_bytes(passage, rank, done);
-        }
-        return transport->allgather_unequal(host, stage->send, pieces, stage->receive, error);
-    case ALLREDUCE:
-        return transport->allreduce(host, addends, sums, own / sizeof *sums, error);
-    case BROADCAST:
-        return transport->broadcast(host, root, host->rank == root ? stage->send : stage->receive,
-                                    own, error);
-    case REDUCE:
-        return transport->reduce(host, root, addends, sums, own / sizeof *sums, error);
-    case GATHER:
-        return transport->gather(host, root, stage->send, own, stage->receive, error);
-    default:
-        return transport->scatter(host, root, stage->send, own, stage->receive, error);
+    call.send = stage->send;
+    call.receive = stage->receive;
+    call.bytes = piece_bytes(passage, host->rank, done);
+    for (int rank = 0; rank < host->size && call.parts != NULL; rank++) {
+        pieces[rank] = piece_bytes(passage, rank, done);
     }
+    call.parts = call.parts == NULL ? NULL : pieces;
+    return host->transport->collect(host, &call, error);
 }
 
 /* ---- a collective -------------------------------------------------------------------------- */
 
 static size_t longest_part(const struct passage *passage) {
-    size_t longest = passage->part;
-    for (int rank = 0; rank < host_of(passage)->size && passage->parts != NULL; rank++) {
-        longest = passage->parts[rank] > longest ? passage->parts[rank] : longest;
+    size_t longest = 0;
+    for (int rank = 0; rank < host_of(passage)->size; rank++) {
+        longest = part_bytes(passage, rank) > longest ? part_bytes(passage, rank) : longest;
     }
     return longest;
 }
@@ -148,110 +143,21 @@ static enum gw_status pass_pieces(const struct passage *passage, struct gw_error
     return gw_device_stream_finish(passage->staged->base.settings.stream, error);
 }
 
-/* By the passage's collective, with as many parts in a stage as are sent or received. */
-static enum gw_status pass(struct gw_communicator *communicator, struct passage passage,
-                           struct gw_error *error) {
-    bool of_each = passage.sends == PART_OF_EACH_RANK || passage.receives == PART_OF_EACH_RANK ||
-                   passage.collective == GATHER || passage.collective == SCATTER;
+/* With as many parts in a stage as are sent or received, be it by the root alone. */
+static enum gw_status staged_collect(struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call,
+                                     struct gw_error *error) {
+    bool is_root = communicator->rank == call->root;
+    bool of_each = shapes[call->kind].sends[1] == PART_OF_EACH_RANK ||
+                   shapes[call->kind].receives[1] == PART_OF_EACH_RANK;
     size_t parts = of_each ? (size_t)communicator->size : 1;
     size_t step = GW_STAGE_BYTES / parts / sizeof(float) * sizeof(float);
-    passage.staged = communicator->state;
-    passage.step = step > 0 ? step : 1;
+    const struct passage passage = {.call = call,
+                                    .staged = communicator->state,
+                                    .sends = shapes[call->kind].sends[is_root],
+                                    .receives = shapes[call->kind].receives[is_root],
+                                    .step = step > 0 ? step : 1};
     return pass_pieces(&passage, error);
-}
-
-static enum gw_status staged_allgather(struct gw_communicator *communicator, const void *send,
-                                       size_t bytes, void *receive, struct gw_error *error) {
-    return pass(communicator,
-                (struct passage){.collective = ALLGATHER,
-                                 .send = send,
-                                 .sends = ONE_PART,
-                                 .receive = receive,
-                                 .receives = PART_OF_EACH_RANK,
-                                 .part = bytes},
-                error);
-}
-
-static enum gw_status staged_allgather_unequal(struct gw_communicator *communicator,
-                                               const void *send, const size_t *bytes, void *receive,
-                                               struct gw_error *error) {
-    return pass(communicator,
-                (struct passage){.collective = ALLGATHER_UNEQUAL,
-                                 .send = send,
-                                 .sends = ONE_PART,
-                                 .receive = receive,
-                                 .receives = PART_OF_EACH_RANK,
-                                 .parts = bytes},
-                error);
-}
-
-static enum gw_status staged_allreduce(struct gw_communicator *communicator, const float *send,
-                                       float *receive, size_t count, struct gw_error *error) {
-    return pass(communicator,
-                (struct passage){.collective = ALLREDUCE,
-                                 .send = (const char *)send,
-                                 .sends = ONE_PART,
-                                 .receive = (char *)receive,
-                                 .receives = ONE_PART,
-                                 .part = count * sizeof *send},
-                error);
-}
-
-static enum gw_status staged_broadcast(struct gw_communicator *communicator, int root, void *data,
-                                       size_t bytes, struct gw_error *error) {
-    bool is_root = communicator->rank == root;
-    return pass(communicator,
-                (struct passage){.collective = BROADCAST,
-                                 .root = root,
-                                 .send = data,
-                                 .sends = is_root ? ONE_PART : NOTHING,
-                                 .receive = data,
-                                 .receives = is_root ? NOTHING : ONE_PART,
-                                 .part = bytes},
-                error);
-}
-
-static enum gw_status staged_reduce(struct gw_communicator *communicator, int root,
-                                    const float *send, float *receive, size_t count,
-                                    struct gw_error *error) {
-    return pass(communicator,
-                (struct passage){.collective = REDUCE,
-                                 .root = root,
-                                 .send = (const char *)send,
-                                 .sends = ONE_PART,
-                                 .receive = (char *)receive,
-                                 .receives = communicator->rank == root ? ONE_PART : NOTHING,
-                                 .part = count * sizeof *send},
-                error);
-}
-
-static enum gw_status staged_gather(struct gw_communicator *communicator, int root,
-                                    const void *send, size_t bytes, void *receive,
-                                    struct gw_error *error) {
-    return pass(
-        communicator,
-        (struct passage){.collective = GATHER,
-                         .root = root,
-                         .send = send,
-                         .sends = ONE_PART,
-                         .receive = receive,
-                         .receives = communicator->rank == root ? PART_OF_EACH_RANK : NOTHING,
-                         .part = bytes},
-        error);
-}
-
-static enum gw_status staged_scatter(struct gw_communicator *communicator, int root,
-                                     const void *send, size_t bytes, void *receive,
-                                     struct gw_error *error) {
-    return pass(communicator,
-                (struct passage){.collective = SCATTER,
-                                 .root = root,
-                                 .send = send,
-                                 .sends = communicator->rank == root ? PART_OF_EACH_RANK : NOTHING,
-                                 .receive = receive,
-                                 .receives = ONE_PART,
-                                 .part = bytes},
-                error);
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
@@ -292,16 +198,9 @@ static void staged_close(struct gw_communicator *communicator) {
 
 static const struct gw_transport staged_transport = {
     .name = "staged",
-    .allgather = staged_allgather,
-    .allgather_unequal = staged_allgather_unequal,
-    .allreduce = staged_allreduce,
-    .broadcast = staged_broadcast,
-    .reduce = staged_reduce,
-    .gather = staged_gather,
-    .scatter = staged_scatter,
+    .collect = staged_collect,
     .barrier = gw_gpu_barrier,
-    .start_send = gw_staged_start_send,
-    .start_receive = gw_staged_start_receive,
+    .start = gw_staged_start,
     .wait = gw_staged_wait,
     .post = gw_gpu_post,
     .poll = gw_staged_poll,

@@ -42,11 +42,9 @@ struct gw_staged {
 };
 
 /* The transport's functions of these names for messages (messages.c). */
-enum gw_status gw_staged_start_send(struct gw_communicator *communicator, int to, const void *data,
-                                    size_t bytes, struct gw_request *out, struct gw_error *error);
-enum gw_status gw_staged_start_receive(struct gw_communicator *communicator, int from, void *data,
-                                       size_t bytes, struct gw_request *out,
-                                       struct gw_error *error);
+enum gw_status gw_staged_start(struct gw_communicator *communicator,
+                               const struct gw_message *message, struct gw_request *out,
+                               struct gw_error *error);
 enum gw_status gw_staged_wait(struct gw_communicator *communicator, struct gw_request *requests,
                               size_t count, struct gw_error *error);
 enum gw_status gw_staged_poll(struct gw_communicator *communicator, void *message, size_t capacity,
