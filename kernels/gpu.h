@@ -120,14 +120,6 @@ enum gw_status gw_gpu_sketch_encode(struct gw_gpu_sketch *sketch, float *u, cons
                                     size_t n, struct gw_device_stream *stream,
                                     struct gw_gpu_workspace *workspace, struct gw_error *error);
 
-enum gw_status gw_gpu_sketch_merge(struct gw_gpu_sketch *sketch, const struct gw_gpu_sketch *other,
-                                   struct gw_device_stream *stream, struct gw_error *error);
-
-/* As gw_sketch_estimate of the coordinates 0 .. n-1; `estimates` is GPU [n]. */
-enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t n,
-                                      float *estimates, struct gw_device_stream *stream,
-                                      struct gw_error *error);
-
 /*
  * As gw_sketch_heavymix; `indices` is GPU [k]. Waits, for how many are heavy.
  */

@@ -66,10 +66,6 @@ void gw_sketch_clear(struct gw_sketch *sketch);
 enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t first, size_t n,
                                 struct gw_error *error);
 
-/* sketch += other. GW_BAD_INPUT unless both have the same rows, columns and seed. */
-enum gw_status gw_sketch_merge(struct gw_sketch *sketch, const struct gw_sketch *other,
-                               struct gw_error *error);
-
 /*
  * Estimates of the coordinates first .. first + n - 1, the median over the rows each. NaNs, which
  * only infinities or overflow leave in a table, lie beyond the infinity of their sign.

@@ -185,12 +185,10 @@ enum { GW_SIDCO_STAGES = 32 }; /* room for the ratios of a density down to 2^-32
  */
 size_t gw_sidco_ratios(double rho, size_t stages, double *ratios);
 
-/* The share `ratio` of an exponential with this mean lies above previous + mean ln(1 / ratio). */
-double gw_sidco_next_threshold(double previous, double mean_excess, double ratio);
-
 /*
- * The same from `count` elements above the previous threshold and their sum, with ln(ratio). Where
- * nothing exceeds a threshold, or only infinities do, it stays.
+ * The next threshold, from `count` elements above the previous one and their sum, with ln(ratio):
+ * the share `ratio` of an exponential with this mean excess lies above previous + mean ln(1 /
+ * ratio). Where nothing exceeds a threshold, or only infinities do, it stays.
  */
 GW_ON_BOTH static inline double gw_sidco_exceed_threshold(double previous, size_t count, double sum,
                                                           double log_ratio) {

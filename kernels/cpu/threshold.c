@@ -269,10 +269,6 @@ size_t gw_sidco_ratios(double rho, size_t stages, double *ratios) {
     return stages;
 }
 
-double gw_sidco_next_threshold(double previous, double mean_excess, double ratio) {
-    return previous - mean_excess * log(ratio);
-}
-
 static size_t most_stages(double rho) {
     double most = ceil(log2(1 / rho));
     return most < 1 ? 1 : most > GW_SIDCO_STAGES ? GW_SIDCO_STAGES : (size_t)most;

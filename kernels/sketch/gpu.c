@@ -173,13 +173,6 @@ enum gw_status gw_gpu_sketch_clear(struct gw_gpu_sketch *sketch, struct gw_devic
     return gw_device_clear(stream, sketch->table, cells(sketch) * sizeof *sketch->table, error);
 }
 
-enum gw_status gw_gpu_sketch_merge(struct gw_gpu_sketch *sketch, const struct gw_gpu_sketch *other,
-                                   struct gw_device_stream *stream, struct gw_error *error) {
-    GW_TRY(gw_sketch_check_alike(&sketch->shape, &other->shape, error));
-    const struct gw_memory memory = {.stream = stream};
-    return gw_memory_on_gpu.add(&memory, sketch->table, other->table, cells(sketch), error);
-}
-
 /* ---- encoding ------------------------------------------------------------------------------ */
 
 enum gw_status gw_gpu_sketch_prepare(struct gw_gpu_sketch *sketch, size_t n,

@@ -249,21 +249,6 @@ static __device__ uint32_t magnitude(float estimate) {
     return min(bits, (uint32_t)GW_INFINITE);
 }
 
-template <int ROWS>
-static __global__ void estimate_all(const float *table, hash_functions functions, size_t n,
-                                    float *estimates) {
-    uint64_t threads = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; 4 * q < n; q += threads) {
-        float4 four = estimate<ROWS>(table, functions, (uint32_t)q);
-        float values[4] = {four.x, four.y, four.z, four.w};
-        for (int i = 0; i < 4; i++) {
-            if (4 * q + i < n) {
-                estimates[4 * q + i] = values[i];
-            }
-        }
-    }
-}
-
 /* 8 threads make a word; a warp that begins one of `words` has all of its threads at it. */
 template <int ROWS>
 static __global__ void mark(const float *table, hash_functions functions, size_t n, size_t words,
@@ -321,14 +306,6 @@ static_assert(GW_SKETCH_ROWS_LIMIT == 15, "a case for each");
 
 static size_t blocks_for(struct gw_device_stream *stream, size_t threads) {
     return gw_gpu_blocks(stream, (threads + THREADS - 1) / THREADS, BLOCKS_EACH);
-}
-
-enum gw_status gw_gpu_sketch_estimate(const struct gw_gpu_sketch *sketch, size_t n,
-                                      float *estimates, struct gw_device_stream *stream,
-                                      struct gw_error *error) {
-    hash_functions functions = functions_of(&sketch->shape);
-    return FOR_ROWS(estimate_all, functions.rows, blocks_for(stream, (n + 3) / 4), stream, error,
-                    sketch->table, functions, n, estimates);
 }
 
 enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,

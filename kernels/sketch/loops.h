@@ -11,11 +11,8 @@
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-/* GW_BAD_INPUT for rows or columns that no sketch has; for sketches that cannot be added. */
+/* GW_BAD_INPUT for rows or columns that no sketch has. */
 enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error);
-enum gw_status gw_sketch_check_alike(const struct gw_sketch *a, const struct gw_sketch *b,
-                                     struct gw_error *error);
-
 /* ---- hashing ------------------------------------------------------------------------------- */
 
 /* A row's two hash functions. */

@@ -130,26 +130,6 @@ enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t
     return GW_OK;
 }
 
-enum gw_status gw_sketch_check_alike(const struct gw_sketch *a, const struct gw_sketch *b,
-                                     struct gw_error *error) {
-    if (a->rows == b->rows && a->columns == b->columns && a->seed == b->seed) {
-        return GW_OK;
-    }
-    return gw_fail(error, GW_BAD_INPUT,
-                   "sketches to add: expected %zu x %zu, seed %llu, got %zu x %zu, seed %llu",
-                   a->rows, a->columns, (unsigned long long)a->seed, b->rows, b->columns,
-                   (unsigned long long)b->seed);
-}
-
-enum gw_status gw_sketch_merge(struct gw_sketch *sketch, const struct gw_sketch *other,
-                               struct gw_error *error) {
-    GW_TRY(gw_sketch_check_alike(sketch, other, error));
-    for (size_t i = 0; i < sketch->rows * sketch->columns; i++) {
-        sketch->table[i] += other->table[i];
-    }
-    return GW_OK;
-}
-
 /* ---- queries ------------------------------------------------------------------------------- */
 
 void gw_sketch_estimate(const struct gw_sketch *sketch, size_t first, size_t n, float *estimates) {

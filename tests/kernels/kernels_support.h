@@ -2,19 +2,10 @@
 #ifndef GW_TESTS_KERNELS_SUPPORT_H
 #define GW_TESTS_KERNELS_SUPPORT_H
 
-#include "kernels/cpu/collect.h" /* private: what a pass says of itself */
-#include "kernels/cpu/collect.h" /* private: where samples look, to deceive them */
+#include "kernels/cpu/collect.h" /* private: what a pass says, and where samples look */
 #include "kernels/kernels.h"
 #include "tests/kernels/references.h"
-#include "tests/support.h"
-
-static uint64_t seed; /* of all random cases, chosen by main() */
-
-static inline struct gw_random *open_random(uint64_t stream) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, stream, NULL), GW_OK);
-    return random;
-}
+#include "tests/test.h"
 
 static inline size_t between(struct gw_random *random, size_t low, size_t high) {
     return low + (size_t)gw_random_below(random, high - low + 1);

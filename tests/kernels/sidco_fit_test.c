@@ -1,7 +1,6 @@
 /* SIDCo's fit on vectors that are just what it takes them to be, and how its stages adapt. */
 #include "kernels/threshold.h" /* private */
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum { N = 400000 };
 
@@ -9,15 +8,16 @@ static void fill(float *u, enum gw_shape shape, double scale) {
     draw_gradient(shape, scale, 3, seed, N, u);
 }
 
-static double mean_excess(const float *u, double threshold) {
+/* From what exceeds the threshold, as a pass over u finds it. */
+static double next_threshold(const float *u, double threshold, double ratio) {
     double sum = 0;
     size_t count = 0;
     for (size_t i = 0; i < N; i++) {
-        double excess = fabs((double)u[i]) - threshold;
-        sum += excess > 0 ? excess : 0;
-        count += excess > 0;
+        bool exceeds = fabs((double)u[i]) > threshold;
+        sum += exceeds ? fabs((double)u[i]) : 0;
+        count += exceeds;
     }
-    return count == 0 ? 0 : sum / (double)count;
+    return gw_sidco_exceed_threshold(threshold, count, sum, log(ratio));
 }
 
 static size_t count_above(const float *u, double threshold) {
@@ -33,15 +33,14 @@ static double fit(const float *u, double rho, size_t stages) {
     size_t count = gw_sidco_ratios(rho, stages, ratios);
     double threshold = 0;
     for (size_t m = 0; m < count; m++) {
-        threshold = gw_sidco_next_threshold(threshold, mean_excess(u, threshold), ratios[m]);
+        threshold = next_threshold(u, threshold, ratios[m]);
     }
     return threshold;
 }
 
 /* ---- ratios -------------------------------------------------------------------------------- */
 
-static void ratios_multiply_to_the_density(void **state) {
-    (void)state;
+TEST(ratios_multiply_to_the_density) {
     for (size_t stages = 1; stages <= GW_SIDCO_STAGES; stages++) {
         for (int power = 0; power < 40; power++) {
             double rho = pow(0.7, power); /* down to 1e-6 */
@@ -60,14 +59,13 @@ static void ratios_multiply_to_the_density(void **state) {
 }
 
 /* rho = 0.001 in three stages: 0.25 and twice sqrt(0.004). */
-static void a_fit_by_hand(void **state) {
-    (void)state;
+TEST(a_fit_by_hand) {
     double ratios[3];
     assert_int_equal(gw_sidco_ratios(0.001, 3, ratios), 3);
     assert_true(near(ratios[1], 0.0632455532033676, 1e-14));
     assert_true(near(ratios[2], 0.0632455532033676, 1e-14));
-    assert_true(near(gw_sidco_next_threshold(0, 2, ratios[0]), 2.772588722239781, 1e-14));
-    assert_true(near(gw_sidco_next_threshold(3, 0.5, 0.25), 3.693147180559945, 1e-14));
+    assert_true(near(gw_sidco_exceed_threshold(0, 1, 2, log(ratios[0])), 2.772588722239781, 1e-14));
+    assert_true(near(gw_sidco_exceed_threshold(3, 2, 7, log(0.25)), 3.693147180559945, 1e-14));
 }
 
 /* ---- fits ---------------------------------------------------------------------------------- */
@@ -76,8 +74,7 @@ static void a_fit_by_hand(void **state) {
  * |u| of a Laplace vector is exponential. The count's variance is at most that of sampling, k,
  * and that of each stage's mean m, from n_m exceedances: k^2 ln^2(1 / ratio_m) / n_m.
  */
-static void fits_select_what_is_wanted_of_laplace_vectors(void **state) {
-    (void)state;
+TEST(fits_select_what_is_wanted_of_laplace_vectors) {
     float *u = allocate(N, sizeof *u);
     fill(u, GW_SHAPE_LAPLACE, 0.02);
     const double rhos[] = {0.3, 0.1, 0.01, 0.001};
@@ -104,8 +101,7 @@ static void fits_select_what_is_wanted_of_laplace_vectors(void **state) {
  * Student's is heavier: one stage selects too many, more select fewer, and in the end too few,
  * since the mean of a heavy tail is above what its median suggests.
  */
-static void stages_work_against_light_and_heavy_tails(void **state) {
-    (void)state;
+TEST(stages_work_against_light_and_heavy_tails) {
     float *u = allocate(N, sizeof *u);
     const double k = 0.001 * N;
     fill(u, GW_SHAPE_NORMAL, 1);
@@ -125,8 +121,7 @@ static void adapt(struct gw_sidco *state, const size_t *selected, size_t count, 
     }
 }
 
-static void stages_adapt_to_the_mean_of_five(void **state) {
-    (void)state;
+TEST(stages_adapt_to_the_mean_of_five) {
     struct gw_sidco sidco = {.stages = 2};
     adapt(&sidco, (const size_t[]){0, 0, 0, 0}, 4, 0.001);
     assert_int_equal(sidco.stages, 2); /* not before the fifth */
@@ -140,8 +135,7 @@ static void stages_adapt_to_the_mean_of_five(void **state) {
     assert_int_equal(sidco.stages, 2); /* 1.202 */
 }
 
-static void stages_stay_within_their_bounds(void **state) {
-    (void)state;
+TEST(stages_stay_within_their_bounds) {
     struct gw_sidco sidco = {.stages = 1};
     for (size_t i = 0; i < 500; i++) {
         gw_sidco_stages_adapt(&sidco, 1, 100, 0.001);
@@ -174,8 +168,7 @@ static size_t select_adaptively(const float *u, struct gw_sidco *sidco) {
  * On a normal vector one stage is far off; adaptation ends within its tolerance. On a heavy tail
  * one stage selects too many, and the published rule has none to take away: it stays there.
  */
-static void adaptation_answers_light_tails_alone(void **state) {
-    (void)state;
+TEST(adaptation_answers_light_tails_alone) {
     float *u = allocate(N, sizeof *u);
     struct gw_sidco sidco = {.stages = 1};
     fill(u, GW_SHAPE_NORMAL, 1);
@@ -186,18 +179,4 @@ static void adaptation_answers_light_tails_alone(void **state) {
     assert_true((double)select_adaptively(u, &sidco) > 3 * N / 1000.0);
     assert_int_equal(sidco.stages, 1);
     free(u);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios_multiply_to_the_density),
-        cmocka_unit_test(a_fit_by_hand),
-        cmocka_unit_test(fits_select_what_is_wanted_of_laplace_vectors),
-        cmocka_unit_test(stages_work_against_light_and_heavy_tails),
-        cmocka_unit_test(stages_adapt_to_the_mean_of_five),
-        cmocka_unit_test(stages_stay_within_their_bounds),
-        cmocka_unit_test(adaptation_answers_light_tails_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
