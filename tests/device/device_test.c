@@ -3,14 +3,13 @@
  * what is said then; with one emulated (preset `emulated`), the emulation is what is tested.
  */
 #include "tests/device/device_support.h"
+#include "tests/test.h"
 
 #ifdef GW_HAVE_CUDA
 #include "tests/device/device_kernels.h"
-#include "tests/support.h"
 #endif
 
-static void absent_gpus_are_refused(void **state) {
-    (void)state;
+TEST(absent_gpus_are_refused) {
     struct gw_gpu gpus[16];
     size_t count = gw_cuda_devices(gpus, 16);
     struct gw_device *device = NULL;
@@ -23,8 +22,7 @@ static void absent_gpus_are_refused(void **state) {
     }
 }
 
-static void memory_is_zeroed_and_copied(void **state) {
-    (void)state;
+TEST(memory_is_zeroed_and_copied) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     enum { N = 100003 };
@@ -59,8 +57,7 @@ static void memory_is_zeroed_and_copied(void **state) {
     gw_device_close(device);
 }
 
-static void too_much_memory_is_an_error_that_names_the_call(void **state) {
-    (void)state;
+TEST(too_much_memory_is_an_error_that_names_the_call) {
     struct gw_device *device = need_device();
     struct gw_error error = {0};
     void *memory = &error;
@@ -72,8 +69,7 @@ static void too_much_memory_is_an_error_that_names_the_call(void **state) {
     gw_device_close(device);
 }
 
-static void events_order_streams_and_tell_time(void **state) {
-    (void)state;
+TEST(events_order_streams_and_tell_time) {
     struct gw_device *device = need_device();
     struct gw_device_stream *streams[2];
     struct gw_device_event *events[2];
@@ -120,8 +116,7 @@ static void events_order_streams_and_tell_time(void **state) {
 
 enum { BLOCKS = 13, VALUES = BLOCKS * 256 };
 
-static void every_element_is_worked_on_once(void **state) {
-    (void)state;
+TEST(every_element_is_worked_on_once) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     static const size_t sizes[] = {0, 1, 31, 1024, 1025, 65537};
@@ -147,8 +142,7 @@ static void every_element_is_worked_on_once(void **state) {
     gw_device_close(device);
 }
 
-static void warps_and_blocks_work_together(void **state) {
-    (void)state;
+TEST(warps_and_blocks_work_together) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     static uint32_t values[VALUES], ranks[VALUES];
@@ -188,17 +182,3 @@ static void warps_and_blocks_work_together(void **state) {
 }
 
 #endif
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(absent_gpus_are_refused),
-        cmocka_unit_test(memory_is_zeroed_and_copied),
-        cmocka_unit_test(too_much_memory_is_an_error_that_names_the_call),
-        cmocka_unit_test(events_order_streams_and_tell_time),
-#ifdef GW_HAVE_CUDA
-        cmocka_unit_test(every_element_is_worked_on_once),
-        cmocka_unit_test(warps_and_blocks_work_together),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,10 +1,9 @@
 /* Work on a GPU where cuBLAS cannot be loaded: products are refused, waiting is not. */
 #include "exec/accelerator.h"
 #include "tests/device/device_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
-static void it_is_said_what_is_missing(void **state) {
-    (void)state;
+TEST(it_is_said_what_is_missing) {
     struct gw_error error = {0};
     assert_int_equal(gw_cublas_need(&error), GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "cuBLAS"));
@@ -12,8 +11,7 @@ static void it_is_said_what_is_missing(void **state) {
     assert_non_null(strstr(gw_cublas_version(), "not on this machine"));
 }
 
-static void products_are_refused(void **state) {
-    (void)state;
+TEST(products_are_refused) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     struct gw_gpu_work work;
@@ -27,12 +25,4 @@ static void products_are_refused(void **state) {
     gw_gpu_work_close(&work);
     gw_device_stream_close(stream);
     gw_device_close(device);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_said_what_is_missing),
-        cmocka_unit_test(products_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

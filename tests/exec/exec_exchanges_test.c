@@ -4,7 +4,30 @@
  * selected, and the bytes that travelled. Ranks are threads or, inside an MPI job, its processes.
  */
 #include "tests/exec/exec_pairs.h"
-#include "tests/support.h"
+#include "tests/test.h"
+
+static int join_job(void **state) {
+    static struct gw_communicator communicator;
+    struct gw_error error = {0};
+    (void)state;
+    if (gw_mpi_is_inside_job()) {
+        if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
+            (void)fprintf(stderr, "%s\n", error.message);
+            return -1;
+        }
+        job = &communicator;
+    }
+    return 0;
+}
+
+static int leave_job(void **state) {
+    (void)state;
+    if (job != NULL) {
+        job->transport->close(job);
+    }
+    return 0;
+}
+FIXTURES(join_job, leave_job)
 
 static void run_any_workers(const struct gw_algorithm *algorithm) {
     static const double densities[] = {0.01, 1e-9, 1}; /* k is one; k is all */
@@ -15,15 +38,13 @@ static void run_any_workers(const struct gw_algorithm *algorithm) {
     }
 }
 
-static void every_pair_computes_the_reference(void **state) {
-    (void)state;
+TEST(every_pair_computes_the_reference) {
     for_each_pair(run_any_workers);
     assert_true(nothing_selected > 0 || (job != NULL && job->rank > 0));
     assert_true(everything_selected > 0 || (job != NULL && job->rank > 0));
 }
 
-static void every_preset_computes_the_reference(void **state) {
-    (void)state;
+TEST(every_preset_computes_the_reference) {
     for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
         run_scenario(&gw_algorithms[i], 4, 0.02, 5);
     }
@@ -33,32 +54,9 @@ static void run_long(const struct gw_algorithm *algorithm) {
     run_scenario(algorithm, 3, 0.01, gw_algorithm_overlaps(algorithm) ? (size_t)gw_trials(200) : 0);
 }
 
-static void two_hundred_iterations_compute_the_reference(void **state) {
-    (void)state;
+TEST(two_hundred_iterations_compute_the_reference) {
+    if (job != NULL) {
+        skip();
+    }
     for_each_pair(run_long);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_computes_the_reference),
-        cmocka_unit_test(every_preset_computes_the_reference),
-        cmocka_unit_test(two_hundred_iterations_compute_the_reference),
-    };
-    const struct CMUnitTest job_tests[] = {
-        cmocka_unit_test(every_pair_computes_the_reference),
-        cmocka_unit_test(every_preset_computes_the_reference),
-    };
-    if (!gw_mpi_is_inside_job()) {
-        return cmocka_run_group_tests(tests, NULL, NULL);
-    }
-    struct gw_communicator communicator;
-    struct gw_error error = {0};
-    if (gw_communicator_open_mpi(&communicator, &error) != GW_OK) {
-        (void)fprintf(stderr, "%s\n", error.message);
-        return 1;
-    }
-    job = &communicator;
-    int failed = cmocka_run_group_tests(job_tests, NULL, NULL);
-    communicator.transport->close(&communicator);
-    return failed;
 }

@@ -7,7 +7,14 @@
 #include "kernels/gpu.h"
 #include "tests/device/device_support.h"
 #include "tests/exec/exec_pairs.h"
-#include "tests/support.h"
+#include "tests/test.h"
+
+/* As many as ranks over NCCL. */
+static int emulate_gpus(void **state) {
+    (void)state;
+    return setenv("GW_EMULATED_GPUS", "3", 1);
+}
+FIXTURES(emulate_gpus, NULL)
 
 /* ---- pairs --------------------------------------------------------------------------------- */
 
@@ -26,8 +33,7 @@ static void run_pair(const struct gw_algorithm *algorithm) {
     }
 }
 
-static void every_pair_computes_the_reference(void **state) {
-    (void)state;
+TEST(every_pair_computes_the_reference) {
     executor_options.device = need_device();
     executor_options.transport = GW_GPU_MPI;
     for_each_pair(run_pair);
@@ -62,8 +68,7 @@ static void run_pair_over_nccl(const struct gw_algorithm *algorithm) {
     run_scenario(algorithm, fewer ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, 2);
 }
 
-static void every_pair_computes_the_reference_over_nccl(void **state) {
-    (void)state;
+TEST(every_pair_computes_the_reference_over_nccl) {
     need_gpu_for_each_rank();
     executor_options.transport = GW_GPU_NCCL;
     for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
@@ -122,8 +127,7 @@ static void warm_up_ranks(const struct scenario *scenario, struct gw_device *dev
     run_local_ranks(2, warm_up_rank, ranks, sizeof *ranks);
 }
 
-static void warming_up_is_the_hosts(void **state) {
-    (void)state;
+TEST(warming_up_is_the_hosts) {
     static const char *const names[] = {"hard-threshold", "sidco", "exdyna"};
     struct gw_device *device = need_device();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -153,8 +157,7 @@ static void warming_up_is_the_hosts(void **state) {
 enum { EVENTS = 7 };
 
 /* Events are where the host was when it put them on the stream and when they were reached. */
-static void times_of_events_are_the_hosts(void **state) {
-    (void)state;
+TEST(times_of_events_are_the_hosts) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     struct gw_device_event *events[EVENTS];
@@ -214,8 +217,7 @@ static void open_where_gpus_are_shared(struct gw_communicator *communicator, voi
     }
 }
 
-static void nccl_does_not_share_a_gpu(void **state) {
-    (void)state;
+TEST(nccl_does_not_share_a_gpu) {
     executor_options.device = need_device();
     executor_options.transport = GW_GPU_NCCL;
     const struct gw_algorithm *algorithm = NULL;
@@ -226,16 +228,4 @@ static void nccl_does_not_share_a_gpu(void **state) {
     close_scenario(&scenario);
     gw_device_close(executor_options.device);
     executor_options.device = NULL;
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pair_computes_the_reference),
-        cmocka_unit_test(every_pair_computes_the_reference_over_nccl),
-        cmocka_unit_test(warming_up_is_the_hosts),
-        cmocka_unit_test(times_of_events_are_the_hosts),
-        cmocka_unit_test(nccl_does_not_share_a_gpu),
-    };
-    assert_int_equal(setenv("GW_EMULATED_GPUS", "3", 1), 0); /* as many as NCCL_RANKS */
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

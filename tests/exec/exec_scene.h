@@ -10,7 +10,7 @@
 #include "exec/exec.h"
 #include "methods/schedule.h"
 #include "tests/local_transport.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { TENSORS = 7, MOST_WORKERS = 5, MOST_RANKS = MOST_WORKERS + 1 };
 
@@ -54,6 +54,12 @@ static inline void open_scene(struct scene *scene, const struct gw_algorithm *al
         GW_OK);
 }
 
+static inline void open_named(struct scene *scene, const char *name, size_t workers) {
+    const struct gw_algorithm *algorithm = NULL;
+    assert_int_equal(gw_algorithm_find(name, &algorithm, NULL), GW_OK);
+    open_scene(scene, algorithm, workers);
+}
+
 static inline void close_scene(struct scene *scene) {
     gw_schedule_free(&scene->schedule);
     gw_plan_free(&scene->plan);
@@ -64,10 +70,18 @@ static inline void close_scene(struct scene *scene) {
 struct rank {
     const struct gw_schedule *schedule;
     const struct gw_transport *transport; /* in place of the one between threads; or NULL */
-    void *(*run)(void *rank);
+    void (*run)(struct rank *rank);
     struct gw_communicator communicator;
+    struct gw_executor *executor;
+    struct gw_timeline timeline;
     const char *complaint; /* NULL: all was as it should be; cmocka cannot fail in a thread */
 };
+
+static inline void expect(struct rank *rank, bool holds, const char *what) {
+    if (!holds && rank->complaint == NULL) {
+        rank->complaint = what;
+    }
+}
 
 /* Ends the test program: a rank that gave up alone would leave the others in a barrier forever. */
 static inline void require(const struct rank *rank, enum gw_status status,
@@ -77,6 +91,13 @@ static inline void require(const struct rank *rank, enum gw_status status,
                       rank->communicator.size, what, error->message);
         _exit(1);
     }
+}
+
+static inline void iterate(struct rank *rank) {
+    struct gw_error error = {0};
+    gw_timeline_clear(&rank->timeline);
+    require(rank, gw_executor_iterate(rank->executor, 0, &rank->timeline, &error), &error,
+            "an iteration failed");
 }
 
 /* The transport between threads, which tests put something in front of. */
@@ -96,13 +117,22 @@ static inline void run_one(struct gw_communicator *communicator, void *context) 
     if (rank->transport != NULL) {
         rank->communicator.transport = rank->transport;
     }
-    (void)rank->run(rank);
+    struct gw_error error = {0};
+    require(rank,
+            gw_executor_open(&rank->executor, rank->schedule, &rank->communicator,
+                             &(struct gw_executor_options){.seed = 5}, &error),
+            &error, "the executor could not be opened");
+    require(rank, gw_executor_timeline(rank->executor, &rank->timeline, &error), &error,
+            "the timeline could not be made");
+    rank->run(rank);
+    gw_timeline_free(&rank->timeline);
+    gw_executor_close(rank->executor);
 }
 
-/* A job of the schedule's ranks, each a thread that runs `run` with its struct rank and leaves its
- * communicator open. With `transport` in place of the one between threads, if not NULL. */
+/* A job of the schedule's ranks, each a thread that runs `run` with its struct rank, whose executor
+ * is open. With `transport` in place of the one between threads, if not NULL. */
 static inline void run_ranks(const struct gw_schedule *schedule,
-                             const struct gw_transport *transport, void *(*run)(void *)) {
+                             const struct gw_transport *transport, void (*run)(struct rank *)) {
     int size = (int)schedule->workers + (schedule->server ? 1 : 0);
     struct rank ranks[MOST_RANKS];
     for (int r = 0; r < size; r++) {
@@ -114,6 +144,15 @@ static inline void run_ranks(const struct gw_schedule *schedule,
             fail_msg("rank %d of %d: %s", r, size, ranks[r].complaint);
         }
     }
+}
+
+/* A job of a published algorithm. */
+static inline void run_named(const char *name, size_t workers, const struct gw_transport *transport,
+                             void (*run)(struct rank *)) {
+    struct scene scene;
+    open_named(&scene, name, workers);
+    run_ranks(&scene.schedule, transport, run);
+    close_scene(&scene);
 }
 
 #endif

@@ -1,19 +1,13 @@
 /*
- * The executor, with ranks as threads of this process: its timeline, and what it refuses. What it
- * computes is tested by exec_exchanges_test.
+ * The executor, with ranks as threads of this process: its timeline, what it refuses, and how often
+ * it communicates. What it computes is tested by exec_exchanges_test.
  */
 #include "tests/exec/exec_scene.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { ITERATIONS = 4 };
 
 /* ---- ranks --------------------------------------------------------------------------------- */
-
-static void expect(struct rank *rank, bool holds, const char *what) {
-    if (!holds && rank->complaint == NULL) {
-        rank->complaint = what;
-    }
-}
 
 static const struct gw_span *span_of(const struct gw_timeline *timeline, size_t operations,
                                      size_t lane, size_t operation) {
@@ -57,35 +51,19 @@ static void check_timeline(struct rank *rank, const struct gw_timeline *timeline
     }
 }
 
-static void *run_rank(void *argument) {
-    struct rank *rank = argument;
-    struct gw_executor *executor = NULL;
-    struct gw_timeline timeline = {0};
-    struct gw_error error = {0};
-    require(rank,
-            gw_executor_open(&executor, rank->schedule, &rank->communicator,
-                             &(struct gw_executor_options){.seed = 5}, &error),
-            &error, "the executor could not be opened");
-    require(rank, gw_executor_timeline(executor, &timeline, &error), &error,
-            "the timeline could not be made");
+static void check_iterations(struct rank *rank) {
     for (int i = 0; i < ITERATIONS; i++) {
-        gw_timeline_clear(&timeline);
-        require(rank, gw_executor_iterate(executor, 0, &timeline, &error), &error,
-                "an iteration failed");
-        check_timeline(rank, &timeline);
+        iterate(rank);
+        check_timeline(rank, &rank->timeline);
     }
-    gw_timeline_free(&timeline);
-    gw_executor_close(executor);
-    return NULL;
 }
 
-static void timelines_keep_to_every_schedule(void **state) {
-    (void)state;
+TEST(timelines_keep_to_every_schedule) {
     for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
             struct scene scene;
             open_scene(&scene, &gw_algorithms[a], workers);
-            run_ranks(&scene.schedule, NULL, run_rank);
+            run_ranks(&scene.schedule, NULL, check_iterations);
             close_scene(&scene);
         }
     }
@@ -117,45 +95,26 @@ static enum gw_status lose_the_network(struct gw_communicator *communicator,
 /* With which an iteration must fail. */
 static const char *expected_message;
 
-static void *expect_failure(void *argument) {
-    struct rank *rank = argument;
-    struct gw_executor *executor = NULL;
-    struct gw_timeline timeline = {0};
+static void expect_failure(struct rank *rank) {
     struct gw_error error = {0};
-    require(rank,
-            gw_executor_open(&executor, rank->schedule, &rank->communicator,
-                             &(struct gw_executor_options){.seed = 5}, &error),
-            &error, "the executor could not be opened");
-    require(rank, gw_executor_timeline(executor, &timeline, &error), &error,
-            "the timeline could not be made");
-    expect(rank, gw_executor_iterate(executor, 0, &timeline, &error) == GW_FAILED,
+    expect(rank, gw_executor_iterate(rank->executor, 0, &rank->timeline, &error) == GW_FAILED,
            "the iteration did not fail");
     expect(rank, strstr(error.message, expected_message) != NULL,
            "the message does not say what went wrong");
-    gw_timeline_free(&timeline);
-    gw_executor_close(executor);
-    return NULL;
 }
 
 static void run_faulty(struct gw_transport faulty, size_t size, const char *expected) {
-    const struct gw_algorithm *algorithm = NULL;
-    struct scene scene;
-    assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
-    open_scene(&scene, algorithm, size);
     expected_message = expected;
-    run_ranks(&scene.schedule, &faulty, expect_failure);
-    close_scene(&scene);
+    run_named("p-sgd", size, &faulty, expect_failure);
 }
 
-static void a_wrong_bit_is_found(void **state) {
-    (void)state;
+TEST(a_wrong_bit_is_found) {
     struct gw_transport faulty = copy_of_healthy();
     faulty.collect = flip_a_bit;
     run_faulty(faulty, 3, "rank 1 differs from rank 0");
 }
 
-static void a_failing_exchange_ends_the_iteration(void **state) {
-    (void)state;
+TEST(a_failing_exchange_ends_the_iteration) {
     struct gw_transport faulty = copy_of_healthy();
     faulty.collect = lose_the_network;
     run_faulty(faulty, 2, "the network is gone");
@@ -173,12 +132,9 @@ static void refuse(struct gw_schedule *schedule, const char *expected) {
     communicator.transport->close(&communicator);
 }
 
-static void what_cannot_be_run_is_refused(void **state) {
-    (void)state;
-    const struct gw_algorithm *algorithm = NULL;
+TEST(what_cannot_be_run_is_refused) {
     struct scene scene;
-    assert_int_equal(gw_algorithm_find("topk", &algorithm, NULL), GW_OK);
-    open_scene(&scene, algorithm, 1);
+    open_named(&scene, "topk", 1);
     struct gw_operation *compress = &scene.schedule.operations[1 + TENSORS];
     struct gw_operation *exchange = compress + 1;
     assert_int_equal(compress->kind, GW_COMPRESS);
@@ -201,27 +157,89 @@ static void what_cannot_be_run_is_refused(void **state) {
     close_scene(&scene);
 }
 
-static void other_numbers_of_ranks_are_refused(void **state) {
-    (void)state;
-    const struct gw_algorithm *algorithm = NULL;
+TEST(other_numbers_of_ranks_are_refused) {
     struct scene scene;
-    assert_int_equal(gw_algorithm_find("topk", &algorithm, NULL), GW_OK);
-    open_scene(&scene, algorithm, 3);
+    open_named(&scene, "topk", 3);
     refuse(&scene.schedule, "execution: expected 3 ranks, got 1");
     close_scene(&scene);
-    assert_int_equal(gw_algorithm_find("ps", &algorithm, NULL), GW_OK);
-    open_scene(&scene, algorithm, 1);
+    open_named(&scene, "ps", 1);
     refuse(&scene.schedule, "execution: expected 2 ranks, the last of which is the server, got 1");
     close_scene(&scene);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(timelines_keep_to_every_schedule),
-        cmocka_unit_test(a_wrong_bit_is_found),
-        cmocka_unit_test(a_failing_exchange_ends_the_iteration),
-        cmocka_unit_test(what_cannot_be_run_is_refused),
-        cmocka_unit_test(other_numbers_of_ranks_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+/* ---- how often ranks communicate, counted in front of the transport ---------------------------
+ */
+
+/* What one rank called in the iterations, in a job whose exchanges are counted. */
+struct calls {
+    size_t collectives, messages, message_bytes;
+};
+static struct calls calls[MOST_RANKS];
+
+static enum gw_status count_collective(struct gw_communicator *communicator,
+                                       const struct gw_collective_call *call,
+                                       struct gw_error *error) {
+    calls[communicator->rank].collectives++;
+    return healthy->collect(communicator, call, error);
+}
+
+static enum gw_status count_message(struct gw_communicator *communicator,
+                                    const struct gw_message *message, struct gw_request *out,
+                                    struct gw_error *error) {
+    calls[communicator->rank].messages += !message->receives;
+    calls[communicator->rank].message_bytes += message->receives ? 0 : message->bytes;
+    return healthy->start(communicator, message, out, error);
+}
+
+/* Of one group: collectives of each rank, and messages of all together, for each other worker. */
+static const struct {
+    const char *algorithm;
+    size_t collectives, messages_for_each;
+} expected_calls[] = {
+    {"dense", 1, 0}, {"topk", 1, 0},  {"randk", 1, 0},  {"gaussiank", 2, 0}, {"exdyna", 3, 0},
+    {"clt-k", 2, 0}, {"gtopk", 1, 1}, {"gs-sgd", 2, 2}, {"ps", 2, 0},        {"sketched-sgd", 4, 0},
+};
+
+/* Two allgathers of each iteration are the executor's own, outside of the measured time. */
+TEST(exchanges_take_the_calls_they_are_known_for) {
+    struct gw_transport counting = copy_of_healthy();
+    counting.collect = count_collective;
+    counting.start = count_message;
+    for (size_t i = 0; i < sizeof expected_calls / sizeof *expected_calls; i++) {
+        for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
+            struct scene scene;
+            size_t messages = 0;
+            open_named(&scene, expected_calls[i].algorithm, workers);
+            memset(calls, 0, sizeof calls);
+            run_ranks(&scene.schedule, &counting, iterate);
+            for (size_t r = 0; r < workers + (scene.schedule.server ? 1 : 0); r++) {
+                assert_int_equal(calls[r].collectives, expected_calls[i].collectives + 2);
+                messages += calls[r].messages;
+            }
+            assert_int_equal(messages, expected_calls[i].messages_for_each * (workers - 1));
+            close_scene(&scene);
+        }
+    }
+}
+
+/* Bytes of the messages up the tree: the call's from each worker but one. */
+TEST(trees_carry_what_the_schedule_says) {
+    static const char *const names[] = {"gtopk", "gs-sgd"};
+    struct gw_transport counting = copy_of_healthy();
+    counting.start = count_message;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
+            struct scene scene;
+            size_t bytes = 0;
+            open_named(&scene, names[i], workers);
+            memset(calls, 0, sizeof calls);
+            run_ranks(&scene.schedule, &counting, iterate);
+            for (size_t r = 0; r < workers; r++) {
+                bytes += calls[r].message_bytes;
+            }
+            assert_int_equal(bytes,
+                             (double)(workers - 1) * gw_schedule_bytes_per_worker(&scene.schedule));
+            close_scene(&scene);
+        }
+    }
 }

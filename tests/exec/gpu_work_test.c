@@ -6,7 +6,7 @@
 
 #include "exec/accelerator.h"
 #include "tests/device/device_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* ---- depths, from times that are measured or made up ---------------------------------------- */
 
@@ -22,8 +22,7 @@ static enum gw_status set(struct gw_depths *depths, const double *times, struct 
     return gw_depths_set(depths, measured, COUNT, error);
 }
 
-static void times_that_grow_are_kept(void **state) {
-    (void)state;
+TEST(times_that_grow_are_kept) {
     static const double times[COUNT] = {8e-6, 15e-6, 23e-6, 38e-6, 70e-6, 130e-6};
     struct gw_depths depths;
     assert_int_equal(set(&depths, times, NULL), GW_OK);
@@ -35,8 +34,7 @@ static void times_that_grow_are_kept(void **state) {
 }
 
 /* 256 took longer than 512, and 2048 as long as 4096. */
-static void what_deeper_ones_undercut_is_left_out(void **state) {
-    (void)state;
+TEST(what_deeper_ones_undercut_is_left_out) {
     static const double times[COUNT] = {8e-6, 30e-6, 23e-6, 38e-6, 130e-6, 130e-6};
     struct gw_depths depths;
     assert_int_equal(set(&depths, times, NULL), GW_OK);
@@ -47,8 +45,7 @@ static void what_deeper_ones_undercut_is_left_out(void **state) {
 
 enum { TIMES = 4 }; /* so many are times, though no good ones */
 
-static void nonsense_is_refused(void **state) {
-    (void)state;
+TEST(nonsense_is_refused) {
     static const double nonsense[][COUNT] = {
         {8e-6, 8e-6, 8e-6, 8e-6, 8e-6, 8e-6},             /* nothing was done */
         {8e-6, 8.1e-6, 8.2e-6, 8.3e-6, 8.4e-6, 8.5e-6},   /* or nothing that depends on it */
@@ -82,16 +79,14 @@ static double time_of(const struct gw_depths *depths, size_t depth) {
 }
 
 /* Of work of random lengths, in turns as short as a launch and as long as many products. */
-static void nothing_that_is_owed_is_lost(void **state) {
-    (void)state;
+TEST(nothing_that_is_owed_is_lost) {
     static const double times[COUNT] = {8e-6, 15e-6, 19e-6, 38e-6, 70e-6, 130e-6};
     const double steepest_step_s = 19e-6 / 512 * GW_DEPTH_STEP;
     struct gw_depths depths;
-    struct gw_random *random = NULL;
+    struct gw_random *random = open_random(0);
     double asked_s = 0;
     double owed_s = 0;
     double taken_s = 0;
-    assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
     assert_int_equal(set(&depths, times, NULL), GW_OK);
     for (int i = 0; i < 10000; i++) {
         double work_s = 1e-6 * pow(1e3, gw_random_uniform(random));
@@ -108,8 +103,7 @@ static void nothing_that_is_owed_is_lost(void **state) {
     gw_random_close(random);
 }
 
-static void long_work_is_several_products(void **state) {
-    (void)state;
+TEST(long_work_is_several_products) {
     static const double times[COUNT] = {8e-6, 15e-6, 23e-6, 38e-6, 70e-6, 130e-6};
     struct gw_depths depths;
     double owed_s = 2 * 130e-6 + 54e-6 + 4e-6;
@@ -140,8 +134,7 @@ static double time_work(struct gw_gpu_work *work, struct gw_device_event *const 
 }
 
 /* How much longer it may be, only a quiet machine could tell. */
-static void waiting_lasts_as_long_as_told(void **state) {
-    (void)state;
+TEST(waiting_lasts_as_long_as_told) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     struct gw_device_event *events[2];
@@ -164,8 +157,7 @@ static void waiting_lasts_as_long_as_told(void **state) {
 /* ---- products ------------------------------------------------------------------------------ */
 
 /* Where it is, so is its version; where not, it is said what is missing. */
-static void it_is_known_whether_cublas_is_here(void **state) {
-    (void)state;
+TEST(it_is_known_whether_cublas_is_here) {
     struct gw_error error = {0};
     enum gw_status status = gw_cublas_need(&error);
     const char *version = gw_cublas_version();
@@ -220,8 +212,7 @@ static size_t find_difference(const struct gw_products *products, size_t depth, 
 }
 
 /* Of any depth up to the matrices', and nothing is left of the product before. */
-static void products_are_the_hosts(void **state) {
-    (void)state;
+TEST(products_are_the_hosts) {
     static const size_t sizes[] = {16, 150, 80};
     static const size_t product_depths[] = {96, 16, 1, 48, 96};
     struct gw_device *device = need_device();
@@ -242,8 +233,7 @@ static void products_are_the_hosts(void **state) {
 }
 
 /* All of both matrices is as draws are: none is zero for long, and the two differ. */
-static void matrices_are_filled(void **state) {
-    (void)state;
+TEST(matrices_are_filled) {
     enum { N = 160, DEEP = 900, PART = 1000 };
     struct gw_device *device = need_device();
     need_cublas();
@@ -269,8 +259,7 @@ static void matrices_are_filled(void **state) {
     gw_device_close(device);
 }
 
-static void what_fails_in_cublas_is_named(void **state) {
-    (void)state;
+TEST(what_fails_in_cublas_is_named) {
     struct gw_device *device = need_device();
     need_cublas();
     struct gw_device_stream *stream = open_stream(device);
@@ -325,8 +314,7 @@ static void *work_on_own_stream(void *argument) {
     return NULL;
 }
 
-static void work_is_products_of_what_is_owed(void **state) {
-    (void)state;
+TEST(work_is_products_of_what_is_owed) {
     pthread_t ranks[2];
     struct gw_device *device = need_device();
     need_cublas();
@@ -337,21 +325,4 @@ static void work_is_products_of_what_is_owed(void **state) {
         pthread_join(ranks[i], NULL);
     }
     gw_device_close(device);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_that_grow_are_kept),
-        cmocka_unit_test(what_deeper_ones_undercut_is_left_out),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(nothing_that_is_owed_is_lost),
-        cmocka_unit_test(long_work_is_several_products),
-        cmocka_unit_test(waiting_lasts_as_long_as_told),
-        cmocka_unit_test(it_is_known_whether_cublas_is_here),
-        cmocka_unit_test(products_are_the_hosts),
-        cmocka_unit_test(matrices_are_filled),
-        cmocka_unit_test(what_fails_in_cublas_is_named),
-        cmocka_unit_test(work_is_products_of_what_is_owed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* What top-k leaves of bell-shaped vectors, and the bound that is proven for it. */
 #include "kernels/kernels.h" /* private */
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum { N = 100000, KS = 11 };
 
@@ -24,8 +23,7 @@ static void fill(float *u, enum gw_shape shape, double freedom, uint64_t stream)
 }
 
 /* Squares 16, 9, 4, 1: of 30, 14 are left after one, 5 after two, 1 after three. */
-static void bounds_by_hand(void **state) {
-    (void)state;
+TEST(bounds_by_hand) {
     const float u[] = {-3, 1, 4, -2};
     const size_t some[] = {4, 1, 3, 2};
     const double left[] = {0, 14.0 / 30, 1.0 / 30, 5.0 / 30};
@@ -40,8 +38,7 @@ static void bounds_by_hand(void **state) {
 }
 
 /* Theorem 1, for each bell shape; top-k's error falls with k, and is far below the bound. */
-static void topk_stays_below_its_bound(void **state) {
-    (void)state;
+TEST(topk_stays_below_its_bound) {
     const struct {
         enum gw_shape shape;
         double freedom;
@@ -65,8 +62,7 @@ static void topk_stays_below_its_bound(void **state) {
  * The share of a normal vector's square below |x| = z is erf(z / sqrt 2) - 2 z phi(z), and z is
  * 1.6448536 for k / d = 0.1. Of an even slope (1 - k / d)^3 is left.
  */
-static void errors_are_those_of_the_distributions(void **state) {
-    (void)state;
+TEST(errors_are_those_of_the_distributions) {
     float *u = allocate(N, sizeof *u);
     struct gw_bounds bounds;
     const double z = 1.6448536269514722;
@@ -81,11 +77,9 @@ static void errors_are_those_of_the_distributions(void **state) {
 }
 
 /* The mean error of k at random, which the bound `random` expects. */
-static void random_selections_leave_what_is_expected(void **state) {
-    (void)state;
+TEST(random_selections_leave_what_is_expected) {
     enum { D = 2000, K = 500, ROUNDS = 300 };
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     double u[D];
     double total = 0;
     for (size_t i = 0; i < D; i++) {
@@ -110,8 +104,7 @@ static void random_selections_leave_what_is_expected(void **state) {
 }
 
 /* All equal: 1 - k / d is left, more than (1 - k / d)^2. The theorem does not speak of it. */
-static void a_constant_is_above_the_bound(void **state) {
-    (void)state;
+TEST(a_constant_is_above_the_bound) {
     float *u = allocate(N, sizeof *u);
     fill(u, GW_SHAPE_CONSTANT, 0, 0);
     struct gw_bounds bounds[KS];
@@ -123,8 +116,7 @@ static void a_constant_is_above_the_bound(void **state) {
     free(u);
 }
 
-static void zeros_and_numbers_that_are_not_finite(void **state) {
-    (void)state;
+TEST(zeros_and_numbers_that_are_not_finite) {
     float u[] = {0, 0, 0};
     const size_t k = 1;
     struct gw_bounds bounds;
@@ -137,17 +129,4 @@ static void zeros_and_numbers_that_are_not_finite(void **state) {
         assert_int_equal(gw_find_bounds(u, 3, &k, 1, &bounds, &error), GW_BAD_INPUT);
         assert_non_null(strstr(error.message, "element 1 of 3"));
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_by_hand),
-        cmocka_unit_test(topk_stays_below_its_bound),
-        cmocka_unit_test(errors_are_those_of_the_distributions),
-        cmocka_unit_test(random_selections_leave_what_is_expected),
-        cmocka_unit_test(a_constant_is_above_the_bound),
-        cmocka_unit_test(zeros_and_numbers_that_are_not_finite),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,6 @@
 #include "kernels/gpu/parts.h" /* private: to let epochs begin again */
 #include "tests/device/device_support.h"
 #include "tests/kernels/inputs.h"
-#include "tests/support.h"
 
 enum { ROOM = 150000, LAYERS = 300 };
 
@@ -207,8 +206,7 @@ static void compare(struct comparison *comparison, struct gw_random *random, siz
     free(gradient);
 }
 
-static void both_select_the_same(void **state) {
-    (void)state;
+TEST(both_select_the_same) {
     struct gw_device *device = need_device();
     size_t tried = (size_t)gw_trials(2 * INPUTS);
     for (size_t c = 0; gw_compressors[c] != NULL; c++) {
@@ -234,8 +232,7 @@ static const char *const names[] = {"topk",       "randk",         "dgc",       
 enum { NAMES = sizeof names / sizeof *names };
 
 /* Of u, or of a sum with the gradient. Without one, randk sees only what it selects: all, here. */
-static void nan_is_bad_input(void **state) {
-    (void)state;
+TEST(nan_is_bad_input) {
     struct gw_device *device = need_device();
     struct gw_random *random = open_random(3);
     for (size_t at = 0; at < 4 * NAMES; at++) {
@@ -285,8 +282,7 @@ static size_t large_elements(void) {
                                : 0;
 }
 
-static void large_vectors_are_no_different(void **state) {
-    (void)state;
+TEST(large_vectors_are_no_different) {
     static const char *const large[] = {"topk", "hard-threshold", "gaussiank", "dgc"};
     enum { TILE = 1000003 };
     size_t n = large_elements();
@@ -320,8 +316,7 @@ static void large_vectors_are_no_different(void **state) {
 }
 
 /* Of elements that are not negative, so that an order of sums makes little difference. */
-static void a_pass_of_reading_sums_all(void **state) {
-    (void)state;
+TEST(a_pass_of_reading_sums_all) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     float *u = allocate(ROOM, sizeof *u);
@@ -343,15 +338,4 @@ static void a_pass_of_reading_sums_all(void **state) {
     free(u);
     gw_device_stream_close(stream);
     gw_device_close(device);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_select_the_same),
-        cmocka_unit_test(nan_is_bad_input),
-        cmocka_unit_test(large_vectors_are_no_different),
-        cmocka_unit_test(a_pass_of_reading_sums_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

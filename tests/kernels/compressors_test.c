@@ -5,7 +5,6 @@
 #include <gsl/gsl_cdf.h>
 
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum { N = 200000, K = N / 1000, LAYERS = 400 };
 
@@ -56,8 +55,7 @@ static const struct promise {
     {"count-sketch", GW_SHAPE_STUDENT, 1, 1, 0.3},
 };
 
-static void compressors_keep_their_promises(void **state) {
-    (void)state;
+TEST(compressors_keep_their_promises) {
     float *u = allocate(N, sizeof *u);
     struct gw_selection topk = {0};
     struct gw_selection selection = {0};
@@ -114,8 +112,7 @@ static void check_bisection(const float *u, size_t k, size_t selected) {
     assert_true(explained);
 }
 
-static void redsync_stops_where_bisection_ends(void **state) {
-    (void)state;
+TEST(redsync_stops_where_bisection_ends) {
     static const enum gw_shape shapes[] = {GW_SHAPE_NORMAL, GW_SHAPE_LAPLACE, GW_SHAPE_STUDENT};
     static const size_t ks[] = {N / 10000, N / 1000, N / 100, N / 20};
     float *u = allocate(N, sizeof *u);
@@ -131,8 +128,7 @@ static void redsync_stops_where_bisection_ends(void **state) {
 }
 
 /* DGC's threshold is the 100th of a sample of 2,000: it errs by a tenth; 4k/3 are too much. */
-static void dgc_selects_about_as_many_as_its_sample_says(void **state) {
-    (void)state;
+TEST(dgc_selects_about_as_many_as_its_sample_says) {
     float *u = allocate(N, sizeof *u);
     struct gw_selection selection = {0};
     struct gw_task task = {.u = u, .n = N, .k = N / 20, .seed = seed};
@@ -147,8 +143,7 @@ static void dgc_selects_about_as_many_as_its_sample_says(void **state) {
 
 /* ---- random-k ------------------------------------------------------------------------------ */
 
-static void random_k_is_common_to_workers(void **state) {
-    (void)state;
+TEST(random_k_is_common_to_workers) {
     float *u = allocate(N, sizeof *u);
     float *other = allocate(N, sizeof *other);
     struct gw_selection first = {0};
@@ -194,8 +189,7 @@ static void random_k_is_common_to_workers(void **state) {
  * Each element is as likely as any other, and each pair of neighbours too: chi-squared over many
  * iterations, with a chance of 1e-6 to fail.
  */
-static void random_k_is_fair(void **state) {
-    (void)state;
+TEST(random_k_is_fair) {
     enum { SMALL = 101, FEW = 7, ITERATIONS = 40000 };
     float u[SMALL] = {0};
     size_t hits[SMALL] = {0};
@@ -227,8 +221,7 @@ static void random_k_is_fair(void **state) {
 /* ---- layer dropping ------------------------------------------------------------------------ */
 
 /* Whole layers, those of the largest means, about as much as is asked for and none lost. */
-static void layers_travel_whole(void **state) {
-    (void)state;
+TEST(layers_travel_whole) {
     float *u = allocate(N, sizeof *u);
     size_t layers[LAYERS];
     struct gw_selection selection = {0};
@@ -252,17 +245,4 @@ static void layers_travel_whole(void **state) {
     }
     gw_selection_free(&selection);
     free(u);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(compressors_keep_their_promises),
-        cmocka_unit_test(redsync_stops_where_bisection_ends),
-        cmocka_unit_test(dgc_selects_about_as_many_as_its_sample_says),
-        cmocka_unit_test(random_k_is_common_to_workers),
-        cmocka_unit_test(random_k_is_fair),
-        cmocka_unit_test(layers_travel_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

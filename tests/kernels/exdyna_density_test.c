@@ -6,7 +6,6 @@
 #include "kernels/exdyna.h"
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum {
     N = 6144,
@@ -62,13 +61,11 @@ static double largest_error(enum gw_shape shape, double scale, double change) {
     return largest;
 }
 
-static void density_is_kept_while_scales_grow(void **state) {
-    (void)state;
+TEST(density_is_kept_while_scales_grow) {
     assert_true(largest_error(GW_SHAPE_NORMAL, 1, 100) < 0.1);
 }
 
-static void density_is_kept_while_scales_shrink(void **state) {
-    (void)state;
+TEST(density_is_kept_while_scales_shrink) {
     assert_true(largest_error(GW_SHAPE_LAPLACE, 1e-5, 0.01) < 0.1);
 }
 
@@ -76,8 +73,7 @@ static void density_is_kept_while_scales_shrink(void **state) {
  * Algorithm 5 as published ends at the lower edge of its band, k / 1.1, where it moves up four
  * times by a quarter of what it moves down once.
  */
-static void the_published_rule_selects_too_few(void **state) {
-    (void)state;
+TEST(the_published_rule_selects_too_few) {
     struct gw_training training;
     training_open(&training, "exdyna", WORKERS, GW_SHAPE_NORMAL, 1e-2);
     struct gw_running running = {0};
@@ -92,8 +88,7 @@ static void the_published_rule_selects_too_few(void **state) {
 }
 
 /* No element is selected twice, so that k' is the size of the union: there is no build-up. */
-static void workers_select_disjoint_sets(void **state) {
-    (void)state;
+TEST(workers_select_disjoint_sets) {
     static const char *const names[] = {"exdyna", "exdyna-trend"};
     static const size_t workers[] = {1, 3, 7, 16};
     for (size_t i = 0; i < 8; i++) {
@@ -109,8 +104,7 @@ static void workers_select_disjoint_sets(void **state) {
 }
 
 /* Where scales differ between tensors, blocks move until all workers select about as many. */
-static void partitions_even_out_what_workers_select(void **state) {
-    (void)state;
+TEST(partitions_even_out_what_workers_select) {
     enum { TENSORS = 8, BURN_IN = 1500, SEEN = 200, P = 4 };
     size_t sizes[TENSORS];
     for (size_t i = 0; i < TENSORS; i++) {
@@ -137,16 +131,4 @@ static void partitions_even_out_what_workers_select(void **state) {
     }
     gw_training_close(&training);
     assert_true(running.mean < 1.25);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(density_is_kept_while_scales_grow),
-        cmocka_unit_test(density_is_kept_while_scales_shrink),
-        cmocka_unit_test(the_published_rule_selects_too_few),
-        cmocka_unit_test(workers_select_disjoint_sets),
-        cmocka_unit_test(partitions_even_out_what_workers_select),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

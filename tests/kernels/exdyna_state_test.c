@@ -1,7 +1,6 @@
 /* ExDyna's partitions and thresholds: the paper's algorithms by hand, and what must always hold. */
 #include "kernels/exdyna.h" /* private */
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum { MOST_WORKERS = 64 };
 
@@ -13,8 +12,7 @@ static void assert_blocks(const size_t *blocks_of, const size_t *expected, size_
 
 /* ---- layout and topology ------------------------------------------------------------------- */
 
-static void large_vectors_have_the_published_layout(void **state) {
-    (void)state;
+TEST(large_vectors_have_the_published_layout) {
     /* ResNet-50: 25,557,032 / 1,024 = 24,958.04, of which 24,928 is a multiple of 32 */
     struct gw_exdyna_layout layout = gw_exdyna_layout_of(25557032, 16);
     assert_int_equal(layout.blocks, 1024);
@@ -30,8 +28,7 @@ static void large_vectors_have_the_published_layout(void **state) {
     assert_int_equal(layout.least, 1);
 }
 
-static void small_vectors_have_as_many_blocks_as_fit(void **state) {
-    (void)state;
+TEST(small_vectors_have_as_many_blocks_as_fit) {
     const struct {
         size_t elements, workers, blocks, block_size, least;
     } cases[] = {
@@ -50,8 +47,7 @@ static void small_vectors_have_as_many_blocks_as_fit(void **state) {
 }
 
 /* Algorithm 2 for 10 blocks of 4 workers: quotient 2, remainder 2. */
-static void topology_gives_the_remainder_to_the_first(void **state) {
-    (void)state;
+TEST(topology_gives_the_remainder_to_the_first) {
     const struct gw_exdyna_layout layout = {
         .elements = 330, .workers = 4, .blocks = 10, .block_size = 32, .least = 1};
     size_t blocks_of[4];
@@ -76,8 +72,7 @@ static const struct gw_exdyna_layout quarters = {
  * block has 80 / 16 = 5. Pair 0, 1: a block moves right, loads 35, 15. Pair 1, 2: 15 is too little,
  * 20 is not too much. Pair 2, 3: 20 is not too much.
  */
-static void a_block_moves_from_much_to_little(void **state) {
-    (void)state;
+TEST(a_block_moves_from_much_to_little) {
     size_t blocks_of[] = {4, 4, 4, 4};
     gw_exdyna_allocate(&quarters, 0, (const size_t[]){40, 10, 20, 10}, blocks_of);
     assert_blocks(blocks_of, (const size_t[]){3, 5, 4, 4}, 4);
@@ -87,8 +82,7 @@ static void a_block_moves_from_much_to_little(void **state) {
  * The same loads after iteration 6, in which worker r had partition (6 + r) mod 4: worker 2 had
  * partition 0, worker 3 had 1, worker 0 had 2, worker 1 had 3.
  */
-static void counts_of_workers_are_rotated_back(void **state) {
-    (void)state;
+TEST(counts_of_workers_are_rotated_back) {
     size_t blocks_of[] = {4, 4, 4, 4};
     gw_exdyna_allocate(&quarters, 6, (const size_t[]){20, 10, 40, 10}, blocks_of);
     assert_blocks(blocks_of, (const size_t[]){3, 5, 4, 4}, 4);
@@ -99,8 +93,7 @@ static void counts_of_workers_are_rotated_back(void **state) {
  * both too little; without the move, a block would go right. Pair 2, 3: a block moves left. And
  * the same from right to left.
  */
-static void a_moved_block_counts_in_the_next_pair(void **state) {
-    (void)state;
+TEST(a_moved_block_counts_in_the_next_pair) {
     size_t blocks_of[] = {4, 4, 4, 4};
     gw_exdyna_allocate(&quarters, 0, (const size_t[]){10, 22, 18, 30}, blocks_of);
     assert_blocks(blocks_of, (const size_t[]){5, 3, 5, 3}, 4);
@@ -109,8 +102,7 @@ static void a_moved_block_counts_in_the_next_pair(void **state) {
 }
 
 /* 100, 104, 96, 100: within 1 / 1.05 and 1.05 of the mean. 106, 100, 100, 94: neighbours are. */
-static void nothing_moves_without_too_much_beside_too_little(void **state) {
-    (void)state;
+TEST(nothing_moves_without_too_much_beside_too_little) {
     const size_t even[] = {4, 4, 4, 4};
     size_t blocks_of[] = {4, 4, 4, 4};
     gw_exdyna_allocate(&quarters, 0, (const size_t[]){100, 104, 96, 100}, blocks_of);
@@ -121,22 +113,19 @@ static void nothing_moves_without_too_much_beside_too_little(void **state) {
     assert_blocks(blocks_of, even, 4);
 }
 
-static void a_partition_keeps_its_least(void **state) {
-    (void)state;
+TEST(a_partition_keeps_its_least) {
     size_t blocks_of[] = {2, 6, 6, 2};
     gw_exdyna_allocate(&quarters, 0, (const size_t[]){40, 10, 10, 40}, blocks_of);
     assert_blocks(blocks_of, (const size_t[]){2, 6, 6, 2}, 4);
 }
 
-static void padding_is_largest_over_mean(void **state) {
-    (void)state;
+TEST(padding_is_largest_over_mean) {
     assert_true(near(gw_exdyna_padding((const size_t[]){40, 10, 20, 10}, 4), 2, 1e-15));
     assert_true(near(gw_exdyna_padding((const size_t[]){7, 7, 7}, 3), 1, 1e-15));
     assert_true(near(gw_exdyna_padding((const size_t[]){0, 0}, 2), 1, 1e-15));
 }
 
-static void a_lone_index_goes_round_its_range(void **state) {
-    (void)state;
+TEST(a_lone_index_goes_round_its_range) {
     const struct gw_exdyna_range range = {.begin = 100, .end = 107};
     assert_int_equal(gw_exdyna_lone_index(range, 0), 100);
     assert_int_equal(gw_exdyna_lone_index(range, 6), 106);
@@ -172,8 +161,7 @@ static void fill_counts(const struct gw_exdyna_layout *layout, size_t *counts, s
     }
 }
 
-static void partitions_cover_everything_always(void **state) {
-    (void)state;
+TEST(partitions_cover_everything_always) {
     struct gw_random *random = open_random(1);
     for (size_t round = 0; round < 60; round++) {
         size_t workers = 1 + (size_t)gw_random_below(random, round % 2 == 0 ? 5 : MOST_WORKERS);
@@ -194,8 +182,7 @@ static void partitions_cover_everything_always(void **state) {
     gw_random_close(random);
 }
 
-static void each_worker_meets_each_partition(void **state) {
-    (void)state;
+TEST(each_worker_meets_each_partition) {
     for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
         for (size_t r = 0; r < workers; r++) {
             bool met[MOST_WORKERS] = {false};
@@ -231,8 +218,7 @@ static void balance_a_slope(size_t workers, double *first, double *last) {
  * Two partitions get even to the tolerance. Of four, the inner two get even, and then none that has
  * too much is beside one that has too little: as published, the outer two stay as they are.
  */
-static void moves_balance_neighbours_alone(void **state) {
-    (void)state;
+TEST(moves_balance_neighbours_alone) {
     double first = 0;
     double last = 0;
     balance_a_slope(2, &first, &last);
@@ -245,8 +231,7 @@ static void moves_balance_neighbours_alone(void **state) {
 
 /* ---- thresholds ---------------------------------------------------------------------------- */
 
-static void thresholds_follow_algorithm_5(void **state) {
-    (void)state;
+TEST(thresholds_follow_algorithm_5) {
     assert_true(near(gw_exdyna_first_threshold(25), 0.1, 1e-15));
     const struct {
         size_t selected;
@@ -259,25 +244,4 @@ static void thresholds_follow_algorithm_5(void **state) {
         assert_true(
             near(gw_exdyna_next_threshold(2, cases[i].selected, 1000), cases[i].next, 1e-12));
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(large_vectors_have_the_published_layout),
-        cmocka_unit_test(small_vectors_have_as_many_blocks_as_fit),
-        cmocka_unit_test(topology_gives_the_remainder_to_the_first),
-        cmocka_unit_test(a_block_moves_from_much_to_little),
-        cmocka_unit_test(counts_of_workers_are_rotated_back),
-        cmocka_unit_test(a_moved_block_counts_in_the_next_pair),
-        cmocka_unit_test(nothing_moves_without_too_much_beside_too_little),
-        cmocka_unit_test(a_partition_keeps_its_least),
-        cmocka_unit_test(padding_is_largest_over_mean),
-        cmocka_unit_test(a_lone_index_goes_round_its_range),
-        cmocka_unit_test(partitions_cover_everything_always),
-        cmocka_unit_test(each_worker_meets_each_partition),
-        cmocka_unit_test(moves_balance_neighbours_alone),
-        cmocka_unit_test(thresholds_follow_algorithm_5),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

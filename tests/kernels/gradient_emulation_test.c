@@ -7,9 +7,7 @@
 #include "kernels/gradients/emulation.h"
 #include "kernels/gradients/training.h"
 #include "kernels/kernels.h"
-#include "tests/support.h"
-
-static uint64_t seed;
+#include "tests/test.h"
 
 /* ---- a model in groups --------------------------------------------------------------------- */
 
@@ -63,10 +61,8 @@ static struct gw_counts emulate(const struct scene *scene, struct gw_gradient_em
 
 /* ---- scaling ------------------------------------------------------------------------------- */
 
-static void shrunk_groups_keep_their_share(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 0, NULL), GW_OK);
+TEST(shrunk_groups_keep_their_share) {
+    struct gw_random *random = open_random(0);
     for (int round = 0; round < 2000; round++) {
         size_t layers[MOST_TENSORS];
         struct gw_slice slice = {.layer_count = 1 + gw_random_below(random, MOST_TENSORS)};
@@ -177,8 +173,7 @@ static void check_direct(const char *compressor, size_t workers, size_t threads)
     gw_schedule_free(&scene.schedule);
 }
 
-static void counts_are_those_of_a_training(void **state) {
-    (void)state;
+TEST(counts_are_those_of_a_training) {
     static const char *const compressors[] = {"hard-threshold", "exdyna",     "gaussiank",
                                               "sidco",          "layer-drop", "topk"};
     for (size_t i = 0; i < sizeof compressors / sizeof *compressors; i++) {
@@ -187,8 +182,7 @@ static void counts_are_those_of_a_training(void **state) {
 }
 
 /* The threshold of the k largest |gradient| selects just these k of the first gradient. */
-static void the_first_threshold_selects_as_many_as_asked(void **state) {
-    (void)state;
+TEST(the_first_threshold_selects_as_many_as_asked) {
     const size_t sizes[] = {4000, 7000, 500};
     struct gw_training_spec spec = {.compressor = gw_compressor_find("hard-threshold"),
                                     .gradients = {.shape = GW_SHAPE_NORMAL,
@@ -234,8 +228,7 @@ static struct means mean_of(const char *compressor, size_t workers, size_t decay
 }
 
 /* ExDyna paper, Figs. 1 and 6: a fixed threshold is exceeded by far, and more of it by more. */
-static void a_fixed_threshold_builds_up(void **state) {
-    (void)state;
+TEST(a_fixed_threshold_builds_up) {
     struct means before = {0};
     for (size_t workers = 1; workers <= 8; workers *= 2) {
         struct means means = mean_of("hard-threshold", workers, 0);
@@ -248,8 +241,7 @@ static void a_fixed_threshold_builds_up(void **state) {
 }
 
 /* Within the band of 10% in which Algorithm 5 moves slowly, with any number of workers. */
-static void exdyna_keeps_its_density(void **state) {
-    (void)state;
+TEST(exdyna_keeps_its_density) {
     for (size_t workers = 1; workers <= 8; workers *= 2) {
         struct means means = mean_of("exdyna", workers, 0);
         assert_true(means.density > 0.9e-3 && means.density < 1.1e-3);
@@ -257,30 +249,26 @@ static void exdyna_keeps_its_density(void **state) {
 }
 
 /* Top-k of workers that draw independently: up to P times as many, and never fewer. */
-static void topk_builds_up(void **state) {
-    (void)state;
+TEST(topk_builds_up) {
     struct means means = mean_of("topk", 4, 0);
     assert_true(means.density > 3e-3 && means.density <= 4e-3);
     assert_true(near(means.padding, 1, 1e-9));
 }
 
 /* Its Fig. 6: with gradients a tenth as large, a fixed threshold selects far fewer. */
-static void a_decay_makes_density_drop(void **state) {
-    (void)state;
+TEST(a_decay_makes_density_drop) {
     double full = mean_of("hard-threshold", 2, 0).density;
     assert_true(mean_of("hard-threshold", 2, 1).density < full / 4);
 }
 
 /* Its Fig. 9: partitions that move are padded less. */
-static void moving_partitions_are_padded_less(void **state) {
-    (void)state;
+TEST(moving_partitions_are_padded_less) {
     assert_true(mean_of("exdyna", 4, 0).padding < mean_of("exdyna-static", 4, 0).padding);
 }
 
 /* ---- as a simulation takes them ------------------------------------------------------------ */
 
-static void selections_follow_from_counts(void **state) {
-    (void)state;
+TEST(selections_follow_from_counts) {
     static const struct {
         const struct gw_compressor *compressor;
         bool has_distinct;
@@ -317,8 +305,7 @@ static void selections_follow_from_counts(void **state) {
     }
 }
 
-static void dense_exchange_is_refused(void **state) {
-    (void)state;
+TEST(dense_exchange_is_refused) {
     struct scene scene;
     struct gw_counts counts;
     scene_open(&scene, "none", 1, 2, 3, 100, 1);
@@ -326,21 +313,4 @@ static void dense_exchange_is_refused(void **state) {
         .model = "m", .algorithm = "a", .density = 1, .iterations = 1};
     assert_int_equal(gw_emulate_gradients(&scene.schedule, &asked, &counts, NULL), GW_BAD_INPUT);
     gw_schedule_free(&scene.schedule);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shrunk_groups_keep_their_share),
-        cmocka_unit_test(counts_are_those_of_a_training),
-        cmocka_unit_test(the_first_threshold_selects_as_many_as_asked),
-        cmocka_unit_test(a_fixed_threshold_builds_up),
-        cmocka_unit_test(exdyna_keeps_its_density),
-        cmocka_unit_test(topk_builds_up),
-        cmocka_unit_test(a_decay_makes_density_drop),
-        cmocka_unit_test(moving_partitions_are_padded_less),
-        cmocka_unit_test(selections_follow_from_counts),
-        cmocka_unit_test(dense_exchange_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

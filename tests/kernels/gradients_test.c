@@ -5,7 +5,6 @@
 #include <gsl/gsl_cdf.h>
 
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum { N = 100000 };
 
@@ -59,8 +58,7 @@ static double distance(float *values, size_t n, cdf *expected, double parameter)
     return largest * sqrt((double)n);
 }
 
-static void distributions_are_those_of_gsl(void **state) {
-    (void)state;
+TEST(distributions_are_those_of_gsl) {
     const struct {
         enum gw_shape shape;
         double freedom, scale;
@@ -91,8 +89,7 @@ static void distributions_are_those_of_gsl(void **state) {
     free(values);
 }
 
-static void sparse_gradients_are_normal_but_for_zeros(void **state) {
-    (void)state;
+TEST(sparse_gradients_are_normal_but_for_zeros) {
     const size_t n = N;
     float *values = allocate(N, sizeof *values);
     struct gw_gradients_spec spec = spec_of(GW_SHAPE_SPARSE, &n, 1);
@@ -108,8 +105,7 @@ static void sparse_gradients_are_normal_but_for_zeros(void **state) {
     free(values);
 }
 
-static void constant_and_sorted_gradients(void **state) {
-    (void)state;
+TEST(constant_and_sorted_gradients) {
     const size_t sizes[] = {4, 1};
     const float sorted[] = {-1.5f, -0.5f, 0.5f, 1.5f, 0};
     float values[5];
@@ -135,8 +131,7 @@ static double correlation(const float *a, const float *b, size_t n) {
     return sum / sqrt((double)n);
 }
 
-static void elements_are_independent(void **state) {
-    (void)state;
+TEST(elements_are_independent) {
     const size_t sizes[] = {N, N};
     float *a = allocate((size_t)2 * N, sizeof *a);
     float *b = allocate((size_t)2 * N, sizeof *b);
@@ -160,8 +155,7 @@ static void elements_are_independent(void **state) {
 }
 
 /* A tensor is what follows some place of the pool, round and round, times its scale. */
-static void pools_are_gone_through_from_places_by_lot(void **state) {
-    (void)state;
+TEST(pools_are_gone_through_from_places_by_lot) {
     enum { POOL = 1000, ROUNDS = 50 };
     const size_t sizes[] = {POOL - 1, 3 * POOL + 7};
     float pool[POOL];
@@ -194,8 +188,7 @@ static void pools_are_gone_through_from_places_by_lot(void **state) {
 }
 
 /* Any iteration can be had without those before it, and tensors of odd and no size too. */
-static void gradients_can_be_repeated(void **state) {
-    (void)state;
+TEST(gradients_can_be_repeated) {
     const size_t sizes[] = {1001, 0, 1, 998};
     float first[2000], second[2000];
     for (int d = 0; d < GW_SHAPES; d++) {
@@ -218,8 +211,7 @@ static void gradients_can_be_repeated(void **state) {
 
 /* ---- scales -------------------------------------------------------------------------------- */
 
-static void scales_drift_by_a_factor(void **state) {
-    (void)state;
+TEST(scales_drift_by_a_factor) {
     const size_t n = N;
     struct gw_gradients_spec spec = spec_of(GW_SHAPE_LAPLACE, &n, 1);
     spec.scale = 1e-3;
@@ -233,8 +225,7 @@ static void scales_drift_by_a_factor(void **state) {
 }
 
 /* Logarithms of scales are normal over tensors, the same for all workers. */
-static void scales_spread_over_tensors(void **state) {
-    (void)state;
+TEST(scales_spread_over_tensors) {
     enum { TENSORS = 10000 };
     size_t *sizes = allocate(TENSORS, sizeof *sizes);
     float *logarithms = allocate(TENSORS, sizeof *logarithms);
@@ -254,8 +245,7 @@ static void scales_spread_over_tensors(void **state) {
 }
 
 /* A walk's steps, and its sums over many of them, have the variance that they should. */
-static void scales_walk(void **state) {
-    (void)state;
+TEST(scales_walk) {
     enum { TENSORS = 3000 };
     const uint32_t from[] = {0, 4, 5, 1023, 1000, 0};
     const uint32_t to[] = {1, 5, 6, 1024, 3000, UINT32_MAX};
@@ -278,8 +268,7 @@ static void scales_walk(void **state) {
     free(moves);
 }
 
-static void bad_specifications_are_refused(void **state) {
-    (void)state;
+TEST(bad_specifications_are_refused) {
     const size_t n = 1;
     struct gw_gradients_spec specs[6];
     for (size_t i = 0; i < 6; i++) {
@@ -322,8 +311,7 @@ static double quantile(float *values, size_t n, double share) {
  * iterations the standard deviation is below sqrt(t + 1) times a gradient's, and near to it while
  * few were sent; 200 times 0.1% are 18% of the elements at most.
  */
-static void error_feedback_widens_gradients(void **state) {
-    (void)state;
+TEST(error_feedback_widens_gradients) {
     enum { D = 50000, K = D / 1000, ITERATIONS = 200 };
     const size_t n = D;
     const struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, &n, 1);
@@ -352,22 +340,4 @@ static void error_feedback_widens_gradients(void **state) {
     gw_workspace_free(&workspace);
     free(gradient);
     free(residual);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distributions_are_those_of_gsl),
-        cmocka_unit_test(sparse_gradients_are_normal_but_for_zeros),
-        cmocka_unit_test(constant_and_sorted_gradients),
-        cmocka_unit_test(elements_are_independent),
-        cmocka_unit_test(pools_are_gone_through_from_places_by_lot),
-        cmocka_unit_test(gradients_can_be_repeated),
-        cmocka_unit_test(scales_drift_by_a_factor),
-        cmocka_unit_test(scales_spread_over_tensors),
-        cmocka_unit_test(scales_walk),
-        cmocka_unit_test(bad_specifications_are_refused),
-        cmocka_unit_test(error_feedback_widens_gradients),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
  */
 #include "kernels/memory.h"
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
@@ -24,8 +23,7 @@ static void check_conserved(const float *accumulated, const float *residual, siz
     assert_int_equal(sent, k); /* all found: the indices are distinct, ascending and in range */
 }
 
-static void nothing_is_lost(void **state) {
-    (void)state;
+TEST(nothing_is_lost) {
     enum { N = 20011, K = 200, ITERATIONS = 100 };
     struct gw_workspace workspace = {0};
     struct gw_selection selection = {0};
@@ -61,8 +59,7 @@ static void nothing_is_lost(void **state) {
     gw_workspace_free(&workspace);
 }
 
-static void scatter_add_adds_in_order(void **state) {
-    (void)state;
+TEST(scatter_add_adds_in_order) {
     float dense[] = {0, 10, 20, 30};
     const struct gw_entry entries[] = {
         {.value = 1, .index = 3},  {.value = 0x1p60f, .index = 0}, {.value = -0x1p60f, .index = 0},
@@ -76,8 +73,7 @@ static void scatter_add_adds_in_order(void **state) {
     assert_memory_equal(dense, expected, sizeof expected);
 }
 
-static void scatter_add_undoes_a_compression(void **state) {
-    (void)state;
+TEST(scatter_add_undoes_a_compression) {
     enum { N = 1000, K = 100 };
     float gradient[N];
     float residual[N] = {0};
@@ -94,8 +90,7 @@ static void scatter_add_undoes_a_compression(void **state) {
     gw_workspace_free(&workspace);
 }
 
-static void nan_in_the_sum_is_bad_input(void **state) {
-    (void)state;
+TEST(nan_in_the_sum_is_bad_input) {
     float residual[] = {1, 2, INFINITY, 4};
     const float gradient[] = {1, 1, -INFINITY, 1};
     struct gw_workspace workspace = {0};
@@ -111,8 +106,7 @@ static void nan_in_the_sum_is_bad_input(void **state) {
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-static void gradients_are_normal(void **state) {
-    (void)state;
+TEST(gradients_are_normal) {
     enum { N = 1000000 };
     const double sigma = 0.25;
     float *values = allocate(N, sizeof *values);
@@ -139,8 +133,7 @@ static size_t count_equal(const float *a, const float *b, size_t n) {
     return equal;
 }
 
-static void gradients_follow_from_seed_and_stream(void **state) {
-    (void)state;
+TEST(gradients_follow_from_seed_and_stream) {
     enum { N = 10000 };
     float a[N], b[N];
     assert_int_equal(gw_gradient_fill(a, N, 1, seed, 9, NULL), GW_OK);
@@ -202,8 +195,7 @@ static void check_merge(const struct gw_entry *a, const struct gw_entry *b, size
     }
 }
 
-static void merges_keep_the_largest_sums(void **state) {
-    (void)state;
+TEST(merges_keep_the_largest_sums) {
     struct gw_memory memory;
     assert_int_equal(gw_memory_open(&memory, NULL, NULL), GW_OK);
     for (uint64_t at = 0; at < (uint64_t)gw_trials(CASES); at++) {
@@ -228,18 +220,4 @@ static void merges_keep_the_largest_sums(void **state) {
         gw_random_close(random);
     }
     gw_memory_close(&memory);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nan_in_the_sum_is_bad_input),
-        cmocka_unit_test(merges_keep_the_largest_sums),
-        cmocka_unit_test(nothing_is_lost),
-        cmocka_unit_test(scatter_add_adds_in_order),
-        cmocka_unit_test(scatter_add_undoes_a_compression),
-        cmocka_unit_test(gradients_are_normal),
-        cmocka_unit_test(gradients_follow_from_seed_and_stream),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

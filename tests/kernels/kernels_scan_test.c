@@ -5,11 +5,9 @@
 #include "core/system.h"
 #include "kernels/cpu/scan.h"
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum { MOST = 5000, MAGNITUDES = 29 };
 
-static uint64_t seed;
 static const struct gw_scan *const fast_scans[] = {&gw_scan_avx2, &gw_scan_avx512};
 
 /* ---- one random case for all passes -------------------------------------------------------- */
@@ -109,12 +107,10 @@ static void check_same(const char *name, const struct outcome *fast, const struc
     }
 }
 
-static void instruction_sets_agree(void **state) {
-    (void)state;
+TEST(instruction_sets_agree) {
     static struct scan_case drawn;
     static struct outcome plain, fast;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     for (size_t at = 0; at < 1000; at++) {
         draw(&drawn, random);
         run(&gw_scan_portable, &drawn, &plain);
@@ -129,8 +125,7 @@ static void instruction_sets_agree(void **state) {
 }
 
 /* Against definitions, on numbers whose sums are exact in any order. */
-static void portable_passes_are_right(void **state) {
-    (void)state;
+TEST(portable_passes_are_right) {
     float u[40];
     const float gradient[40] = {[3] = 1};
     for (size_t i = 0; i < 40; i++) {
@@ -166,16 +161,14 @@ static void portable_passes_are_right(void **state) {
     assert_int_equal(counts[0], 5 + 38); /* all but 0 and 1 */
 }
 
-static void the_fastest_that_is_supported_is_used(void **state) {
-    (void)state;
+TEST(the_fastest_that_is_supported_is_used) {
     const struct gw_scan *used = gw_scan();
     assert_true(used->is_supported());
     assert_string_equal(gw_instruction_set(), used->name);
     assert_true(used == &gw_scan_avx512 || !gw_scan_avx512.is_supported());
 }
 
-static void an_instruction_set_can_be_forced(void **state) {
-    (void)state;
+TEST(an_instruction_set_can_be_forced) {
     const char *best = gw_instruction_set();
     assert_true(gw_force_instruction_set("portable"));
     assert_string_equal(gw_instruction_set(), "portable");
@@ -190,8 +183,7 @@ static void count_call(size_t part, void *context) {
     ((int *)context)[part]++;
 }
 
-static void every_part_is_done_once(void **state) {
-    (void)state;
+TEST(every_part_is_done_once) {
     for (size_t threads = 0; threads < 5; threads++) {
         for (size_t parts = 0; parts < 20; parts++) {
             int calls[20] = {0};
@@ -201,16 +193,4 @@ static void every_part_is_done_once(void **state) {
             }
         }
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(portable_passes_are_right),
-        cmocka_unit_test(instruction_sets_agree),
-        cmocka_unit_test(the_fastest_that_is_supported_is_used),
-        cmocka_unit_test(an_instruction_set_can_be_forced),
-        cmocka_unit_test(every_part_is_done_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
  */
 #include "tests/kernels/inputs.h"
 #include "tests/kernels/references.h"
-#include "tests/support.h"
 
 /* ---- selections ---------------------------------------------------------------------------- */
 
@@ -146,24 +145,20 @@ static void check_inputs(size_t low, size_t high, size_t sizes, uint64_t stream)
     gw_random_close(random);
 }
 
-static void selections_of_few_elements(void **state) {
-    (void)state;
+TEST(selections_of_few_elements) {
     check_inputs(1, 5000, 40, 1);
     check_inputs(1, 130, 40, 2);
 }
 
-static void selections_of_many_elements(void **state) {
-    (void)state;
+TEST(selections_of_many_elements) {
     check_inputs(70000, 200000, 2, 3);
 }
 
-static void selections_of_half_a_million_elements(void **state) {
-    (void)state;
+TEST(selections_of_half_a_million_elements) {
     check_inputs(450000, 550000, 1, 4);
 }
 
-static void selection_of_one_and_of_all_in_a_million(void **state) {
-    (void)state;
+TEST(selection_of_one_and_of_all_in_a_million) {
     enum { N = 1000003 };
     struct gw_random *random = open_random(5);
     float *u = allocate(N, sizeof *u);
@@ -179,8 +174,7 @@ static void selection_of_one_and_of_all_in_a_million(void **state) {
  * Ascending, so that all are found and the pass guesses; what the guess sees of the rest is large,
  * so that it is too high and the pass must say so. Without large ones, the guess is right.
  */
-static void a_wrong_guess_is_seen_and_mended(void **state) {
-    (void)state;
+TEST(a_wrong_guess_is_seen_and_mended) {
     enum { N = 1 << 20, K = 1000, CHUNK = 1 << 14 };
     const uint64_t key = 12345;
     float *u = allocate(N, sizeof *u);
@@ -215,8 +209,7 @@ static void a_wrong_guess_is_seen_and_mended(void **state) {
     free(u);
 }
 
-static void ties_go_to_the_lower_index(void **state) {
-    (void)state;
+TEST(ties_go_to_the_lower_index) {
     float u[] = {1, -2, 0, 2, -3, 2, -2, 1};
     const uint32_t expected[][4] = {{4}, {1, 4}, {1, 3, 4}, {1, 3, 4, 5}};
     const struct gw_kernel *topk = gw_kernel_of(&gw_compressor_topk);
@@ -275,8 +268,7 @@ static void check_nan(const float *gradient, size_t n, size_t k, size_t first) {
     free(u);
 }
 
-static void nan_is_bad_input(void **state) {
-    (void)state;
+TEST(nan_is_bad_input) {
     const uint32_t nans[] = {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xffffffffu};
     struct gw_random *random = open_random(6);
     float *u = allocate(200000, sizeof *u);
@@ -296,8 +288,7 @@ static void nan_is_bad_input(void **state) {
 }
 
 /* A sample full of NaNs must not hide one that is smaller as a bit pattern. */
-static void first_nan_is_named_among_many(void **state) {
-    (void)state;
+TEST(first_nan_is_named_among_many) {
     enum { N = 6400 };
     float u[N];
     for (size_t first = 0; first < N; first += 7) {
@@ -310,8 +301,7 @@ static void first_nan_is_named_among_many(void **state) {
 
 /* ---- the rest ------------------------------------------------------------------------------ */
 
-static void compressors_are_found_by_name(void **state) {
-    (void)state;
+TEST(compressors_are_found_by_name) {
     assert_ptr_equal(gw_compressor_find("topk"), &gw_compressor_topk);
     assert_null(gw_compressor_find("top"));
     assert_null(gw_compressor_find(""));
@@ -321,8 +311,7 @@ static void compressors_are_found_by_name(void **state) {
     }
 }
 
-static void scratch_can_be_freed_and_used_again(void **state) {
-    (void)state;
+TEST(scratch_can_be_freed_and_used_again) {
     float u[] = {1, 3, 2};
     struct gw_workspace workspace = {0};
     struct gw_selection selection = {0};
@@ -338,21 +327,4 @@ static void scratch_can_be_freed_and_used_again(void **state) {
         assert_null(workspace.parts);
         assert_null(selection.entries);
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selections_of_few_elements),
-        cmocka_unit_test(selections_of_many_elements),
-        cmocka_unit_test(selections_of_half_a_million_elements),
-        cmocka_unit_test(selection_of_one_and_of_all_in_a_million),
-        cmocka_unit_test(a_wrong_guess_is_seen_and_mended),
-        cmocka_unit_test(ties_go_to_the_lower_index),
-        cmocka_unit_test(nan_is_bad_input),
-        cmocka_unit_test(first_nan_is_named_among_many),
-        cmocka_unit_test(compressors_are_found_by_name),
-        cmocka_unit_test(scratch_can_be_freed_and_used_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
  */
 #include "kernels/layers.h"
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 enum { LAYERS_LIMIT = 12 };
 
@@ -47,8 +46,7 @@ static size_t total(const struct layers *layers) {
 
 /* ---- by hand ------------------------------------------------------------------------------- */
 
-static void an_example_by_hand(void **state) {
-    (void)state;
+TEST(an_example_by_hand) {
     const float u[] = {-1, 3, 0.5f, -0.5f, 0.5f, -0.5f, 4, 0, -2, 0};
     const size_t sizes[] = {2, 4, 1, 3};
     const double expected[] = {2, 0.5, 4, 2.0 / 3};
@@ -78,8 +76,7 @@ static void an_example_by_hand(void **state) {
     }
 }
 
-static void a_threshold_of_old_may_drop_everything(void **state) {
-    (void)state;
+TEST(a_threshold_of_old_may_drop_everything) {
     const double means[] = {1, 2, 3};
     const size_t sizes[] = {10, 20, 30};
     bool sent[3];
@@ -87,8 +84,7 @@ static void a_threshold_of_old_may_drop_everything(void **state) {
     assert_false(sent[0] || sent[1] || sent[2]);
 }
 
-static void layers_alike_are_sent_together(void **state) {
-    (void)state;
+TEST(layers_alike_are_sent_together) {
     static const double values[] = {0, 1, (double)INFINITY};
     static const double ratios[] = {0, 0.3, 0.99, 1};
     for (size_t v = 0; v < 3; v++) {
@@ -109,8 +105,7 @@ static void layers_alike_are_sent_together(void **state) {
 
 /* ---- means --------------------------------------------------------------------------------- */
 
-static void means_are_those_of_a_plain_sum(void **state) {
-    (void)state;
+TEST(means_are_those_of_a_plain_sum) {
     enum { N = 4000 };
     struct gw_random *random = open_random(1);
     float u[N];
@@ -132,8 +127,7 @@ static void means_are_those_of_a_plain_sum(void **state) {
     gw_random_close(random);
 }
 
-static void infinities_count_and_nan_is_bad_input(void **state) {
-    (void)state;
+TEST(infinities_count_and_nan_is_bad_input) {
     float u[40] = {0};
     const size_t sizes[] = {3, 37};
     double means[2];
@@ -155,8 +149,7 @@ static void infinities_count_and_nan_is_bad_input(void **state) {
     }
 }
 
-static void ratios_outside_0_to_1_are_refused(void **state) {
-    (void)state;
+TEST(ratios_outside_0_to_1_are_refused) {
     static const double bad[] = {-0.1, 1.1, (double)NAN, (double)INFINITY};
     const double means[] = {1};
     const size_t sizes[] = {1};
@@ -170,8 +163,7 @@ static void ratios_outside_0_to_1_are_refused(void **state) {
 /* ---- what must hold ------------------------------------------------------------------------ */
 
 /* Of the thresholds that make a difference, the means, the highest that drops no more than R. */
-static void the_threshold_is_the_best_of_all(void **state) {
-    (void)state;
+TEST(the_threshold_is_the_best_of_all) {
     struct gw_random *random = open_random(2);
     for (size_t at = 0; at < 3000; at++) {
         struct layers layers = random_layers(random, at);
@@ -189,8 +181,7 @@ static void the_threshold_is_the_best_of_all(void **state) {
     gw_random_close(random);
 }
 
-static void more_ratio_keeps_less_but_never_less_than_promised(void **state) {
-    (void)state;
+TEST(more_ratio_keeps_less_but_never_less_than_promised) {
     enum { STEPS = 20 };
     struct gw_random *random = open_random(3);
     for (size_t at = 0; at < 500; at++) {
@@ -215,19 +206,4 @@ static void more_ratio_keeps_less_but_never_less_than_promised(void **state) {
         }
     }
     gw_random_close(random);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_example_by_hand),
-        cmocka_unit_test(a_threshold_of_old_may_drop_everything),
-        cmocka_unit_test(layers_alike_are_sent_together),
-        cmocka_unit_test(means_are_those_of_a_plain_sum),
-        cmocka_unit_test(infinities_count_and_nan_is_bad_input),
-        cmocka_unit_test(ratios_outside_0_to_1_are_refused),
-        cmocka_unit_test(the_threshold_is_the_best_of_all),
-        cmocka_unit_test(more_ratio_keeps_less_but_never_less_than_promised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

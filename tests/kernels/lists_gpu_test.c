@@ -5,7 +5,6 @@
  */
 #include "kernels/gpu/parts.h" /* private: what layers are judged by */
 #include "tests/kernels/gpu_scene.h"
-#include "tests/support.h"
 
 /* An operation in both memories; its arguments say which `side` they are of. */
 #define ON_BOTH_SIDES(scene, operation, ...)                                                       \
@@ -84,8 +83,7 @@ static size_t draw_entries(const struct scene *scene, size_t n, size_t one_in,
 
 /* ---- vectors and lists --------------------------------------------------------------------- */
 
-static void vectors_are_added_one_after_the_other(void **state) {
-    (void)state;
+TEST(vectors_are_added_one_after_the_other) {
     struct scene scene = open_scene(1);
     for (size_t at = 0; at < (size_t)gw_trials(20); at++) {
         size_t n = draw_size(&scene, at);
@@ -100,8 +98,7 @@ static void vectors_are_added_one_after_the_other(void **state) {
     close_scene(&scene);
 }
 
-static void lists_of_entries_are_added_and_fall_apart(void **state) {
-    (void)state;
+TEST(lists_of_entries_are_added_and_fall_apart) {
     enum { LISTS = 6 };
     struct scene scene = open_scene(2);
     for (size_t at = 0; at < (size_t)gw_trials(24); at++) {
@@ -151,8 +148,7 @@ static void lists_of_entries_are_added_and_fall_apart(void **state) {
     close_scene(&scene);
 }
 
-static void elements_are_taken_and_put(void **state) {
-    (void)state;
+TEST(elements_are_taken_and_put) {
     struct scene scene = open_scene(5);
     for (size_t at = 0; at < (size_t)gw_trials(16); at++) {
         size_t n = draw_size(&scene, at);
@@ -247,8 +243,7 @@ static void check_merge(struct scene *scene, enum indices indices, enum values v
     }
 }
 
-static void lists_are_merged_as_on_the_host(void **state) {
-    (void)state;
+TEST(lists_are_merged_as_on_the_host) {
     struct scene scene = open_scene(7);
     for (size_t at = 0; at < 4 * INDICES * VALUES; at++) {
         size_t k = at % 12 < 11 ? draw_size(&scene, 1 + at % 12) : 1 + below(&scene, 12000);
@@ -303,8 +298,7 @@ static void check_sums(const struct scene *scene, const float *values, const siz
     free(sums);
 }
 
-static void sums_of_parts_are_the_same(void **state) {
-    (void)state;
+TEST(sums_of_parts_are_the_same) {
     struct scene scene = open_scene(6);
     for (size_t at = 0; at < (size_t)gw_trials(2 * INPUTS); at++) {
         size_t n =
@@ -322,16 +316,4 @@ static void sums_of_parts_are_the_same(void **state) {
         free(values);
     }
     close_scene(&scene);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vectors_are_added_one_after_the_other),
-        cmocka_unit_test(lists_of_entries_are_added_and_fall_apart),
-        cmocka_unit_test(elements_are_taken_and_put),
-        cmocka_unit_test(lists_are_merged_as_on_the_host),
-        cmocka_unit_test(sums_of_parts_are_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

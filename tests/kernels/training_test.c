@@ -1,7 +1,6 @@
 /* A training of several workers: batches, threads, and what its workers selected together. */
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
-#include "tests/support.h"
 
 static struct gw_training_spec spec_of(const char *compressor, enum gw_shape shape,
                                        const size_t *sizes, size_t tensor_count, size_t workers) {
@@ -19,8 +18,7 @@ static struct gw_training_spec spec_of(const char *compressor, enum gw_shape sha
 }
 
 /* Of constant gradients, what a step adds is the batch's factor: of mean 1, and 10% about it. */
-static void batches_differ(void **state) {
-    (void)state;
+TEST(batches_differ) {
     enum { WORKERS = 4, STEPS = 2000 };
     const size_t size = 3;
     struct gw_training training;
@@ -45,8 +43,7 @@ static void batches_differ(void **state) {
     assert_true(near(gw_running_sd(&factors), 0.1, 0.1));
 }
 
-static void threads_change_nothing(void **state) {
-    (void)state;
+TEST(threads_change_nothing) {
     enum { WORKERS = 5, STEPS = 30 };
     const size_t sizes[] = {3000, 2000, 400};
     static const char *const compressors[] = {"exdyna", "exdyna-static", "hard-threshold", "sidco"};
@@ -72,8 +69,7 @@ static void threads_change_nothing(void **state) {
 }
 
 /* Against a list of flags; and a second time, as the first leaves nothing behind. */
-static void elements_of_several_workers_count_once(void **state) {
-    (void)state;
+TEST(elements_of_several_workers_count_once) {
     enum { N = 5000, WORKERS = 3 };
     const size_t size = N;
     struct gw_training training;
@@ -96,14 +92,4 @@ static void elements_of_several_workers_count_once(void **state) {
         assert_int_equal(gw_training_selected(&training), distinct);
     }
     gw_training_close(&training);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_differ),
-        cmocka_unit_test(threads_change_nothing),
-        cmocka_unit_test(elements_of_several_workers_count_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
