@@ -177,12 +177,6 @@ enum gw_status gw_sketches_find(struct gw_worker *worker, struct gw_group_state 
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-enum gw_status gw_values_reserve(const struct gw_worker *worker, struct gw_group_state *group,
-                                 size_t count, struct gw_error *error) {
-    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, count * sizeof(float), error));
-    return gw_buffer_reserve(&group->received, &worker->exchange, count * sizeof(float), error);
-}
-
 enum gw_status gw_values_take(const struct gw_worker *worker, struct gw_group_state *group,
                               struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;

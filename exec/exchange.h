@@ -88,11 +88,7 @@ size_t gw_sketches_cells(const struct gw_group_state *group);
 enum gw_status gw_sketches_find(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error);
 
-/* Of common elements: room for float [count] in `sent`, and in `received`. */
-enum gw_status gw_values_reserve(const struct gw_worker *worker, struct gw_group_state *group,
-                                 size_t count, struct gw_error *error);
-
-/* Takes them from the residual, into `sent`. */
+/* Takes the values of common elements from the residual, into `sent`. */
 enum gw_status gw_values_take(const struct gw_worker *worker, struct gw_group_state *group,
                               struct gw_error *error);
 

@@ -25,8 +25,7 @@ static enum gw_status prepare_entries(struct gw_worker *worker, struct gw_group_
     for (size_t i = 0; i < worker->workers; i++) {
         group->counts[i] = group->slice->kept;
     }
-    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, bytes, error));
-    return gw_buffer_reserve(&group->received, &worker->exchange, worker->workers * bytes, error);
+    return gw_group_reserve(worker, group, bytes, worker->workers * bytes, error);
 }
 
 static enum gw_status gather_entries(struct gw_worker *worker, struct gw_group_state *group,
@@ -73,13 +72,6 @@ static enum gw_status gather_counts(struct gw_worker *worker, struct gw_group_st
     return GW_OK;
 }
 
-static enum gw_status prepare_padded(struct gw_worker *worker, struct gw_group_state *group,
-                                     struct gw_error *error) {
-    size_t bytes = group->slice->kept * sizeof(struct gw_entry);
-    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, bytes, error));
-    return gw_buffer_reserve(&group->received, &worker->exchange, worker->workers * bytes, error);
-}
-
 /* Where nobody has any entries, nothing travels: all know that by now. */
 static enum gw_status gather_padded(struct gw_worker *worker, struct gw_group_state *group,
                                     uint64_t *bytes, struct gw_error *error) {
@@ -87,8 +79,7 @@ static enum gw_status gather_padded(struct gw_worker *worker, struct gw_group_st
     const struct gw_memory *memory = &worker->exchange;
     size_t maximum = group->maximum_count;
     *bytes = maximum * sizeof(struct gw_entry);
-    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, *bytes, error));
-    GW_TRY(gw_buffer_reserve(&group->received, &worker->exchange, worker->workers * *bytes, error));
+    GW_TRY(gw_group_reserve(worker, group, *bytes, worker->workers * *bytes, error));
     gw_group_list_entries(group, group->received.memory, worker->workers * maximum);
     if (maximum == 0) {
         return GW_OK;
@@ -181,7 +172,8 @@ static enum gw_status broadcast_indices(struct gw_worker *worker, struct gw_grou
 
 static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
-    return gw_values_reserve(worker, group, group->slice->selected.all, error);
+    size_t bytes = group->slice->selected.all * sizeof(float);
+    return gw_group_reserve(worker, group, bytes, bytes, error);
 }
 
 static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state *group,
@@ -193,7 +185,7 @@ static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state
     if (count == 0) {
         return GW_OK;
     }
-    GW_TRY(gw_values_reserve(worker, group, count, error));
+    GW_TRY(gw_group_reserve(worker, group, *bytes, *bytes, error));
     GW_TRY(gw_values_take(worker, group, error));
     GW_TRY(gw_allreduce(communicator, group->sent.memory, group->received.memory, count, error));
     return gw_values_put(worker, group, group->received.memory, error);
@@ -215,7 +207,7 @@ const struct gw_leg_runner gw_gathered_legs[] = {
     {.payload = GW_PADDED,
      .collective = "allgather",
      .compression = &gw_compress_entries,
-     .prepare = prepare_padded,
+     .prepare = prepare_entries,
      .run = gather_padded},
     {.payload = GW_INDICES,
      .collective = "allgather",

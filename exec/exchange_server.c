@@ -132,7 +132,7 @@ static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_s
                                      struct gw_error *error) {
     size_t bytes = group->slice->kept * sizeof(float);
     return worker->serves ? prepare_server(worker, group, bytes, error)
-                          : gw_values_reserve(worker, group, group->slice->kept, error);
+                          : gw_group_reserve(worker, group, bytes, bytes, error);
 }
 
 static enum gw_status push_values(struct gw_worker *worker, struct gw_group_state *group,
@@ -206,8 +206,7 @@ static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_s
     GW_TRY(gw_buffer_reserve(&group->presence, NULL, slice->layer_count * sizeof(float), error));
     if (!worker->serves) {
         GW_TRY(list_beginnings(worker, group, error));
-        GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, expected, error));
-        return gw_buffer_reserve(&group->received, &worker->exchange, expected, error);
+        return gw_group_reserve(worker, group, expected, expected, error);
     }
     GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange,
                              (slice->layer_count + slice->elements) * sizeof(float), error));

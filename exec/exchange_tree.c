@@ -74,8 +74,7 @@ static size_t most_merges(size_t workers) {
 static enum gw_status prepare_merges(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
     size_t bytes = group->slice->kept * sizeof(struct gw_entry);
-    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, bytes, error));
-    GW_TRY(gw_buffer_reserve(&group->received, &worker->exchange, bytes, error));
+    GW_TRY(gw_group_reserve(worker, group, bytes, bytes, error));
     GW_TRY(gw_buffer_reserve(&group->merged, &worker->exchange, bytes, error));
     GW_TRY(gw_buffer_reserve(&group->pruned, &worker->exchange,
                              most_merges(worker->workers) * bytes, error));
@@ -158,7 +157,8 @@ static enum gw_status sum_sketches(struct gw_worker *worker, struct gw_group_sta
 
 static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
-    return gw_values_reserve(worker, group, group->slice->kept, error);
+    size_t bytes = group->slice->kept * sizeof(float);
+    return gw_group_reserve(worker, group, bytes, bytes, error);
 }
 
 static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state *group,

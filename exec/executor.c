@@ -268,20 +268,22 @@ static enum gw_status open_worker(struct gw_executor *executor,
                                   const struct gw_executor_options *options,
                                   struct gw_error *error) {
     struct gw_accelerator *gpu = &executor->accelerator;
-    struct gw_worker_settings settings = {
-        .arena = &executor->arena, .communicator = communicator, .hosts = communicator};
+    struct gw_worker *worker = &executor->worker;
+    *worker = (struct gw_worker){.schedule = executor->schedule,
+                                 .arena = &executor->arena,
+                                 .communicator = communicator,
+                                 .hosts = communicator};
     executor->on_gpu = options->device != NULL;
     if (executor->on_gpu) {
         GW_TRY(gw_accelerator_open(gpu, executor->schedule, options, error));
         struct gw_gpu_settings between = {.transport = options->transport,
                                           .stream = gpu->streams[GW_STREAM_COMMUNICATION]};
         GW_TRY(gw_communicator_open_gpu(&executor->between_gpus, communicator, &between, error));
-        settings.communicator = &executor->between_gpus;
-        settings.compute = gpu->streams[GW_STREAM_COMPUTE];
-        settings.exchange = gpu->streams[GW_STREAM_COMMUNICATION];
+        worker->communicator = &executor->between_gpus;
     }
-    GW_TRY(gw_worker_open(&executor->worker, executor->schedule, &settings, options->seed, error));
-    return gw_exchanges_prepare(&executor->worker, error);
+    GW_TRY(gw_worker_open(worker, gpu->streams[GW_STREAM_COMPUTE],
+                          gpu->streams[GW_STREAM_COMMUNICATION], options->seed, error));
+    return gw_exchanges_prepare(worker, error);
 }
 
 static enum gw_status open_parts(struct gw_executor *executor, struct gw_communicator *communicator,

@@ -1,7 +1,6 @@
 #include "exec/worker.h"
 
 #include <gsl/gsl_cdf.h>
-#include <stdlib.h>
 
 #include "kernels/kernels.h"
 
@@ -23,55 +22,35 @@ size_t gw_vectors_elements(const struct gw_schedule *schedule) {
 static enum gw_status draw_noise(struct gw_vectors *vectors, const struct gw_memory *memory,
                                  size_t worker, uint64_t seed, struct gw_error *error) {
     size_t count = vectors->elements + MARGIN;
-    if (memory->device == NULL) {
-        return gw_gradient_fill(vectors->noise, count, gw_gradient_deviation, seed, worker, error);
-    }
-    float *drawn = malloc(count * sizeof *drawn);
-    if (drawn == NULL) {
-        return gw_fail_memory(error, "drawing gradients");
+    size_t bytes = count * sizeof(float);
+    struct gw_buffer host = {0};
+    float *drawn = vectors->noise;
+    if (memory->stream != NULL) {
+        GW_TRY(gw_buffer_reserve(&host, NULL, bytes, error));
+        drawn = host.memory;
     }
     enum gw_status status =
         gw_gradient_fill(drawn, count, gw_gradient_deviation, seed, worker, error);
     if (status == GW_OK) {
-        status = memory->does->write(memory, vectors->noise, drawn, count * sizeof *drawn, error);
+        status = memory->does->write(memory, vectors->noise, drawn, bytes, error);
     }
-    free(drawn);
+    gw_buffer_free(&host);
     return status;
-}
-
-static enum gw_status fill_vectors(struct gw_vectors *vectors, const struct gw_memory *memory,
-                                   size_t worker, uint64_t seed, struct gw_error *error) {
-    size_t bytes = vectors->elements * sizeof(float);
-    float **const blocks[] = {&vectors->noise, &vectors->residual, &vectors->aggregate};
-    for (size_t i = 0; i < 3; i++) {
-        void *block = NULL;
-        GW_TRY(memory->does->allocate(memory, bytes + (i == 0 ? MARGIN * sizeof(float) : 0), &block,
-                                      error));
-        *blocks[i] = block;
-    }
-    vectors->gradient = vectors->noise;
-    return draw_noise(vectors, memory, worker, seed, error);
-}
-
-static void close_vectors(struct gw_vectors *vectors, const struct gw_memory *memory) {
-    float *const blocks[] = {vectors->noise, vectors->residual, vectors->aggregate};
-    for (size_t i = 0; i < 3; i++) {
-        if (blocks[i] != NULL) {
-            memory->does->free(memory, blocks[i]);
-        }
-    }
-    *vectors = (struct gw_vectors){0};
 }
 
 static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memory *memory,
                                    const struct gw_schedule *schedule, size_t worker, uint64_t seed,
                                    struct gw_error *error) {
-    *out = (struct gw_vectors){.elements = gw_vectors_elements(schedule)};
-    enum gw_status status = fill_vectors(out, memory, worker, seed, error);
-    if (status != GW_OK) {
-        close_vectors(out, memory);
+    size_t elements = gw_vectors_elements(schedule);
+    out->elements = elements;
+    for (size_t i = 0; i < GW_VECTORS; i++) {
+        size_t count = i == 0 ? elements + MARGIN : elements;
+        GW_TRY(gw_buffer_reserve(&out->buffers[i], memory, count * sizeof(float), error));
     }
-    return status;
+    out->noise = out->gradient = out->buffers[0].memory;
+    out->residual = out->buffers[1].memory;
+    out->aggregate = out->buffers[2].memory;
+    return draw_noise(out, memory, worker, seed, error);
 }
 
 void gw_vectors_next_gradient(struct gw_vectors *vectors, uint64_t iteration) {
@@ -91,6 +70,12 @@ void gw_group_list_entries(struct gw_group_state *group, const struct gw_entry *
 
 void gw_group_list_common(struct gw_group_state *group) {
     gw_group_list_entries(group, NULL, group->common_count);
+}
+
+enum gw_status gw_group_reserve(const struct gw_worker *worker, struct gw_group_state *group,
+                                size_t sent, size_t received, struct gw_error *error) {
+    GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange, sent, error));
+    return gw_buffer_reserve(&group->received, &worker->exchange, received, error);
 }
 
 enum gw_status gw_group_reserve_common(const struct gw_memory *memory, struct gw_group_state *group,
@@ -176,22 +161,19 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t 
     return gw_state_open(group->compressor, &task, &group->state, error);
 }
 
-enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *schedule,
-                              const struct gw_worker_settings *settings, uint64_t seed,
+enum gw_status gw_worker_open(struct gw_worker *out, struct gw_device_stream *compute,
+                              struct gw_device_stream *exchange, uint64_t seed,
                               struct gw_error *error) {
-    *out = (struct gw_worker){.schedule = schedule,
-                              .arena = settings->arena,
-                              .communicator = settings->communicator,
-                              .hosts = settings->hosts,
-                              .rank = (size_t)settings->hosts->rank,
-                              .workers = schedule->workers};
+    const struct gw_schedule *schedule = out->schedule;
+    out->rank = (size_t)out->hosts->rank;
+    out->workers = schedule->workers;
     out->serves = out->rank == schedule->workers;
     out->groups = gw_arena_zeros(out->arena, schedule->group_count, sizeof *out->groups);
     if (out->groups == NULL) {
         return gw_fail_memory(error, "opening an executor");
     }
-    GW_TRY(gw_memory_open(&out->compute, settings->compute, error));
-    GW_TRY(gw_memory_open(&out->exchange, settings->exchange, error));
+    GW_TRY(gw_memory_open(&out->compute, compute, error));
+    GW_TRY(gw_memory_open(&out->exchange, exchange, error));
     if (!out->serves) {
         GW_TRY(open_vectors(&out->vectors, &out->exchange, schedule, out->rank, seed, error));
     }
@@ -205,7 +187,9 @@ void gw_worker_close(struct gw_worker *worker) {
     for (size_t i = 0; worker->groups != NULL && i < worker->schedule->group_count; i++) {
         close_group(&worker->groups[i]);
     }
-    close_vectors(&worker->vectors, &worker->exchange);
+    for (size_t i = 0; i < GW_VECTORS; i++) {
+        gw_buffer_free(&worker->vectors.buffers[i]);
+    }
     gw_buffer_free(&worker->list_copy);
     gw_buffer_free(&worker->dense_copy);
     gw_memory_close(&worker->compute);

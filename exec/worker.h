@@ -17,11 +17,14 @@ struct gw_group_state;
 /* Of gradients: their standard deviation. */
 extern const double gw_gradient_deviation;
 
+enum { GW_VECTORS = 3 };
+
 /*
  * Flat vectors of `elements` floats hold the groups one after another, as the schedule's slices
  * say.
  */
 struct gw_vectors {
+    struct gw_buffer buffers[GW_VECTORS]; /* of noise, residual and aggregate */
     size_t elements;
     float *noise;    /* elements + a margin: bell-shaped values that gradients are windows of */
     float *gradient; /* this iteration's window */
@@ -97,7 +100,9 @@ void gw_group_list_entries(struct gw_group_state *group, const struct gw_entry *
                            size_t count);
 void gw_group_list_common(struct gw_group_state *group);
 
-/* Makes room for so many common indices. */
+/* Makes room for so many bytes in `sent` and in `received`; for so many common indices. */
+enum gw_status gw_group_reserve(const struct gw_worker *worker, struct gw_group_state *group,
+                                size_t sent, size_t received, struct gw_error *error);
 enum gw_status gw_group_reserve_common(const struct gw_memory *memory, struct gw_group_state *group,
                                        size_t count, struct gw_error *error);
 static inline uint32_t *gw_group_common(const struct gw_group_state *group) {
@@ -125,16 +130,12 @@ struct gw_worker {
     struct gw_buffer list_copy, dense_copy; /* on the host, of what is in a GPU's */
 };
 
-/* What it works with: streams of a GPU, or NULL both. */
-struct gw_worker_settings {
-    struct gw_arena *arena;
-    struct gw_communicator *communicator, *hosts;
-    struct gw_device_stream *compute, *exchange;
-};
-
-/* A checked schedule; *out is safe to close in any case. */
-enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_schedule *schedule,
-                              const struct gw_worker_settings *settings, uint64_t seed,
+/*
+ * With a checked schedule, an arena and communicators, and all else zero; on streams of a GPU, or
+ * NULL both. *out is safe to close in any case.
+ */
+enum gw_status gw_worker_open(struct gw_worker *out, struct gw_device_stream *compute,
+                              struct gw_device_stream *exchange, uint64_t seed,
                               struct gw_error *error);
 void gw_worker_close(struct gw_worker *worker);
 

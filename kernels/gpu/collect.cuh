@@ -38,10 +38,6 @@ static inline size_t gw_gpu_dense_tiles(const gw_gpu_span *span) {
     return ((size_t)(span->end - span->origin) + items - 1) / items;
 }
 
-static __device__ inline float4 gw_gpu_load(const float *from, bool aligned) {
-    return aligned ? *(const float4 *)from : make_float4(from[0], from[1], from[2], from[3]);
-}
-
 /* `COUNTS` thresholds are counted on the way. */
 template <int COUNTS> struct gw_gpu_dense {
     static constexpr int rows = GW_GPU_DENSE_ROWS;
@@ -77,14 +73,14 @@ template <int COUNTS> struct gw_gpu_dense {
         float4 values[rows];
 #pragma unroll
         for (int row = 0; row < rows; row++) {
-            values[row] = gw_gpu_load(span.u + index(tile, shape::place(row)), true);
+            values[row] = gw_gpu_load_four(span.u + index(tile, shape::place(row)), true);
         }
         if (span.gradient != NULL) {
             float4 added[rows];
 #pragma unroll
             for (int row = 0; row < rows; row++) {
-                added[row] = gw_gpu_load(span.gradient + index(tile, shape::place(row)),
-                                         span.gradient_aligned);
+                added[row] = gw_gpu_load_four(span.gradient + index(tile, shape::place(row)),
+                                              span.gradient_aligned);
             }
 #pragma unroll
             for (int row = 0; row < rows; row++) {

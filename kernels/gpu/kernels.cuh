@@ -29,6 +29,10 @@ static __device__ __forceinline__ float gw_add(float a, float b) {
     return isnan(sum) ? __uint_as_float(0xffc00000u) : sum;
 }
 
+static __device__ inline float4 gw_gpu_load_four(const float *from, bool aligned) {
+    return aligned ? *(const float4 *)from : make_float4(from[0], from[1], from[2], from[3]);
+}
+
 /* ---- between kernels ----------------------------------------------------------------------- */
 
 #define GW_GPU_ALL_LANES 0xffffffffu
@@ -39,6 +43,7 @@ enum {
     GW_GPU_WARPS = GW_GPU_THREADS / GW_GPU_WARP,
     GW_GPU_MOST_COUNTS = 16,
     GW_GPU_BINS = 1 << 16,
+    GW_GPU_EACH_BLOCKS = 16, /* of a multiprocessor: more than it holds at once */
 };
 
 /* In workspace->control. What a kernel finds as zero it leaves as zero: marked with *. */
@@ -74,6 +79,16 @@ static inline size_t gw_gpu_blocks(gw_device_stream *stream, size_t parts, size_
     size_t most = of_a_processor * gw_device_multiprocessors(gw_device_stream_device(stream));
     return parts < most ? parts : most;
 }
+
+/* For each i < n of this thread, which all threads of a launch share out evenly; and the launch. */
+#define GW_GPU_EACH(i, n)                                                                          \
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (n);                        \
+         i += (size_t)gridDim.x * blockDim.x)
+#define GW_GPU_LAUNCH_EACH(kernel, n, stream, error, ...)                                          \
+    GW_LAUNCH(                                                                                     \
+        kernel,                                                                                    \
+        gw_gpu_blocks(stream, ((n) + GW_GPU_THREADS - 1) / GW_GPU_THREADS, GW_GPU_EACH_BLOCKS),    \
+        GW_GPU_THREADS, stream, error, __VA_ARGS__)
 
 static __device__ inline void gw_gpu_meet_nan(gw_gpu_control *control, uint64_t index) {
     atomicMax(&control->nan, ~(unsigned long long)index);

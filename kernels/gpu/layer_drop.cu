@@ -9,8 +9,6 @@ extern "C" {
 #include "kernels/layers.h"
 }
 
-enum { THREADS = 256, BLOCKS_EACH = 16 /* of a multiprocessor */ };
-
 /* ---- means --------------------------------------------------------------------------------- */
 
 struct scratch {
@@ -63,9 +61,8 @@ static enum gw_status find_means(const struct gw_task *task, const struct gw_lay
 /* Layer j of those that are sent: entries from places[j] on, elements from firsts[j] on. */
 static __global__ void take_layers(const float *u, const uint64_t *places, const uint64_t *firsts,
                                    size_t layers, struct gw_entry *entries) {
-    size_t threads = (size_t)gridDim.x * THREADS;
     uint64_t count = places[layers];
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += threads) {
+    GW_GPU_EACH(i, count) {
         size_t low = 0;
         size_t high = layers;
         while (high - low > 1) {
@@ -86,7 +83,6 @@ static enum gw_status take(const struct gw_task *task, const struct gw_layer_dro
                            const struct scratch *scratch, struct gw_device_stream *stream,
                            struct gw_gpu_workspace *workspace, const struct gw_gpu_selection *out,
                            struct gw_error *error) {
-    size_t most = BLOCKS_EACH * gw_device_multiprocessors(gw_device_stream_device(stream));
     uint64_t *places = (uint64_t *)workspace->scratch.memory;
     uint64_t *firsts = places + state->layer_count + 1;
     size_t layers = 0;
@@ -99,13 +95,11 @@ static enum gw_status take(const struct gw_task *task, const struct gw_layer_dro
         }
     }
     size_t count = (size_t)places[layers];
-    size_t blocks = (count + THREADS - 1) / THREADS;
     GW_TRY(gw_device_copy(stream, scratch->table, places, (layers + 1) * sizeof *places, error));
     GW_TRY(gw_device_copy(stream, scratch->table + state->layer_count + 1, firsts,
                           layers * sizeof *firsts, error));
-    GW_TRY(GW_LAUNCH(take_layers, blocks < most ? blocks : most, THREADS, stream, error, task->u,
-                     scratch->table, scratch->table + state->layer_count + 1, layers,
-                     out->entries));
+    GW_TRY(GW_GPU_LAUNCH_EACH(take_layers, count, stream, error, task->u, scratch->table,
+                              scratch->table + state->layer_count + 1, layers, out->entries));
     return gw_gpu_outcome_end(count, out, stream, error);
 }
 

@@ -5,17 +5,9 @@ extern "C" {
 #include "kernels/memory.h"
 }
 
-enum { THREADS = 256, BLOCKS_EACH = 16 /* of a multiprocessor: more than it holds at once */ };
-
-/* On the memory's stream: no more blocks than keep the GPU full, which share out n elements. */
+/* On the memory's stream. */
 #define LAUNCH(kernel, memory, n, error, ...)                                                      \
-    GW_LAUNCH(kernel, gw_gpu_blocks((memory)->stream, ((n) + THREADS - 1) / THREADS, BLOCKS_EACH), \
-              THREADS, (memory)->stream, error, __VA_ARGS__)
-
-/* For each i < n of this thread, which all threads share out evenly. */
-#define EACH(i, n)                                                                                 \
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < (n);                           \
-         i += (size_t)gridDim.x * THREADS)
+    GW_GPU_LAUNCH_EACH(kernel, n, (memory)->stream, error, __VA_ARGS__)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
@@ -52,7 +44,7 @@ static enum gw_status fetch(const gw_memory *memory, const void *from, size_t by
 /* ---- vectors ------------------------------------------------------------------------------- */
 
 static __global__ void add_vectors(float *sums, const float *vectors, size_t count, size_t n) {
-    EACH(i, n) {
+    GW_GPU_EACH(i, n) {
         float sum = sums[i];
         for (size_t v = 0; v < count; v++) {
             sum = gw_add(sum, vectors[v * n + i]);
@@ -74,7 +66,7 @@ static enum gw_status sum_blocks(const gw_memory *memory, float *sums, size_t bl
 /* ---- lists of entries ---------------------------------------------------------------------- */
 
 static __global__ void scatter(const gw_entry *entries, size_t count, float *dense) {
-    EACH(i, count) {
+    GW_GPU_EACH(i, count) {
         gw_entry entry = entries[i];
         dense[entry.index] = gw_add(dense[entry.index], entry.value);
     }
@@ -93,7 +85,7 @@ static enum gw_status scatter_add(const gw_memory *memory, const gw_entry *entri
 
 static __global__ void scatter_where(const gw_entry *entries, size_t count, const gw_entry *list,
                                      size_t list_count, bool listed, float *dense) {
-    EACH(i, count) {
+    GW_GPU_EACH(i, count) {
         gw_entry entry = entries[i];
         if (gw_entries_have(list, list_count, entry.index) == listed) {
             dense[entry.index] = gw_add(dense[entry.index], entry.value);
@@ -109,7 +101,7 @@ static enum gw_status scatter_add_where(const gw_memory *memory, const gw_entry 
 }
 
 static __global__ void clear_each(const gw_entry *entries, size_t count, float *dense) {
-    EACH(i, count) {
+    GW_GPU_EACH(i, count) {
         gw_store_now(&dense[entries[i].index], 0); /* an index may be there more than once */
     }
 }
@@ -120,7 +112,7 @@ static enum gw_status clear_entries(const gw_memory *memory, const gw_entry *ent
 }
 
 static __global__ void list_each_index(const gw_entry *entries, size_t count, uint32_t *indices) {
-    EACH(i, count) {
+    GW_GPU_EACH(i, count) {
         indices[i] = entries[i].index;
     }
 }
@@ -131,7 +123,7 @@ static enum gw_status list_indices(const gw_memory *memory, const gw_entry *entr
 }
 
 static __global__ void list_each_value(const gw_entry *entries, size_t count, float *values) {
-    EACH(i, count) {
+    GW_GPU_EACH(i, count) {
         values[i] = entries[i].value;
     }
 }
@@ -143,7 +135,7 @@ static enum gw_status list_values(const gw_memory *memory, const gw_entry *entri
 
 static __global__ void flag_each(const gw_entry *entries, size_t count, const uint32_t *indices,
                                  size_t n, float *flags) {
-    EACH(i, n) {
+    GW_GPU_EACH(i, n) {
         flags[i] = gw_entries_have(entries, count, indices[i]) ? 1 : 0;
     }
 }
@@ -158,7 +150,7 @@ static enum gw_status flag_indices(const gw_memory *memory, const gw_entry *entr
 
 static __global__ void take_each(float *dense, const uint32_t *indices, size_t count,
                                  float *values) {
-    EACH(i, count) {
+    GW_GPU_EACH(i, count) {
         values[i] = dense[indices[i]];
         dense[indices[i]] = 0;
     }
@@ -171,7 +163,7 @@ static enum gw_status take(const gw_memory *memory, float *dense, const uint32_t
 
 static __global__ void put_each(float *dense, const uint32_t *indices, size_t count,
                                 const float *values) {
-    EACH(i, count) {
+    GW_GPU_EACH(i, count) {
         dense[indices[i]] = values == NULL ? 0 : values[i];
     }
 }
@@ -263,8 +255,7 @@ static __global__ void __launch_bounds__(GW_GPU_THREADS)
 /* Sums that are not kept, at the place that those before leave them; behind them, none up to k. */
 static __global__ void prune(const gw_entry *sums, const uint64_t *count, const gw_entry *kept,
                              size_t k, gw_entry *pruned) {
-    size_t threads = (size_t)gridDim.x * GW_GPU_THREADS;
-    for (size_t i = (size_t)blockIdx.x * GW_GPU_THREADS + threadIdx.x; i < 2 * k; i += threads) {
+    GW_GPU_EACH(i, 2 * k) {
         bool is_sum = i < *count;
         size_t before = is_sum ? gw_entries_before(kept, k, sums[i].index) : k;
         if (!is_sum) {

@@ -1,18 +1,16 @@
 /*
- * How many marks each tile has, then how many there are before it, then each at its place: the
- * marks are read twice, which is 1/16 of a pass over the elements.
+ * Marks in order, and random-k: how many marks each tile has, then how many there are before it,
+ * then each at its place: the marks are read twice, which is 1/16 of a pass over the elements.
  */
 #include "kernels/gpu/kernels.cuh"
 
 enum {
-    THREADS = 256,
+    THREADS = GW_GPU_THREADS,
     WORDS = 4, /* of a thread, next to each other */
     TILE = THREADS * WORDS,
     SCANNING = 1024, /* threads */
-    WARP = 32,
+    WARP = GW_GPU_WARP,
 };
-
-#define ALL 0xffffffffu
 
 size_t gw_gpu_marks_words(size_t n) {
     return (n / (32 * WORDS) + (n % (32 * WORDS) != 0)) * WORDS;
@@ -30,7 +28,7 @@ static __device__ number before_thread(number own, number *of_warps, number *all
     unsigned lane = threadIdx.x % WARP;
     number sum = own;
     for (int by = 1; by < WARP; by *= 2) {
-        number other = __shfl_up_sync(ALL, sum, by);
+        number other = __shfl_up_sync(GW_GPU_ALL_LANES, sum, by);
         sum += lane >= (unsigned)by ? other : 0;
     }
     if (lane == WARP - 1) {
@@ -133,8 +131,7 @@ enum gw_status gw_gpu_marks_list(const uint32_t *marks, size_t words, uint32_t *
 /* ---- marks by lot -------------------------------------------------------------------------- */
 
 static __global__ void draw(struct gw_permutation permutation, size_t k, uint32_t *marks) {
-    size_t threads = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < k; i += threads) {
+    GW_GPU_EACH(i, k) {
         uint64_t index = gw_permutation_at(&permutation, i);
         atomicOr(&marks[index / 32], 1u << index % 32);
     }
@@ -143,9 +140,48 @@ static __global__ void draw(struct gw_permutation permutation, size_t k, uint32_
 enum gw_status gw_gpu_marks_draw(const struct gw_permutation *permutation, size_t k,
                                  uint32_t *marks, struct gw_device_stream *stream,
                                  struct gw_error *error) {
-    enum { BLOCKS_EACH = 16 /* of a multiprocessor */ };
-    size_t most = BLOCKS_EACH * gw_device_multiprocessors(gw_device_stream_device(stream));
-    size_t blocks = (k + THREADS - 1) / THREADS;
-    return GW_LAUNCH(draw, blocks < most ? blocks : most, THREADS, stream, error, *permutation, k,
-                     marks);
+    return GW_GPU_LAUNCH_EACH(draw, k, stream, error, *permutation, k, marks);
 }
+
+/* ---- random-k ------------------------------------------------------------------------------ */
+
+/* The same k places of the same permutation as randk.c; marks put them in order. */
+struct scratch {
+    size_t words;
+    uint32_t *marks, *counts, *indices;
+    uint64_t *count;
+};
+
+static enum gw_status reserve(const struct gw_task *task, struct gw_gpu_workspace *workspace,
+                              struct scratch *scratch, struct gw_error *error) {
+    enum { ALIGNED = 4 }; /* words that marks are read by */
+    size_t words = gw_gpu_marks_words(task->n);
+    size_t counts = (gw_gpu_marks_counts(words) + ALIGNED - 1) / ALIGNED * ALIGNED;
+    size_t bytes = sizeof(uint64_t) + (words + counts + task->k) * sizeof(uint32_t);
+    GW_TRY(gw_gpu_workspace_reserve(workspace, bytes, error));
+    scratch->words = words;
+    scratch->marks = (uint32_t *)workspace->memory;
+    scratch->counts = scratch->marks + words;
+    scratch->count = (uint64_t *)(scratch->counts + counts);
+    scratch->indices = (uint32_t *)(scratch->count + 1);
+    return GW_OK;
+}
+
+static enum gw_status select_randk(const struct gw_task *task, struct gw_device_stream *stream,
+                                   struct gw_gpu_workspace *workspace, struct gw_gpu_selection *out,
+                                   struct gw_error *error) {
+    struct scratch scratch;
+    struct gw_permutation permutation =
+        gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
+    GW_TRY(reserve(task, workspace, &scratch, error));
+    GW_TRY(gw_gpu_outcome_begin(out, stream, error));
+    GW_TRY(gw_gpu_outcome_accumulate(task, out, stream, error));
+    GW_TRY(gw_device_clear(stream, scratch.marks, scratch.words * sizeof *scratch.marks, error));
+    GW_TRY(gw_gpu_marks_draw(&permutation, task->k, scratch.marks, stream, error));
+    GW_TRY(gw_gpu_marks_list(scratch.marks, scratch.words, scratch.counts, task->k, scratch.indices,
+                             scratch.count, stream, error));
+    GW_TRY(gw_gpu_outcome_select(task->u, scratch.indices, task->k, out, stream, error));
+    return gw_gpu_outcome_end(task->k, out, stream, error);
+}
+
+const struct gw_gpu_kernel gw_gpu_kernel_randk = {select_randk, false};

@@ -1,5 +1,5 @@
 /*
- * Sums over a gradient on a GPU, in the order of kernels/scan_order.h: a block has a segment, four
+ * Sums over a gradient on a GPU, in the order of kernels/arithmetic.h: a block has a segment, four
  * of its threads a run, and each of them four lanes. What follows from the sums is a rule's
  * concern. Private to kernels/.
  */
@@ -71,10 +71,6 @@ struct gw_gpu_summing {
     double *partial;   /* [sums][segments] */
     gw_gpu_control *control;
 };
-
-static __device__ inline float4 gw_gpu_load_four(const float *from, bool aligned) {
-    return aligned ? *(const float4 *)from : make_float4(from[0], from[1], from[2], from[3]);
-}
 
 static __device__ inline void gw_gpu_store_four(float *to, float4 four, bool aligned) {
     if (aligned) {

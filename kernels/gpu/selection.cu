@@ -2,17 +2,10 @@
 #include "kernels/gpu/kernels.cuh"
 
 enum {
-    THREADS = 256,
-    WARP = 32,
-    BLOCKS_EACH = 16, /* of a multiprocessor: more than it holds at once */
     CLEARING_BLOCKS = 4,
     READING_BLOCKS = 8,
     AT_ONCE = 4, /* loads that a thread that reads has on their way */
 };
-
-static size_t blocks_for(struct gw_device_stream *stream, size_t n) {
-    return gw_gpu_blocks(stream, n / THREADS + (n % THREADS != 0), BLOCKS_EACH);
-}
 
 /* ---- outcomes ------------------------------------------------------------------------------ */
 
@@ -34,8 +27,7 @@ enum gw_status gw_gpu_outcome_begin(const struct gw_gpu_selection *out,
 
 static __global__ void accumulate(float *u, const float *gradient, size_t n,
                                   struct gw_gpu_outcome *outcome) {
-    size_t threads = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += threads) {
+    GW_GPU_EACH(i, n) {
         float sum = u[i] + gradient[i];
         u[i] = sum;
         look_for_nan(sum, i, outcome);
@@ -46,14 +38,13 @@ enum gw_status gw_gpu_outcome_accumulate(const struct gw_task *task,
                                          const struct gw_gpu_selection *out,
                                          struct gw_device_stream *stream, struct gw_error *error) {
     size_t n = task->gradient == NULL ? 0 : task->n;
-    return GW_LAUNCH(accumulate, blocks_for(stream, n), THREADS, stream, error, task->u,
-                     task->gradient, n, out->on_gpu);
+    return GW_GPU_LAUNCH_EACH(accumulate, n, stream, error, task->u, task->gradient, n,
+                              out->on_gpu);
 }
 
 static __global__ void select(const float *u, const uint32_t *indices, size_t count,
                               struct gw_entry *entries, struct gw_gpu_outcome *outcome) {
-    size_t threads = (size_t)gridDim.x * THREADS;
-    for (size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += threads) {
+    GW_GPU_EACH(i, count) {
         uint32_t index = indices[i];
         float value = u[index];
         entries[i].value = value;
@@ -65,8 +56,8 @@ static __global__ void select(const float *u, const uint32_t *indices, size_t co
 enum gw_status gw_gpu_outcome_select(const float *u, const uint32_t *indices, size_t count,
                                      const struct gw_gpu_selection *out,
                                      struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(select, blocks_for(stream, count), THREADS, stream, error, u, indices, count,
-                     out->entries, out->on_gpu);
+    return GW_GPU_LAUNCH_EACH(select, count, stream, error, u, indices, count, out->entries,
+                              out->on_gpu);
 }
 
 static __global__ void tell(struct gw_gpu_outcome *outcome, uint64_t count) {
@@ -84,8 +75,7 @@ enum gw_status gw_gpu_outcome_end(size_t count, const struct gw_gpu_selection *o
 static __global__ void clear_selected(float *u, const gw_entry *entries,
                                       const gw_gpu_outcome *outcome) {
     uint64_t count = outcome->first_nan == UINT64_MAX ? outcome->count : 0;
-    uint64_t threads = (uint64_t)gridDim.x * THREADS;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count; i += threads) {
+    GW_GPU_EACH(i, count) {
         u[entries[i].index] = 0;
     }
 }
@@ -93,9 +83,10 @@ static __global__ void clear_selected(float *u, const gw_entry *entries,
 enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const struct gw_task *task,
                                struct gw_device_stream *stream, struct gw_gpu_workspace *workspace,
                                struct gw_gpu_selection *out, struct gw_error *error) {
-    size_t blocks = gw_gpu_blocks(stream, (out->capacity + THREADS - 1) / THREADS, CLEARING_BLOCKS);
+    size_t blocks = gw_gpu_blocks(stream, (out->capacity + GW_GPU_THREADS - 1) / GW_GPU_THREADS,
+                                  CLEARING_BLOCKS);
     GW_TRY(compressor->select(task, stream, workspace, out, error));
-    return GW_LAUNCH(clear_selected, blocks, THREADS, stream, error, task->u, out->entries,
+    return GW_LAUNCH(clear_selected, blocks, GW_GPU_THREADS, stream, error, task->u, out->entries,
                      out->on_gpu);
 }
 
@@ -115,8 +106,8 @@ static __device__ float magnitudes(float4 four) {
 static __global__ void read_all(const float *u, size_t first, const float4 *fours, size_t count,
                                 size_t n, float *sum) {
     float own = 0;
-    size_t threads = (size_t)gridDim.x * THREADS;
-    size_t thread = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    size_t threads = (size_t)gridDim.x * GW_GPU_THREADS;
+    size_t thread = (size_t)blockIdx.x * GW_GPU_THREADS + threadIdx.x;
     size_t i = thread;
     for (; i + (AT_ONCE - 1) * threads < count; i += AT_ONCE * threads) {
         float4 loaded[AT_ONCE];
@@ -136,10 +127,10 @@ static __global__ void read_all(const float *u, size_t first, const float4 *four
     if (thread < n - first - 4 * count) {
         own += fabsf(u[first + 4 * count + thread]);
     }
-    for (int by = WARP / 2; by > 0; by /= 2) {
+    for (int by = GW_GPU_WARP / 2; by > 0; by /= 2) {
         own += __shfl_down_sync(0xffffffffu, own, by);
     }
-    if (threadIdx.x % WARP == 0) {
+    if (threadIdx.x % GW_GPU_WARP == 0) {
         atomicAdd(sum, own);
     }
 }
@@ -148,9 +139,10 @@ enum gw_status gw_gpu_read_pass(const float *u, size_t n, struct gw_device_strea
                                 float *sum, struct gw_error *error) {
     size_t first = before_aligned(u, n);
     size_t count = (n - first) / 4;
-    size_t blocks = gw_gpu_blocks(stream, (count + AT_ONCE * THREADS - 1) / (AT_ONCE * THREADS),
-                                  READING_BLOCKS);
+    size_t blocks =
+        gw_gpu_blocks(stream, (count + AT_ONCE * GW_GPU_THREADS - 1) / (AT_ONCE * GW_GPU_THREADS),
+                      READING_BLOCKS);
     GW_TRY(gw_device_clear(stream, sum, sizeof *sum, error));
-    return GW_LAUNCH(read_all, blocks > 0 ? blocks : 1, THREADS, stream, error, u, first,
+    return GW_LAUNCH(read_all, blocks > 0 ? blocks : 1, GW_GPU_THREADS, stream, error, u, first,
                      (const float4 *)(u + first), count, n, sum);
 }

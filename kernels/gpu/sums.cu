@@ -117,23 +117,24 @@ static __global__ void sum_parts(struct gw_gpu_parts parts, const double *partia
 
 /* ---- launches ------------------------------------------------------------------------------ */
 
-static size_t blocks_of(const struct gw_gpu_parts *parts) {
+template <typename term>
+static enum gw_status sum(const float *values, const struct gw_gpu_parts *parts, double *partial,
+                          double *sums, uint64_t *first_nan, struct gw_device_stream *stream,
+                          struct gw_error *error) {
     enum { EACH = THREADS / LANES };
-    return (parts->segments + EACH - 1) / EACH;
+    GW_TRY(GW_LAUNCH(sum_segments<term>, (parts->segments + EACH - 1) / EACH, THREADS, stream,
+                     error, values, *parts, partial, (unsigned long long *)first_nan));
+    return GW_LAUNCH(sum_parts, parts->count, GROUPS, stream, error, *parts, partial, sums);
 }
 
 enum gw_status gw_gpu_sum_magnitudes(const float *values, const struct gw_gpu_parts *parts,
                                      double *partial, double *sums, uint64_t *first_nan,
                                      struct gw_device_stream *stream, struct gw_error *error) {
-    GW_TRY(GW_LAUNCH(sum_segments<magnitude>, blocks_of(parts), THREADS, stream, error, values,
-                     *parts, partial, (unsigned long long *)first_nan));
-    return GW_LAUNCH(sum_parts, parts->count, GROUPS, stream, error, *parts, partial, sums);
+    return sum<magnitude>(values, parts, partial, sums, first_nan, stream, error);
 }
 
 enum gw_status gw_gpu_sum_squares(const float *values, const struct gw_gpu_parts *parts,
                                   double *partial, double *sums, struct gw_device_stream *stream,
                                   struct gw_error *error) {
-    GW_TRY(GW_LAUNCH(sum_segments<square>, blocks_of(parts), THREADS, stream, error, values, *parts,
-                     partial, (unsigned long long *)NULL));
-    return GW_LAUNCH(sum_parts, parts->count, GROUPS, stream, error, *parts, partial, sums);
+    return sum<square>(values, parts, partial, sums, NULL, stream, error);
 }

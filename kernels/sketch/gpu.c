@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/arena.h"
 #include "kernels/arithmetic.h"
 #include "kernels/gpu/parts.h"
 #include "kernels/sketch/loops.h"
@@ -77,23 +78,21 @@ static enum gw_status sort_all(struct gw_gpu_sketch_order *order, const struct s
 
 static enum gw_status sort_on_host(struct gw_gpu_sketch_order *order, const struct gw_sketch *shape,
                                    struct gw_device_stream *stream, struct gw_error *error) {
+    struct gw_arena arena = {0};
     size_t rows = shape->rows;
-    struct sorting sorting = {.shape = shape, .lines = order->lines, .chunk = order->chunk};
-    sorting.blocks = malloc(rows * order->chunk * sizeof *sorting.blocks);
-    sorting.offsets = malloc(rows * (order->lines + 1) * sizeof *sorting.offsets);
-    sorting.line_of = malloc(order->chunk * sizeof *sorting.line_of);
-    sorting.next = malloc(order->lines * sizeof *sorting.next);
-    enum gw_status status = GW_OK;
-    if (sorting.blocks == NULL || sorting.offsets == NULL || sorting.line_of == NULL ||
-        sorting.next == NULL) {
-        status = gw_fail_memory(error, "putting a sketch's blocks in order");
-    } else {
-        status = sort_all(order, &sorting, stream, error);
-    }
-    free(sorting.blocks);
-    free(sorting.offsets);
-    free(sorting.line_of);
-    free(sorting.next);
+    const struct sorting sorting = {
+        .shape = shape,
+        .lines = order->lines,
+        .chunk = order->chunk,
+        .blocks = gw_arena_zeros(&arena, rows * order->chunk, sizeof *sorting.blocks),
+        .offsets = gw_arena_zeros(&arena, rows * (order->lines + 1), sizeof *sorting.offsets),
+        .line_of = gw_arena_zeros(&arena, order->chunk, sizeof *sorting.line_of),
+        .next = gw_arena_zeros(&arena, order->lines, sizeof *sorting.next)};
+    bool made = sorting.blocks != NULL && sorting.offsets != NULL && sorting.line_of != NULL &&
+                sorting.next != NULL;
+    enum gw_status status = made ? sort_all(order, &sorting, stream, error)
+                                 : gw_fail_memory(error, "putting a sketch's blocks in order");
+    gw_arena_free(&arena);
     return status;
 }
 
@@ -231,11 +230,7 @@ struct query {
     uint32_t *ranks;          /* [k] */
     struct gw_entry *entries; /* [capacity] */
     struct gw_entry *kept;    /* [k] */
-};
-
-struct query_on_host {
-    uint64_t *count;
-    uint64_t *table;
+    uint64_t *count_on_host, *table_on_host;
 };
 
 /* The next piece of memory, aligned as all need it; NULL as long as there is none. */
@@ -266,48 +261,42 @@ static size_t lay_out(struct query *query, char *memory, const struct gw_sketch 
     return used;
 }
 
-static size_t lay_out_on_host(struct query_on_host *query, char *memory,
-                              const struct gw_sketch *shape) {
-    size_t used = 0;
-    query->count = piece(memory, &used, sizeof *query->count);
-    query->table = piece(memory, &used, gw_gpu_parts_words(shape->rows) * sizeof *query->table);
-    return used;
-}
-
 static enum gw_status reserve(struct gw_gpu_workspace *workspace, const struct gw_sketch *shape,
                               size_t n, size_t k, size_t capacity, struct query *query,
-                              struct query_on_host *on_host, struct gw_error *error) {
+                              struct gw_error *error) {
+    size_t on_host = (1 + gw_gpu_parts_words(shape->rows)) * sizeof(uint64_t);
     GW_TRY(gw_gpu_workspace_reserve(workspace, lay_out(query, NULL, shape, n, k, capacity), error));
-    GW_TRY(gw_gpu_workspace_reserve_host(workspace, lay_out_on_host(on_host, NULL, shape), error));
+    GW_TRY(gw_gpu_workspace_reserve_host(workspace, on_host, error));
     (void)lay_out(query, workspace->memory, shape, n, k, capacity);
-    (void)lay_out_on_host(on_host, workspace->host, shape);
+    query->count_on_host = workspace->host;
+    query->table_on_host = query->count_on_host + 1;
     return GW_OK;
 }
 
 static enum gw_status sum_rows(const struct gw_gpu_sketch *sketch, const struct query *query,
-                               const struct query_on_host *on_host, struct gw_device_stream *stream,
-                               struct gw_error *error) {
+                               struct gw_device_stream *stream, struct gw_error *error) {
     size_t rows = sketch->shape.rows;
     size_t sizes[GW_SKETCH_ROWS_LIMIT];
     for (size_t row = 0; row < rows; row++) {
         sizes[row] = sketch->shape.columns;
     }
-    struct gw_gpu_parts parts = gw_gpu_parts_of(sizes, rows, on_host->table, query->table);
-    GW_TRY(gw_device_copy(stream, query->table, on_host->table,
+    struct gw_gpu_parts parts = gw_gpu_parts_of(sizes, rows, query->table_on_host, query->table);
+    GW_TRY(gw_device_copy(stream, query->table, query->table_on_host,
                           gw_gpu_parts_words(rows) * sizeof *query->table, error));
     return gw_gpu_sum_squares(sketch->table, &parts, query->partial, query->squares, stream, error);
 }
 
 /* Waits. */
 static enum gw_status find_heavy(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
-                                 const struct query *query, const struct query_on_host *on_host,
-                                 struct gw_device_stream *stream, struct gw_error *error) {
-    GW_TRY(sum_rows(sketch, query, on_host, stream, error));
+                                 const struct query *query, struct gw_device_stream *stream,
+                                 struct gw_error *error) {
+    GW_TRY(sum_rows(sketch, query, stream, error));
     GW_TRY(gw_gpu_sketch_threshold(sketch, query->squares, k, query->threshold, stream, error));
     GW_TRY(gw_gpu_sketch_mark(sketch, n, query->threshold, query->marks, stream, error));
     GW_TRY(gw_gpu_marks_list(query->marks, query->words, query->counts, query->capacity,
                              query->indices, query->count, stream, error));
-    GW_TRY(gw_device_copy(stream, on_host->count, query->count, sizeof *on_host->count, error));
+    GW_TRY(gw_device_copy(stream, query->count_on_host, query->count, sizeof *query->count_on_host,
+                          error));
     return gw_device_stream_finish(stream, error);
 }
 
@@ -349,15 +338,14 @@ enum gw_status gw_gpu_sketch_heavymix(const struct gw_gpu_sketch *sketch, size_t
                                       struct gw_gpu_workspace *workspace, uint32_t *indices,
                                       size_t *heavy, struct gw_error *error) {
     struct query query;
-    struct query_on_host on_host;
-    GW_TRY(reserve(workspace, &sketch->shape, n, k, expected(n, k), &query, &on_host, error));
-    GW_TRY(find_heavy(sketch, n, k, &query, &on_host, stream, error));
-    if (*on_host.count > query.capacity) {
-        GW_TRY(reserve(workspace, &sketch->shape, n, k, (size_t)*on_host.count, &query, &on_host,
-                       error));
-        GW_TRY(find_heavy(sketch, n, k, &query, &on_host, stream, error));
+    GW_TRY(reserve(workspace, &sketch->shape, n, k, expected(n, k), &query, error));
+    GW_TRY(find_heavy(sketch, n, k, &query, stream, error));
+    if (*query.count_on_host > query.capacity) {
+        GW_TRY(
+            reserve(workspace, &sketch->shape, n, k, (size_t)*query.count_on_host, &query, error));
+        GW_TRY(find_heavy(sketch, n, k, &query, stream, error));
     }
-    size_t found = (size_t)*on_host.count;
+    size_t found = (size_t)*query.count_on_host;
     if (heavy != NULL) {
         *heavy = found < k ? found : k;
     }

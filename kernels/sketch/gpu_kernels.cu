@@ -6,7 +6,7 @@ extern "C" {
 #include "kernels/sketch/loops.h"
 }
 
-enum { THREADS = 256 };
+enum { THREADS = GW_GPU_THREADS };
 
 /* Hash functions, as kernels take them. */
 struct hash_functions {
@@ -191,10 +191,7 @@ enum gw_status gw_gpu_sketch_add_chunk(struct gw_gpu_sketch *sketch, size_t numb
                                     stream, error, chunk);
 }
 
-enum {
-    QUARTER = BLOCK / 4,
-    BLOCKS_EACH = 16, /* of a multiprocessor, where each goes on until all is done */
-};
+enum { QUARTER = BLOCK / 4 };
 
 /* ---- estimates ----------------------------------------------------------------------------- */
 
@@ -253,9 +250,8 @@ static __device__ uint32_t magnitude(float estimate) {
 template <int ROWS>
 static __global__ void mark(const float *table, hash_functions functions, size_t n, size_t words,
                             const uint32_t *threshold, uint32_t *marks) {
-    uint64_t threads = (uint64_t)gridDim.x * THREADS;
     uint32_t least = *threshold;
-    for (uint64_t q = (uint64_t)blockIdx.x * THREADS + threadIdx.x; q < 8 * words; q += threads) {
+    GW_GPU_EACH(q, 8 * words) {
         uint32_t hits = 0;
         if (4 * q < n) {
             float4 four = estimate<ROWS>(table, functions, (uint32_t)q);
@@ -278,9 +274,8 @@ template <int ROWS>
 static __global__ void list_heavy(const float *table, hash_functions functions,
                                   const uint32_t *indices, const unsigned long long *count,
                                   size_t capacity, struct gw_entry *entries) {
-    uint64_t threads = (uint64_t)gridDim.x * THREADS;
     uint64_t all = *count < capacity ? *count : capacity;
-    for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < all; i += threads) {
+    GW_GPU_EACH(i, all) {
         float4 four = estimate<ROWS>(table, functions, indices[i] / 4);
         float low = indices[i] % 2 == 0 ? four.x : four.y;
         float high = indices[i] % 2 == 0 ? four.z : four.w;
@@ -294,36 +289,31 @@ static __global__ void list_heavy(const float *table, hash_functions functions,
 
 static_assert(GW_SKETCH_ROWS_LIMIT == 15, "a case for each");
 
-#define FOR_ROWS(kernel, rows, blocks, stream, error, ...)                                         \
-    ((rows) == 1    ? GW_LAUNCH(kernel<1>, blocks, THREADS, stream, error, __VA_ARGS__)            \
-     : (rows) == 3  ? GW_LAUNCH(kernel<3>, blocks, THREADS, stream, error, __VA_ARGS__)            \
-     : (rows) == 5  ? GW_LAUNCH(kernel<5>, blocks, THREADS, stream, error, __VA_ARGS__)            \
-     : (rows) == 7  ? GW_LAUNCH(kernel<7>, blocks, THREADS, stream, error, __VA_ARGS__)            \
-     : (rows) == 9  ? GW_LAUNCH(kernel<9>, blocks, THREADS, stream, error, __VA_ARGS__)            \
-     : (rows) == 11 ? GW_LAUNCH(kernel<11>, blocks, THREADS, stream, error, __VA_ARGS__)           \
-     : (rows) == 13 ? GW_LAUNCH(kernel<13>, blocks, THREADS, stream, error, __VA_ARGS__)           \
-                    : GW_LAUNCH(kernel<15>, blocks, THREADS, stream, error, __VA_ARGS__))
-
-static size_t blocks_for(struct gw_device_stream *stream, size_t threads) {
-    return gw_gpu_blocks(stream, (threads + THREADS - 1) / THREADS, BLOCKS_EACH);
-}
+#define FOR_ROWS(kernel, rows, n, stream, error, ...)                                              \
+    ((rows) == 1    ? GW_GPU_LAUNCH_EACH(kernel<1>, n, stream, error, __VA_ARGS__)                 \
+     : (rows) == 3  ? GW_GPU_LAUNCH_EACH(kernel<3>, n, stream, error, __VA_ARGS__)                 \
+     : (rows) == 5  ? GW_GPU_LAUNCH_EACH(kernel<5>, n, stream, error, __VA_ARGS__)                 \
+     : (rows) == 7  ? GW_GPU_LAUNCH_EACH(kernel<7>, n, stream, error, __VA_ARGS__)                 \
+     : (rows) == 9  ? GW_GPU_LAUNCH_EACH(kernel<9>, n, stream, error, __VA_ARGS__)                 \
+     : (rows) == 11 ? GW_GPU_LAUNCH_EACH(kernel<11>, n, stream, error, __VA_ARGS__)                \
+     : (rows) == 13 ? GW_GPU_LAUNCH_EACH(kernel<13>, n, stream, error, __VA_ARGS__)                \
+                    : GW_GPU_LAUNCH_EACH(kernel<15>, n, stream, error, __VA_ARGS__))
 
 enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
                                   const uint32_t *threshold, uint32_t *marks,
                                   struct gw_device_stream *stream, struct gw_error *error) {
     hash_functions functions = functions_of(&sketch->shape);
     size_t words = gw_gpu_marks_words(n);
-    return FOR_ROWS(mark, functions.rows, blocks_for(stream, 8 * words), stream, error,
-                    sketch->table, functions, n, words, threshold, marks);
+    return FOR_ROWS(mark, functions.rows, 8 * words, stream, error, sketch->table, functions, n,
+                    words, threshold, marks);
 }
 
 enum gw_status gw_gpu_sketch_list(const struct gw_gpu_sketch *sketch, const uint32_t *indices,
                                   const uint64_t *count, size_t capacity, struct gw_entry *entries,
                                   struct gw_device_stream *stream, struct gw_error *error) {
     hash_functions functions = functions_of(&sketch->shape);
-    return FOR_ROWS(list_heavy, functions.rows, blocks_for(stream, capacity), stream, error,
-                    sketch->table, functions, indices, (const unsigned long long *)count, capacity,
-                    entries);
+    return FOR_ROWS(list_heavy, functions.rows, capacity, stream, error, sketch->table, functions,
+                    indices, (const unsigned long long *)count, capacity, entries);
 }
 
 /* ---- what is heavy ------------------------------------------------------------------------- */
@@ -359,9 +349,7 @@ enum gw_status gw_gpu_sketch_threshold(const struct gw_gpu_sketch *sketch, const
  */
 static __global__ void mix(const uint32_t *heavy, size_t heavy_count, const uint32_t *ranks,
                            size_t rank_count, uint32_t *indices) {
-    size_t threads = (size_t)gridDim.x * THREADS;
-    size_t all = heavy_count + rank_count;
-    for (size_t t = (size_t)blockIdx.x * THREADS + threadIdx.x; t < all; t += threads) {
+    GW_GPU_EACH(t, heavy_count + rank_count) {
         bool is_heavy = t < heavy_count;
         size_t own = is_heavy ? t : t - heavy_count;
         uint32_t rank = is_heavy ? heavy[own] - (uint32_t)own : ranks[own];
@@ -380,6 +368,6 @@ static __global__ void mix(const uint32_t *heavy, size_t heavy_count, const uint
 enum gw_status gw_gpu_sketch_mix(const uint32_t *heavy, size_t heavy_count, const uint32_t *ranks,
                                  size_t rank_count, uint32_t *indices,
                                  struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(mix, blocks_for(stream, heavy_count + rank_count), THREADS, stream, error,
-                     heavy, heavy_count, ranks, rank_count, indices);
+    return GW_GPU_LAUNCH_EACH(mix, heavy_count + rank_count, stream, error, heavy, heavy_count,
+                              ranks, rank_count, indices);
 }
