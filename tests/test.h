@@ -11,7 +11,11 @@
 /* Of random cases; main() chooses it. */
 extern uint64_t seed;
 
-/* A stream of its own for each test. */
+/* A stream of random numbers of its own for each test; closed when all tests are done. */
+struct gw_random *random_stream(uint64_t stream);
+struct gw_random *random_stream_from(uint64_t from, uint64_t stream);
+
+/* The same, the caller's to close. */
 static inline struct gw_random *open_random_from(uint64_t from, uint64_t stream) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, from, stream, NULL), GW_OK);

@@ -238,12 +238,11 @@ TEST(clocks_show_what_the_forms_say) {
 
 /* Unequal shares count as the largest of a step, which are always on their way. */
 TEST(also_where_bytes_do_not_divide) {
-    struct gw_random *random = open_random(0);
+    struct gw_random *random = random_stream(0);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         check_all(2 + (uint32_t)gw_random_below(random, 47),
                   gw_random_below(random, 1ULL << gw_random_below(random, 20)));
     }
-    gw_random_close(random);
 }
 
 /* What docs/collectives.md says of it: early messages keep others waiting, or fill gaps. */

@@ -171,7 +171,7 @@ static void check_large(const struct gw_collective *collective, struct gw_call c
 }
 
 TEST(large_calls_do_not_overflow) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(2000); i < trials; i++) {
         uint32_t workers = (uint32_t)any_size(random, 20);
         const struct gw_call call = {workers == 0 ? 1 : workers, any_size(random, 50)};
@@ -183,7 +183,6 @@ TEST(large_calls_do_not_overflow) {
             check_large(gw_collectives[i], (struct gw_call){largest[j], 1ULL << 50}, random);
         }
     }
-    gw_random_close(random);
 }
 
 /* 2^19 blocks of 2^50 bytes are 2^69 bytes. */
@@ -200,7 +199,7 @@ TEST(what_no_machine_holds_counts_as_the_largest_number) {
 /* ---- purity --------------------------------------------------------------------------------- */
 
 TEST(steps_depend_on_nothing_but_the_question) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         const struct gw_collective *collective = any_collective(random);
         const struct gw_call call = {1 + (uint32_t)gw_random_below(random, 200),
@@ -224,7 +223,6 @@ TEST(steps_depend_on_nothing_but_the_question) {
         }
         free(in_order);
     }
-    gw_random_close(random);
 }
 
 /* ---- symmetry ------------------------------------------------------------------------------- */

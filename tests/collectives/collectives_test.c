@@ -115,7 +115,7 @@ static void start(struct run *run, const struct gw_collective *collective, struc
     run->ranks = allocate(ranks, sizeof *run->ranks);
     run->ready = allocate(ranks, sizeof *run->ready);
     run->cells = allocate((size_t)ranks * blocks, sizeof *run->cells);
-    assert_int_equal(gw_random_open(&run->random, seed, call.workers, NULL), GW_OK);
+    run->random = random_stream(call.workers);
     for (uint32_t r = 0; r < ranks; r++) {
         struct rank *rank = &run->ranks[r];
         rank->steps = collective->steps(&call, r);
@@ -131,7 +131,6 @@ static void start(struct run *run, const struct gw_collective *collective, struc
 }
 
 static void stop(struct run *run) {
-    gw_random_close(run->random);
     free(run->cells);
     free(run->ready);
     free(run->ranks);
@@ -292,12 +291,11 @@ TEST(also_with_many_workers) {
 
 /* Shares that differ, that are not whole elements, and that are empty. */
 TEST(also_with_any_number_of_bytes) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         uint32_t workers = 1 + (uint32_t)gw_random_below(random, 48);
         interpret_all(workers, gw_random_below(random, 1ULL << gw_random_below(random, 12)));
     }
-    gw_random_close(random);
 }
 
 TEST(even_ranks_send_to_odd_ones) {

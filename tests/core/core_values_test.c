@@ -260,7 +260,7 @@ static bool parses_or_refuses(const char *text, const struct gw_values_rule *rul
 
 TEST(no_text_does_harm) {
     const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise, &rate, &plain};
-    struct gw_random *random = open_random(0);
+    struct gw_random *random = random_stream(0);
     for (size_t i = 0, trials = (size_t)gw_trials(60000); i < trials; i++) {
         char text[LONGEST + 1];
         if (i % 2 == 0) {
@@ -273,5 +273,4 @@ TEST(no_text_does_harm) {
             fail();
         }
     }
-    gw_random_close(random);
 }

@@ -92,7 +92,7 @@ TEST(points_are_joined_and_continued) {
 /* Against a search from the first segment on, at, between and beyond the points. */
 TEST(many_points_are_found) {
     enum { count = 37 };
-    struct gw_random *random = open_random_from(20240229, 1);
+    struct gw_random *random = random_stream_from(20240229, 1);
     struct gw_curve_point points[count];
     double size = 0;
     for (size_t i = 0; i < count; i++) {
@@ -114,7 +114,6 @@ TEST(many_points_are_found) {
                         1e-12 * (1 + fabs(share)));
         }
     }
-    gw_random_close(random);
 }
 
 TEST(a_scaled_copy) {

@@ -151,11 +151,10 @@ static int run_scene(const struct scene *scene, struct gw_random *random) {
 TEST(intervals_hold_the_truth_as_often_as_they_say) {
     enum { SCENES = sizeof scenes / sizeof *scenes };
     int held = 0;
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (size_t s = 0; s < SCENES; s++) {
         held += run_scene(&scenes[s], random);
     }
-    gw_random_close(random);
     double rate = held / (2.0 * SCENES * CALIBRATIONS);
     print_message("all: %.2f%%\n", 100 * rate);
     assert_true(rate > 0.935 && rate < 0.965);
@@ -166,7 +165,7 @@ TEST(the_same_points_give_the_same_interval) {
     double errors[MOST_SIZES];
     struct gw_fit fitted;
     struct gw_fit_interval intervals[2];
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     measure(&scenes[1], random, points, errors);
     assert_int_equal(fit(&scenes[1], points, &fitted), GW_OK);
     for (int i = 0; i < 2; i++) {
@@ -174,7 +173,6 @@ TEST(the_same_points_give_the_same_interval) {
             gw_fit_intervals(&fitted, points, errors, scenes[1].sizes, &intervals[i], NULL), GW_OK);
     }
     assert_memory_equal(&intervals[0], &intervals[1], sizeof intervals[0]);
-    gw_random_close(random);
 }
 
 static void interval_of_line(double startup, double slope, bool segment, size_t sizes,
@@ -238,7 +236,7 @@ TEST(a_dropped_startup_ends_where_the_whole_line_says) {
     int dropped = 0;
     double width = 0;
     double whole_width = 0;
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (int round = 0; round < ROUNDS; round++) {
         struct gw_curve_point points[MOST_SIZES];
         double errors[MOST_SIZES];
@@ -260,7 +258,6 @@ TEST(a_dropped_startup_ends_where_the_whole_line_says) {
             whole_width += whole.slope_high - whole.slope_low;
         }
     }
-    gw_random_close(random);
     print_message("%d of %d startups dropped; their slopes' intervals are %.2f as wide\n", dropped,
                   ROUNDS, width / whole_width);
     assert_in_range(dropped, 60, 140);
@@ -271,7 +268,7 @@ TEST(a_dropped_startup_ends_where_the_whole_line_says) {
 TEST(a_median_has_its_standard_error) {
     enum { MOST = 200, ROUNDS = 2000 };
     static const size_t counts[] = {8, 15, 40, MOST};
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         struct gw_running medians = {0};
         struct gw_running errors = {0};
@@ -291,7 +288,6 @@ TEST(a_median_has_its_standard_error) {
                       errors.mean / scatter);
         assert_true(near(errors.mean, scatter, 0.2));
     }
-    gw_random_close(random);
 }
 
 /* Normal quantiles of 2.5%, and of what a range of so few values leaves on either side. */

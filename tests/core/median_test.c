@@ -34,7 +34,7 @@ static double share_below(const double *values, size_t count, double limit,
 /* Of a discrete distribution: at most so much lies below the percentile, and so much up to it. */
 TEST(the_interval_is_that_of_the_bootstrap) {
     static const size_t counts[] = {1, 2, 3, 4, 5, 8, 15, 16, 33, 64};
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         double values[MOST];
         double low = 0;
@@ -51,7 +51,6 @@ TEST(the_interval_is_that_of_the_bootstrap) {
         assert_true(share_below(values, counts[c], high * (1 + 1e-12), random) > 0.975 - error);
         assert_true(share_below(values, counts[c], high * (1 - 1e-12), random) < 0.975 + error);
     }
-    gw_random_close(random);
 }
 
 /* ---- against the truth --------------------------------------------------------------------- */
@@ -68,7 +67,7 @@ static const double true_median = 1.00663; /* exp(0.1 * 0.066012), Phi(0.066012)
 TEST(the_interval_covers_the_median) {
     enum { SETS = 1000, COUNT = 40 };
     size_t covered = 0;
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (size_t i = 0; i < SETS; i++) {
         double values[COUNT];
         struct gw_summary summary;
@@ -78,7 +77,6 @@ TEST(the_interval_covers_the_median) {
         assert_int_equal(gw_summarise_bootstrap(values, COUNT, 5, random, &summary, NULL), GW_OK);
         covered += summary.median_low <= true_median && true_median <= summary.median_high;
     }
-    gw_random_close(random);
     print_message("%zu of %d intervals have the median in them\n", covered, SETS);
     assert_in_range(covered, 920, 985);
 }
@@ -86,9 +84,8 @@ TEST(the_interval_covers_the_median) {
 TEST(few_values_are_a_range) {
     double values[] = {3, 1, 2};
     struct gw_summary summary;
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     assert_int_equal(gw_summarise_bootstrap(values, 3, 4, random, &summary, NULL), GW_OK);
-    gw_random_close(random);
     assert_true(summary.median == 2 && summary.median_low == 1 && summary.median_high == 3);
 }
 
@@ -111,7 +108,7 @@ static size_t count_far(const double *sorted, size_t count, double deviations) {
 }
 
 TEST(outliers_are_counted) {
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (size_t i = 0; i < 2000; i++) {
         double values[MOST];
         size_t count = 1 + (size_t)gw_random_below(random, MOST);
@@ -121,7 +118,6 @@ TEST(outliers_are_counted) {
         qsort(values, count, sizeof *values, compare);
         assert_int_equal(gw_count_outliers(values, count, 3), count_far(values, count, 3));
     }
-    gw_random_close(random);
     const double spiked[] = {1, 1, 1, 1.01, 1.02, 9};
     assert_int_equal(gw_count_outliers(spiked, 6, 3), 1);
 }

@@ -6,8 +6,8 @@
 #include "core/core.h"
 #include "tests/test.h"
 
-static struct gw_random *fixed_random(uint64_t stream) {
-    return open_random_from(20240229, stream);
+static struct gw_random *fixed_stream(uint64_t stream) {
+    return random_stream_from(20240229, stream);
 }
 
 /* ---- random numbers -------------------------------------------------------------------------- */
@@ -16,11 +16,10 @@ TEST(random_numbers_follow_from_seed_and_stream) {
     const uint64_t pairs[][2] = {{7, 1}, {7, 1}, {7, 2}, {8, 1}, {1, 7}};
     double drawn[5][64];
     for (size_t i = 0; i < 5; i++) {
-        struct gw_random *random = open_random_from(pairs[i][0], pairs[i][1]);
+        struct gw_random *random = random_stream_from(pairs[i][0], pairs[i][1]);
         for (size_t d = 0; d < 64; d++) {
             drawn[i][d] = gw_random_uniform(random);
         }
-        gw_random_close(random);
     }
     assert_memory_equal(drawn[0], drawn[1], sizeof drawn[0]);
     for (size_t i = 2; i < 5; i++) {
@@ -34,7 +33,7 @@ TEST(random_numbers_follow_from_seed_and_stream) {
 
 TEST(random_numbers_keep_to_their_bounds) {
     enum { draws = 20000 };
-    struct gw_random *random = fixed_random(1);
+    struct gw_random *random = fixed_stream(1);
     struct gw_running uniform = {0}, normal = {0}, noise = {0};
     size_t hits[7] = {0};
     for (size_t i = 0; i < draws; i++) {
@@ -56,13 +55,12 @@ TEST(random_numbers_keep_to_their_bounds) {
     for (size_t i = 0; i < 7; i++) {
         assert_true(near((double)hits[i], draws / 7.0, 0.1));
     }
-    gw_random_close(random);
 }
 
 /* Of 24 orders of four items each comes up as often as any other: chi squared of 23 degrees. */
 TEST(orders_are_equally_likely) {
     enum { COUNT = 4, ORDERS = 24, TIMES = 24000 };
-    struct gw_random *random = fixed_random(4);
+    struct gw_random *random = fixed_stream(4);
     size_t hits[1 << (2 * COUNT)] = {0};
     double chi_squared = 0;
     size_t seen = 0;
@@ -86,16 +84,14 @@ TEST(orders_are_equally_likely) {
     }
     assert_int_equal(seen, ORDERS);
     assert_true(chi_squared < 49.7); /* less in 99.9% of cases */
-    gw_random_close(random);
 }
 
 TEST(little_is_shuffled_too) {
-    struct gw_random *random = fixed_random(3);
+    struct gw_random *random = fixed_stream(3);
     int one = 7;
     gw_random_shuffle(random, NULL, 0, sizeof one);
     gw_random_shuffle(random, &one, 1, sizeof one);
     assert_int_equal(one, 7);
-    gw_random_close(random);
 }
 
 /* ---- statistics ---------------------------------------------------------------------------- */
@@ -141,7 +137,7 @@ TEST(the_median_interval_has_the_tabled_ranks) {
 TEST(the_median_interval_covers_as_stated) {
     enum { rounds = 4000 };
     const size_t counts[] = {6, 30, 100};
-    struct gw_random *random = fixed_random(2);
+    struct gw_random *random = fixed_stream(2);
     for (size_t c = 0; c < 3; c++) {
         int covered = 0;
         for (int round = 0; round < rounds; round++) {
@@ -157,12 +153,11 @@ TEST(the_median_interval_covers_as_stated) {
         double four_sd = 4 * sqrt(0.95 * 0.05 / rounds);
         assert_true(rate > 0.95 - four_sd && rate < 0.97 + four_sd);
     }
-    gw_random_close(random);
 }
 
 TEST(running_means_agree_with_two_passes) {
     enum { count = 1000 };
-    struct gw_random *random = fixed_random(3);
+    struct gw_random *random = fixed_stream(3);
     struct gw_running running = {0};
     assert_true(near(gw_running_sd(&running), 0, 0));
     double values[count];
@@ -180,7 +175,6 @@ TEST(running_means_agree_with_two_passes) {
     assert_int_equal(running.count, count);
     assert_true(near(running.mean, mean, 1e-14));
     assert_true(near(gw_running_sd(&running), sqrt(squares / (count - 1)), 1e-9));
-    gw_random_close(random);
 }
 
 /* ---- fits ---------------------------------------------------------------------------------- */
@@ -208,7 +202,7 @@ static double slope_of(enum gw_curve_shape shape, const struct gw_fit *fit) {
 
 TEST(fits_recover_what_made_the_points) {
     const double slopes[] = {1e-9, 5e-11};
-    struct gw_random *random = fixed_random(4);
+    struct gw_random *random = fixed_stream(4);
     struct gw_curve_point points[fit_points];
     struct gw_fit fit;
     for (int s = 0; s < 2; s++) {
@@ -229,13 +223,12 @@ TEST(fits_recover_what_made_the_points) {
             assert_true(fit.median_error < 0.04 && fit.max_error < 0.15);
         }
     }
-    gw_random_close(random);
 }
 
 /* Both slow outliers, as a disturbed measurement gives, and one that is too fast. */
 TEST(fits_ignore_outliers) {
     const double factors[][2] = {{5, 5}, {50, 20}, {2, 2}, {0.4, 3}};
-    struct gw_random *random = fixed_random(5);
+    struct gw_random *random = fixed_stream(5);
     struct gw_curve_point points[fit_points];
     for (int round = 0; round < 100; round++) {
         const double *factor = factors[round % 4];
@@ -250,7 +243,6 @@ TEST(fits_ignore_outliers) {
         assert_true(near(fit.curve.per_unit_s, 1e-9, 0.03));
         assert_true(fit.median_error < 0.02 && fit.max_error > 0.4);
     }
-    gw_random_close(random);
 }
 
 TEST(fits_have_no_negative_coefficients) {

@@ -120,10 +120,9 @@ static void check_shape(const struct shape *shape, struct gw_random *random, siz
 TEST(comes_in_order) {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         printf("%s\n", shapes[i].name);
-        struct gw_random *random = open_random(i);
+        struct gw_random *random = random_stream(i);
         check_shape(&shapes[i], random, 12);
         check_shape(&shapes[i], random, 1500);
-        gw_random_close(random);
     }
 }
 
@@ -133,7 +132,7 @@ TEST(comes_in_order) {
  * beyond it.
  */
 TEST(waves_before_a_far_event) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (int i = 0; i < 60; i++) {
         struct gw_queue *queue = NULL;
         struct list list = {0};
@@ -162,7 +161,6 @@ TEST(waves_before_a_far_event) {
         gw_queue_close(queue);
         free(list.events);
     }
-    gw_random_close(random);
 }
 
 TEST(the_last_of_times) {

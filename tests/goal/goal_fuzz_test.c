@@ -129,7 +129,7 @@ static char *print_model(struct gw_random *random, const struct model *model, si
 /* ---- whole texts --------------------------------------------------------------------------- */
 
 TEST(texts_mean_what_they_say) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(cases / 4); i < trials; i++) {
         struct model model;
         struct gw_goal goal;
@@ -143,7 +143,6 @@ TEST(texts_mean_what_they_say) {
         gw_goal_free(&goal);
         free(text);
     }
-    gw_random_close(random);
 }
 
 /* ---- damage -------------------------------------------------------------------------------- */
@@ -306,7 +305,7 @@ static void judge_copy(const char *text, size_t length) {
 }
 
 TEST(damaged_texts_are_refused_or_whole) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     int trials = gw_trials(cases);
     accepted = 0;
     for (int i = 0; i < trials; i++) {
@@ -324,7 +323,6 @@ TEST(damaged_texts_are_refused_or_whole) {
         free(text);
         free(printed);
     }
-    gw_random_close(random);
     print_message("%zu of %d texts accepted\n", accepted, trials);
     assert_in_range(accepted, trials / 4, 3 * trials / 4);
 }

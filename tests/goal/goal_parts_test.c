@@ -114,12 +114,11 @@ static void check_crowd(struct gw_random *random, uint32_t count, uint32_t tags,
 /* Tables that grow, whose places are taken and left again, with few keys and with many. */
 TEST(matches_the_first_that_came) {
     static const uint32_t tags[] = {1, 3, 40, 1000, 100000};
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int i = 0; i < 60; i++) {
         uint32_t count = crowd_ranks + below(random, i % 10 == 0 ? 12000 : 1500);
         check_crowd(random, count, tags[i % 5], i % 3 == 0);
     }
-    gw_random_close(random);
 }
 
 /* A message is found before it is asked for, if it is there. */
@@ -202,7 +201,7 @@ TEST(hands_out_the_next_in_order) {
     struct gw_parking *parking = NULL;
     struct lot *lots = calloc(LOTS, sizeof *lots);
     assert_non_null(lots);
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     assert_int_equal(gw_parking_open(&parking, NULL), GW_OK);
     for (uint32_t i = 0; i < STEPS; i++) {
         /* Ranks, kinds, processors and interfaces in one number; few of them are busy at a time. */
@@ -218,7 +217,6 @@ TEST(hands_out_the_next_in_order) {
         }
     }
     gw_parking_close(parking);
-    gw_random_close(random);
     free(lots);
 }
 
@@ -249,7 +247,7 @@ static void check_order(const struct gw_goal_operation *operations, const uint32
 TEST(starts_by_kind) {
     enum { MOST = 150 };
     struct gw_start_order order = {0};
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (int i = 0, trials = gw_trials(2000); i < trials; i++) {
         struct gw_goal_operation operations[MOST];
         uint32_t sorted[MOST];
@@ -271,7 +269,6 @@ TEST(starts_by_kind) {
         check_order(operations, sorted, count, wild);
     }
     gw_start_order_free(&order);
-    gw_random_close(random);
 }
 
 /*

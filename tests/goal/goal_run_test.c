@@ -52,13 +52,12 @@ static void compare_with_reference(const struct random_case *subject) {
 
 TEST(agrees_with_the_reference) {
     enum { CASES = 4000 };
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(CASES); i < trials; i++) {
         struct random_case subject = random_case(random);
         compare_with_reference(&subject);
         pattern_close(&subject.pattern);
     }
-    gw_random_close(random);
     print_message("%d schedules, of which %zu deadlock; up to %zu events\n", CASES, deadlocks,
                   most_events);
     assert_in_range(deadlocks, 1, CASES / 4);
@@ -178,7 +177,7 @@ static uint64_t time_of(const struct pattern *pattern, const struct gw_loggops *
 /* Less latency and more bandwidth slow none of these; nor do less overhead and gap. */
 TEST(faster_networks_are_not_slower) {
     static const enum shape shapes[] = {TREE, RING, DISSEMINATION};
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (int i = 0, trials = gw_trials(600); i < trials; i++) {
         uint64_t bytes = 1 + below(random, 10000);
         struct pattern pattern = make(shapes[i % 3], 2 + below(random, 40), bytes);
@@ -193,12 +192,11 @@ TEST(faster_networks_are_not_slower) {
         assert_true(time_of(&pattern, &fast) <= time_of(&pattern, &slow));
         pattern_close(&pattern);
     }
-    gw_random_close(random);
 }
 
 /* Every operation is an event, and every message. */
 TEST(counts_operations_and_messages) {
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (int i = 0, trials = gw_trials(500); i < trials; i++) {
         uint64_t events = 0;
         struct gw_loggops parameters = random_parameters(random, 100);
@@ -219,7 +217,6 @@ TEST(counts_operations_and_messages) {
         free(result.finish_ns);
         pattern_close(&pattern);
     }
-    gw_random_close(random);
 }
 
 /*

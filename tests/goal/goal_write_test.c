@@ -26,7 +26,7 @@ static struct gw_goal_writer *begin(const char *path, uint32_t rank_count) {
 
 TEST_IN_FOLDER(what_is_written_is_read) {
     const char *path = path_in(*state, "f.goal");
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(100); i < trials; i++) {
         struct model model;
         struct gw_goal goal;
@@ -43,7 +43,6 @@ TEST_IN_FOLDER(what_is_written_is_read) {
         expect_model(&goal, &model);
         gw_goal_free(&goal);
     }
-    gw_random_close(random);
     assert_int_equal(count_entries(*state), 1);
 }
 

@@ -9,9 +9,8 @@
 #include "methods/exchange_cost.h"
 #include "methods/methods.h"
 #include "planner/planner.h"
-#include "sim/sim.h"
 #include "tests/methods/exchange_definition.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 static struct gw_error error;
 
@@ -161,7 +160,7 @@ static void close_scene(struct scene *scene) {
 }
 
 static void for_all_pairs(uint64_t stream, int repeats, void (*check)(struct scene *scene)) {
-    struct gw_random *random = open_random(stream);
+    struct gw_random *random = random_stream(stream);
     for (size_t pair = 0; pair < PAIRS; pair++) {
         for (int repeat = 0; repeat < repeats; repeat++) {
             struct scene scene;
@@ -170,7 +169,6 @@ static void for_all_pairs(uint64_t stream, int repeats, void (*check)(struct sce
             close_scene(&scene);
         }
     }
-    gw_random_close(random);
 }
 
 /* ---- costs --------------------------------------------------------------------------------- */
@@ -214,7 +212,7 @@ TEST(costs_are_their_legs) {
 
 /* A bound of nothing would pass above: on lines, without updates, it is near what it bounds. */
 TEST(bounds_are_of_use) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (size_t pair = 0; pair < PAIRS; pair++) {
         struct scene scene;
         open_scene(&scene, random, pair);
@@ -233,7 +231,6 @@ TEST(bounds_are_of_use) {
         assert_true(gw_curve_time(&scene.cost.curve, bytes) > share * cost_s);
         close_scene(&scene);
     }
-    gw_random_close(random);
 }
 
 /* ---- plans --------------------------------------------------------------------------------- */
@@ -358,7 +355,6 @@ static void check_simulation(struct scene *scene) {
         struct gw_algorithm algorithm;
         struct gw_plan plan;
         struct gw_schedule schedule;
-        struct gw_simulator *simulator = NULL;
         struct gw_measure measure;
         struct gw_simulation simulation = {.workers = scene->question.workers};
         assert_int_equal(gw_algorithm_change(&preset, &changes, &algorithm, &error), GW_OK);
@@ -366,12 +362,8 @@ static void check_simulation(struct scene *scene) {
                          GW_OK);
         assert_int_equal(gw_algorithm_schedule(&algorithm, &scene->model, &plan, &schedule, &error),
                          GW_OK);
-        assert_int_equal(
-            gw_simulator_open(&simulator, &schedule, &scene->cluster, &simulation, NULL, &error),
-            GW_OK);
-        assert_int_equal(gw_simulator_run(simulator, 1, NULL, &measure, &error), GW_OK);
+        run_simulation(&schedule, &scene->cluster, &simulation, 1, NULL, &measure);
         assert_true(near(measure.iteration_s, plan.iteration_s, 1e-9));
-        gw_simulator_close(simulator);
         gw_schedule_free(&schedule);
         gw_plan_free(&plan);
     }

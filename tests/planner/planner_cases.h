@@ -171,4 +171,15 @@ static inline size_t groups_of_number(size_t number, size_t tensor_count, struct
     return groups_of(ends, tensor_count, groups);
 }
 
+static inline double best_of_all_plans(const struct planning_case *x) {
+    double best = INFINITY;
+    size_t tensor_count = x->model.tensor_count;
+    for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
+        struct gw_group groups[most_tensors];
+        size_t count = groups_of_number(plan, tensor_count, groups);
+        best = fmin(best, gw_planning_iteration_s(&x->planning, groups, count));
+    }
+    return best;
+}
+
 #endif

@@ -100,7 +100,7 @@ static void check_order(const struct gw_front *front) {
 }
 
 TEST(a_front_is_what_nothing_dominates) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         struct gw_front front;
@@ -120,11 +120,10 @@ TEST(a_front_is_what_nothing_dominates) {
         }
         free(front.pairs);
     }
-    gw_random_close(random);
 }
 
 TEST(fronts_merge_as_their_pairs_do) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[2][most_pairs];
         struct gw_front fronts[2];
@@ -149,11 +148,10 @@ TEST(fronts_merge_as_their_pairs_do) {
         free(one_by_one.pairs);
         free(scratch.pairs);
     }
-    gw_random_close(random);
 }
 
 TEST(what_is_squeezed_promises_no_less) {
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     double guess = 1;
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
@@ -169,11 +167,10 @@ TEST(what_is_squeezed_promises_no_less) {
         }
         free(front.pairs);
     }
-    gw_random_close(random);
 }
 
 TEST(what_is_thinned_was_there) {
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     double guess = 1;
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
@@ -205,7 +202,6 @@ TEST(what_is_thinned_was_there) {
         assert_true(is_there);
         free(front.pairs);
     }
-    gw_random_close(random);
 }
 
 /* The least weighted sum over the hull, which is that of a corner. */
@@ -221,7 +217,7 @@ static double least_sum(const struct gw_front *hull, double weight) {
 TEST(a_hull_says_what_its_lines_say) {
     static const double loss =
         1e-6; /* of corners rounded outwards, where lines are near each other */
-    struct gw_random *random = open_random(5);
+    struct gw_random *random = random_stream(5);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[most_pairs];
         struct gw_front front;
@@ -243,7 +239,6 @@ TEST(a_hull_says_what_its_lines_say) {
         free(front.pairs);
         free(hull.pairs);
     }
-    gw_random_close(random);
 }
 
 TEST(a_hull_of_nothing_has_no_corner) {
@@ -257,7 +252,7 @@ TEST(a_hull_of_nothing_has_no_corner) {
 
 /* What survives together with some pair of the other front, and what completes to the least. */
 TEST(partners_are_found) {
-    struct gw_random *random = open_random(6);
+    struct gw_random *random = random_stream(6);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct gw_front_pair pairs[2][most_pairs];
         struct gw_front fronts[2];
@@ -309,5 +304,4 @@ TEST(partners_are_found) {
         }
         free(hull.pairs);
     }
-    gw_random_close(random);
 }

@@ -7,17 +7,6 @@
 
 #include "tests/planner/planner_cases.h"
 
-static double best_of_all_plans(const struct planning_case *x) {
-    double best = INFINITY;
-    size_t tensor_count = x->model.tensor_count;
-    for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
-        struct gw_group groups[most_tensors];
-        size_t count = groups_of_number(plan, tensor_count, groups);
-        best = fmin(best, gw_planning_iteration_s(&x->planning, groups, count));
-    }
-    return best;
-}
-
 static void check_optimal(const struct planning_case *x, double best_s, int trial) {
     struct gw_plan plan;
     struct gw_error error = {0};
@@ -34,7 +23,7 @@ static void check_optimal(const struct planning_case *x, double best_s, int tria
 
 /* Every shape of the compressor's curve, and dense exchange, with every shape of the exchange's. */
 TEST(no_plan_is_better) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     enum { shape_pairs = (shape_count + 1) * shape_count, trials = 100 * shape_pairs };
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
@@ -45,19 +34,17 @@ TEST(no_plan_is_better) {
                          (enum shape)exchange, &x);
         check_optimal(&x, best_of_all_plans(&x), trial);
     }
-    gw_random_close(random);
 }
 
 /* Where ties are exact. */
 TEST(no_plan_is_better_on_the_grid) {
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;
         size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 14 : 9);
         make_grid_case(random, tensor_count, trial % 2 == 0, &x);
         check_optimal(&x, best_of_all_plans(&x), trial);
     }
-    gw_random_close(random);
 }
 
 /* The fewest groups of all plans that take the least time; both exact on the grid. */
@@ -75,7 +62,7 @@ static size_t fewest_groups(const struct planning_case *x, double best_s) {
 }
 
 TEST(of_equal_plans_it_has_the_fewest_groups) {
-    struct gw_random *random = open_random(5);
+    struct gw_random *random = random_stream(5);
     for (int trial = 0; trial < 3000; trial++) {
         struct planning_case x;
         struct gw_plan plan;
@@ -89,11 +76,10 @@ TEST(of_equal_plans_it_has_the_fewest_groups) {
         }
         gw_plan_free(&plan);
     }
-    gw_random_close(random);
 }
 
 TEST(no_policy_is_better) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (int trial = 0; trial < 1000; trial++) {
         struct planning_case x;
         struct gw_plan optimal;
@@ -115,7 +101,6 @@ TEST(no_policy_is_better) {
         }
         gw_plan_free(&optimal);
     }
-    gw_random_close(random);
 }
 
 /*
@@ -187,7 +172,7 @@ static double optimum_by_plain_fronts(const struct planning_case *x, struct plai
 
 TEST(fronts_without_pruning_agree) {
     enum { trials = 150, largest = 70 };
-    struct gw_random *random = open_random(6);
+    struct gw_random *random = random_stream(6);
     struct plain_front *fronts = malloc((largest + 1) * sizeof *fronts);
     size_t compared = 0;
     assert_non_null(fronts);
@@ -203,13 +188,12 @@ TEST(fronts_without_pruning_agree) {
     print_message("compared with plain fronts in %zu of %d cases\n", compared, gw_trials(trials));
     assert_true((int)compared > gw_trials(trials) / 2);
     free(fronts);
-    gw_random_close(random);
 }
 
 /* OMGS paper, Theorem 1 claims the greedy plan to be the best; three tensors show that it is not.
  */
 TEST(the_greedy_choice_can_miss) {
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     size_t missed = 0;
     enum { trials = 1000 };
     for (int trial = 0; trial < gw_trials(trials); trial++) {
@@ -225,7 +209,6 @@ TEST(the_greedy_choice_can_miss) {
     }
     print_message("Algorithm 1 misses the optimum in %zu of %d cases\n", missed, gw_trials(trials));
     assert_true((int)missed > gw_trials(trials) / 20);
-    gw_random_close(random);
 }
 
 TEST(extreme_inputs_are_planned) {
@@ -260,7 +243,7 @@ TEST(extreme_inputs_are_planned) {
 
 /* Where merging costs nothing, in sums that have rounding. */
 TEST(what_costs_no_more_is_merged) {
-    struct gw_random *random = open_random(6);
+    struct gw_random *random = random_stream(6);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;
         struct gw_plan plan;
@@ -273,7 +256,6 @@ TEST(what_costs_no_more_is_merged) {
         }
         gw_plan_free(&plan);
     }
-    gw_random_close(random);
 }
 
 /* A model of equal tensors, of which `burst` at a time are ready, every `period_s`. */
@@ -306,7 +288,7 @@ static double groups_of_some_s(const struct gw_planning *planning, size_t size) 
 /* A network that is just busy all the time: thousands of groups none of which may be late. */
 TEST(long_chains_are_exact) {
     enum { tensor_count = 100000 };
-    struct gw_random *random = open_random(7);
+    struct gw_random *random = random_stream(7);
     for (int trial = 0; trial < 20; trial++) {
         size_t burst = 2 + gw_random_below(random, 3);
         double alpha_s = power_between(random, 1e-3, 0.1);
@@ -334,7 +316,6 @@ TEST(long_chains_are_exact) {
         gw_optimum_free(&optimum);
         free(tensors);
     }
-    gw_random_close(random);
 }
 
 /* With more tensors than are searched, the best of the other policies, and a note. */

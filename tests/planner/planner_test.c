@@ -26,7 +26,7 @@ static double rounding_of(const struct gw_curve *curve) {
 }
 
 TEST(the_arithmetic_is_the_contracts) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int trial = 0; trial < 10000; trial++) {
         struct planning_case x;
         bool ends[usual_tensors];
@@ -42,7 +42,6 @@ TEST(the_arithmetic_is_the_contracts) {
         double lost = (double)count * (rounding_of(&x.compress) + rounding_of(&x.exchange));
         assert_true(fabs(predicted - expected) <= lost || near(predicted, expected, 1e-11));
     }
-    gw_random_close(random);
 }
 
 /* Numbers small enough to follow: tensors of 3, 2 and 1 elements, the last ready first. */
@@ -79,20 +78,9 @@ TEST(the_arithmetic_by_hand) {
 
 /* ---- the lower bound ----------------------------------------------------------------------- */
 
-static double best_of_all_plans(const struct planning_case *x) {
-    double best = INFINITY;
-    size_t tensor_count = x->model.tensor_count;
-    for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
-        struct gw_group groups[most_tensors];
-        size_t count = groups_of_number(plan, tensor_count, groups);
-        best = fmin(best, gw_planning_iteration_s(&x->planning, groups, count));
-    }
-    return best;
-}
-
 TEST(the_bound_of_every_plan_is_the_optimum) {
     enum { trials = 3000 };
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (int trial = 0; trial < gw_trials(trials); trial++) {
         struct planning_case x;
         struct gw_plan alone;
@@ -118,7 +106,6 @@ TEST(the_bound_of_every_plan_is_the_optimum) {
         gw_plan_free(&alone);
         gw_optimum_free(&optimum);
     }
-    gw_random_close(random);
 }
 
 /* ---- policies as a user writes them -------------------------------------------------------- */
@@ -216,7 +203,7 @@ static void plan(const struct planning_case *x, const char *text, struct gw_plan
 }
 
 TEST(one_tensor_is_one_group) {
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (int trial = 0; trial < 200; trial++) {
         struct planning_case x;
         make_case(random, 1, &x);
@@ -229,11 +216,10 @@ TEST(one_tensor_is_one_group) {
             gw_plan_free(&made);
         }
     }
-    gw_random_close(random);
 }
 
 TEST(without_costs_every_plan_is_all_compute) {
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (int trial = 0; trial < 200; trial++) {
         struct planning_case x;
         make_case(random, 1 + gw_random_below(random, 20), &x);
@@ -254,7 +240,6 @@ TEST(without_costs_every_plan_is_all_compute) {
             gw_plan_free(&made);
         }
     }
-    gw_random_close(random);
 }
 
 /* Sums and products far beyond 32 bits, exact in a double. */

@@ -3,9 +3,8 @@
  * simulator's timeline. GRADWEAVE_SEED repeats a run.
  */
 #include "methods/schedule.h"
-#include "sim/sim.h"
 #include "tests/planner/planner_cases.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 static struct gw_error error;
 
@@ -35,13 +34,12 @@ static void make_grouped_case(struct gw_random *random, struct grouped_case *out
 
 static void for_random_cases(uint64_t stream, int full,
                              void (*check)(const struct grouped_case *)) {
-    struct gw_random *random = open_random(stream);
+    struct gw_random *random = random_stream(stream);
     for (int i = 0, count = gw_trials(full); i < count; i++) {
         struct grouped_case x;
         make_grouped_case(random, &x);
         check(&x);
     }
-    gw_random_close(random);
 }
 
 /* ---- by definition ------------------------------------------------------------------------- */
@@ -145,18 +143,6 @@ static void make_cluster(const struct grouped_case *x, const struct gw_algorithm
         gw_cluster_add_compressor(out, algorithm->compressor->name, compress, NULL, &error), GW_OK);
 }
 
-static void simulate(const struct gw_schedule *schedule, const struct gw_cluster *cluster,
-                     struct gw_timeline *timeline) {
-    struct gw_simulator *simulator = NULL;
-    struct gw_simulation simulation = {.workers = 16};
-    struct gw_measure measure;
-    assert_int_equal(gw_simulator_open(&simulator, schedule, cluster, &simulation, NULL, &error),
-                     GW_OK);
-    assert_int_equal(gw_simulator_timeline(simulator, timeline, &error), GW_OK);
-    assert_int_equal(gw_simulator_run(simulator, 1, timeline, &measure, &error), GW_OK);
-    gw_simulator_close(simulator);
-}
-
 static void check_timeline(const struct grouped_case *x, const struct gw_timeline *timeline) {
     size_t exchanges = 0;
     for (size_t i = 0; i < timeline->span_count; i++) {
@@ -185,6 +171,7 @@ static void check_simulation(const struct grouped_case *x) {
     struct gw_cluster cluster;
     struct gw_schedule schedule;
     struct gw_timeline timeline;
+    struct gw_measure measure;
     bool sparse = x->x.planning.compress != NULL;
     assert_int_equal(gw_algorithm_find(sparse ? "omgs" : "mg-wfbp", &algorithm, &error), GW_OK);
     struct gw_group groups[usual_tensors];
@@ -199,7 +186,8 @@ static void check_simulation(const struct grouped_case *x) {
     make_cluster(x, algorithm, &cluster);
     assert_int_equal(gw_algorithm_schedule(algorithm, &x->x.model, &plan, &schedule, &error),
                      GW_OK);
-    simulate(&schedule, &cluster, &timeline);
+    run_simulation(&schedule, &cluster, &(struct gw_simulation){.workers = 16}, 1, &timeline,
+                   &measure);
     check_timeline(x, &timeline);
     gw_timeline_free(&timeline);
     gw_schedule_free(&schedule);

@@ -4,8 +4,7 @@
  */
 #include "collectives/collectives.h"
 #include "goal/goal.h"
-#include "sim/sim.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 enum { EXCHANGES = 3 };
 
@@ -67,14 +66,8 @@ static void make_scene(struct scene *scene, const struct gw_collective *collecti
     }
 }
 
-static struct gw_simulator *open_scene(struct scene *scene) {
-    struct gw_simulator *simulator = NULL;
-    struct gw_error error = {0};
-    if (gw_simulator_open(&simulator, &scene->schedule, &scene->cluster, &scene->simulation, NULL,
-                          &error) != GW_OK) {
-        fail_msg("%s", error.message);
-    }
-    return simulator;
+static struct gw_simulator *open_scene(const struct scene *scene) {
+    return open_simulator(&scene->schedule, &scene->cluster, &scene->simulation);
 }
 
 static struct gw_goal export(struct scene *scene, const char *path) {
@@ -91,9 +84,7 @@ static struct gw_goal export(struct scene *scene, const char *path) {
 
 static double messages_ns(struct scene *scene) {
     struct gw_measure measure;
-    struct gw_simulator *simulator = open_scene(scene);
-    assert_int_equal(gw_simulator_run(simulator, 1, NULL, &measure, NULL), GW_OK);
-    gw_simulator_close(simulator);
+    run_simulation(&scene->schedule, &scene->cluster, &scene->simulation, 1, NULL, &measure);
     return measure.iteration_s * 1e9;
 }
 

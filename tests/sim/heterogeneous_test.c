@@ -9,7 +9,7 @@
 
 #include "methods/schedule.h"
 #include "sim/simulator.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 enum { MOST_OPERATIONS = 40, MOST_WORKERS = 12 };
 
@@ -183,26 +183,9 @@ static void check_spans(const struct scene *x, const struct gw_timeline *timelin
     assert_int_equal(operations, timeline->lane_count * x->schedule.operation_count);
 }
 
-static struct gw_measure measure_timeline(const struct gw_timeline *timeline) {
-    struct gw_measure measure;
-    assert_int_equal(gw_timeline_check(timeline, NULL), GW_OK);
-    assert_int_equal(gw_timeline_measure(timeline, &measure, NULL), GW_OK);
-    return measure;
-}
-
 static void simulate(const struct scene *x, size_t iterations, struct gw_timeline *timeline,
                      struct gw_measure *measures) {
-    struct gw_simulator *simulator = NULL;
-    struct gw_error error = {0};
-    if (gw_simulator_open(&simulator, &x->schedule, &x->cluster, &x->simulation, NULL, &error) !=
-        GW_OK) {
-        fail_msg("%s", error.message);
-    }
-    if (timeline != NULL) {
-        assert_int_equal(gw_simulator_timeline(simulator, timeline, NULL), GW_OK);
-    }
-    assert_int_equal(gw_simulator_run(simulator, iterations, timeline, measures, NULL), GW_OK);
-    gw_simulator_close(simulator);
+    run_simulation(&x->schedule, &x->cluster, &x->simulation, iterations, timeline, measures);
 }
 
 static void check_against_truth(struct scene *x) {
@@ -238,14 +221,13 @@ static void check_collapse(struct scene *x) {
 }
 
 static void for_random_schedules(uint64_t stream, int full, void (*check)(struct scene *)) {
-    struct gw_random *random = open_random(stream);
+    struct gw_random *random = random_stream(stream);
     for (int i = 0, cases = gw_trials(full); i < cases; i++) {
         struct scene x;
         open_scene(&x, random);
         check(&x);
         close_scene(&x);
     }
-    gw_random_close(random);
 }
 
 TEST(random_schedules_run_as_defined) {
@@ -297,7 +279,7 @@ TEST(threads_change_nothing) {
         size_t workers, iterations;
     } table[] = {{3, 41}, {30000, 1}, {30000, 3}, {2500, 3}};
     static struct gw_measure alone[64], shared[64];
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
         struct scene x = {.simulation = {.workers = table[t].workers,
                                          .compute_noise = {GW_NOISE_LOGNORMAL, 0.2, 0, NULL},
@@ -315,7 +297,6 @@ TEST(threads_change_nothing) {
         }
         close_scene(&x);
     }
-    gw_random_close(random);
 }
 
 /* ---- closed forms -------------------------------------------------------------------------- */
@@ -470,14 +451,6 @@ TEST(worse_clusters_are_never_faster) {
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static struct gw_simulator *open_simulator(const struct scene *x) {
-    struct gw_simulator *simulator = NULL;
-    assert_int_equal(
-        gw_simulator_open(&simulator, &x->schedule, &x->cluster, &x->simulation, NULL, NULL),
-        GW_OK);
-    return simulator;
-}
-
 /* However many operations: an algorithm's schedule keeps two ends a lane. */
 TEST(few_ends_are_kept) {
     struct scene x;
@@ -490,7 +463,7 @@ TEST(few_ends_are_kept) {
     }
     last++;
     add(&x.schedule, forward(1), &last, 1);
-    struct gw_simulator *simulator = open_simulator(&x);
+    struct gw_simulator *simulator = open_simulator(&x.schedule, &x.cluster, &x.simulation);
     assert_int_equal(simulator->slot_count, 1);
     assert_true(simulator->slots[1] == GW_NO_SLOT && simulator->slots[last] == 0);
     gw_simulator_close(simulator);
@@ -508,14 +481,14 @@ TEST(a_million_speeds_are_a_million_lanes) {
         slowdown[w] = 1 + (double)((w * 7919) % workers);
     }
     x.simulation.slowdown = slowdown;
-    struct gw_simulator *simulator = open_simulator(&x);
+    struct gw_simulator *simulator = open_simulator(&x.schedule, &x.cluster, &x.simulation);
     assert_int_equal(simulator->lane_count, workers);
     assert_int_equal(simulator->lanes[12345].worker, 12345);
     gw_simulator_close(simulator);
     for (size_t w = 0; w < workers; w++) {
         slowdown[w] = w % 3 == 0 ? 1 : w % 3 == 1 ? 2 : 1.5;
     }
-    simulator = open_simulator(&x);
+    simulator = open_simulator(&x.schedule, &x.cluster, &x.simulation);
     assert_int_equal(simulator->lane_count, 3);
     for (size_t lane = 0; lane < 3; lane++) {
         assert_int_equal(simulator->lanes[lane].worker, lane);

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "methods/schedule.h"
-#include "sim/sim.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 enum { MOST_OPERATIONS = 60, MOST_WORKERS = 6, CASES = 3000 };
 
@@ -244,17 +243,12 @@ static double run_reference(const struct scene *scene) {
 
 static struct gw_measure simulate(const struct scene *scene,
                                   const struct gw_simulation *simulation) {
-    struct gw_simulator *simulator = NULL;
+    struct gw_simulator *simulator = open_simulator(&scene->schedule, &scene->cluster, simulation);
     struct gw_timeline timeline;
     struct gw_measure measures[2];
-    struct gw_measure of_timeline;
-    assert_int_equal(
-        gw_simulator_open(&simulator, &scene->schedule, &scene->cluster, simulation, NULL, &error),
-        GW_OK);
     assert_int_equal(gw_simulator_timeline(simulator, &timeline, &error), GW_OK);
     assert_int_equal(gw_simulator_run(simulator, 1, &timeline, &measures[0], &error), GW_OK);
-    assert_int_equal(gw_timeline_check(&timeline, &error), GW_OK);
-    assert_int_equal(gw_timeline_measure(&timeline, &of_timeline, &error), GW_OK);
+    struct gw_measure of_timeline = measure_timeline(&timeline);
     assert_true(of_timeline.iteration_s == measures[0].iteration_s);
     double slack = 1e-9 * of_timeline.iteration_s;
     assert_true(fabs(of_timeline.breakdown.compress_s - measures[0].breakdown.compress_s) <= slack);
@@ -273,14 +267,13 @@ static struct gw_measure simulate(const struct scene *scene,
 
 static void for_each_scene(double most, uint64_t stream,
                            void (*check)(struct scene *scene, struct gw_random *random)) {
-    struct gw_random *random = open_random(stream);
+    struct gw_random *random = random_stream(stream);
     for (int i = 0, cases = gw_trials(CASES); i < cases; i++) {
         struct scene scene;
         open_scene(&scene, random, most);
         check(&scene, random);
         close_scene(&scene);
     }
-    gw_random_close(random);
 }
 
 static void check_reference(struct scene *scene, struct gw_random *random) {

@@ -4,8 +4,7 @@
  * a run.
  */
 #include "collectives/collectives.h"
-#include "sim/sim.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 static const double ALPHA_S = 1e-5;
 static const double BETA_S = 1e-9;
@@ -60,15 +59,8 @@ static size_t add_compute(struct scene *scene, double seconds, size_t after) {
 }
 
 static struct gw_measure run_scene(struct scene *scene) {
-    struct gw_simulator *simulator = NULL;
-    struct gw_measure measure = {0};
-    struct gw_error error = {0};
-    if (gw_simulator_open(&simulator, &scene->schedule, &scene->cluster, &scene->simulation, NULL,
-                          &error) != GW_OK ||
-        gw_simulator_run(simulator, 1, NULL, &measure, &error) != GW_OK) {
-        fail_msg("%s", error.message);
-    }
-    gw_simulator_close(simulator);
+    struct gw_measure measure;
+    run_simulation(&scene->schedule, &scene->cluster, &scene->simulation, 1, NULL, &measure);
     return measure;
 }
 
@@ -125,7 +117,7 @@ TEST(agrees_with_closed_forms) {
 
 /* One worker for all gives the same bits as all of them. */
 TEST(collapses_without_a_trace) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         const struct gw_collective *collective = gw_collectives[c];
         for (int i = 0; i < 40; i++) {
@@ -139,7 +131,6 @@ TEST(collapses_without_a_trace) {
             }
         }
     }
-    gw_random_close(random);
 }
 
 /* Also in a schedule of several exchanges, some of which wait for others. */
@@ -148,7 +139,7 @@ TEST(schedules_collapse) {
                                            {"allreduce", "halving-doubling"},
                                            {"allgather", "bruck"},
                                            {"allgather", "ring"}};
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (int i = 0, cases = gw_trials(200); i < cases; i++) {
         const char *const *name = names[gw_random_below(random, 4)];
         struct scene scene;
@@ -169,12 +160,11 @@ TEST(schedules_collapse) {
         assert_true(near(one.comm_s, all.comm_s, 1e-12));
         gw_schedule_free(&scene.schedule);
     }
-    gw_random_close(random);
 }
 
 /* Nor do workers of one node share anything: each has its own way to the others. */
 TEST(collapses_within_a_node) {
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         for (int i = 0; i < 20; i++) {
             double seconds[2];
@@ -195,11 +185,9 @@ TEST(collapses_within_a_node) {
             assert_true(seconds[0] == seconds[1]);
         }
     }
-    gw_random_close(random);
 }
 
-/* ---- queues
- * -------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 /* All push at once: the server's link takes them one after another, and hands them back so.
  */
@@ -265,8 +253,7 @@ TEST(slow_links_slow_the_ring) {
     gw_schedule_free(&scene.schedule);
 }
 
-/* ---- LogGP
- * --------------------------------------------------------------------------------- */
+/* ---- LogGP ----------------------------------------------------------------------------------- */
 
 /* Factors are of nodes of workers; a server's node has none. */
 TEST(servers_have_no_factor) {
@@ -295,7 +282,6 @@ TEST(long_times_are_refused) {
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         for (int where = 0; where < 4; where++) {
             struct scene scene;
-            struct gw_simulator *simulator = NULL;
             struct gw_measure measure;
             struct gw_error error = {0};
             make_scene(&scene, "allgather", "ring", 2);
@@ -305,9 +291,8 @@ TEST(long_times_are_refused) {
             scene.simulation.every_worker = i % 2 == 0;
             size_t compute = add_compute(&scene, where == 3 ? seconds[i] : 0, 0);
             add_exchange(&scene, "allgather", 1, compute);
-            assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
-                                               &scene.simulation, NULL, NULL),
-                             GW_OK);
+            struct gw_simulator *simulator =
+                open_simulator(&scene.schedule, &scene.cluster, &scene.simulation);
             enum gw_status status = gw_simulator_run(simulator, 1, NULL, &measure, &error);
             assert_int_equal(status, seconds[i] > 4e6 ? GW_BAD_INPUT : GW_OK);
             assert_true(status == GW_OK ? measure.iteration_s >= seconds[i]
@@ -340,8 +325,7 @@ TEST(charges_loggp) {
     gw_schedule_free(&scene.schedule);
 }
 
-/* ---- schedules
- * ----------------------------------------------------------------------------- */
+/* ---- schedules ------------------------------------------------------------------------------- */
 
 /* A straggler comes late; the ring's others wait, and the breakdown says for how long. */
 TEST(waits_for_stragglers) {
@@ -366,7 +350,7 @@ TEST(waits_for_stragglers) {
 
 /* The timeline tells the same as the measure, and none of its spans overlap. */
 TEST(timeline_agrees) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (int i = 0; i < 50; i++) {
         struct scene scene;
         make_scene(&scene, "allreduce", i % 2 == 0 ? "ring" : "halving-doubling",
@@ -382,32 +366,23 @@ TEST(timeline_agrees) {
             last = add_compute(&scene, 1e-3 * gw_random_uniform(random), last);
             add_exchange(&scene, "allreduce", gw_random_below(random, 1000000), last);
         }
-        struct gw_simulator *simulator = NULL;
         struct gw_timeline timeline;
         struct gw_measure measure;
-        struct gw_measure seen;
-        assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
-                                           &scene.simulation, NULL, NULL),
-                         GW_OK);
-        assert_int_equal(gw_simulator_timeline(simulator, &timeline, NULL), GW_OK);
-        assert_int_equal(gw_simulator_run(simulator, 1, &timeline, &measure, NULL), GW_OK);
-        assert_int_equal(gw_timeline_check(&timeline, NULL), GW_OK);
-        assert_int_equal(gw_timeline_measure(&timeline, &seen, NULL), GW_OK);
+        run_simulation(&scene.schedule, &scene.cluster, &scene.simulation, 1, &timeline, &measure);
+        struct gw_measure seen = measure_timeline(&timeline);
         assert_true(near(seen.iteration_s, measure.iteration_s, 1e-9));
         assert_true(near(seen.breakdown.backward_s, measure.breakdown.backward_s, 1e-9));
         assert_true(near(seen.breakdown.exposed_comm_s, measure.breakdown.exposed_comm_s, 1e-6));
         assert_true(near(seen.comm_s, measure.comm_s, 1e-6));
         gw_timeline_free(&timeline);
-        gw_simulator_close(simulator);
         gw_schedule_free(&scene.schedule);
     }
-    gw_random_close(random);
 }
 
 /* More bytes, slower links and more latency never make an exchange faster where none
  * contend. */
 TEST(is_monotone) {
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
         const struct gw_collective *collective = gw_collectives[c];
         size_t workers = 1u << (1 + gw_random_below(random, 5));
@@ -419,7 +394,6 @@ TEST(is_monotone) {
             before_s = seconds;
         }
     }
-    gw_random_close(random);
 }
 
 /* Repetitions are the same bits however many threads share them. */
@@ -433,15 +407,9 @@ TEST(threads_change_nothing) {
     scene.simulation.network_noise = (struct gw_noise){.kind = GW_NOISE_NORMAL, .sigma = 0.2};
     add_exchange(&scene, "allreduce", 70000, add_compute(&scene, 1e-4, 0));
     for (size_t threads = 1; threads <= 5; threads += 2) {
-        struct gw_simulator *simulator = NULL;
         scene.simulation.threads = threads;
-        assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
-                                           &scene.simulation, NULL, NULL),
-                         GW_OK);
-        assert_int_equal(
-            gw_simulator_run(simulator, ITERATIONS, NULL, threads == 1 ? alone : shared, NULL),
-            GW_OK);
-        gw_simulator_close(simulator);
+        run_simulation(&scene.schedule, &scene.cluster, &scene.simulation, ITERATIONS, NULL,
+                       threads == 1 ? alone : shared);
         assert_true(threads == 1 || memcmp(alone, shared, sizeof alone) == 0);
     }
     assert_true(alone[0].iteration_s != alone[1].iteration_s);

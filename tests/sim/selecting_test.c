@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "methods/schedule.h"
-#include "sim/sim.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 static struct gw_cluster cluster; /* for all tests: reading it takes longer than they */
 
@@ -61,17 +60,7 @@ static void scene_close(struct scene *scene) {
 
 static void simulate(const struct scene *scene, const struct gw_simulation *simulation,
                      struct gw_timeline *timeline, struct gw_measure *measures) {
-    struct gw_simulator *simulator = NULL;
-    struct gw_error error = {0};
-    if (gw_simulator_open(&simulator, &scene->schedule, &cluster, simulation, NULL, &error) !=
-        GW_OK) {
-        fail_msg("%s", error.message);
-    }
-    if (timeline != NULL) {
-        assert_int_equal(gw_simulator_timeline(simulator, timeline, NULL), GW_OK);
-    }
-    assert_int_equal(gw_simulator_run(simulator, ITERATIONS, timeline, measures, NULL), GW_OK);
-    gw_simulator_close(simulator);
+    run_simulation(&scene->schedule, &cluster, simulation, ITERATIONS, timeline, measures);
 }
 
 /* The reference has one selection for all iterations, of which it takes those that have it. */
@@ -93,7 +82,7 @@ static void check_equal(struct scene *scene, struct gw_simulation simulation) {
 }
 
 TEST(iterations_are_as_if_all_were_alike) {
-    struct gw_random *random = open_random(0);
+    struct gw_random *random = random_stream(0);
     for (unsigned i = 0; i < 48; i++) {
         struct scene scene;
         scene_open(&scene, random);
@@ -111,7 +100,6 @@ TEST(iterations_are_as_if_all_were_alike) {
         check_equal(&scene, simulation);
         scene_close(&scene);
     }
-    gw_random_close(random);
 }
 
 /* In each iteration the second leg of a group has 8 bytes for each that the fullest worker sends.
@@ -120,7 +108,7 @@ TEST(timelines_have_the_bytes_of_their_iteration) {
     struct scene scene;
     struct gw_timeline timeline;
     struct gw_measure measures[ITERATIONS];
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     scene_open(&scene, random);
     const struct gw_simulation simulation = {
         .workers = WORKERS, .selected = scene.selected, .selected_count = TABLE};
@@ -138,7 +126,6 @@ TEST(timelines_have_the_bytes_of_their_iteration) {
     assert_int_equal(seen[0], 2 * ITERATIONS);
     gw_timeline_free(&timeline);
     scene_close(&scene);
-    gw_random_close(random);
 }
 
 static int read_cluster(void **state) {

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "methods/schedule.h"
-#include "sim/sim.h"
 #include "tests/methods/exchange_definition.h"
-#include "tests/test.h"
+#include "tests/sim/simulate.h"
 
 enum { MOST_TENSORS = 40, MOST_WORKERS = 9, MOST_POINTS = 6 };
 
@@ -188,20 +187,12 @@ static void assert_same_measure(const struct gw_measure *a, const struct gw_meas
 
 static struct gw_measure simulate(const struct gw_schedule *schedule, const struct scene *scene,
                                   const struct gw_simulation *simulation) {
-    struct gw_simulator *simulator = NULL;
     struct gw_timeline timeline;
     struct gw_measure measure;
-    struct gw_measure of_timeline;
-    struct gw_error error = {0};
-    assert_int_equal(
-        gw_simulator_open(&simulator, schedule, &scene->cluster, simulation, NULL, &error), GW_OK);
-    assert_int_equal(gw_simulator_timeline(simulator, &timeline, &error), GW_OK);
-    assert_int_equal(gw_simulator_run(simulator, 1, &timeline, &measure, &error), GW_OK);
-    assert_int_equal(gw_timeline_check(&timeline, &error), GW_OK);
-    assert_int_equal(gw_timeline_measure(&timeline, &of_timeline, &error), GW_OK);
+    run_simulation(schedule, &scene->cluster, simulation, 1, &timeline, &measure);
+    struct gw_measure of_timeline = measure_timeline(&timeline);
     assert_same_measure(&measure, &of_timeline);
     gw_timeline_free(&timeline);
-    gw_simulator_close(simulator);
     return measure;
 }
 
@@ -233,7 +224,7 @@ static void check_scene(const struct gw_algorithm *algorithm, const struct scene
 }
 
 TEST(equals_the_arithmetic) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         for (int repeat = 0; repeat < 1000; repeat++) {
             struct scene scene;
@@ -242,7 +233,6 @@ TEST(equals_the_arithmetic) {
             close_scene(&scene);
         }
     }
-    gw_random_close(random);
 }
 
 static struct gw_noise lognormal(double sigma) {
@@ -256,7 +246,7 @@ TEST(noise_follows_from_the_seed) {
     struct scene scene;
     struct gw_schedule schedule;
     assert_int_equal(gw_algorithm_find("omgs", &algorithm, NULL), GW_OK);
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     open_scene(&scene, random, algorithm);
     scene.model.forward_s = 1;
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
@@ -271,7 +261,6 @@ TEST(noise_follows_from_the_seed) {
     assert_true(a.iteration_s != c.iteration_s);
     gw_schedule_free(&schedule);
     close_scene(&scene);
-    gw_random_close(random);
 }
 
 TEST(noise_has_mean_one) {
@@ -283,16 +272,14 @@ TEST(noise_has_mean_one) {
     const struct gw_algorithm *algorithm = NULL;
     double total = 0;
     assert_int_equal(gw_algorithm_find("dense", &algorithm, NULL), GW_OK);
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     open_scene(&scene, random, algorithm);
     scene.model.forward_s = 1;
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
                      GW_OK);
     struct gw_simulation simulation = {
         .workers = scene.workers, .compute_noise = lognormal(0.2), .seed = seed};
-    assert_int_equal(
-        gw_simulator_open(&simulator, &schedule, &scene.cluster, &simulation, NULL, NULL), GW_OK);
-    assert_int_equal(gw_simulator_run(simulator, iterations, NULL, measures, NULL), GW_OK);
+    run_simulation(&schedule, &scene.cluster, &simulation, iterations, NULL, measures);
     for (int i = 0; i < iterations; i++) {
         total += measures[i].breakdown.forward_s;
     }
@@ -301,7 +288,6 @@ TEST(noise_has_mean_one) {
     gw_simulator_close(simulator);
     gw_schedule_free(&schedule);
     close_scene(&scene);
-    gw_random_close(random);
 }
 
 /* ---- the engine ---------------------------------------------------------------------------- */
@@ -370,7 +356,7 @@ TEST(a_million_workers_cost_what_two_do) {
     const struct gw_algorithm *algorithm = NULL;
     size_t workers = 0;
     assert_int_equal(gw_algorithm_find("omgs", &algorithm, NULL), GW_OK);
-    struct gw_random *random = open_random(5);
+    struct gw_random *random = random_stream(5);
     open_scene(&scene, random, algorithm);
     give_both_counts_one_curve(&scene, algorithm, few, many);
     assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
@@ -390,5 +376,4 @@ TEST(a_million_workers_cost_what_two_do) {
     (void)simulate(&schedule, &scene, &simulation);
     gw_schedule_free(&schedule);
     close_scene(&scene);
-    gw_random_close(random);
 }
