@@ -1,4 +1,4 @@
-#include "planner/arcs.h"
+#include "planner/search.h"
 
 #include <float.h>
 #include <math.h>

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/passes.h"
-#include "planner/policies.h"
+#include "planner/search.h"
 
 /* What a search may cost before it ends with a plan and a bound that differ: some seconds for each,
  * and most of a gigabyte. */

@@ -1,4 +1,4 @@
-#include "planner/passes.h"
+#include "planner/search.h"
 
 #include <math.h>
 #include <stdlib.h>

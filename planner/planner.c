@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planner/policies.h"
+#include "planner/search.h"
 
 /* ---- the contract's arithmetic: OMGS paper, (2)-(9) and (17), with the slips of (9) mended -----
  */

@@ -1,5 +1,5 @@
 /* The policies: how each of them marks the tensors with which groups end, and their table. */
-#include "planner/policies.h"
+#include "planner/search.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -176,16 +176,12 @@ enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_re
     GW_TRY(check_streams(schedule, error));
     const char **names = gw_arena_zeros(&simulator->arena, count, sizeof *names);
     out->class_of = gw_arena_zeros(&simulator->arena, count, sizeof *out->class_of);
-    if (names == NULL || out->class_of == NULL) {
-        return gw_fail_memory(error, "opening a simulation");
-    }
+    GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     sort_operations(out, schedule, cluster->overlap, names);
     size_t pairs = count * out->class_count;
     out->slowing = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->slowing);
     out->pairs = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->pairs);
-    if (out->slowing == NULL || out->pairs == NULL) {
-        return gw_fail_memory(error, "opening a simulation");
-    }
+    GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     for (size_t i = 0; i < schedule->operation_count; i++) {
         if (schedule->operations[i].kind == GW_EXCHANGE) {
             GW_TRY(find_pairs(out, &schedule->operations[i], out->pairs + i * out->class_count,

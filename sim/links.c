@@ -88,14 +88,9 @@ static struct link *open_some(size_t count, struct gw_arena *arena) {
     return links;
 }
 
-static enum gw_status open_direction(struct direction *direction, size_t count,
-                                     struct gw_arena *arena, struct gw_error *error) {
-    direction->count = count;
-    direction->out = open_some(count, arena);
-    direction->in = open_some(count, arena);
-    return direction->out == NULL || direction->in == NULL
-               ? gw_fail_memory(error, "opening a simulation")
-               : GW_OK;
+static struct direction open_direction(size_t count, struct gw_arena *arena) {
+    return (struct direction){
+        .count = count, .out = open_some(count, arena), .in = open_some(count, arena)};
 }
 
 static void set_slowness(struct gw_links *links, const struct gw_links_spec *spec) {
@@ -118,10 +113,12 @@ static enum gw_status open_links(struct gw_links *links, const struct gw_links_s
         links->uplink_gap_per_byte = links->between.gap_per_byte * network->oversubscription /
                                      ((double)links->nodes_per_switch * (1 - spec->background));
     }
-    GW_TRY(open_direction(&links->rank_links, links->ranks, arena, error));
-    GW_TRY(open_direction(&links->node_links, links->nodes, arena, error));
+    links->rank_links = open_direction(links->ranks, arena);
+    links->node_links = open_direction(links->nodes, arena);
+    links->switch_links = open_direction(links->switches, arena);
+    GW_TRY(gw_arena_check(arena, "opening a simulation", error));
     set_slowness(links, spec);
-    return open_direction(&links->switch_links, links->switches, arena, error);
+    return GW_OK;
 }
 
 enum gw_status gw_links_open(struct gw_links **out, const struct gw_links_spec *spec,

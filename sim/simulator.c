@@ -139,9 +139,7 @@ static enum gw_status assign_slots(struct gw_simulator *simulator, struct gw_err
     size_t *last_use = gw_arena_zeros(&simulator->arena, count + 1, sizeof *last_use);
     struct free_slots stack = {
         .slots = gw_arena_zeros(&simulator->arena, count + 1, sizeof *stack.slots)};
-    if (last_use == NULL || stack.slots == NULL) {
-        return gw_fail_memory(error, "opening a simulation");
-    }
+    GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     GW_TRY(find_last_uses(schedule, last_use, error));
     for (size_t i = 0; i < count; i++) {
         bool awaited = last_use[i] > 0;
@@ -236,9 +234,7 @@ static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *
     size_t count = simulator->schedule->operation_count + 1;
     simulator->seconds = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->seconds);
     simulator->slots = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->slots);
-    if (simulator->seconds == NULL || simulator->slots == NULL) {
-        return gw_fail_memory(error, "opening a simulation");
-    }
+    GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     GW_TRY(find_network(simulator, result, error));
     GW_TRY(open_lanes(simulator, error));
     GW_TRY(assign_slots(simulator, error));
