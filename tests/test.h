@@ -8,7 +8,7 @@
 #include "core/random.h"
 #include "tests/support.h"
 
-/* Of random cases; main() chooses it. */
+/* Of random cases; main() chooses it, and prints it: GRADWEAVE_SEED repeats a run. */
 extern uint64_t seed;
 
 /* A stream of random numbers of its own for each test; closed when all tests are done. */

@@ -21,7 +21,7 @@ static double units_off(double result, long double truth) {
 
 TEST(functions_are_as_close_as_they_say) {
     struct gw_random *random = random_stream(1);
-    for (int i = 0; i < 1000000; i++) {
+    for (int i = 0, trials = gw_trials(1000000); i < trials; i++) {
         double x = (i % 2 == 0 ? 1400 : 4) * (gw_random_uniform(random) - 0.5);
         assert_true(units_off(gw_portable_exp(x), expl(x)) < 1.5);
         double y = i % 2 == 0 ? exp(x) : 0.5 + 1.5 * gw_random_uniform(random);
@@ -38,7 +38,7 @@ TEST(functions_are_as_close_as_they_say) {
 
 TEST(quantiles_are_gsls) {
     struct gw_random *random = random_stream(2);
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0, trials = gw_trials(300000); i < trials; i++) {
         double p = i % 2 == 0 ? gw_random_uniform(random) : exp(-44 * gw_random_uniform(random));
         p = i % 4 == 3 ? 1 - p : p;
         if (p > 0 && p < 1) {
@@ -338,7 +338,8 @@ TEST(a_spread_by_hand) {
 
 /* Of 2,000 intervals, 95% hold the mean: within five standard errors of that share. */
 TEST(the_means_interval_covers_as_stated) {
-    enum { trials = 2000, size = 6 };
+    enum { size = 6 };
+    int trials = gw_trials(2000);
     size_t covered = 0;
     struct gw_random *random = random_stream(4);
     for (int trial = 0; trial < trials; trial++) {

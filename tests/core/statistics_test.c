@@ -135,7 +135,7 @@ TEST(the_median_interval_has_the_tabled_ranks) {
 }
 
 TEST(the_median_interval_covers_as_stated) {
-    enum { rounds = 4000 };
+    int rounds = gw_trials(4000);
     const size_t counts[] = {6, 30, 100};
     struct gw_random *random = fixed_stream(2);
     for (size_t c = 0; c < 3; c++) {

@@ -1,7 +1,4 @@
-/*
- * The event queue against a plain list that is searched for its earliest event. All follows from
- * one seed, which is printed; GRADWEAVE_SEED repeats a run.
- */
+/* The event queue against a plain list that is searched for its earliest event. */
 #include "engine/engine.h"
 #include "tests/test.h"
 
@@ -17,6 +14,14 @@ static void list_push(struct list *list, struct gw_event event) {
     assert_non_null(list->events);
     list->events[list->count++] = event;
 }
+
+/* A queue, and a list of what must be in it. */
+struct both {
+    struct gw_queue *queue;
+    struct list list;
+    uint64_t now;
+    uint32_t number; /* of events so far */
+};
 
 static struct gw_event list_pop(struct list *list) {
     size_t first = 0;
@@ -64,57 +69,66 @@ static const struct shape shapes[] = {
     {"skewed", skewed, false},       {"at once", none, false},
     {"even, also past", even, true}, {"skewed, also past", skewed, true}};
 
-static struct gw_event draw(const struct shape *shape, struct gw_random *random, uint64_t now,
-                            uint32_t number) {
-    uint64_t delay = shape->delay(random);
-    bool before = shape->past && gw_random_below(random, 8) == 0;
-    uint64_t time = before ? now - (delay < now ? delay : now) : now + delay;
-    /* Orders that are not those of pushing, but all different. */
-    return (struct gw_event){.time = time, .order = number * 2654435761u, .id = number};
+static void open_both(struct both *both) {
+    *both = (struct both){0};
+    assert_int_equal(gw_queue_open(&both->queue, NULL), GW_OK);
 }
 
-static void check_pop(struct gw_queue *queue, struct list *list, uint64_t *now) {
+static void push_both(struct both *both, uint64_t time, uint32_t order) {
+    struct gw_event event = {.time = time, .order = order, .id = both->number++};
+    assert_int_equal(gw_queue_push(both->queue, event, NULL), GW_OK);
+    list_push(&both->list, event);
+}
+
+static void check_pop(struct both *both) {
     struct gw_event event;
     bool any = false;
-    assert_int_equal(gw_queue_pop(queue, &event, &any, NULL), GW_OK);
-    assert_true(any == (list->count > 0));
+    assert_int_equal(gw_queue_pop(both->queue, &event, &any, NULL), GW_OK);
+    assert_true(any == (both->list.count > 0));
     if (any) {
-        struct gw_event expected = list_pop(list);
+        struct gw_event expected = list_pop(&both->list);
         assert_true(event.time == expected.time && event.order == expected.order &&
                     event.id == expected.id);
-        *now = event.time;
+        both->now = event.time;
     }
+}
+
+/* What is left comes in order, and then nothing. */
+static void close_both(struct both *both) {
+    while (both->list.count > 0) {
+        check_pop(both);
+    }
+    check_pop(both);
+    gw_queue_close(both->queue);
+    free(both->list.events);
+}
+
+static void push_drawn(struct both *both, const struct shape *shape, struct gw_random *random) {
+    uint64_t delay = shape->delay(random);
+    uint64_t now = both->now;
+    bool before = shape->past && gw_random_below(random, 8) == 0;
+    /* Orders that are not those of pushing, but all different. */
+    push_both(both, before ? now - (delay < now ? delay : now) : now + delay,
+              both->number * 2654435761u);
 }
 
 static void check_shape(const struct shape *shape, struct gw_random *random, size_t most) {
-    struct gw_queue *queue = NULL;
-    struct list list = {0};
-    uint64_t now = 0;
-    uint32_t number = 0;
-    assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+    struct both both;
+    open_both(&both);
     for (int round = 0, rounds = gw_trials(40); round < rounds; round++) {
         size_t pushes = gw_random_below(random, most);
         for (size_t i = 0; i < pushes; i++) {
-            struct gw_event event = draw(shape, random, now, number++);
-            assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
-            list_push(&list, event);
+            push_drawn(&both, shape, random);
         }
         size_t pops = gw_random_below(random, 2 * most);
-        for (size_t i = 0; i < pops && list.count > 0; i++) {
-            check_pop(queue, &list, &now);
+        for (size_t i = 0; i < pops && both.list.count > 0; i++) {
+            check_pop(&both);
             if (gw_random_below(random, 3) == 0) {
-                struct gw_event event = draw(shape, random, now, number++);
-                assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
-                list_push(&list, event);
+                push_drawn(&both, shape, random);
             }
         }
     }
-    while (list.count > 0) {
-        check_pop(queue, &list, &now);
-    }
-    check_pop(queue, &list, &now);
-    gw_queue_close(queue);
-    free(list.events);
+    close_both(&both);
 }
 
 TEST(comes_in_order) {
@@ -134,50 +148,31 @@ TEST(comes_in_order) {
 TEST(waves_before_a_far_event) {
     struct gw_random *random = random_stream(2);
     for (int i = 0; i < 60; i++) {
-        struct gw_queue *queue = NULL;
-        struct list list = {0};
-        uint32_t number = 0;
-        uint64_t now = 0;
+        struct both both;
         uint64_t steps[] = {1 + gw_random_below(random, 1000), 1 + gw_random_below(random, 1000)};
         size_t workers = 1 + gw_random_below(random, 300);
         size_t kinds = 1 + gw_random_below(random, 2);
-        assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+        open_both(&both);
         for (size_t turn = 0; turn < 20 * workers + workers; turn++) {
             bool first = turn < workers;
             bool far = first ? turn == 0 : gw_random_below(random, 4 * workers) == 0;
             uint64_t delay = far ? gw_random_below(random, 1000000) : steps[turn % kinds];
             if (!first) {
-                check_pop(queue, &list, &now);
+                check_pop(&both);
             }
-            struct gw_event event = {.time = now + delay, .order = number, .id = number};
-            number++;
-            assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
-            list_push(&list, event);
+            push_both(&both, both.now + delay, both.number);
         }
-        while (list.count > 0) {
-            check_pop(queue, &list, &now);
-        }
-        check_pop(queue, &list, &now);
-        gw_queue_close(queue);
-        free(list.events);
+        close_both(&both);
     }
 }
 
 TEST(the_last_of_times) {
-    struct gw_queue *queue = NULL;
-    struct list list = {0};
-    uint64_t now = 0;
-    assert_int_equal(gw_queue_open(&queue, NULL), GW_OK);
+    struct both both;
+    open_both(&both);
     for (uint32_t i = 0; i < 500; i++) {
-        struct gw_event event = {.time = i % 2 == 0 ? UINT64_MAX - i : i, .order = i, .id = i};
-        assert_int_equal(gw_queue_push(queue, event, NULL), GW_OK);
-        list_push(&list, event);
+        push_both(&both, i % 2 == 0 ? UINT64_MAX - i : i, i);
     }
-    while (list.count > 0) {
-        check_pop(queue, &list, &now);
-    }
-    gw_queue_close(queue);
-    free(list.events);
+    close_both(&both);
 }
 
 /* What is announced ahead is what comes, as long as nothing is pushed. */

@@ -1,7 +1,7 @@
 /*
  * Random schedules: what the reader makes of them is what the definition says, however they are
  * written. Damaged, they are refused in words or read as a schedule that is whole, and nothing
- * crashes. GRADWEAVE_SEED repeats a run.
+ * crashes.
  */
 #include "goal/goal.h"
 #include "tests/test.h"

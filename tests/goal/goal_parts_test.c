@@ -1,6 +1,6 @@
 /*
  * The parts of the runner by themselves: matching, parking and the order of starts, each against
- * plain lists. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
+ * plain lists.
  */
 #include "goal/run.h"
 #include "tests/test.h"

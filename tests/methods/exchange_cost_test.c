@@ -1,6 +1,6 @@
 /*
  * What exchanges of several legs cost, and plans for them: against formulas, against all groupings
- * of small models, and against the simulator. The seed is printed; GRADWEAVE_SEED repeats a run.
+ * of small models, and against the simulator.
  */
 #include <math.h>
 #include <stdlib.h>

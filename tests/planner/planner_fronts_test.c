@@ -1,7 +1,7 @@
 /*
  * Fronts and hulls against what they must contain, pair by pair: what is squeezed promises no less
  * than before, what is thinned no more, what is merged just what it was made of, and a hull no less
- * than the pairs that its lines were drawn for. The seed is printed; GRADWEAVE_SEED repeats a run.
+ * than the pairs that its lines were drawn for.
  */
 
 #include "planner/front.h"
@@ -99,27 +99,49 @@ static void check_order(const struct gw_front *front) {
     }
 }
 
-TEST(a_front_is_what_nothing_dominates) {
-    struct gw_random *random = random_stream(1);
-    for (int trial = 0; trial < gw_trials(trials); trial++) {
-        struct gw_front_pair pairs[most_pairs];
-        struct gw_front front;
-        size_t count = 0;
-        make_front(random, pairs, &count, &front);
-        check_order(&front);
-        for (size_t i = 0; i < count; i++) {
-            assert_true(matches(&front, pairs[i]));
+static bool has(const struct gw_front_pair *pairs, size_t count, struct gw_front_pair pair) {
+    for (size_t i = 0; i < count; i++) {
+        if (pairs[i].first == pair.first && pairs[i].second == pair.second) {
+            return true;
         }
-        for (size_t i = 0; i < front.count; i++) {
-            bool is_one_of_them = false;
-            for (size_t j = 0; j < count; j++) {
-                is_one_of_them = is_one_of_them || (pairs[j].first == front.pairs[i].first &&
-                                                    pairs[j].second == front.pairs[i].second);
-            }
-            assert_true(is_one_of_them);
-        }
-        free(front.pairs);
     }
+    return false;
+}
+
+/* A front, and the pairs that it was made of. */
+struct drawn {
+    struct gw_random *random;
+    size_t count;
+    struct gw_front_pair pairs[most_pairs];
+    struct gw_front front;
+};
+
+static void for_fronts(uint64_t stream, void (*check)(struct drawn *x)) {
+    struct gw_random *random = random_stream(stream);
+    for (int trial = 0; trial < gw_trials(trials); trial++) {
+        struct drawn x = {.random = random};
+        make_front(random, x.pairs, &x.count, &x.front);
+        check(&x);
+        free(x.front.pairs);
+    }
+}
+
+static void check_promises(const struct drawn *x) {
+    check_order(&x->front);
+    for (size_t i = 0; i < x->count; i++) {
+        assert_true(matches(&x->front, x->pairs[i]));
+    }
+}
+
+static void check_front(struct drawn *x) {
+    check_promises(x);
+    for (size_t i = 0; i < x->front.count; i++) {
+        assert_true(has(x->pairs, x->count, x->front.pairs[i]));
+    }
+}
+
+TEST(a_front_is_what_nothing_dominates) {
+    for_fronts(1, check_front);
 }
 
 TEST(fronts_merge_as_their_pairs_do) {
@@ -150,58 +172,41 @@ TEST(fronts_merge_as_their_pairs_do) {
     }
 }
 
+static double guess; /* of the squeeze, or thinning, before */
+
+static void check_squeezed(struct drawn *x) {
+    size_t most = 1 + gw_random_below(x->random, 32);
+    gw_front_squeeze(&x->front, most, &guess);
+    assert_true(x->front.count <= most);
+    check_promises(x);
+}
+
 TEST(what_is_squeezed_promises_no_less) {
-    struct gw_random *random = random_stream(3);
-    double guess = 1;
-    for (int trial = 0; trial < gw_trials(trials); trial++) {
-        struct gw_front_pair pairs[most_pairs];
-        struct gw_front front;
-        size_t count = 0;
-        make_front(random, pairs, &count, &front);
-        size_t most = 1 + gw_random_below(random, 32);
-        gw_front_squeeze(&front, most, &guess);
-        check_order(&front);
-        assert_true(front.count <= most);
-        for (size_t i = 0; i < count; i++) {
-            assert_true(matches(&front, pairs[i]));
-        }
-        free(front.pairs);
+    guess = 1;
+    for_fronts(3, check_squeezed);
+}
+
+static void check_thinned(struct drawn *x) {
+    double promised[most_pairs];
+    size_t best = 0;
+    for (size_t i = 0; i < x->front.count; i++) {
+        promised[i] = gw_random_uniform(x->random);
+        best = promised[i] < promised[best] ? i : best;
+    }
+    struct gw_front_pair kept = x->front.pairs[best];
+    size_t most = 1 + gw_random_below(x->random, 32);
+    gw_front_thin(&x->front, most, &guess, promised);
+    check_order(&x->front);
+    assert_true(x->front.count <= most);
+    assert_true(has(x->front.pairs, x->front.count, kept));
+    for (size_t i = 0; i < x->front.count; i++) {
+        assert_true(has(x->pairs, x->count, x->front.pairs[i]));
     }
 }
 
 TEST(what_is_thinned_was_there) {
-    struct gw_random *random = random_stream(4);
-    double guess = 1;
-    for (int trial = 0; trial < gw_trials(trials); trial++) {
-        struct gw_front_pair pairs[most_pairs];
-        double promised[most_pairs];
-        struct gw_front front;
-        size_t count = 0;
-        make_front(random, pairs, &count, &front);
-        size_t best = 0;
-        for (size_t i = 0; i < front.count; i++) {
-            promised[i] = gw_random_uniform(random);
-            best = promised[i] < promised[best] ? i : best;
-        }
-        struct gw_front_pair kept = front.pairs[best];
-        size_t most = 1 + gw_random_below(random, 32);
-        gw_front_thin(&front, most, &guess, promised);
-        check_order(&front);
-        assert_true(front.count <= most);
-        bool is_there = false;
-        for (size_t i = 0; i < front.count; i++) {
-            is_there = is_there ||
-                       (front.pairs[i].first == kept.first && front.pairs[i].second == kept.second);
-            bool was_there = false;
-            for (size_t j = 0; j < count; j++) {
-                was_there = was_there || (front.pairs[i].first == pairs[j].first &&
-                                          front.pairs[i].second == pairs[j].second);
-            }
-            assert_true(was_there);
-        }
-        assert_true(is_there);
-        free(front.pairs);
-    }
+    guess = 1;
+    for_fronts(4, check_thinned);
 }
 
 /* The least weighted sum over the hull, which is that of a corner. */
@@ -214,31 +219,26 @@ static double least_sum(const struct gw_front *hull, double weight) {
 }
 
 /* What the lines say is what a hull says again, or more where they lie apart, never too much. */
-TEST(a_hull_says_what_its_lines_say) {
+static void check_hull(struct drawn *x) {
     static const double loss =
         1e-6; /* of corners rounded outwards, where lines are near each other */
-    struct gw_random *random = random_stream(5);
-    for (int trial = 0; trial < gw_trials(trials); trial++) {
-        struct gw_front_pair pairs[most_pairs];
-        struct gw_front front;
-        struct gw_front hull;
-        struct lines lines;
-        size_t count = 0;
-        make_front(random, pairs, &count, &front);
-        draw_lines(random, &front, &lines);
-        make_hull(&lines, &hull);
-        double largest = front.pairs[0].second + front.pairs[front.count - 1].first;
-        for (size_t i = 0; i < lines.count; i++) {
-            double again = least_sum(&hull, lines.weights[i]);
-            if (again < lines.values[i] - loss * largest ||
-                again > lines.exact[i] + slack * largest) {
-                fail_msg("trial %d: a line of weight %.17g is %.17g, from %.17g of at most %.17g",
-                         trial, lines.weights[i], again, lines.values[i], lines.exact[i]);
-            }
+    struct gw_front hull;
+    struct lines lines;
+    draw_lines(x->random, &x->front, &lines);
+    make_hull(&lines, &hull);
+    double largest = x->front.pairs[0].second + x->front.pairs[x->front.count - 1].first;
+    for (size_t i = 0; i < lines.count; i++) {
+        double again = least_sum(&hull, lines.weights[i]);
+        if (again < lines.values[i] - loss * largest || again > lines.exact[i] + slack * largest) {
+            fail_msg("a line of weight %.17g is %.17g, from %.17g of at most %.17g",
+                     lines.weights[i], again, lines.values[i], lines.exact[i]);
         }
-        free(front.pairs);
-        free(hull.pairs);
     }
+    free(hull.pairs);
+}
+
+TEST(a_hull_says_what_its_lines_say) {
+    for_fronts(5, check_hull);
 }
 
 TEST(a_hull_of_nothing_has_no_corner) {

@@ -1,6 +1,6 @@
 /*
  * The optimal plan against all plans, where there are few enough to try, and against every other
- * policy where there are not. The seed is printed; GRADWEAVE_SEED repeats a run.
+ * policy where there are not.
  */
 #include "planner/planner.h"
 #include "tests/test.h"
@@ -63,7 +63,7 @@ static size_t fewest_groups(const struct planning_case *x, double best_s) {
 
 TEST(of_equal_plans_it_has_the_fewest_groups) {
     struct gw_random *random = random_stream(5);
-    for (int trial = 0; trial < 3000; trial++) {
+    for (int trial = 0; trial < gw_trials(3000); trial++) {
         struct planning_case x;
         struct gw_plan plan;
         size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 12 : 8);
@@ -80,7 +80,7 @@ TEST(of_equal_plans_it_has_the_fewest_groups) {
 
 TEST(no_policy_is_better) {
     struct gw_random *random = random_stream(2);
-    for (int trial = 0; trial < 1000; trial++) {
+    for (int trial = 0; trial < gw_trials(1000); trial++) {
         struct planning_case x;
         struct gw_plan optimal;
         size_t largest = trial % 5 == 0 ? most_tensors : usual_tensors;

@@ -1,7 +1,6 @@
 /*
  * Every merge policy against a direct transcription of its definition, on thousands of random
  * models. The transcriptions recompute everything after each merge, as the papers print it;
- * GRADWEAVE_SEED repeats a run.
  */
 #include "tests/test.h"
 

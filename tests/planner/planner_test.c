@@ -1,6 +1,6 @@
 /*
  * The arithmetic against the contract's text, the lower bound against all plans, and what a user
- * may write as a policy. GRADWEAVE_SEED repeats a run.
+ * may write as a policy.
  */
 #include <float.h>
 
@@ -27,7 +27,7 @@ static double rounding_of(const struct gw_curve *curve) {
 
 TEST(the_arithmetic_is_the_contracts) {
     struct gw_random *random = random_stream(1);
-    for (int trial = 0; trial < 10000; trial++) {
+    for (int trial = 0; trial < gw_trials(10000); trial++) {
         struct planning_case x;
         bool ends[usual_tensors];
         struct gw_group groups[usual_tensors];

@@ -1,6 +1,6 @@
 /*
  * When each group of a plan is ready and exchanged, against sums by definition and against the
- * simulator's timeline. GRADWEAVE_SEED repeats a run.
+ * simulator's timeline.
  */
 #include "methods/schedule.h"
 #include "tests/planner/planner_cases.h"

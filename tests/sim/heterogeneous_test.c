@@ -1,7 +1,7 @@
 /*
  * Heterogeneous clusters: random schedules against an evaluation that is written here, operation by
  * operation for every worker, to the bit; closed forms; and that no figure depends on how workers
- * are collapsed or shared among threads. The seed is printed; GRADWEAVE_SEED repeats a run.
+ * are collapsed or shared among threads.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
  * Operations that slow each other, against a simulation that is written here: all that runs is
- * moved on from one change to the next, each at its pace. Random schedules; GRADWEAVE_SEED repeats
- * a run.
+ * moved on from one change to the next, each at its pace. Random schedules.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /*
  * Exchanges as messages: against the literature's closed forms, against queueing worked out by
- * hand, and against themselves. All follows from one seed, which is printed; GRADWEAVE_SEED repeats
- * a run.
+ * hand, and against themselves.
  */
 #include "collectives/collectives.h"
 #include "tests/sim/simulate.h"

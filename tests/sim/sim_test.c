@@ -1,6 +1,6 @@
 /*
  * The simulator against an evaluation of the contract's arithmetic that is written here, on random
- * models. The seed is printed; GRADWEAVE_SEED repeats a run.
+ * models.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -226,68 +226,13 @@ static void check_scene(const struct gw_algorithm *algorithm, const struct scene
 TEST(equals_the_arithmetic) {
     struct gw_random *random = random_stream(1);
     for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
-        for (int repeat = 0; repeat < 1000; repeat++) {
+        for (int repeat = 0, repeats = gw_trials(1000); repeat < repeats; repeat++) {
             struct scene scene;
             open_scene(&scene, random, &gw_algorithms[a]);
             check_scene(&gw_algorithms[a], &scene);
             close_scene(&scene);
         }
     }
-}
-
-static struct gw_noise lognormal(double sigma) {
-    return (struct gw_noise){.kind = GW_NOISE_LOGNORMAL, .sigma = sigma};
-}
-
-/* ---- reproducibility ----------------------------------------------------------------------- */
-
-TEST(noise_follows_from_the_seed) {
-    const struct gw_algorithm *algorithm = NULL;
-    struct scene scene;
-    struct gw_schedule schedule;
-    assert_int_equal(gw_algorithm_find("omgs", &algorithm, NULL), GW_OK);
-    struct gw_random *random = random_stream(2);
-    open_scene(&scene, random, algorithm);
-    scene.model.forward_s = 1;
-    assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
-                     GW_OK);
-    struct gw_simulation simulation = {
-        .workers = scene.workers, .compute_noise = lognormal(0.1), .seed = 7};
-    struct gw_measure a = simulate(&schedule, &scene, &simulation);
-    struct gw_measure b = simulate(&schedule, &scene, &simulation);
-    simulation.seed = 8;
-    struct gw_measure c = simulate(&schedule, &scene, &simulation);
-    assert_memory_equal(&a, &b, sizeof a);
-    assert_true(a.iteration_s != c.iteration_s);
-    gw_schedule_free(&schedule);
-    close_scene(&scene);
-}
-
-TEST(noise_has_mean_one) {
-    enum { iterations = 4000 };
-    struct scene scene;
-    struct gw_schedule schedule;
-    struct gw_simulator *simulator = NULL;
-    static struct gw_measure measures[iterations];
-    const struct gw_algorithm *algorithm = NULL;
-    double total = 0;
-    assert_int_equal(gw_algorithm_find("dense", &algorithm, NULL), GW_OK);
-    struct gw_random *random = random_stream(3);
-    open_scene(&scene, random, algorithm);
-    scene.model.forward_s = 1;
-    assert_int_equal(gw_algorithm_schedule(algorithm, &scene.model, &scene.plan, &schedule, NULL),
-                     GW_OK);
-    struct gw_simulation simulation = {
-        .workers = scene.workers, .compute_noise = lognormal(0.2), .seed = seed};
-    run_simulation(&schedule, &scene.cluster, &simulation, iterations, NULL, measures);
-    for (int i = 0; i < iterations; i++) {
-        total += measures[i].breakdown.forward_s;
-    }
-    /* The mean of at least 2 x 4,000 draws: five standard errors are 0.011. */
-    assert_true(fabs(total / iterations - 1) < 5 * 0.2 / sqrt(2.0 * iterations));
-    gw_simulator_close(simulator);
-    gw_schedule_free(&schedule);
-    close_scene(&scene);
 }
 
 /* ---- the engine ---------------------------------------------------------------------------- */
@@ -370,7 +315,7 @@ TEST(a_million_workers_cost_what_two_do) {
     assert_memory_equal(&of_many, &of_few, sizeof of_few);
     assert_true(of_many.iteration_s > 0 && of_many.comm_s > 0);
     simulation.workers = noisy;
-    simulation.compute_noise = lognormal(0.1);
+    simulation.compute_noise = (struct gw_noise){.kind = GW_NOISE_LOGNORMAL, .sigma = 0.1};
     assert_int_equal(count_lanes(&schedule, &scene, &simulation, &workers), noisy);
     assert_int_equal(workers, 1);
     (void)simulate(&schedule, &scene, &simulation);
