@@ -5,47 +5,15 @@
 #include "calibrate/calibrate.h"
 #include "calibrate/fit/fit.h"
 #include "kernels/kernels.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/ranks.h"
 
 #include "tests/calibrate/fake_time.h"
 
-static uint64_t seed;
-
 /* ---- fitting ------------------------------------------------------------------------------- */
 
 static const struct gw_subject subject = {.size_key = "bytes", .sorts = true};
-
-static void make_measurements(struct gw_measurement *out, size_t count, double startup,
-                              double per_unit, double kink, double noise) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
-    for (size_t i = 0; i < count; i++) {
-        double size = 1024.0 * (double)(1u << i);
-        double time = startup + per_unit * size + (size > 65536 ? kink : 0);
-        out[i] = (struct gw_measurement){
-            .size = size,
-            .summary = {.count = 20, .median = time * (1 + gw_random_normal(random, noise))}};
-    }
-    gw_random_close(random);
-}
-
-static void a_straight_cost_becomes_a_line(void **state) {
-    (void)state;
-    struct gw_measurement measurements[15];
-    struct gw_curve curve;
-    cJSON *details = NULL;
-    make_measurements(measurements, 15, 1e-4, 2e-9, 0, 0.005);
-    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
-    assert_int_equal(curve.point_count, 0);
-    assert_true(near(curve.fixed_s, 1e-4, 0.02));
-    assert_true(near(curve.per_unit_s, 2e-9, 0.02));
-    const cJSON *fit = cJSON_GetObjectItem(details, "fit");
-    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(fit, "chosen")), "straight");
-    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(details, "raw")), 15);
-    cJSON_Delete(details);
-}
 
 static double number_in(const cJSON *object, const char *key) {
     const cJSON *value = cJSON_GetObjectItem(object, key);
@@ -53,87 +21,115 @@ static double number_in(const cJSON *object, const char *key) {
     return value->valuedouble;
 }
 
-/* With two sizes nothing can be held out, with three one. */
-static void an_error_is_of_sizes_that_were_held_out(void **state) {
-    (void)state;
-    for (size_t count = 2; count <= 3; count++) {
-        struct gw_measurement measurements[3];
-        struct gw_curve curve;
-        cJSON *details = NULL;
-        make_measurements(measurements, count, 1e-4, 2e-9, 0, 0.005);
-        assert_int_equal(gw_choose_curve(&subject, measurements, count, &curve, &details, NULL),
-                         GW_OK);
-        const cJSON *fit = cJSON_GetObjectItem(details, "fit");
-        const cJSON *line = cJSON_GetObjectItem(fit, "straight");
-        assert_int_equal(cJSON_HasObjectItem(fit, "held_out_error"), count > 2);
-        assert_int_equal(cJSON_HasObjectItem(line, "held_out_mean_error"), count > 2);
-        assert_int_equal(cJSON_HasObjectItem(line, "held_out_max_error"), count > 2);
-        gw_curve_free(&curve);
-        cJSON_Delete(details);
+enum { MOST_SIZES = 15 };
+
+struct fitted {
+    struct gw_measurement measurements[MOST_SIZES];
+    size_t count;
+    struct gw_curve curve;
+    cJSON *details;
+    const cJSON *fit;
+};
+
+/* Of 1e-4 s and 2e-9 s a byte, and so much more behind 64 KiB. */
+static struct fitted measured(size_t count, double kink, double noise) {
+    struct fitted out = {.count = count};
+    struct gw_random *random = open_random(1);
+    for (size_t i = 0; i < count; i++) {
+        double size = 1024.0 * (double)(1u << i);
+        double time = 1e-4 + 2e-9 * size + (size > 65536 ? kink : 0);
+        out.measurements[i] = (struct gw_measurement){
+            .size = size,
+            .summary = {.count = 20, .median = time * (1 + gw_random_normal(random, noise))}};
+    }
+    gw_random_close(random);
+    return out;
+}
+
+static void choose_curve(struct fitted *of) {
+    assert_int_equal(
+        gw_choose_curve(&subject, of->measurements, of->count, &of->curve, &of->details, NULL),
+        GW_OK);
+    of->fit = cJSON_GetObjectItem(of->details, "fit");
+}
+
+static void forget_curve(struct fitted *of) {
+    gw_curve_free(&of->curve);
+    cJSON_Delete(of->details);
+}
+
+static void assert_through_all(const struct fitted *of, double relative) {
+    for (size_t i = 0; i < of->count; i++) {
+        assert_true(near(gw_curve_time(&of->curve, of->measurements[i].size),
+                         of->measurements[i].summary.median, relative));
     }
 }
 
-static void a_line_comes_with_its_intervals(void **state) {
-    (void)state;
-    struct gw_measurement measurements[15];
-    struct gw_curve curve;
-    cJSON *details = NULL;
-    make_measurements(measurements, 15, 1e-4, 2e-9, 0, 0.02);
-    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
-    const cJSON *fit = cJSON_GetObjectItem(details, "fit");
-    const cJSON *line = cJSON_GetObjectItem(fit, "straight");
+static void assert_chosen(const struct fitted *of, const char *kind, size_t points) {
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(of->fit, "chosen")), kind);
+    assert_int_equal(of->curve.point_count, points);
+}
+
+TEST(a_straight_cost_becomes_a_line) {
+    struct fitted line = measured(MOST_SIZES, 0, 0.005);
+    choose_curve(&line);
+    assert_chosen(&line, "straight", 0);
+    assert_true(near(line.curve.fixed_s, 1e-4, 0.02));
+    assert_true(near(line.curve.per_unit_s, 2e-9, 0.02));
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(line.details, "raw")), MOST_SIZES);
+    forget_curve(&line);
+}
+
+/* With two sizes nothing can be held out, with three one. */
+TEST(an_error_is_of_sizes_that_were_held_out) {
+    for (size_t count = 2; count <= 3; count++) {
+        struct fitted few = measured(count, 0, 0.005);
+        choose_curve(&few);
+        const cJSON *line = cJSON_GetObjectItem(few.fit, "straight");
+        assert_int_equal(cJSON_HasObjectItem(few.fit, "held_out_error"), count > 2);
+        assert_int_equal(cJSON_HasObjectItem(line, "held_out_mean_error"), count > 2);
+        assert_int_equal(cJSON_HasObjectItem(line, "held_out_max_error"), count > 2);
+        forget_curve(&few);
+    }
+}
+
+TEST(a_line_comes_with_its_intervals) {
+    struct fitted noisy = measured(MOST_SIZES, 0, 0.02);
+    choose_curve(&noisy);
+    const cJSON *line = cJSON_GetObjectItem(noisy.fit, "straight");
     assert_true(number_in(line, "startup_low_s") < number_in(line, "startup_s"));
     assert_true(number_in(line, "startup_s") < number_in(line, "startup_high_s"));
     assert_true(number_in(line, "per_unit_low_s") < number_in(line, "per_unit_s"));
     assert_true(number_in(line, "per_unit_s") < number_in(line, "per_unit_high_s"));
     assert_true(number_in(line, "startup_high_s") < 1.1 * number_in(line, "startup_low_s"));
-    line = cJSON_GetObjectItem(fit, "nlog2n");
+    line = cJSON_GetObjectItem(noisy.fit, "nlog2n");
     assert_true(number_in(line, "per_nlog2n_low_s") < number_in(line, "per_nlog2n_high_s"));
-    cJSON_Delete(details);
-    gw_curve_free(&curve);
+    forget_curve(&noisy);
 }
 
-static void a_jump_becomes_two_segments(void **state) {
-    (void)state;
-    struct gw_measurement measurements[15];
-    struct gw_curve curve;
-    cJSON *details = NULL;
-    make_measurements(measurements, 15, 1e-4, 2e-9, 5e-4, 0);
-    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
-    assert_int_equal(curve.point_count, 4);
-    for (size_t i = 0; i < 15; i++) {
-        assert_true(near(gw_curve_time(&curve, measurements[i].size),
-                         measurements[i].summary.median, 1e-9));
-    }
-    const cJSON *fit = cJSON_GetObjectItem(details, "fit");
-    const cJSON *two = cJSON_GetObjectItem(fit, "two-segment");
+TEST(a_jump_becomes_two_segments) {
+    struct fitted jump = measured(MOST_SIZES, 5e-4, 0);
+    choose_curve(&jump);
+    assert_chosen(&jump, "two-segment", 4);
+    assert_through_all(&jump, 1e-9);
+    const cJSON *two = cJSON_GetObjectItem(jump.fit, "two-segment");
     const cJSON *segments = cJSON_GetObjectItem(two, "segments");
-    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(fit, "chosen")), "two-segment");
     assert_true(near(number_in(two, "break_bytes"), 65536, 0));
     assert_int_equal(cJSON_GetArraySize(segments), 2);
     assert_true(near(number_in(cJSON_GetArrayItem(segments, 0), "startup_s"), 1e-4, 1e-6));
     assert_true(near(number_in(cJSON_GetArrayItem(segments, 1), "startup_s"), 6e-4, 1e-6));
-    gw_curve_free(&curve);
-    cJSON_Delete(details);
+    forget_curve(&jump);
 }
 
-static void a_curved_cost_stays_points(void **state) {
-    (void)state;
-    struct gw_measurement measurements[15];
-    struct gw_curve curve;
-    cJSON *details = NULL;
-    make_measurements(measurements, 15, 1e-4, 2e-9, 0, 0);
-    for (int i = 0; i < 15; i++) {
-        measurements[i].summary.median = 1e-6 * pow(measurements[i].size, 0.6);
+TEST(a_curved_cost_stays_points) {
+    struct fitted curved = measured(MOST_SIZES, 0, 0);
+    for (size_t i = 0; i < MOST_SIZES; i++) {
+        curved.measurements[i].summary.median = 1e-6 * pow(curved.measurements[i].size, 0.6);
     }
-    assert_int_equal(gw_choose_curve(&subject, measurements, 15, &curve, &details, NULL), GW_OK);
-    assert_int_equal(curve.point_count, 15);
-    for (size_t i = 0; i < 15; i++) {
-        assert_true(near(gw_curve_time(&curve, measurements[i].size),
-                         measurements[i].summary.median, 1e-12));
-    }
-    gw_curve_free(&curve);
-    cJSON_Delete(details);
+    choose_curve(&curved);
+    assert_chosen(&curved, "points", MOST_SIZES);
+    assert_through_all(&curved, 1e-12);
+    forget_curve(&curved);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -227,7 +223,7 @@ static void check_collectives(const struct gw_cluster *cluster) {
     }
 }
 
-static void calibration_writes_a_complete_cluster(void **state) {
+TEST(calibration_writes_a_complete_cluster) {
     struct gw_cluster cluster;
     const struct gw_calibration calibration = describe();
     measure(path_in(*state, "cluster.json"), 4, &calibration, &cluster);
@@ -264,7 +260,7 @@ static int measure_older(void **state) {
     return 0;
 }
 
-static void what_only_the_older_has_is_added(void **state) {
+TEST(what_only_the_older_has_is_added) {
     struct gw_cluster older;
     struct gw_cluster cluster;
     const struct gw_curve *now = NULL;
@@ -361,7 +357,7 @@ static size_t count_moved(const struct gw_check *check, const char *compressor, 
     return moved;
 }
 
-static void a_curve_that_moved_is_found(void **state) {
+TEST(a_curve_that_moved_is_found) {
     struct gw_cluster cluster;
     struct gw_check check;
     double change = 0;
@@ -390,7 +386,7 @@ static enum gw_status refuse_to_check(struct gw_communicator *communicator, void
     return GW_OK;
 }
 
-static void medians_without_spread_are_no_use(void **state) {
+TEST(medians_without_spread_are_no_use) {
     static const char *const spreads[] = {"", ",\"p5_s\":1", ",\"p95_s\":1",
                                           ",\"p5_s\":0,\"p95_s\":1", ",\"p5_s\":1,\"p95_s\":\"1\""};
     (void)state;
@@ -423,7 +419,7 @@ static enum gw_status refuse(struct gw_communicator *communicator, void *context
     return GW_OK;
 }
 
-static void other_hosts_are_refused(void **state) {
+TEST(other_hosts_are_refused) {
     static const char *const clusters[] = {
         "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,\"collectives\":{},"
         "\"compressors\":{}}",
@@ -443,19 +439,4 @@ static void other_hosts_are_refused(void **state) {
     }
 }
 
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_straight_cost_becomes_a_line),
-        cmocka_unit_test(an_error_is_of_sizes_that_were_held_out),
-        cmocka_unit_test(a_line_comes_with_its_intervals),
-        cmocka_unit_test(a_jump_becomes_two_segments),
-        cmocka_unit_test(a_curved_cost_stays_points),
-        cmocka_unit_test(calibration_writes_a_complete_cluster),
-        cmocka_unit_test(what_only_the_older_has_is_added),
-        cmocka_unit_test(a_curve_that_moved_is_found),
-        cmocka_unit_test(medians_without_spread_are_no_use),
-        cmocka_unit_test(other_hosts_are_refused),
-    };
-    return cmocka_run_group_tests(tests, measure_older, remove_folder);
-}
+FIXTURES(measure_older, remove_folder)

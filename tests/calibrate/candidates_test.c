@@ -1,10 +1,8 @@
 /* Which kind of curve is chosen, over many simulated calibrations of a known truth. */
 #include "calibrate/fit/fit.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { CALIBRATIONS = 400, MOST_SIZES = 16 };
-
-static uint64_t seed;
 
 typedef double truth(double size);
 
@@ -84,10 +82,8 @@ static void choose(const struct gw_curve_point *points, size_t count, bool compr
     assert_int_equal(gw_candidates_open(wanted, points, count, candidates, chosen, NULL), GW_OK);
 }
 
-static void the_truth_is_chosen(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+TEST(the_truth_is_chosen) {
+    struct gw_random *random = open_random(1);
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         const struct scene *scene = &scenes[s];
         int chose[GW_CANDIDATE_KINDS] = {0};
@@ -108,8 +104,7 @@ static void the_truth_is_chosen(void **state) {
 }
 
 /* Without noise: the break is found where it is, and both lines are what they were. */
-static void a_break_is_found(void **state) {
-    (void)state;
+TEST(a_break_is_found) {
     for (size_t first = 3; first <= 12; first++) {
         struct gw_curve_point points[15];
         struct gw_candidate candidates[GW_CANDIDATE_KINDS];
@@ -135,8 +130,7 @@ static void a_break_is_found(void **state) {
 }
 
 /* Worked out by hand: of four sizes the inner two are predicted from their neighbours. */
-static void held_out_sizes_are_predicted_from_the_others(void **state) {
-    (void)state;
+TEST(held_out_sizes_are_predicted_from_the_others) {
     const struct gw_curve_point points[] = {{1, 10}, {2, 14}, {4, 16}, {8, 24}};
     struct gw_candidate candidates[GW_CANDIDATE_KINDS];
     enum gw_candidate_kind chosen;
@@ -151,14 +145,4 @@ static void held_out_sizes_are_predicted_from_the_others(void **state) {
     assert_false(candidates[GW_CANDIDATE_NLOG2N].fitted);
     assert_int_equal(chosen, GW_CANDIDATE_STRAIGHT);
     gw_candidates_close(candidates);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_truth_is_chosen),
-        cmocka_unit_test(a_break_is_found),
-        cmocka_unit_test(held_out_sizes_are_predicted_from_the_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

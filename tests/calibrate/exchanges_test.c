@@ -3,7 +3,7 @@
  * fits into the memory that a machine's ranks share, and no byte beyond.
  */
 #include "calibrate/measure/measure.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/ranks.h"
 
@@ -102,14 +102,12 @@ static void check_offered(int ranks, size_t max_bytes, bool runs, const char *na
 }
 
 /* 8 ranks on one machine have 64 MiB each for what they send, and as much for what they receive. */
-static void what_does_not_fit_is_left_out(void **state) {
-    (void)state;
+TEST(what_does_not_fit_is_left_out) {
     check_offered(8, 64 * mebi, true, "allgather", 32 * mebi, 8 * mebi);
 }
 
 /* Eight nodes as far as their names go: as many ranks as before, and the same memory. */
-static void nodes_of_one_machine_share_its_memory(void **state) {
-    (void)state;
+TEST(nodes_of_one_machine_share_its_memory) {
     for (int r = 0; r < 8; r++) {
         (void)snprintf(host_names[r], sizeof host_names[r], "node-%d", r);
     }
@@ -118,8 +116,7 @@ static void nodes_of_one_machine_share_its_memory(void **state) {
 }
 
 /* 7 ranks share one machine, the eighth has its own: 1 GiB / 14 for each pool, in whole lines. */
-static void the_fullest_machine_counts(void **state) {
-    (void)state;
+TEST(the_fullest_machine_counts) {
     for (int r = 0; r < 8; r++) {
         (void)strcpy(machine_names[r], r == 3 ? "one boot" : "another");
     }
@@ -128,18 +125,7 @@ static void the_fullest_machine_counts(void **state) {
     memset(machine_names, 0, sizeof machine_names);
 }
 
-static void what_fits_is_offered(void **state) {
-    (void)state;
+TEST(what_fits_is_offered) {
     check_offered(3, 12345 * 8, true, "scatter", 12345 * 8, 12345 * 8);
     check_offered(2, 64 * mebi, true, "sendrecv", 64 * mebi, 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_fit_is_left_out),
-        cmocka_unit_test(nodes_of_one_machine_share_its_memory),
-        cmocka_unit_test(the_fullest_machine_counts),
-        cmocka_unit_test(what_fits_is_offered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

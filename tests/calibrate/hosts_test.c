@@ -3,7 +3,7 @@
  * work and messages take longer on one host and on one link.
  */
 #include "calibrate/hosts/hosts.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/ranks.h"
 
@@ -92,8 +92,7 @@ static void check_hosts(int size, int ranks_per_host, int slow) {
     close_lists(size, ranks);
 }
 
-static void hosts_take_what_their_first_ranks_take(void **state) {
-    (void)state;
+TEST(hosts_take_what_their_first_ranks_take) {
     check_hosts(3, 1, -1);
     check_hosts(4, 1, 2);
     check_hosts(4, 2, 2);
@@ -140,8 +139,7 @@ static void check_links(int size, int ranks_per_host, int from, int to, size_t e
     close_lists(size, ranks);
 }
 
-static void links_carry_what_they_carry(void **state) {
-    (void)state;
+TEST(links_carry_what_they_carry) {
     check_links(2, 2, -1, 0, 0);
     check_links(2, 1, -1, 0, 2);
     check_links(2, 1, 0, 1, 2);
@@ -182,18 +180,8 @@ static enum gw_status calibrate_hosts(struct gw_communicator *communicator, void
     return GW_OK;
 }
 
-static void one_host_is_compared_with_itself(void **state) {
-    (void)state;
+TEST(one_host_is_compared_with_itself) {
     char nothing[MOST_RANKS];
     run_ranks(1, calibrate_hosts, nothing, 1);
     run_ranks(3, calibrate_hosts, nothing, 1);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts_take_what_their_first_ranks_take),
-        cmocka_unit_test(links_carry_what_they_carry),
-        cmocka_unit_test(one_host_is_compared_with_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,10 @@
 /* What an interrupted calibration leaves, cut off anywhere, and what others' files are taken for.
  */
 #include "calibrate/measure/journal.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { SERIES = 2, BLOCKS = 12, REPEATS = 3 };
 
-static uint64_t seed;
 static const struct gw_stop_rule rule = {
     .precision = 0.02, .max_s_per_point = 10, .fewest_visits = 5, .seed = 1};
 static const struct gw_journal_title title = {.request = 17, .hosts = 4, .point_count = 10};
@@ -35,8 +34,7 @@ struct block {
 static void put_blocks(const char *path, struct block blocks[BLOCKS]) {
     struct gw_points points;
     struct gw_journal journal;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     assert_int_equal(open_journal(path, &title, false, &points, &journal, NULL), GW_OK);
     points.items[4].state = points.items[9].state = GW_POINT_LEFT_OUT;
     assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
@@ -88,7 +86,7 @@ static void check_blocks(const struct gw_points *points, const struct block *blo
 
 /* ---- the tests ----------------------------------------------------------------------------- */
 
-static void cut_off_at_any_byte_it_holds_its_whole_lines(void **state) {
+TEST_IN_FOLDER(cut_off_at_any_byte_it_holds_its_whole_lines) {
     const char *path = path_in(*state, "c.json.partial");
     struct block blocks[BLOCKS];
     char *whole = NULL;
@@ -128,15 +126,14 @@ static void cut_off_at_any_byte_it_holds_its_whole_lines(void **state) {
 }
 
 /* Whatever a byte becomes, opening it ends well or is refused, and repeats are never invented. */
-static void damaged_bytes_do_no_harm(void **state) {
+TEST_IN_FOLDER(damaged_bytes_do_no_harm) {
     const char *path = path_in(*state, "c.json.partial");
     struct block blocks[BLOCKS];
     char *whole = NULL;
     size_t length = 0;
-    struct gw_random *random = NULL;
     put_blocks(path, blocks);
     assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
-    assert_int_equal(gw_random_open(&random, seed, 2, NULL), GW_OK);
+    struct gw_random *random = open_random(2);
     for (size_t i = 0; i < 3000; i++) {
         struct gw_points points;
         struct gw_journal journal;
@@ -182,7 +179,7 @@ static void check_refused(const char *path, const struct gw_journal_title *asked
     free(after);
 }
 
-static void others_are_refused_and_left_alone(void **state) {
+TEST_IN_FOLDER(others_are_refused_and_left_alone) {
     const char *path = path_in(*state, "c.json.partial");
     struct block blocks[BLOCKS];
     struct gw_points points;
@@ -207,7 +204,7 @@ static void others_are_refused_and_left_alone(void **state) {
 }
 
 /* Begun anew without a word, whoever's it is, as long as nobody writes it. */
-static void one_without_measurements_is_in_nobodys_way(void **state) {
+TEST_IN_FOLDER(one_without_measurements_is_in_nobodys_way) {
     const char *path = path_in(*state, "c.json.partial");
     struct block blocks[BLOCKS];
     struct gw_points points;
@@ -237,7 +234,7 @@ static void one_without_measurements_is_in_nobodys_way(void **state) {
     free(whole);
 }
 
-static void without_a_path_nothing_is_kept(void **state) {
+TEST_IN_FOLDER(without_a_path_nothing_is_kept) {
     struct gw_points points;
     struct gw_journal journal;
     const double seconds[] = {1};
@@ -247,19 +244,4 @@ static void without_a_path_nothing_is_kept(void **state) {
     gw_journal_close(&journal);
     gw_points_free(&points);
     assert_int_equal(count_entries(*state), 0);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(cut_off_at_any_byte_it_holds_its_whole_lines, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(damaged_bytes_do_no_harm, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(others_are_refused_and_left_alone, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(one_without_measurements_is_in_nobodys_way, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(without_a_path_nothing_is_kept, make_folder, remove_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

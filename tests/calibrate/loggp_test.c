@@ -3,7 +3,7 @@
  * time. GRADWEAVE_SEED repeats a run.
  */
 #include "calibrate/fit/fit.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/ranks.h"
 
@@ -11,7 +11,6 @@
 
 enum { MOST_POINTS = 64, CASES = 300 };
 
-static uint64_t seed;
 static struct gw_error error;
 
 /* ---- times made from known parameters ------------------------------------------------------ */
@@ -95,46 +94,44 @@ static void check_fit(const struct points *points, const struct gw_loggp *p, dou
     assert_true(fit.ping_pong.median <= relative && fit.flood.median <= relative);
 }
 
-static void known_parameters_are_found(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 1, &error), GW_OK);
+/*
+ * Of drawn parameters, of which a byte takes from `smallest` to `largest` of a gap: found to
+ * `relative` from times that `disturb` has been at.
+ */
+static void check_drawn(uint64_t stream, double smallest, double largest,
+                        void (*disturb)(struct gw_random *random, struct points *points),
+                        double relative) {
+    struct gw_random *random = open_random(stream);
     for (int i = 0; i < gw_trials(CASES); i++) {
-        struct gw_loggp loggp = draw_loggp(random, 1. / 26000, 1. / 30);
+        struct gw_loggp loggp = draw_loggp(random, smallest, largest);
         struct points points = make_points(&loggp);
-        shuffle(random, &points);
-        check_fit(&points, &loggp, 1e-6);
+        disturb(random, &points);
+        check_fit(&points, &loggp, relative);
     }
     gw_random_close(random);
 }
 
-static void noise_of_a_percent_costs_a_few(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 2, &error), GW_OK);
-    for (int i = 0; i < gw_trials(CASES); i++) {
-        struct gw_loggp loggp = draw_loggp(random, 1. / 2000, 1. / 30);
-        struct points points = make_points(&loggp);
-        for (size_t k = 0; k < points.count; k++) {
-            points.items[k].time_s *= gw_random_noise(random, 0.01);
-        }
-        check_fit(&points, &loggp, 0.05);
+TEST(known_parameters_are_found) {
+    check_drawn(1, 1. / 26000, 1. / 30, shuffle, 1e-6);
+}
+
+static void add_noise(struct gw_random *random, struct points *points) {
+    for (size_t k = 0; k < points->count; k++) {
+        points->items[k].time_s *= gw_random_noise(random, 0.01);
     }
-    gw_random_close(random);
+}
+
+TEST(noise_of_a_percent_costs_a_few) {
+    check_drawn(2, 1. / 2000, 1. / 30, add_noise, 0.05);
 }
 
 /* One ping-pong of another time, of any size but the smallest. */
-static void one_disturbed_size_costs_little(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, seed, 3, &error), GW_OK);
-    for (int i = 0; i < gw_trials(CASES); i++) {
-        struct gw_loggp loggp = draw_loggp(random, 1. / 2000, 1. / 500);
-        struct points points = make_points(&loggp);
-        points.items[1 + gw_random_below(random, 17)].time_s *= draw_log(random, 0.3, 10);
-        check_fit(&points, &loggp, 0.001);
-    }
-    gw_random_close(random);
+static void disturb_one(struct gw_random *random, struct points *points) {
+    points->items[1 + gw_random_below(random, 17)].time_s *= draw_log(random, 0.3, 10);
+}
+
+TEST(one_disturbed_size_costs_little) {
+    check_drawn(3, 1. / 2000, 1. / 500, disturb_one, 0.001);
 }
 
 /*
@@ -142,8 +139,7 @@ static void one_disturbed_size_costs_little(void **state) {
  * in a ping-pong than in a flood. And a receiver that looks for one message takes longer than one
  * that finds many.
  */
-static void overlaps_do_not_count_twice(void **state) {
-    (void)state;
+TEST(overlaps_do_not_count_twice) {
     const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 0};
     const struct gw_loggp copying = {1e-5, 1e-6, 2e-6, 8e-9, 2e-9};
     const struct points slow = make_points(&copying);
@@ -170,8 +166,7 @@ static void overlaps_do_not_count_twice(void **state) {
  * Calls that are over when the message has come, as where a GPU's stream is waited for: of what
  * they take nothing can be told but that a flood's message takes no more.
  */
-static void calls_that_wait_for_the_message_are_not_overhead(void **state) {
-    (void)state;
+TEST(calls_that_wait_for_the_message_are_not_overhead) {
     const struct gw_loggp loggp = {2e-5, 1e-6, 2e-6, 1e-10, 0};
     struct points points = make_points(&loggp);
     for (size_t i = 0; i < points.count; i++) {
@@ -210,8 +205,7 @@ static struct points without(const struct points *points, enum gw_loggp_kind kin
     return out;
 }
 
-static void nonsense_is_refused(void **state) {
-    (void)state;
+TEST(nonsense_is_refused) {
     const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 1e-9};
     const struct points whole = make_points(&loggp);
     const double bad[] = {0, -1, NAN, INFINITY};
@@ -239,11 +233,9 @@ static void nonsense_is_refused(void **state) {
 }
 
 /* Times without rhyme or reason: parameters stay ones that a cluster file may hold. */
-static void parameters_are_never_negative(void **state) {
-    (void)state;
-    struct gw_random *random = NULL;
+TEST(parameters_are_never_negative) {
     const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 1e-9};
-    assert_int_equal(gw_random_open(&random, seed, 4, &error), GW_OK);
+    struct gw_random *random = open_random(4);
     for (int i = 0; i < gw_trials(CASES); i++) {
         struct points points = make_points(&loggp);
         struct gw_loggp_fit fit;
@@ -325,8 +317,7 @@ static void check_pair(const struct gw_loggp *loggp, double expected_s, double e
     assert_true(loggp->latency_s >= 0 && loggp->gap_s >= 0);
 }
 
-static void pairs_are_measured_within_and_between_hosts(void **state) {
-    (void)state;
+TEST(pairs_are_measured_within_and_between_hosts) {
     struct gw_cluster clusters[RANKS];
     fake_message_s = message_s;
     prepare_fake_transport();
@@ -345,19 +336,4 @@ static void pairs_are_measured_within_and_between_hosts(void **state) {
     for (int r = 0; r < RANKS; r++) {
         gw_cluster_free(&clusters[r]);
     }
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_parameters_are_found),
-        cmocka_unit_test(noise_of_a_percent_costs_a_few),
-        cmocka_unit_test(one_disturbed_size_costs_little),
-        cmocka_unit_test(overlaps_do_not_count_twice),
-        cmocka_unit_test(calls_that_wait_for_the_message_are_not_overhead),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(parameters_are_never_negative),
-        cmocka_unit_test(pairs_are_measured_within_and_between_hosts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

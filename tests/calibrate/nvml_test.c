@@ -1,7 +1,7 @@
 /* What the management library tells of GPUs; a fake one is before NVIDIA's in the search path. */
 
 #include "calibrate/hosts/hosts.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static struct gw_error error;
 
@@ -23,8 +23,7 @@ static void assert_written(const char *expected) {
     cJSON_Delete(object);
 }
 
-static void a_gpu_is_described(void **state) {
-    (void)state;
+TEST(a_gpu_is_described) {
     gw_nvml_write_gpu(begin(), "0000:3B:00.0");
     assert_written("{\"clocks\":{\"sm_application_hz\":1410000000,\"sm_maximum_hz\":1980000000,"
                    "\"memory_application_hz\":2619000000,\"memory_maximum_hz\":2619000000},"
@@ -35,8 +34,7 @@ static void a_gpu_is_described(void **state) {
                    "\"gpu_pcie_generation\":1}");
 }
 
-static void what_is_not_told_is_left_out(void **state) {
-    (void)state;
+TEST(what_is_not_told_is_left_out) {
     static const char *const places[] = {"0000:86:00.0", "0000:00:00.0", ""};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         gw_nvml_write_gpu(begin(), places[i]);
@@ -45,21 +43,11 @@ static void what_is_not_told_is_left_out(void **state) {
     }
 }
 
-static void a_host_is_described(void **state) {
-    (void)state;
+TEST(a_host_is_described) {
     static const char *const pcis[] = {"0000:3B:00.0", "", "0000:86:00.0"};
     gw_nvml_write_host(begin(), pcis, 3, false);
     assert_written("{\"gpu_paths\":[{\"gpus\":[0,2],\"path\":\"SYS\"}],"
                    "\"gpu_driver\":\"580.159.03\",\"cuda_driver\":\"13.1\"}");
     gw_nvml_write_host(begin(), NULL, 0, true);
     assert_written("{\"cuda_driver\":\"13.1\"}");
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gpu_is_described),
-        cmocka_unit_test(what_is_not_told_is_left_out),
-        cmocka_unit_test(a_host_is_described),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

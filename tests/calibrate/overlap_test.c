@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "calibrate/measure/overlap.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/ranks.h"
 
@@ -68,8 +68,7 @@ static struct paces run_paces(const struct paces *like) {
     return ranks[0];
 }
 
-static void what_is_slowed_is_told(void **state) {
-    (void)state;
+TEST(what_is_slowed_is_told) {
     static const struct gw_slowing slowings[] = {{1, 1}, {2, 1}, {1, 3}, {2.5, 1.5}};
     static const double compute_s[] = {2e-3, 20e-3}; /* the other one is longer than a block */
     for (size_t i = 0; i < sizeof slowings / sizeof *slowings; i++) {
@@ -93,8 +92,7 @@ static void what_is_slowed_is_told(void **state) {
 }
 
 /* One rank's is enough for all; blocks at once grow up to 2 s. */
-static void what_never_ends_in_a_block_has_no_factor(void **state) {
-    (void)state;
+TEST(what_never_ends_in_a_block_has_no_factor) {
     const struct paces like = {
         .compute_s = 1.2, .communication_s = 3e-3, .slowing = {1, 1}, .rounds = 1, .longest_s = 10};
     const struct paces found = run_paces(&like);
@@ -103,8 +101,7 @@ static void what_never_ends_in_a_block_has_no_factor(void **state) {
 }
 
 /* Rounds of 36 ms: five of them, three if these are not twice too long, or one. */
-static void rounds_end_with_their_time(void **state) {
-    (void)state;
+TEST(rounds_end_with_their_time) {
     static const double longest_s[] = {1, 0.05, 0.01};
     static const size_t rounds[] = {5, 3, 1};
     for (size_t i = 0; i < 3; i++) {
@@ -190,8 +187,7 @@ static enum gw_status measure(struct gw_communicator *communicator, void *contex
 }
 
 /* Beside communication it takes longer: four times as long in what it says of itself. */
-static void threads_run_at_once(void **state) {
-    (void)state;
+TEST(threads_run_at_once) {
     for (int says = 0; says < 2; says++) {
         struct rank ranks[2];
         memset(ranks, 0, sizeof ranks);
@@ -210,8 +206,7 @@ static void threads_run_at_once(void **state) {
     }
 }
 
-static void a_failure_comes_out(void **state) {
-    (void)state;
+TEST(a_failure_comes_out) {
     struct rank ranks[1];
     memset(ranks, 0, sizeof ranks);
     ranks[0] = (struct rank){.slowing = {1, 1}, .alone_s = {1e-3, 1e-3}, .fails_at = 5};
@@ -241,8 +236,7 @@ static enum gw_status calibrate(struct gw_communicator *communicator, void *cont
     return gw_calibrate_overlap(communicator, &calibration, &report, cluster, error);
 }
 
-static void a_cluster_gets_its_factors(void **state) {
-    (void)state;
+TEST(a_cluster_gets_its_factors) {
     static const char *const collectives[] = {"allgather", "allreduce"};
     static const char *const compressors[] = {"topk", "hard-threshold"};
     struct gw_cluster clusters[2];
@@ -264,16 +258,4 @@ static void a_cluster_gets_its_factors(void **state) {
     }
     gw_cluster_free(&clusters[0]);
     gw_cluster_free(&clusters[1]);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_slowed_is_told),
-        cmocka_unit_test(what_never_ends_in_a_block_has_no_factor),
-        cmocka_unit_test(rounds_end_with_their_time),
-        cmocka_unit_test(threads_run_at_once),
-        cmocka_unit_test(a_failure_comes_out),
-        cmocka_unit_test(a_cluster_gets_its_factors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  */
 #include "calibrate/fit/fit.h"
 #include "calibrate/measure/overlap.h"
-#include "tests/support.h"
+#include "tests/test.h"
 #include "tests/transport/promises.h"
 
 enum { RANKS = 2 };
@@ -70,7 +70,7 @@ static struct gw_calibration calibration_of(struct gw_communicator *gpus) {
     calibration.device = gw_device_stream_device(stream_of(gpus));
     calibration.gpu_communicator = gpus;
     calibration.max_bytes = 1 << 16;
-    calibration.max_elements = 4096;
+    calibration.max_elements = 256; /* an emulated GPU is slow */
     calibration.max_s_per_point = 0.005;
     calibration.time_s = 3;
     return calibration;
@@ -114,7 +114,14 @@ static bool has_raw(const struct gw_network *network, const char *what) {
     return false;
 }
 
-static const char *messages_are_measured(struct gw_communicator *gpus) {
+/* Measures, and compares what the ranks have; then `right` says whether that is right. */
+static const char *measure(struct gw_communicator *gpus,
+                           enum gw_status (*calibrate)(struct gw_communicator *communicator,
+                                                       const struct gw_calibration *calibration,
+                                                       const struct gw_report *report,
+                                                       struct gw_cluster *cluster,
+                                                       struct gw_error *error),
+                           bool (*same)(void), bool (*right)(int rank), const char *complaint) {
     struct gw_communicator *parent = &parents[gpus->rank];
     struct gw_cluster *cluster = &clusters[gpus->rank];
     struct gw_transport transport;
@@ -122,17 +129,26 @@ static const char *messages_are_measured(struct gw_communicator *gpus) {
     struct gw_calibration calibration = calibration_of(&watched);
     struct gw_error error = {0};
     if (gw_cluster_create(cluster, "c", RANKS, RANKS, NULL) != GW_OK ||
-        gw_calibrate_network(parent, &calibration, &report, cluster, &error) != GW_OK) {
+        calibrate(parent, &calibration, &report, cluster, &error) != GW_OK) {
         print_error("%s\n", error.message);
-        return "messages: not measured";
+        return "not measured";
     }
-    const char *complaint = compare(parent, networks_are_the_same, "messages: ranks differ");
-    const struct gw_network *network = cluster->network;
-    bool right = is_known(&network->within) && has_raw(network, "ping-pong") &&
-                 has_raw(network, "flood") && has_raw(network, "send call") &&
-                 has_raw(network, "receive call");
+    const char *differ = compare(parent, same, "ranks differ, or have not all");
+    bool is_right = right(gpus->rank);
     gw_cluster_free(cluster);
-    return complaint != NULL ? complaint : right ? NULL : "messages: not what they cost";
+    return differ != NULL ? differ : is_right ? NULL : complaint;
+}
+
+static bool has_network(int rank) {
+    const struct gw_network *network = clusters[rank].network;
+    return is_known(&network->within) && has_raw(network, "ping-pong") &&
+           has_raw(network, "flood") && has_raw(network, "send call") &&
+           has_raw(network, "receive call");
+}
+
+static const char *messages_are_measured(struct gw_communicator *gpus) {
+    return measure(gpus, gw_calibrate_network, networks_are_the_same, has_network,
+                   "messages: not what they cost");
 }
 
 /* ---- overlap ------------------------------------------------------------------------------- */
@@ -170,26 +186,16 @@ static bool pairs_are_whole(void) {
     return true;
 }
 
+static bool has_details(int rank) {
+    const cJSON *kept = clusters[rank].overlap->kept;
+    return cJSON_GetObjectItem(kept, "elements")->valuedouble == 256 &&
+           cJSON_GetArraySize(cJSON_GetObjectItem(kept, "waiting")) == 2 && gathered[rank] > 10 &&
+           reduced[rank] > 10;
+}
+
 static const char *overlap_is_measured(struct gw_communicator *gpus) {
-    struct gw_communicator *parent = &parents[gpus->rank];
-    struct gw_cluster *cluster = &clusters[gpus->rank];
-    struct gw_transport transport;
-    struct gw_communicator watched = watch(gpus, &transport);
-    struct gw_calibration calibration = calibration_of(&watched);
-    struct gw_error error = {0};
-    calibration.max_elements = 256; /* an emulated GPU is slow */
-    if (gw_cluster_create(cluster, "c", RANKS, RANKS, NULL) != GW_OK ||
-        gw_calibrate_overlap(parent, &calibration, &report, cluster, &error) != GW_OK) {
-        print_error("%s\n", error.message);
-        return "overlap: not measured";
-    }
-    const char *complaint = compare(parent, pairs_are_whole, "overlap: pairs missing, or differ");
-    const cJSON *kept = cluster->overlap->kept;
-    bool right = cJSON_GetObjectItem(kept, "elements")->valuedouble == 256 &&
-                 cJSON_GetArraySize(cJSON_GetObjectItem(kept, "waiting")) == 2 &&
-                 gathered[gpus->rank] > 10 && reduced[gpus->rank] > 10;
-    gw_cluster_free(cluster);
-    return complaint != NULL ? complaint : right ? NULL : "overlap: details are missing";
+    return measure(gpus, gw_calibrate_overlap, pairs_are_whole, has_details,
+                   "overlap: details are missing");
 }
 
 /* ---- a load -------------------------------------------------------------------------------- */
@@ -226,8 +232,7 @@ static const char *check_load(struct gw_overlap_load *load,
     return clear ? NULL : "a load leaves a residual";
 }
 
-static void a_load_compresses_series(void **state) {
-    (void)state;
+TEST(a_load_compresses_series) {
     struct gw_overlap_load load;
     struct gw_calibration calibration = gw_calibration_defaults();
     calibration.device = need_device();
@@ -246,8 +251,7 @@ static void a_load_compresses_series(void **state) {
 }
 
 /* The halves of its largest group are other values. */
-static void a_group_is_drawn_as_a_whole(void **state) {
-    (void)state;
+TEST(a_group_is_drawn_as_a_whole) {
     struct gw_overlap_load load;
     struct gw_calibration calibration = gw_calibration_defaults();
     calibration.device = need_device();
@@ -281,14 +285,12 @@ static void run_threads(check *measures) {
     check_among(RANKS, checks);
 }
 
-static void pairs_are_measured_through_the_host(void **state) {
-    (void)state;
+TEST(pairs_are_measured_through_the_host) {
     gw_device_close(need_device());
     run_threads(measures_over_host);
 }
 
-static void pairs_are_measured_over_nccl(void **state) {
-    (void)state;
+TEST(pairs_are_measured_over_nccl) {
     struct gw_gpu gpus[RANKS];
     struct gw_error error = {0};
     gw_device_close(need_device());
@@ -299,13 +301,9 @@ static void pairs_are_measured_over_nccl(void **state) {
     run_threads(measures_over_nccl);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_load_compresses_series),
-        cmocka_unit_test(a_group_is_drawn_as_a_whole),
-        cmocka_unit_test(pairs_are_measured_through_the_host),
-        cmocka_unit_test(pairs_are_measured_over_nccl),
-    };
-    (void)setenv("GW_EMULATED_GPUS", "2", 1);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+static int emulate_two(void **state) {
+    (void)state;
+    return setenv("GW_EMULATED_GPUS", "2", 1);
 }
+
+FIXTURES(emulate_two, NULL)

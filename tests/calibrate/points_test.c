@@ -1,10 +1,9 @@
 /* Which points are measured next, when one is known well enough, and which are too large. */
 #include "calibrate/measure/measure.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 enum { SERIES = 3 };
 
-static uint64_t seed;
 static struct gw_random *random_numbers;
 
 static const struct gw_stop_rule rule = {
@@ -21,8 +20,7 @@ static void open_points(struct gw_series series[SERIES], size_t largest, size_t 
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-static void sizes_are_log_spaced(void **state) {
-    (void)state;
+TEST(sizes_are_log_spaced) {
     static const size_t largest[] = {4096, 5000, 1 << 14, 1 << 20, 100 << 20};
     for (size_t l = 0; l < sizeof largest / sizeof *largest; l++) {
         for (size_t per_four = 1; per_four <= 4; per_four *= 2) {
@@ -63,8 +61,7 @@ static void measure(struct gw_point *point, double spread, double scale,
  * One interval in twenty may miss, and some more as repeats end when the interval happens to be
  * narrow: of 2,100 points of seven seeds 12% were off by more than 2%.
  */
-static void a_point_is_closed_when_its_median_is_known(void **state) {
-    (void)state;
+TEST(a_point_is_closed_when_its_median_is_known) {
     enum { POINTS = 300 };
     size_t off = 0;
     for (size_t i = 0; i < POINTS; i++) {
@@ -84,8 +81,7 @@ static void a_point_is_closed_when_its_median_is_known(void **state) {
     assert_true(off < POINTS / 4);
 }
 
-static void caps_are_reported(void **state) {
-    (void)state;
+TEST(caps_are_reported) {
     struct gw_measurement measurement;
     const struct gw_stop_rule brief = {
         .precision = 1e-6, .max_s_per_point = 0.01, .fewest_visits = 1, .seed = 1};
@@ -111,8 +107,7 @@ static void caps_are_reported(void **state) {
 }
 
 /* However well repeats agree that followed each other. */
-static void one_moment_is_not_enough(void **state) {
-    (void)state;
+TEST(one_moment_is_not_enough) {
     double seconds[64];
     struct gw_point point = {.size = 1024};
     for (size_t i = 0; i < 64; i++) {
@@ -127,8 +122,7 @@ static void one_moment_is_not_enough(void **state) {
 }
 
 /* Long ones are worth more each; and what is far off stays. */
-static void long_repeats_are_few_and_outliers_stay(void **state) {
-    (void)state;
+TEST(long_repeats_are_few_and_outliers_stay) {
     struct gw_measurement measurement;
     struct gw_point point = {.size = 1024};
     for (int i = 0; point.state == GW_POINT_OPEN; i++) {
@@ -160,8 +154,7 @@ static void pretend(struct gw_points *points) {
     }
 }
 
-static void a_round_has_all_open_points_in_random_order(void **state) {
-    (void)state;
+TEST(a_round_has_all_open_points_in_random_order) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];
@@ -186,8 +179,7 @@ static void a_round_has_all_open_points_in_random_order(void **state) {
     gw_points_free(&points);
 }
 
-static void what_is_known_worst_comes_first(void **state) {
-    (void)state;
+TEST(what_is_known_worst_comes_first) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];
@@ -231,8 +223,7 @@ static void what_is_known_worst_comes_first(void **state) {
     gw_points_free(&points);
 }
 
-static void nothing_is_chosen_when_the_time_is_over(void **state) {
-    (void)state;
+TEST(nothing_is_chosen_when_the_time_is_over) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];
@@ -249,8 +240,7 @@ static void nothing_is_chosen_when_the_time_is_over(void **state) {
 
 /* Of five the whole range; of six a part of it, where that between order statistics is the range.
  */
-static void medians_have_the_interval_of_the_bootstrap(void **state) {
-    (void)state;
+TEST(medians_have_the_interval_of_the_bootstrap) {
     for (size_t count = 5; count <= 6; count++) {
         double values[6];
         double again[6];
@@ -271,8 +261,7 @@ static void medians_have_the_interval_of_the_bootstrap(void **state) {
 /* ---- sizes that are too large -------------------------------------------------------------- */
 
 /* A series whose sizes take 1 ms, 2 ms, 4 ms and so on: those above the share go, five stay. */
-static void large_sizes_are_left_out(void **state) {
-    (void)state;
+TEST(large_sizes_are_left_out) {
     for (double share_s = 1e-4; share_s < 100; share_s *= 3) {
         struct gw_series series[SERIES];
         struct gw_points points;
@@ -290,24 +279,16 @@ static void large_sizes_are_left_out(void **state) {
     }
 }
 
-int main(void) {
-    seed = choose_seed();
-    if (gw_random_open(&random_numbers, seed, 1, NULL) != GW_OK) {
-        return 1;
-    }
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_are_log_spaced),
-        cmocka_unit_test(a_point_is_closed_when_its_median_is_known),
-        cmocka_unit_test(caps_are_reported),
-        cmocka_unit_test(one_moment_is_not_enough),
-        cmocka_unit_test(long_repeats_are_few_and_outliers_stay),
-        cmocka_unit_test(a_round_has_all_open_points_in_random_order),
-        cmocka_unit_test(what_is_known_worst_comes_first),
-        cmocka_unit_test(nothing_is_chosen_when_the_time_is_over),
-        cmocka_unit_test(medians_have_the_interval_of_the_bootstrap),
-        cmocka_unit_test(large_sizes_are_left_out),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    gw_random_close(random_numbers);
-    return failed;
+static int open_numbers(void **state) {
+    (void)state;
+    random_numbers = open_random(1);
+    return 0;
 }
+
+static int close_numbers(void **state) {
+    (void)state;
+    gw_random_close(random_numbers);
+    return 0;
+}
+
+FIXTURES(open_numbers, close_numbers)

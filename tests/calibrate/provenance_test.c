@@ -5,9 +5,8 @@
 #include <sys/stat.h>
 
 #include "calibrate/hosts/hosts.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
-static uint64_t seed;
 static struct gw_error error;
 
 /* ---- machines made of files ---------------------------------------------------------------- */
@@ -130,7 +129,7 @@ static void assert_described(const char *root, const char *expected) {
     cJSON_Delete(node);
 }
 
-static void a_server_is_described(void **state) {
+TEST_WITH(a_server_is_described, make_folder, remove_tree) {
     const char *root = *state;
     struct gw_cpus cpus;
     struct gw_cpus cores;
@@ -161,7 +160,7 @@ static void a_server_is_described(void **state) {
     assert_string_equal(boot, "2b6f7a10-f1b4-4a3c-9a2e-0d1c2b3a4f50");
 }
 
-static void other_machines_are_described(void **state) {
+TEST_WITH(other_machines_are_described, make_folder, remove_tree) {
     const char *root = *state;
     assert_described(root, "{\"cpu\":\"unknown\",\"interfaces\":[],\"gpus\":[]}");
     put_text(root, "/proc/cpuinfo", "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\n");
@@ -180,11 +179,10 @@ static void other_machines_are_described(void **state) {
 }
 
 /* Whatever stands in the files, what comes out is JSON in ASCII. */
-static void garbage_is_survived(void **state) {
+TEST_WITH(garbage_is_survived, make_folder, remove_tree) {
     const char *root = *state;
-    struct gw_random *random = NULL;
     enum { FILES = sizeof server / sizeof *server, MOST_BYTES = 300, ROUNDS = 25 };
-    assert_int_equal(gw_random_open(&random, seed, 1, NULL), GW_OK);
+    struct gw_random *random = open_random(1);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < FILES; i++) {
             char bytes[MOST_BYTES];
@@ -214,8 +212,7 @@ static void garbage_is_survived(void **state) {
 
 /* ---- the environment ----------------------------------------------------------------------- */
 
-static void the_environment_is_sifted(void **state) {
-    (void)state;
+TEST(the_environment_is_sifted) {
     char *const variables[] = {(char *)"OMPI_MCA_btl_tcp_if_include=eth0",
                                (char *)"OMPI_MCA_orte_precondition_transports=0123-4567",
                                (char *)"OMPI_MCA_ess_base_jobid=7",
@@ -245,8 +242,7 @@ static void the_environment_is_sifted(void **state) {
 
 /* ---- hosts --------------------------------------------------------------------------------- */
 
-static void like_hosts_are_described_once(void **state) {
-    (void)state;
+TEST(like_hosts_are_described_once) {
     enum { RANKS = 5, STRIDE = 120 };
     static const char said[RANKS][STRIDE] = {
         "{\"rank\":{\"rank\":0,\"host\":\"b\"},\"node\":{\"cpu\":\"x\",\"gpus\":[]}}",
@@ -271,18 +267,4 @@ static void like_hosts_are_described_once(void **state) {
         "\"c\"},{\"rank\":3,\"host\":\"a\"},{\"rank\":4,\"host\":\"d\"}]}\n");
     free(text);
     cJSON_Delete(source);
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_tree)
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(a_server_is_described),
-        IN_A_FOLDER(other_machines_are_described),
-        IN_A_FOLDER(garbage_is_survived),
-        cmocka_unit_test(the_environment_is_sifted),
-        cmocka_unit_test(like_hosts_are_described_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,13 @@
  */
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/measure.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/ranks.h"
 
 #include "tests/calibrate/fake_time.h"
 
 enum { RANKS = 4, MOST_VISITS = 4096, MOST_SIZES = 32 };
-
-static uint64_t seed;
 
 /* ---- a subject ----------------------------------------------------------------------------- */
 
@@ -150,8 +148,7 @@ static size_t count_ascents(const struct subject_of_rank *subject, size_t first)
     return ascents;
 }
 
-static void the_order_is_random_and_the_same_on_all_ranks(void **state) {
-    (void)state;
+TEST(the_order_is_random_and_the_same_on_all_ranks) {
     const struct whole like = describe(2e-4, 0);
     struct whole *wholes = measure(RANKS, &like);
     for (size_t s = 0; s < 2; s++) {
@@ -177,8 +174,7 @@ static void the_order_is_random_and_the_same_on_all_ranks(void **state) {
  * Everything becomes slower and slower, to three times as long at the end. All sizes must have
  * become so alike: a size measured after the other would be 15% slower than the one before.
  */
-static void drift_does_not_bend_a_curve(void **state) {
-    (void)state;
+TEST(drift_does_not_bend_a_curve) {
     struct whole like = describe(2e-3, 5e-7);
     like.time_s = 12; /* enough moments of each size, whose median has chance in it */
     like.subjects[1].drift = 2 / like.time_s;
@@ -205,8 +201,7 @@ static void drift_does_not_bend_a_curve(void **state) {
 /* ---- time ---------------------------------------------------------------------------------- */
 
 /* Also with sizes that would take hours, of which five stay. */
-static void the_time_is_kept_and_large_sizes_go(void **state) {
-    (void)state;
+TEST(the_time_is_kept_and_large_sizes_go) {
     struct whole like = describe(1e-4, 1e-7);
     like.largest = 1 << 28;
     like.time_s = 2;
@@ -227,8 +222,7 @@ static void the_time_is_kept_and_large_sizes_go(void **state) {
     free(wholes);
 }
 
-static void no_time_at_all_is_a_repeat_for_each_of_five_sizes(void **state) {
-    (void)state;
+TEST(no_time_at_all_is_a_repeat_for_each_of_five_sizes) {
     struct whole like = describe(1e-4, 0);
     like.largest = 1 << 20;
     like.time_s = 0;
@@ -239,8 +233,7 @@ static void no_time_at_all_is_a_repeat_for_each_of_five_sizes(void **state) {
     free(wholes);
 }
 
-static void what_is_known_is_not_measured_on(void **state) {
-    (void)state;
+TEST(what_is_known_is_not_measured_on) {
     struct whole like = describe(1e-3, 0);
     like.precision = 0.5;
     like.time_s = 100;
@@ -248,16 +241,4 @@ static void what_is_known_is_not_measured_on(void **state) {
     assert_true(wholes[0].last.precise);
     assert_true(wholes[0].took_s < 10);
     free(wholes);
-}
-
-int main(void) {
-    seed = choose_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_order_is_random_and_the_same_on_all_ranks),
-        cmocka_unit_test(drift_does_not_bend_a_curve),
-        cmocka_unit_test(the_time_is_kept_and_large_sizes_go),
-        cmocka_unit_test(no_time_at_all_is_a_repeat_for_each_of_five_sizes),
-        cmocka_unit_test(what_is_known_is_not_measured_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* Clocks that run apart, and repeats that begin together by them, in made-up time. */
 #include "calibrate/measure/measure.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/ranks.h"
 
@@ -46,8 +46,7 @@ static enum gw_status follow_rank_0(struct gw_communicator *communicator, void *
     return GW_OK;
 }
 
-static void offsets_and_rates_are_found(void **state) {
-    (void)state;
+TEST(offsets_and_rates_are_found) {
     double worst_s[RANKS];
     fake_message_s = message_s;
     run_fake_ranks(RANKS, follow_rank_0, worst_s, sizeof *worst_s, skews);
@@ -72,8 +71,7 @@ static enum gw_status share_clock(struct gw_communicator *communicator, void *co
     return GW_OK;
 }
 
-static void one_machine_has_one_clock(void **state) {
-    (void)state;
+TEST(one_machine_has_one_clock) {
     char nothing[RANKS];
     run_ranks(RANKS, share_clock, nothing, 1);
 }
@@ -153,23 +151,20 @@ static void check_workers(struct worker workers[RANKS], const struct fake_rank *
     }
 }
 
-static void repeats_begin_together(void **state) {
-    (void)state;
+TEST(repeats_begin_together) {
     struct worker workers[RANKS] = {0};
     check_workers(workers, NULL, work_s, 0);
     check_workers(workers, skews, work_s, 0);
 }
 
 /* 5 ms late for a repeat of 2 ms; only the first is not. */
-static void a_late_rank_does_not_lengthen_them_and_is_told_of(void **state) {
-    (void)state;
+TEST(a_late_rank_does_not_lengthen_them_and_is_told_of) {
     struct worker workers[RANKS] = {0};
     workers[2].late_s = 5e-3;
     check_workers(workers, NULL, work_s, REPEATS - 1);
 }
 
-static void of_separate_ranks_the_slowest_counts(void **state) {
-    (void)state;
+TEST(of_separate_ranks_the_slowest_counts) {
     struct worker workers[RANKS] = {{.takes_s = 1e-3}, {.takes_s = 3e-3}, {.takes_s = 1e-3}};
     workers[2].late_s = 5e-3;
     check_workers(workers, NULL, 3e-3, 0);
@@ -205,8 +200,7 @@ static enum gw_status time_alone(struct gw_communicator *communicator, void *con
     return GW_OK;
 }
 
-static void a_rank_repeats_for_a_time_or_a_number(void **state) {
-    (void)state;
+TEST(a_rank_repeats_for_a_time_or_a_number) {
     char nothing = 0;
     run_fake_ranks(1, time_alone, &nothing, 1, NULL);
 }
@@ -231,8 +225,7 @@ static enum gw_status time_point(struct gw_communicator *communicator, void *con
 }
 
 /* Repeats for 10 ms, at least 15 of what is short; of two ranks the slower one's. */
-static void a_point_gets_blocks_until_it_is_known(void **state) {
-    (void)state;
+TEST(a_point_gets_blocks_until_it_is_known) {
     static const struct {
         double takes_s, around_s;
         size_t count;
@@ -254,17 +247,4 @@ static void a_point_gets_blocks_until_it_is_known(void **state) {
             free(timed[r].point.seconds);
         }
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(offsets_and_rates_are_found),
-        cmocka_unit_test(one_machine_has_one_clock),
-        cmocka_unit_test(repeats_begin_together),
-        cmocka_unit_test(a_late_rank_does_not_lengthen_them_and_is_told_of),
-        cmocka_unit_test(of_separate_ranks_the_slowest_counts),
-        cmocka_unit_test(a_rank_repeats_for_a_time_or_a_number),
-        cmocka_unit_test(a_point_gets_blocks_until_it_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

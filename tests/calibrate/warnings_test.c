@@ -1,6 +1,6 @@
 /* What a calibration warns of, from given hosts, times and links. */
 #include "calibrate/hosts/hosts.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static struct gw_error error;
 
@@ -27,8 +27,7 @@ static int count_all(const cJSON *source) {
 
 /* ---- sets of processors -------------------------------------------------------------------- */
 
-static void lists_of_processors_read_back(void **state) {
-    (void)state;
+TEST(lists_of_processors_read_back) {
     static const char *const lists[] = {"0", "0-3", "0-3,8", "1,3,5-7,8191"};
     struct gw_cpus cpus;
     char text[GW_CPUS_TEXT_SIZE];
@@ -54,8 +53,7 @@ static void lists_of_processors_read_back(void **state) {
 
 /* ---- nodes --------------------------------------------------------------------------------- */
 
-static void ranks_that_share_cores_are_told(void **state) {
-    (void)state;
+TEST(ranks_that_share_cores_are_told) {
     static const struct {
         const char *cores[4];
         const char *said; /* NULL: nothing */
@@ -86,8 +84,7 @@ static void ranks_that_share_cores_are_told(void **state) {
     }
 }
 
-static void governors_and_quotas_are_told(void **state) {
-    (void)state;
+TEST(governors_and_quotas_are_told) {
     cJSON *source = source_of(
         "{\"nodes\":[{\"hosts\":[\"a\",\"b\"],\"frequency\":{\"governor\":\"powersave\"}},"
         "{\"hosts\":[\"c\"],\"frequency\":{\"governor\":\"performance\"}},"
@@ -104,8 +101,7 @@ static void governors_and_quotas_are_told(void **state) {
     cJSON_Delete(source);
 }
 
-static void many_hosts_are_counted(void **state) {
-    (void)state;
+TEST(many_hosts_are_counted) {
     cJSON *source = source_of("{\"nodes\":[{\"hosts\":[],\"frequency\":{\"governor\":\"x\"}}]}");
     cJSON *hosts =
         cJSON_GetObjectItem(cJSON_GetArrayItem(cJSON_GetObjectItem(source, "nodes"), 0), "hosts");
@@ -137,8 +133,7 @@ static cJSON *warn_of(const struct gw_host_times *times, size_t count) {
     return source;
 }
 
-static void equal_hosts_are_not_told(void **state) {
-    (void)state;
+TEST(equal_hosts_are_not_told) {
     struct gw_host_times times[] = {usual, usual, usual, usual, usual};
     times[1].compute_s *= 1.09;
     times[2].memory_s *= 1.09;
@@ -149,8 +144,7 @@ static void equal_hosts_are_not_told(void **state) {
     }
 }
 
-static void a_slow_host_is_named_with_its_factor(void **state) {
-    (void)state;
+TEST(a_slow_host_is_named_with_its_factor) {
     for (size_t count = 2; count <= 5; count++) {
         for (size_t slow = 0; slow < count; slow++) {
             struct gw_host_times times[] = {usual, usual, usual, usual, usual};
@@ -165,8 +159,7 @@ static void a_slow_host_is_named_with_its_factor(void **state) {
     }
 }
 
-static void doubtful_clocks_and_rates_are_told(void **state) {
-    (void)state;
+TEST(doubtful_clocks_and_rates_are_told) {
     struct gw_host_times times[] = {usual, usual, usual, usual, usual};
     times[0].clock_step_s = -1e-6;
     times[1].clock_step_s = 1e-3;
@@ -183,8 +176,7 @@ static void doubtful_clocks_and_rates_are_told(void **state) {
     cJSON_Delete(source);
 }
 
-static void a_slow_direction_is_named(void **state) {
-    (void)state;
+TEST(a_slow_direction_is_named) {
     for (size_t count = 2; count <= 6; count += 2) {
         for (size_t slow = 0; slow < count; slow++) {
             struct gw_link_rate links[6];
@@ -209,18 +201,4 @@ static void a_slow_direction_is_named(void **state) {
     assert_int_equal(gw_warn_of_links(NULL, 0, source, &error), GW_OK);
     assert_int_equal(count_all(source), 0);
     cJSON_Delete(source);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists_of_processors_read_back),
-        cmocka_unit_test(ranks_that_share_cores_are_told),
-        cmocka_unit_test(governors_and_quotas_are_told),
-        cmocka_unit_test(many_hosts_are_counted),
-        cmocka_unit_test(equal_hosts_are_not_told),
-        cmocka_unit_test(a_slow_host_is_named_with_its_factor),
-        cmocka_unit_test(doubtful_clocks_and_rates_are_told),
-        cmocka_unit_test(a_slow_direction_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 #include "tests/cli/job_support.h"
 
@@ -120,7 +120,7 @@ static char *kill_after(const char *folder, size_t lines) {
  * No output at first; then the same sizes, and what there was is not measured again. A journal
  * without measurements is not asked about.
  */
-static void killed_at_any_time_it_goes_on(void **state) {
+TEST(killed_at_any_time_it_goes_on) {
     need_mpi();
     static const size_t lines[] = {1, 60, 100};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -146,7 +146,7 @@ static void killed_at_any_time_it_goes_on(void **state) {
     }
 }
 
-static void another_calibration_is_not_resumed(void **state) {
+TEST(another_calibration_is_not_resumed) {
     need_mpi();
     pid_t ranks[2];
     struct running calibration = start(*state, "gradweave calibrate --out c.json " SMALL);
@@ -165,7 +165,7 @@ static void another_calibration_is_not_resumed(void **state) {
 
 /* ---- in parts ------------------------------------------------------------------------------ */
 
-static void parts_are_measured_alone_and_added(void **state) {
+TEST(parts_are_measured_alone_and_added) {
     need_mpi();
     cJSON *part = ask_document(
         *state, "gradweave calibrate --out p.json --only gather,topk,dgc --json " SMALL,
@@ -191,7 +191,7 @@ static void parts_are_measured_alone_and_added(void **state) {
                   "absent.json: cannot be read");
 }
 
-static void wrong_options_are_refused(void **state) {
+TEST(wrong_options_are_refused) {
     static const struct {
         const char *arguments, *message;
     } cases[] = {
@@ -240,7 +240,7 @@ static void slow_down(const char *folder, const char *from, const char *to, doub
     cJSON_free(changed);
 }
 
-static void a_check_says_what_moved(void **state) {
+TEST(a_check_says_what_moved) {
     need_mpi();
     (void)ask_document(*state,
                        "gradweave calibrate --out c.json --only allgather,topk --json " SMALL,
@@ -266,13 +266,4 @@ static void a_check_says_what_moved(void **state) {
 
 /* ---- the tests ----------------------------------------------------------------------------- */
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_at_any_time_it_goes_on),
-        cmocka_unit_test(another_calibration_is_not_resumed),
-        cmocka_unit_test(parts_are_measured_alone_and_added),
-        cmocka_unit_test(wrong_options_are_refused),
-        cmocka_unit_test(a_check_says_what_moved),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_folder);
-}
+FIXTURES(make_inputs, remove_folder)

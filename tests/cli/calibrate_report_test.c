@@ -1,6 +1,6 @@
 /* What calibrate prints at its end, for a cluster that has everything. */
 #include "report/measurements.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 static struct gw_error error;
 
@@ -64,7 +64,7 @@ static void assert_prints(const char *printed, const char *part) {
     }
 }
 
-static void everything_is_printed(void **state) {
+TEST_IN_FOLDER(everything_is_printed) {
     char *printed = print(*state, calibrated);
     assert_prints(printed, "\nallgather    2  straight     100.0 us   3.0%  2.000 ns  1.0%   "
                            "500 MB/s   1.2%   1 of 2\n");
@@ -85,7 +85,7 @@ static void everything_is_printed(void **state) {
     free(printed);
 }
 
-static void what_is_not_there_is_not_printed(void **state) {
+TEST_IN_FOLDER(what_is_not_there_is_not_printed) {
     char *printed =
         print(*state,
               "{\"schema\":\"gradweave/cluster@1\",\"name\":\"c\",\"workers\":2,\"collectives\":{},"
@@ -109,7 +109,7 @@ static const char imprecise[] =
     "{\"elements\":2048,\"precise\":false,\"stopped_by\":\"repeats\"}]}}}";
 
 /* Whatever an earlier calibration left imprecise is not this one's. */
-static void what_ended_medians_is_said_of_this_calibration(void **state) {
+TEST_IN_FOLDER(what_ended_medians_is_said_of_this_calibration) {
     static const char *const no_collectives[] = {NULL};
     static const struct gw_compressor *const no_compressors[] = {NULL};
     struct gw_calibration calibration = gw_calibration_defaults();
@@ -130,15 +130,4 @@ static void what_ended_medians_is_said_of_this_calibration(void **state) {
     printed = print_for(*state, imprecise, &calibration);
     assert_null(strstr(printed, "note: "));
     free(printed);
-}
-
-#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_A_FOLDER(everything_is_printed),
-        IN_A_FOLDER(what_ended_medians_is_said_of_this_calibration),
-        IN_A_FOLDER(what_is_not_there_is_not_printed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

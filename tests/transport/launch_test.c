@@ -2,7 +2,7 @@
  * What launchers tell a process about its job, and what mpirun says at the job's end, taken out of
  * what the ranks write.
  */
-#include "tests/support.h"
+#include "tests/test.h"
 #include "transport/mpi/launch.h"
 
 #define LINE "--------------------------------------------------------------------------\n"
@@ -37,8 +37,7 @@ static void feed(struct gw_launch_report *report, struct gw_random *random, cons
     }
 }
 
-static void ranks_are_heard_and_mpirun_is_kept(void **state) {
-    (void)state;
+TEST(ranks_are_heard_and_mpirun_is_kept) {
     struct gw_random *random = NULL;
     assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
     for (int round = 0; round < 300; round++) {
@@ -65,8 +64,7 @@ static void ranks_are_heard_and_mpirun_is_kept(void **state) {
     gw_random_close(random);
 }
 
-static void more_than_is_kept_is_cut(void **state) {
-    (void)state;
+TEST(more_than_is_kept_is_cut) {
     struct gw_launch_report report = {.pipe = -1};
     gw_launch_report_take(&report, LINE, strlen(LINE), STDERR_FILENO);
     for (int i = 0; i < 3 * GW_REPORT_SIZE; i++) {
@@ -78,8 +76,7 @@ static void more_than_is_kept_is_cut(void **state) {
     assert_int_equal(gw_launch_report_end(&report, 1, &exit_status, &error), GW_FAILED);
 }
 
-static void ends_are_understood(void **state) {
-    (void)state;
+TEST(ends_are_understood) {
 #define PRIMARY                                                                                    \
     LINE "Primary job  terminated normally, but 1 process returned\n"                              \
          "a non-zero exit code. Per user-direction, the job has been aborted.\n" LINE
@@ -134,8 +131,7 @@ static const char *const told[] = {
 enum { TOLD = sizeof told / sizeof *told };
 
 /* As they are set by Open MPI 4.1.4 and Slurm 22.05, and by MPICH's mpiexec. */
-static void launchers_are_told_apart(void **state) {
-    (void)state;
+TEST(launchers_are_told_apart) {
     static const struct {
         const char *values[TOLD];
         bool inside, refused;
@@ -171,14 +167,4 @@ static void launchers_are_told_apart(void **state) {
         assert_int_equal(gw_mpi_announced_size(), cases[c].size);
         assert_int_equal(gw_mpi_check_launcher(&error), cases[c].refused ? GW_BAD_INPUT : GW_OK);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_are_heard_and_mpirun_is_kept),
-        cmocka_unit_test(more_than_is_kept_is_cut),
-        cmocka_unit_test(ends_are_understood),
-        cmocka_unit_test(launchers_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
