@@ -181,7 +181,10 @@ enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct
 
 /* ---- whether it still describes the cluster -------------------------------------------------- */
 
-enum { SIZES = 3 }; /* of each curve: small, middling, large */
+enum {
+    SIZES = 3,      /* of each curve: small, middling, large */
+    MOST_NAMES = 64 /* more than there are collectives, or compressors */
+};
 
 struct recheck {
     const struct gw_cluster *cluster;
@@ -395,40 +398,36 @@ static enum gw_status run_recheck(struct recheck *recheck, const struct gw_calib
                              : measure_twice(recheck, fmax(left_s, 0), out, error);
 }
 
-/* Leaves out what the file has no curve of, and takes the density that it was measured with. */
-static enum gw_status narrow(struct gw_calibration *calibration, const struct gw_cluster *cluster,
-                             struct gw_arena *arena, struct gw_error *error) {
+/* What is asked for, as far as the file has curves of it. */
+struct narrowed {
+    struct gw_calibration calibration;
+    const char *collectives[MOST_NAMES + 1];
+    const struct gw_compressor *compressors[MOST_NAMES + 1];
+};
+
+/* With the density that it was measured with. */
+static void narrow(const struct gw_calibration *calibration, const struct gw_cluster *cluster,
+                   struct narrowed *out) {
     const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
     double density = number_in(source, "density");
-    const char *const *collectives = calibration->collectives;
-    const struct gw_compressor *const *compressors = calibration->compressors;
-    size_t room = 1;
-    for (size_t i = 0; collectives[i] != NULL; i++) {
-        room++;
-    }
-    const char **known_collectives = gw_arena_zeros(arena, room, sizeof *known_collectives);
-    room = 1;
-    for (size_t i = 0; compressors[i] != NULL; i++) {
-        room++;
-    }
-    const struct gw_compressor **known = gw_arena_zeros(arena, room, sizeof *known);
-    if (known_collectives == NULL || known == NULL) {
-        return gw_fail_memory(error, "checking a calibration");
-    }
-    calibration->collectives = known_collectives;
-    calibration->compressors = known;
-    for (size_t i = 0; collectives[i] != NULL; i++) {
-        if (gw_cluster_find_collective(cluster, collectives[i], 0) != NULL) {
-            *known_collectives++ = collectives[i];
+    size_t collectives = 0;
+    size_t compressors = 0;
+    *out = (struct narrowed){.calibration = *calibration};
+    for (const char *const *name = calibration->collectives;
+         *name != NULL && collectives < MOST_NAMES; name++) {
+        if (gw_cluster_find_collective(cluster, *name, 0) != NULL) {
+            out->collectives[collectives++] = *name;
         }
     }
-    for (size_t i = 0; compressors[i] != NULL; i++) {
-        if (gw_cluster_find_compressor(cluster, compressors[i]->name) != NULL) {
-            *known++ = compressors[i];
+    for (const struct gw_compressor *const *compressor = calibration->compressors;
+         *compressor != NULL && compressors < MOST_NAMES; compressor++) {
+        if (gw_cluster_find_compressor(cluster, (*compressor)->name) != NULL) {
+            out->compressors[compressors++] = *compressor;
         }
     }
-    calibration->density = density > 0 && density <= 1 ? density : calibration->density;
-    return GW_OK;
+    out->calibration.collectives = out->collectives;
+    out->calibration.compressors = out->compressors;
+    out->calibration.density = density > 0 && density <= 1 ? density : calibration->density;
 }
 
 enum gw_status gw_calibration_check(struct gw_communicator *communicator,
@@ -437,18 +436,15 @@ enum gw_status gw_calibration_check(struct gw_communicator *communicator,
                                     struct gw_check *out, struct gw_error *error) {
     double started_s = gw_clock_read_s(calibration->clock);
     struct recheck recheck = {.cluster = cluster, .tolerance = tolerance};
-    struct gw_calibration narrowed = *calibration;
-    struct gw_arena arena = {0};
+    struct narrowed narrowed;
     *out = (struct gw_check){0};
-    enum gw_status status = narrow(&narrowed, cluster, &arena, error);
+    narrow(calibration, cluster, &narrowed);
+    enum gw_status status =
+        gw_survey_open(communicator, &narrowed.calibration, &recheck.survey, error);
     if (status == GW_OK) {
-        status = gw_survey_open(communicator, &narrowed, &recheck.survey, error);
-    }
-    if (status == GW_OK) {
-        status = run_recheck(&recheck, &narrowed, started_s, out, error);
+        status = run_recheck(&recheck, &narrowed.calibration, started_s, out, error);
     }
     gw_survey_close(&recheck.survey);
-    gw_arena_free(&arena);
     if (status == GW_OK && communicator->rank == 0) {
         judge(out);
     }

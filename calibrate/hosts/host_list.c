@@ -12,10 +12,10 @@ enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_
     out->first_rank = gw_arena_zeros(&out->arena, ranks, sizeof *out->first_rank);
     out->rank_count = gw_arena_zeros(&out->arena, ranks, sizeof *out->rank_count);
     out->host_of = gw_arena_zeros(&out->arena, ranks, sizeof *out->host_of);
-    if (out->names == NULL || out->first_rank == NULL || out->rank_count == NULL ||
-        out->host_of == NULL) {
+    enum gw_status status = gw_arena_check(&out->arena, "listing hosts", error);
+    if (status != GW_OK) {
         gw_host_list_close(out);
-        return gw_fail_memory(error, "listing hosts");
+        return status;
     }
     for (int r = 0; r < size; r++) {
         size_t h = 0;
@@ -37,39 +37,39 @@ void gw_host_list_close(struct gw_host_list *list) {
     gw_arena_free(&list->arena);
 }
 
-enum gw_status gw_host_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
-                                 struct gw_error *error) {
+/* By what each rank goes by. */
+static enum gw_status gather_list(struct gw_communicator *communicator,
+                                  const char mine[GW_HOST_SIZE], struct gw_host_list *out,
+                                  struct gw_error *error) {
     struct gw_arena arena = {0};
-    char(*hosts)[GW_HOST_SIZE] = gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *hosts);
-    enum gw_status status = hosts == NULL ? gw_fail_memory(error, "listing hosts")
-                                          : gw_gather_hosts(communicator, hosts, error);
+    char(*names)[GW_HOST_SIZE] = gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *names);
+    enum gw_status status = gw_arena_check(&arena, "listing hosts", error);
     if (status == GW_OK) {
-        status = gw_host_list_of(hosts, communicator->size, out, error);
+        status = gw_allgather(communicator, mine, GW_HOST_SIZE, names, error);
+    }
+    if (status == GW_OK) {
+        status = gw_host_list_of(names, communicator->size, out, error);
     }
     gw_arena_free(&arena);
     return status;
 }
 
+enum gw_status gw_host_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
+                                 struct gw_error *error) {
+    char mine[GW_HOST_SIZE] = "";
+    (void)gethostname(mine, sizeof mine - 1);
+    return gather_list(communicator, mine, out, error);
+}
+
 enum gw_status gw_machine_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
                                     struct gw_error *error) {
-    struct gw_arena arena = {0};
     char mine[GW_HOST_SIZE] = "";
     char boot[GW_FACT_SIZE];
-    if (gw_fact_boot("", boot)) {
-        (void)snprintf(mine, sizeof mine, "%.*s", GW_HOST_SIZE - 1, boot);
-    } else {
-        (void)gethostname(mine, sizeof mine - 1);
+    if (!gw_fact_boot("", boot)) {
+        return gw_host_list_open(communicator, out, error);
     }
-    char(*machines)[GW_HOST_SIZE] =
-        gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *machines);
-    enum gw_status status = machines == NULL
-                                ? gw_fail_memory(error, "listing machines")
-                                : gw_allgather(communicator, mine, sizeof mine, machines, error);
-    if (status == GW_OK) {
-        status = gw_host_list_of(machines, communicator->size, out, error);
-    }
-    gw_arena_free(&arena);
-    return status;
+    (void)snprintf(mine, sizeof mine, "%.*s", GW_HOST_SIZE - 1, boot);
+    return gather_list(communicator, mine, out, error);
 }
 
 size_t gw_host_list_most_ranks(const struct gw_host_list *list) {

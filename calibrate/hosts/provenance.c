@@ -174,9 +174,7 @@ static enum gw_status gather_texts(struct gw_communicator *communicator, const c
     *stride = (size_t)longest;
     char *mine = gw_arena_zeros(arena, *stride, 1);
     char *all = gw_arena_zeros(arena, (size_t)communicator->size, *stride);
-    if (mine == NULL || all == NULL) {
-        return gw_fail_memory(error, "gathering what hosts are made of");
-    }
+    GW_TRY(gw_arena_check(arena, "gathering what hosts are made of", error));
     memcpy(mine, text, strlen(text));
     *texts = all;
     return gw_allgather(communicator, mine, *stride, all, error);

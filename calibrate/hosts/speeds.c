@@ -324,9 +324,7 @@ static enum gw_status compare_speeds(struct gw_communicator *communicator,
     struct gw_json_writer writer;
     struct gw_host_times *times = gw_arena_zeros(&list->arena, list->count, sizeof *times);
     float *memory = gw_arena_zeros(&list->arena, MEMORY_ELEMENTS, sizeof *memory);
-    if (times == NULL || memory == NULL) {
-        return gw_fail_memory(error, "comparing hosts");
-    }
+    GW_TRY(gw_arena_check(&list->arena, "comparing hosts", error));
     const struct gw_host_work work = {compute, read_memory, memory};
     for (size_t i = 0; i < MEMORY_ELEMENTS; i++) {
         memory[i] = 1;
@@ -354,9 +352,7 @@ static enum gw_status compare_links(struct gw_communicator *communicator,
     struct gw_json_writer writer;
     size_t count = gw_link_count(list);
     struct gw_link_rate *rates = gw_arena_zeros(&list->arena, count, sizeof *rates);
-    if (rates == NULL) {
-        return gw_fail_memory(error, "comparing links");
-    }
+    GW_TRY(gw_arena_check(&list->arena, "comparing links", error));
     GW_TRY(gw_time_links(communicator, clock, list, rates, error));
     gw_writer_begin(&writer);
     gw_writer_array(&writer, "links");

@@ -138,9 +138,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, size_t whic
                           size_t max_bytes, struct gw_error *error) {
     struct gw_worker_counts *counts = &survey->worker_counts;
     struct exchange *exchange = gw_arena_zeros(&survey->arena, 1, sizeof *exchange);
-    if (exchange == NULL) {
-        return gw_fail_memory(error, "calibrating collectives");
-    }
+    GW_TRY(gw_arena_check(&survey->arena, "calibrating collectives", error));
     *exchange = (struct exchange){
         .communicator = gw_worker_counts_data(counts, at), .all = all, .which = which};
     int workers = counts->workers[at];
@@ -173,13 +171,10 @@ enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
     if (calibration->collectives[0] == NULL) {
         return GW_OK;
     }
-    if (gw_arena_own(&survey->arena, all, close_pools) == NULL) {
-        return gw_fail_memory(error, "calibrating collectives");
-    }
-    all->parts = gw_arena_zeros(&survey->arena, (size_t)world->size, sizeof *all->parts);
-    if (all->parts == NULL) {
-        return gw_fail_memory(error, "calibrating collectives");
-    }
+    (void)gw_arena_own(&survey->arena, all, close_pools);
+    size_t *parts = gw_arena_zeros(&survey->arena, (size_t)world->size, sizeof *parts);
+    GW_TRY(gw_arena_check(&survey->arena, "calibrating collectives", error));
+    all->parts = parts;
     GW_TRY(open_pools(all, world, calibration, error));
     for (size_t which = 0; which < COLLECTIVES; which++) {
         for (size_t at = 0; at < survey->worker_counts.count; at++) {

@@ -221,9 +221,8 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                           const struct gw_compressor *compressor, struct gw_error *error) {
     bool on_gpu = calibration->device != NULL;
     struct compression *compression = gw_arena_zeros(&survey->arena, 1, sizeof *compression);
-    if (gw_arena_own(&survey->arena, compression, close_sizes) == NULL) {
-        return gw_fail_memory(error, "calibrating compressors");
-    }
+    (void)gw_arena_own(&survey->arena, compression, close_sizes);
+    GW_TRY(gw_arena_check(&survey->arena, "calibrating compressors", error));
     compression->all = all;
     compression->compressor = compressor;
     compression->gpu = on_gpu ? gw_gpu_kernel_of(compressor) : NULL;

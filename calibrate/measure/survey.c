@@ -451,10 +451,10 @@ enum gw_status gw_measure_points(struct gw_survey *survey, double time_s,
     leader.order = gw_arena_zeros(&arena, survey->points.count, sizeof *leader.order);
     leader.series = gw_arena_zeros(&arena, survey->points.series_count, sizeof *leader.series);
     leader.first = gw_arena_zeros(&arena, survey->points.series_count, sizeof *leader.first);
-    enum gw_status status = leader.visits == NULL || leader.order == NULL ||
-                                    leader.series == NULL || leader.first == NULL
-                                ? gw_fail_memory(error, "choosing what to measure")
-                                : gw_random_open(&leader.random, survey->rule.seed, 0, error);
+    enum gw_status status = gw_arena_check(&arena, "choosing what to measure", error);
+    if (status == GW_OK) {
+        status = gw_random_open(&leader.random, survey->rule.seed, 0, error);
+    }
     if (status == GW_OK) {
         status = lead(&leader, time_s, error);
     }
