@@ -55,12 +55,12 @@ enum gw_status gw_nccl_need(struct gw_error *error) {
                    "transport (gradweave --version says what is in)");
 }
 
-enum gw_status gw_gpu_open_nccl(struct gw_communicator *out, struct gw_communicator base,
-                                const struct gw_gpu_settings *settings, struct gw_error *error) {
-    (void)settings;
-    *out = (struct gw_communicator){0};
-    base.transport->close(&base);
+static enum gw_status refuse_nccl(struct gw_communicator *communicator, struct gw_error *error) {
+    (void)communicator;
     return gw_nccl_need(error);
 }
+
+const struct gw_gpu_kind gw_gpu_nccl = {.state_bytes = sizeof(struct gw_gpu_base),
+                                        .open = refuse_nccl};
 
 #endif

@@ -2,8 +2,6 @@
  * Memory of GPUs over a transport that takes pointers to it, as MPI libraries built with CUDA do.
  * They do not know of streams: what the stream has to do is done before they are called.
  */
-#include <stdlib.h>
-
 #include "transport/gpu_base.h"
 
 static enum gw_status aware_collect(struct gw_communicator *communicator,
@@ -28,12 +26,6 @@ static enum gw_status aware_wait(struct gw_communicator *communicator, struct gw
     return base->host.transport->wait(&base->host, requests, count, error);
 }
 
-static void aware_close(struct gw_communicator *communicator) {
-    struct gw_communicator *host = &gw_gpu_base(communicator)->host;
-    host->transport->close(host);
-    free(communicator->state);
-}
-
 static const struct gw_transport aware_transport = {
     .name = "cuda-aware",
     .collect = aware_collect,
@@ -44,20 +36,8 @@ static const struct gw_transport aware_transport = {
     .poll = gw_gpu_poll,
     .open_first = gw_gpu_open_first,
     .abort = gw_gpu_abort,
-    .close = aware_close,
+    .close = gw_gpu_close,
 };
 
-enum gw_status gw_gpu_open_cuda_aware(struct gw_communicator *out, struct gw_communicator base,
-                                      const struct gw_gpu_settings *settings,
-                                      struct gw_error *error) {
-    struct gw_gpu_base *state = malloc(sizeof *state);
-    enum gw_status status = gw_gpu_base_open(out, &aware_transport, state, base, settings,
-                                             gw_gpu_open_cuda_aware, error);
-    status = gw_agree(&base, status, error);
-    if (status != GW_OK) {
-        free(state);
-        base.transport->close(&base);
-        *out = (struct gw_communicator){0};
-    }
-    return status;
-}
+const struct gw_gpu_kind gw_gpu_cuda_aware = {.transport = &aware_transport,
+                                              .state_bytes = sizeof(struct gw_gpu_base)};

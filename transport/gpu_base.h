@@ -4,26 +4,27 @@
 
 #include "transport/gpu.h"
 
-/*
- * Opens one kind over a communicator of its own, which all its ranks call. The kind takes `base`
- * over, also if it fails, which it does on all ranks alike.
- */
-typedef enum gw_status gw_gpu_open(struct gw_communicator *out, struct gw_communicator base,
-                                   const struct gw_gpu_settings *settings, struct gw_error *error);
-gw_gpu_open gw_gpu_open_cuda_aware, gw_gpu_open_nccl, gw_gpu_open_staged;
-
 /* The first member of each kind's state. */
 struct gw_gpu_base {
     struct gw_communicator host; /* its own, for memory of the host */
     struct gw_gpu_settings settings;
-    gw_gpu_open *open; /* for communicators of the first ranks */
+    const struct gw_gpu_kind *kind;
 };
 
-/* Begins a communicator on what its kind has made on this rank, NULL if it could not. */
-enum gw_status gw_gpu_base_open(struct gw_communicator *out, const struct gw_transport *transport,
-                                struct gw_gpu_base *state, struct gw_communicator host,
-                                const struct gw_gpu_settings *settings, gw_gpu_open *open,
-                                struct gw_error *error);
+struct gw_gpu_kind {
+    const struct gw_transport *transport;
+    size_t state_bytes;
+    /* Makes the rest of the state, zeros at first; all ranks call it and fail alike. Or NULL. */
+    enum gw_status (*open)(struct gw_communicator *communicator, struct gw_error *error);
+    /* Drops the rest, whole or in part. Or NULL. */
+    void (*close)(struct gw_communicator *communicator);
+};
+extern const struct gw_gpu_kind gw_gpu_cuda_aware, gw_gpu_nccl, gw_gpu_staged;
+
+/* Over a communicator that is taken over, also if it fails, which it does on all ranks alike. */
+enum gw_status gw_gpu_open(struct gw_communicator *out, const struct gw_gpu_kind *kind,
+                           struct gw_communicator host, const struct gw_gpu_settings *settings,
+                           struct gw_error *error);
 
 static inline struct gw_gpu_base *gw_gpu_base(const struct gw_communicator *communicator) {
     return communicator->state;
@@ -38,6 +39,7 @@ enum gw_status gw_gpu_poll(struct gw_communicator *communicator, void *message, 
 enum gw_status gw_gpu_open_first(struct gw_communicator *parent, int size,
                                  struct gw_communicator *out, struct gw_error *error);
 void gw_gpu_abort(struct gw_communicator *communicator, int status);
+void gw_gpu_close(struct gw_communicator *communicator);
 
 /*
  * Between two looks at what is waited for, when nothing has moved for so long: short waits take no

@@ -30,9 +30,11 @@ static inline void close_rank_stream(struct gw_device_stream *stream) {
     gw_device_close(device);
 }
 
-/* Runs checks on a communicator for GPUs beside the parent, opened by `open` or, NULL, by choice.
+/* Runs checks on a communicator for GPUs beside the parent, of a kind or, NULL, of the one that is
+ * chosen.
  */
-static inline const char *check_beside(struct gw_communicator *parent, gw_gpu_open *open,
+static inline const char *check_beside(struct gw_communicator *parent,
+                                       const struct gw_gpu_kind *kind,
                                        enum gw_gpu_transport transport, double timeout_s,
                                        check *const *checks) {
     struct gw_gpu_settings settings = {transport, open_rank_stream(parent->rank), timeout_s};
@@ -40,11 +42,11 @@ static inline const char *check_beside(struct gw_communicator *parent, gw_gpu_op
     struct gw_communicator made = {0};
     struct gw_error error = {0};
     enum gw_status status = GW_OK;
-    if (open == NULL) {
+    if (kind == NULL) {
         status = gw_communicator_open_gpu(&made, parent, &settings, &error);
     } else {
         status = parent->transport->open_first(parent, parent->size, &own, &error);
-        status = status == GW_OK ? open(&made, own, &settings, &error) : status;
+        status = status == GW_OK ? gw_gpu_open(&made, kind, own, &settings, &error) : status;
     }
     if (status != GW_OK) {
         print_error("%s\n", error.message);

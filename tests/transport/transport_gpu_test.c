@@ -16,11 +16,11 @@ static const bool emulated = false;
 /* ---- the transports ------------------------------------------------------------------------ */
 
 static const char *staged_keeps_them(struct gw_communicator *parent) {
-    return check_beside(parent, gw_gpu_open_staged, GW_GPU_MPI, 0, gpu_promises);
+    return check_beside(parent, &gw_gpu_staged, GW_GPU_MPI, 0, gpu_promises);
 }
 
 static const char *aware_keeps_them(struct gw_communicator *parent) {
-    return check_beside(parent, gw_gpu_open_cuda_aware, GW_GPU_MPI, 0, gpu_promises);
+    return check_beside(parent, &gw_gpu_cuda_aware, GW_GPU_MPI, 0, gpu_promises);
 }
 
 /* What is chosen for MPI. */
@@ -129,7 +129,7 @@ static const char *another_length_is_refused(struct gw_communicator *communicato
 
 static const char *failures_surface(struct gw_communicator *parent) {
     check *const checks[] = {another_length_is_refused, NULL};
-    return check_beside(parent, gw_gpu_open_staged, GW_GPU_MPI, 0, checks);
+    return check_beside(parent, &gw_gpu_staged, GW_GPU_MPI, 0, checks);
 }
 
 /* ---- page-locked memory -------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ static const char *long_messages_need_two_stages(struct gw_communicator *communi
 
 static const char *memory_is_bounded(struct gw_communicator *parent) {
     check *const checks[] = {long_messages_need_two_stages, NULL};
-    return check_beside(parent, gw_gpu_open_staged, GW_GPU_MPI, 0, checks);
+    return check_beside(parent, &gw_gpu_staged, GW_GPU_MPI, 0, checks);
 }
 
 /* ---- between threads, and over MPI --------------------------------------------------------- */

@@ -318,5 +318,5 @@ const struct gw_transport gw_nccl_transport = {
     .poll = gw_gpu_poll,
     .open_first = gw_gpu_open_first,
     .abort = gw_gpu_abort,
-    .close = gw_nccl_close,
+    .close = gw_gpu_close,
 };

@@ -103,9 +103,8 @@ static inline ncclResult_t gw_nccl_worse(ncclResult_t first, ncclResult_t second
     return first == ncclSuccess ? second : first;
 }
 
-/* Closes NCCL's communicator with all ranks'; and frees the rest. The latter takes NULL. */
+/* Closes NCCL's communicator, if there is one, with all ranks', and frees what the world has. */
 void gw_nccl_close(struct gw_communicator *communicator);
-void gw_nccl_free(struct gw_nccl_world *world);
 
 /* A call of NCCL's that waits for other ranks, without end if one is lost: on a thread of its own.
  */

@@ -10,15 +10,12 @@
 
 /* ---- what ranks know of each other --------------------------------------------------------- */
 
-static enum gw_status make_world(struct gw_communicator *out, struct gw_communicator base,
-                                 const struct gw_gpu_settings *settings, struct gw_error *error) {
-    struct gw_nccl_world *world = calloc(1, sizeof *world);
-    GW_TRY(gw_gpu_base_open(out, &gw_nccl_transport, world == NULL ? NULL : &world->base, base,
-                            settings, gw_gpu_open_nccl, error));
+static enum gw_status make_world(struct gw_nccl_world *world, struct gw_error *error) {
+    const struct gw_gpu_settings *settings = &world->base.settings;
     world->calls = gw_nccl_calls();
     world->stream = gw_cuda_stream(settings->stream);
     world->timeout_s = settings->timeout_s > 0 ? settings->timeout_s : GW_GPU_TIMEOUT_S;
-    world->nodes = calloc((size_t)base.size, sizeof *world->nodes);
+    world->nodes = calloc((size_t)world->base.host.size, sizeof *world->nodes);
     return world->calls == NULL   ? gw_nccl_need(error)
            : world->nodes == NULL ? gw_fail_memory(error, "opening a communicator over NCCL")
                                   : GW_OK;
@@ -132,19 +129,18 @@ static enum gw_status join(struct gw_nccl_world *world, struct gw_error *error) 
     return gw_agree(host, status, error);
 }
 
-enum gw_status gw_gpu_open_nccl(struct gw_communicator *out, struct gw_communicator base,
-                                const struct gw_gpu_settings *settings, struct gw_error *error) {
-    enum gw_status status = make_world(out, base, settings, error);
-    status = gw_agree(&base, status, error);
-    status = status == GW_OK ? join(out->state, error) : status;
+static enum gw_status open_nccl(struct gw_communicator *communicator, struct gw_error *error) {
+    struct gw_nccl_world *world = communicator->state;
+    enum gw_status status = make_world(world, error);
+    status = gw_agree(&world->base.host, status, error);
+    status = status == GW_OK ? join(world, error) : status;
     if (status != GW_OK) {
-        struct gw_nccl_world *world = out->state;
-        if (world != NULL) {
-            gw_nccl_abort(world);
-        }
-        gw_nccl_free(world);
-        base.transport->close(&base);
-        *out = (struct gw_communicator){0};
+        gw_nccl_abort(world);
     }
     return status;
 }
+
+const struct gw_gpu_kind gw_gpu_nccl = {.transport = &gw_nccl_transport,
+                                        .state_bytes = sizeof(struct gw_nccl_world),
+                                        .open = open_nccl,
+                                        .close = gw_nccl_close};

@@ -247,18 +247,6 @@ enum gw_status gw_nccl_finish(struct gw_nccl_world *world, ncclResult_t result, 
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-void gw_nccl_free(struct gw_nccl_world *world) {
-    if (world != NULL) {
-        if (world->news.transport != NULL) {
-            world->news.transport->close(&world->news);
-        }
-        gw_device_free(gw_device_stream_device(world->base.settings.stream), world->padded);
-        free(world->messages);
-        free(world->nodes);
-        free(world);
-    }
-}
-
 static void close_comm(struct gw_nccl_world *world) {
     if (world->comm != NULL && gw_nccl_wait_for(world, world->calls->CommFinalize(world->comm),
                                                 "ncclCommFinalize", false, NULL) == GW_OK) {
@@ -268,9 +256,12 @@ static void close_comm(struct gw_nccl_world *world) {
 
 void gw_nccl_close(struct gw_communicator *communicator) {
     struct gw_nccl_world *world = communicator->state;
-    struct gw_communicator host = world->base.host;
     (void)gw_cuda_stream(world->base.settings.stream);
     close_comm(world);
-    gw_nccl_free(world);
-    host.transport->close(&host);
+    if (world->news.transport != NULL) {
+        world->news.transport->close(&world->news);
+    }
+    gw_device_free(gw_device_stream_device(world->base.settings.stream), world->padded);
+    free(world->messages);
+    free(world->nodes);
 }

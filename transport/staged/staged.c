@@ -179,21 +179,13 @@ static enum gw_status open_stage(struct gw_stage *stage, struct gw_device *devic
     return gw_device_event_open(device, false, &stage->sent, error);
 }
 
-static void free_staged(struct gw_staged *staged) {
-    if (staged != NULL) {
-        struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
-        gw_staged_close_messages(staged);
-        close_stage(&staged->stages[0], device);
-        close_stage(&staged->stages[1], device);
-        free(staged->pieces);
-        free(staged);
-    }
-}
-
-static void staged_close(struct gw_communicator *communicator) {
-    struct gw_communicator host = gw_gpu_base(communicator)->host;
-    free_staged(communicator->state);
-    host.transport->close(&host);
+static void close_staged(struct gw_communicator *communicator) {
+    struct gw_staged *staged = communicator->state;
+    struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
+    gw_staged_close_messages(staged);
+    close_stage(&staged->stages[0], device);
+    close_stage(&staged->stages[1], device);
+    free(staged->pieces);
 }
 
 static const struct gw_transport staged_transport = {
@@ -206,7 +198,7 @@ static const struct gw_transport staged_transport = {
     .poll = gw_staged_poll,
     .open_first = gw_gpu_open_first,
     .abort = gw_gpu_abort,
-    .close = staged_close,
+    .close = gw_gpu_close,
 };
 
 static enum gw_status open_stages(struct gw_staged *staged, struct gw_error *error) {
@@ -219,18 +211,12 @@ static enum gw_status open_stages(struct gw_staged *staged, struct gw_error *err
     return open_stage(&staged->stages[1], device, error);
 }
 
-enum gw_status gw_gpu_open_staged(struct gw_communicator *out, struct gw_communicator base,
-                                  const struct gw_gpu_settings *settings, struct gw_error *error) {
-    struct gw_staged *staged = calloc(1, sizeof *staged);
-    enum gw_status status =
-        gw_gpu_base_open(out, &staged_transport, staged == NULL ? NULL : &staged->base, base,
-                         settings, gw_gpu_open_staged, error);
-    status = status == GW_OK ? open_stages(staged, error) : status;
-    status = gw_agree(&base, status, error);
-    if (status != GW_OK) {
-        free_staged(staged);
-        base.transport->close(&base);
-        *out = (struct gw_communicator){0};
-    }
-    return status;
+static enum gw_status open_staged(struct gw_communicator *communicator, struct gw_error *error) {
+    struct gw_staged *staged = communicator->state;
+    return gw_agree(&staged->base.host, open_stages(staged, error), error);
 }
+
+const struct gw_gpu_kind gw_gpu_staged = {.transport = &staged_transport,
+                                          .state_bytes = sizeof(struct gw_staged),
+                                          .open = open_staged,
+                                          .close = close_staged};
