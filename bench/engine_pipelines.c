@@ -23,7 +23,9 @@ static enum gw_status open_pipeline(struct pipeline *out, const char *name, size
     const struct gw_network network = {.within = links, .between = links, .oversubscription = 1};
     const struct gw_algorithm *algorithm = NULL;
     GW_TRY(gw_algorithm_find(name, &algorithm, error));
-    GW_TRY(gw_question_read("resnet50", "p102-1gbe-16", workers, 0, &out->question, error));
+    const struct gw_question_options asked = {
+        .model = "resnet50", .cluster = "p102-1gbe-16", .workers = workers};
+    GW_TRY(gw_question_open(&asked, &out->question, error));
     GW_TRY(gw_pipeline_open(&out->question, algorithm, NULL, &out->own, error));
     return gw_cluster_set_network(&out->question.cluster, network, error);
 }

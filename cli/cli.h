@@ -44,13 +44,10 @@ struct gw_output_options {
 };
 extern const struct gw_option gw_output_table[]; /* for struct gw_output_options */
 
-/* MODEL, --cluster, --density, --workers: for the verbs that ask about a model on a cluster. */
-struct gw_question_options {
-    const char *model, *cluster;
-    double density; /* 0: not given, 0.001 */
-    size_t workers; /* 0: not given, as many as the cluster has */
-};
-/* For struct gw_question_options: MODEL; --cluster, --density; --workers; and all of these. */
+/*
+ * For struct gw_question_options of verbs that ask about a model on a cluster: MODEL; --cluster,
+ * --density; --workers; and all of these.
+ */
 extern const struct gw_option gw_model_table[], gw_cluster_table[], gw_workers_table[],
     gw_question_table[];
 
@@ -66,11 +63,5 @@ extern const struct gw_option gw_changes_table[]; /* for struct gw_choice_change
 /* --collective; and with it --network, --loggp and what else changes the network of messages. */
 extern const struct gw_option gw_choices_table[]; /* for struct gw_choices */
 extern const struct gw_option gw_network_table[]; /* for struct gw_network_options */
-
-/* ---- what the options ask for --------------------------------------------------------------- */
-
-/* The question that the options ask; gw_question_close frees it. */
-enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
-                                struct gw_error *error);
 
 #endif

@@ -150,7 +150,8 @@ static enum gw_status apply_and_answer(const struct options *options,
     return status;
 }
 
-static enum gw_status open_and_answer(const struct options *options, struct gw_error *error) {
+static enum gw_status open_and_answer(void *values, struct gw_error *error) {
+    const struct options *options = values;
     struct gw_question question;
     struct gw_axis_values parameters[PARAMETERS] = {{0}};
     GW_TRY(gw_question_open(&options->question, &question, error));
@@ -172,13 +173,7 @@ static enum gw_status open_and_answer(const struct options *options, struct gw_e
     return status;
 }
 
-static int run(int argc, char **argv) {
-    struct options options = {0};
-    struct gw_error error = {0};
-    gw_parse_options(&gw_verb_compare, argc, argv, &options);
-    enum gw_status status = open_and_answer(&options, &error);
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
-}
+static struct options options;
 
 const struct gw_verb gw_verb_compare = {
     .name = "compare",
@@ -191,5 +186,6 @@ const struct gw_verb gw_verb_compare = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
-    .run = run,
+    .values = &options,
+    .answer = open_and_answer,
 };

@@ -74,18 +74,16 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     return status == GW_OK ? print(options, question, error) : status;
 }
 
-static int run(int argc, char **argv) {
-    struct options options = {0};
+static enum gw_status open_and_answer(void *values, struct gw_error *error) {
+    const struct options *options = values;
     struct gw_question question;
-    struct gw_error error = {0};
-    gw_parse_options(&gw_verb_export, argc, argv, &options);
-    enum gw_status status = gw_question_open(&options.question, &question, &error);
-    if (status == GW_OK) {
-        status = answer(&options, &question, &error);
-        gw_question_close(&question);
-    }
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+    GW_TRY(gw_question_open(&options->question, &question, error));
+    enum gw_status status = answer(options, &question, error);
+    gw_question_close(&question);
+    return status;
 }
+
+static struct options options;
 
 const struct gw_verb gw_verb_export = {
     .name = "export",
@@ -97,5 +95,6 @@ const struct gw_verb gw_verb_export = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
-    .run = run,
+    .values = &options,
+    .answer = open_and_answer,
 };

@@ -14,13 +14,12 @@ static const struct gw_option option_table[] = {
     {0},
 };
 
-static int run(int argc, char **argv) {
-    struct options options = {.what = GW_LISTS};
-    struct gw_error error = {0};
-    gw_parse_options(&gw_verb_list, argc, argv, &options);
-    enum gw_status status = gw_print_list(options.what, options.output.json, &error);
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+static enum gw_status answer(void *values, struct gw_error *error) {
+    const struct options *options = values;
+    return gw_print_list(options->what, options->output.json, error);
 }
+
+static struct options options = {.what = GW_LISTS};
 
 const struct gw_verb gw_verb_list = {
     .name = "list",
@@ -30,5 +29,6 @@ const struct gw_verb gw_verb_list = {
     .options = option_table,
     .surplus = "expected one of algorithms, compressors, exchanges, policies, collectives, "
                "models, clusters; got",
-    .run = run,
+    .values = &options,
+    .answer = answer,
 };

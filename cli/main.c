@@ -46,12 +46,21 @@ static int finish(int exit_status) {
     return gw_mpi_exit_status(GW_FAILED);
 }
 
+static int run(const struct gw_verb *verb, int argc, char **argv) {
+    struct gw_error error = {0};
+    if (verb->run != NULL) {
+        return verb->run(argc, argv);
+    }
+    gw_parse_options(verb, argc, argv, verb->values);
+    return verb->answer(verb->values, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
+}
+
 int main(int argc, char **argv) {
     argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";
     for (size_t i = 0; gw_verbs[i] != NULL; i++) {
         if (strcmp(gw_verbs[i]->name, verb) == 0) {
-            return finish(gw_verbs[i]->run(argc - 1, argv + 1));
+            return finish(run(gw_verbs[i], argc - 1, argv + 1));
         }
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {

@@ -89,7 +89,10 @@ struct gw_verb {
     const struct gw_option_rule *rules; /* or NULL; ended by a row of zeros */
     const char *surplus; /* says of one operand too many: "expected one MODEL, got also" */
     void (*check)(void *options, struct argp_state *state); /* after the rules; or NULL */
-    int (*run)(int argc, char **argv);                      /* returns the exit status */
+    void *values; /* of the options: the struct that the table is for, as it is at first */
+    enum gw_status (*answer)(void *values, struct gw_error *error);
+    /* In place of these two; returns the exit status. */
+    int (*run)(int argc, char **argv);
 };
 
 extern const struct gw_verb *const gw_verbs[]; /* ended by NULL */

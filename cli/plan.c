@@ -86,26 +86,21 @@ static enum gw_status sweep(const struct options *options, const struct gw_quest
     return status;
 }
 
-static int run(int argc, char **argv) {
-    struct options options = {0};
-    struct gw_error error = {0};
+static enum gw_status answer(void *values, struct gw_error *error) {
+    const struct options *options = values;
     struct gw_question question;
     struct gw_plans plans = {0};
     const struct gw_exchange_kind *exchange = NULL;
-    gw_parse_options(&gw_verb_plan, argc, argv, &options);
-    enum gw_status status =
-        gw_exchange_choose(options.compressor, options.exchange, &exchange, &error);
-    if (status == GW_OK) {
-        status = gw_question_open(&options.question, &question, &error);
-    }
-    if (status == GW_OK) {
-        status = options.sweep != NULL ? sweep(&options, &question, &error)
-                                       : plan(&options, &question, &plans, &error);
-        gw_plans_free(&plans);
-        gw_question_close(&question);
-    }
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+    GW_TRY(gw_exchange_choose(options->compressor, options->exchange, &exchange, error));
+    GW_TRY(gw_question_open(&options->question, &question, error));
+    enum gw_status status = options->sweep != NULL ? sweep(options, &question, error)
+                                                   : plan(options, &question, &plans, error);
+    gw_plans_free(&plans);
+    gw_question_close(&question);
+    return status;
 }
+
+static struct options options;
 
 const struct gw_verb gw_verb_plan = {
     .name = "plan",
@@ -117,5 +112,6 @@ const struct gw_verb gw_verb_plan = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
-    .run = run,
+    .values = &options,
+    .answer = answer,
 };

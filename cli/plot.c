@@ -111,16 +111,13 @@ static enum gw_status print_json(const struct options *options, struct gw_error 
     return gw_print_written(&writer, error);
 }
 
-static int run(int argc, char **argv) {
-    struct options options = {0};
-    struct gw_error error = {0};
-    gw_parse_options(&gw_verb_plot, argc, argv, &options);
-    enum gw_status status = plot(&options, &error);
-    if (status == GW_OK && options.output.json) {
-        status = print_json(&options, &error);
-    }
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+static enum gw_status answer(void *values, struct gw_error *error) {
+    const struct options *options = values;
+    GW_TRY(plot(options, error));
+    return options->output.json ? print_json(options, error) : GW_OK;
 }
+
+static struct options options;
 
 const struct gw_verb gw_verb_plot = {
     .name = "plot",
@@ -143,5 +140,6 @@ const struct gw_verb gw_verb_plot = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected KIND and what to draw, got also",
-    .run = run,
+    .values = &options,
+    .answer = answer,
 };

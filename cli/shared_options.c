@@ -48,12 +48,6 @@ const struct gw_option gw_question_table[] = {
     {0},
 };
 
-enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
-                                struct gw_error *error) {
-    return gw_question_read(options->model, options->cluster, options->workers, options->density,
-                            out, error);
-}
-
 const struct gw_option gw_changes_table[] = {
     {"policy", 'p', "POLICY", GW_TEXT, offsetof(struct gw_choice_changes, policy),
      .help = "Merge policy instead of the algorithm's own; several groups overlap with the "

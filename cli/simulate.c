@@ -176,16 +176,12 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
                                       struct gw_error *error) {
     struct gw_question question;
     bool planned = options->plan != NULL;
-    if (planned) {
-        GW_TRY(read_plan(options, plan, error));
-    }
+    GW_TRY(planned ? read_plan(options, plan, error) : GW_OK);
     GW_TRY(gw_question_open(&options->question, &question, error));
     enum gw_status status =
         planned ? gw_plan_check(plan, &question.model, options->plan, error) : GW_OK;
     status = status == GW_OK ? gw_network_apply(&options->network, &question, error) : status;
-    if (status == GW_OK) {
-        status = answer(options, &question, planned ? plan : NULL, error);
-    }
+    status = status == GW_OK ? answer(options, &question, planned ? plan : NULL, error) : status;
     gw_question_close(&question);
     return status;
 }
@@ -222,18 +218,20 @@ static enum gw_status simulate_goal(const char *path, const char *loggp, bool js
 /* ---- the verb ----------------------------------------------------------------------------------
  */
 
-static int run(int argc, char **argv) {
-    struct options options = {.heterogeneity = {.threads = gw_cores()}};
-    struct gw_error error = {0};
+static enum gw_status answer_either(void *values, struct gw_error *error) {
+    struct options *options = values;
     struct gw_plan plan = {0};
-    gw_parse_options(&gw_verb_simulate, argc, argv, &options);
-    enum gw_status status =
-        options.goal == NULL
-            ? open_and_answer(&options, &plan, &error)
-            : simulate_goal(options.goal, options.network.loggp, options.output.json, &error);
+    if (options->goal != NULL) {
+        return simulate_goal(options->goal, options->network.loggp, options->output.json, error);
+    }
+    options->heterogeneity.threads =
+        options->heterogeneity.threads > 0 ? options->heterogeneity.threads : gw_cores();
+    enum gw_status status = open_and_answer(options, &plan, error);
     gw_plan_free(&plan);
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
+    return status;
 }
+
+static struct options options;
 
 const struct gw_verb gw_verb_simulate = {
     .name = "simulate",
@@ -244,5 +242,6 @@ const struct gw_verb gw_verb_simulate = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
-    .run = run,
+    .values = &options,
+    .answer = answer_either,
 };

@@ -1,12 +1,58 @@
+/* Runs pipelines for real: the verb, what ranks do, on which GPUs. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/validate.h"
+#include "cli/job.h"
+#include "exec/exec.h"
+#include "kernels/gpu.h"
 
-#define IN(member) offsetof(struct gw_validate_options, member)
+/* ---- options --------------------------------------------------------------------------------- */
 
+/* How much is selected, where that depends on gradients. */
+struct counts {
+    struct gw_warm_up_limits settling;
+    const char *source; /* "recorded", "asked", "trained" or a file */
+    const char *out;    /* NULL: recorded counts are not kept */
+};
+
+/* Where ranks work. */
+struct gpu {
+    struct gw_device_choice device;
+    enum gw_transport_choice transport;
+    enum gw_compute compute;
+};
+
+struct options {
+    struct gw_output_options output;
+    struct gw_job_options job;
+    struct gw_question_options question;
+    struct gw_choice_changes changes;
+    struct counts counts;
+    struct gpu gpu;
+    const char *algorithms, *trace, *out;
+    size_t iterations, warm_up;
+    double tolerance;
+    uint64_t seed, settle; /* settle: in `counts` if it is given */
+    bool interference;
+};
+
+struct run {
+    const struct options *options;
+    struct gw_validation answer; /* whose arrays are in `arena` */
+    struct gw_arena arena;
+    struct gw_validation_device device;
+    size_t ranks;                        /* of the job: the workers, and perhaps one more */
+    struct gw_executor_options executor; /* with the GPU, which is opened */
+    struct gw_gpu gpu;                   /* this rank's */
+    struct gw_progress progress;
+    size_t done; /* iterations of all algorithms */
+};
+
+#define IN(member) offsetof(struct options, member)
+
+static const char *const transports[] = {[GW_GPU_NCCL] = "nccl", [GW_GPU_MPI] = "mpi"};
 static const char *const computes[] = {
     [GW_COMPUTE_WAIT] = "wait", [GW_COMPUTE_GEMM] = "gemm", NULL};
 
@@ -66,9 +112,96 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
+/* ---- GPUs ---------------------------------------------------------------------------------- */
+
+static enum gw_status check_compute(enum gw_compute compute, bool here, struct gw_error *error) {
+    if (compute == GW_COMPUTE_WAIT || (!here && gw_cublas_version() != NULL)) {
+        return GW_OK;
+    }
+    enum gw_status status = gw_cublas_need(error);
+    if (status != GW_OK) {
+        gw_error_prefix(error, "--compute gemm");
+    }
+    return status;
+}
+
+static enum gw_status check_gpu(const struct gpu *options, bool here, struct gw_error *error) {
+    if (!options->device.cuda) {
+        return GW_OK;
+    }
+    if (gw_cuda_version() == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "--device cuda: expected a build with CUDA");
+    }
+    if (options->transport == GW_TRANSPORT_NCCL && gw_nccl_version() == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "--transport nccl: expected a build with NCCL");
+    }
+    GW_TRY(check_compute(options->compute, here, error));
+    struct gw_gpu gpu;
+    return !here || gw_cuda_devices(&gpu, 1) > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "--device cuda: expected a GPU on this machine");
+}
+
+static enum gw_status check_compressor(const struct gpu *options,
+                                       const struct gw_algorithm *algorithm,
+                                       struct gw_error *error) {
+    return !options->device.cuda || !gw_algorithm_is_sparse(algorithm) ||
+                   gw_gpu_kernel_of(algorithm->compressor) != NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--device cuda: %s: expected a compressor that there is for GPUs, got %s",
+                         algorithm->name, algorithm->compressor->name);
+}
+
+static enum gw_status choose_transport(struct run *run, struct gw_communicator *communicator,
+                                       struct gw_error *error) {
+    enum gw_transport_choice asked = run->options->gpu.transport;
+    enum gw_gpu_transport *chosen = &run->executor.transport;
+    size_t *sharing = &run->device.ranks_on_one;
+    GW_TRY(gw_gpu_transport_choose(communicator, run->executor.device, chosen, sharing, error));
+    if (asked == GW_TRANSPORT_NCCL && *sharing > 1) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--transport nccl: expected a GPU for each rank, got %zu ranks on one "
+                       "(--transport mpi lets them share)",
+                       *sharing);
+    }
+    if (asked != GW_TRANSPORT_ANY) {
+        *chosen = asked == GW_TRANSPORT_NCCL ? GW_GPU_NCCL : GW_GPU_MPI;
+    }
+    return GW_OK;
+}
+
+static enum gw_status open_gpu(struct run *run, struct gw_communicator *communicator,
+                               struct gw_error *error) {
+    const struct gpu *options = &run->options->gpu;
+    size_t local_rank = 0;
+    run->executor =
+        (struct gw_executor_options){.seed = run->options->seed, .compute = options->compute};
+    if (!options->device.cuda) {
+        return GW_OK;
+    }
+    enum gw_status status = check_gpu(options, true, error);
+    GW_TRY(gw_agree(communicator, status, error));
+    GW_TRY(gw_find_local_rank(communicator, &local_rank, error));
+    status = gw_device_choice_open(&options->device, local_rank, &run->executor.device, &run->gpu,
+                                   error);
+    GW_TRY(gw_agree(communicator, status, error));
+    GW_TRY(choose_transport(run, communicator, error));
+    run->device = (struct gw_validation_device){
+        .gpu = run->gpu.name,
+        .transport = transports[run->executor.transport],
+        .compute = computes[options->compute],
+        .cublas = options->compute == GW_COMPUTE_GEMM ? gw_cublas_version() : NULL,
+        .ranks_on_one = run->device.ranks_on_one};
+    run->answer.device = &run->device;
+    return GW_OK;
+}
+
 /* ---- what can be told without running anything --------------------------------------------- */
 
-static void close_validation(struct gw_validation_run *run) {
+/* In any case, however far it was opened. */
+static void close_run(struct run *run) {
+    gw_device_close(run->executor.device);
     for (size_t i = 0; i < run->answer.count; i++) {
         gw_pipeline_close(&run->answer.pairs[i].pipeline);
         gw_validation_pair_close_counts(&run->answer.pairs[i]);
@@ -77,8 +210,7 @@ static void close_validation(struct gw_validation_run *run) {
     gw_arena_free(&run->arena);
 }
 
-static enum gw_status predict(const struct gw_question *question,
-                              const struct gw_validate_options *options,
+static enum gw_status predict(const struct gw_question *question, const struct options *options,
                               struct gw_validation_pair *comparison, struct gw_error *error) {
     const struct gw_prediction_options once = {.simulation.interference = options->interference};
     enum gw_status status =
@@ -92,8 +224,8 @@ static enum gw_status predict(const struct gw_question *question,
 }
 
 /* Of a job's ranks one may be left for a server. */
-static enum gw_status find_workers(const struct gw_validate_options *options, size_t ranks,
-                                   size_t *workers, struct gw_error *error) {
+static enum gw_status find_workers(const struct options *options, size_t ranks, size_t *workers,
+                                   struct gw_error *error) {
     size_t asked = options->question.workers;
     *workers = asked == 0 ? ranks : asked;
     return *workers == ranks || *workers + 1 == ranks
@@ -104,8 +236,8 @@ static enum gw_status find_workers(const struct gw_validate_options *options, si
                          ranks, asked);
 }
 
-static enum gw_status check_server(const struct gw_validation_run *run,
-                                   const struct gw_algorithm *algorithm, struct gw_error *error) {
+static enum gw_status check_server(const struct run *run, const struct gw_algorithm *algorithm,
+                                   struct gw_error *error) {
     size_t workers = run->answer.question.workers;
     return !algorithm->exchange->server || run->ranks > workers
                ? GW_OK
@@ -116,13 +248,12 @@ static enum gw_status check_server(const struct gw_validation_run *run,
 }
 
 /* `algorithm` gets the preset's choices, with those that were changed. */
-static enum gw_status open_pipeline(const struct gw_validation_run *run,
-                                    const struct gw_algorithm *preset,
+static enum gw_status open_pipeline(const struct run *run, const struct gw_algorithm *preset,
                                     struct gw_algorithm *algorithm, struct gw_pipeline *out,
                                     struct gw_error *error) {
     GW_TRY(gw_algorithm_change(preset, &run->options->changes, algorithm, error));
     GW_TRY(check_server(run, algorithm, error));
-    GW_TRY(gw_validate_check_compressor(&run->options->gpu, algorithm, error));
+    GW_TRY(check_compressor(&run->options->gpu, algorithm, error));
     return gw_pipeline_open(&run->answer.question, algorithm, NULL, out, error);
 }
 
@@ -131,8 +262,8 @@ static enum gw_status open_pipeline(const struct gw_validation_run *run,
  * for GPUs; asked for by name they are refused, and so is in any case a model that cannot be
  * executed.
  */
-static enum gw_status add_algorithm(struct gw_validation_run *run,
-                                    const struct gw_algorithm *preset, struct gw_error *error) {
+static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *preset,
+                                    struct gw_error *error) {
     struct gw_validation_pair *comparison = &run->answer.pairs[run->answer.count];
     struct gw_algorithm *algorithm = &run->answer.algorithms[run->answer.count];
     enum gw_status status = open_pipeline(run, preset, algorithm, &comparison->pipeline, error);
@@ -150,9 +281,8 @@ static enum gw_status add_algorithm(struct gw_validation_run *run,
 }
 
 /* *error then is what the last one is left out for. */
-static enum gw_status add_algorithms(struct gw_validation_run *run,
-                                     const struct gw_algorithm *const *algorithms, size_t count,
-                                     struct gw_error *error) {
+static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm *const *algorithms,
+                                     size_t count, struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
     answer->pairs = gw_arena_zeros(&run->arena, count, sizeof *answer->pairs);
     answer->infeasible = gw_arena_zeros(&run->arena, count, sizeof *answer->infeasible);
@@ -171,33 +301,29 @@ static enum gw_status add_algorithms(struct gw_validation_run *run,
 }
 
 /* Reads the inputs and predicts: bad input shows here, on all ranks alike. */
-static enum gw_status open_validation(const struct gw_validate_options *options, size_t ranks,
-                                      struct gw_validation_run *out, struct gw_error *error) {
+static enum gw_status open_run(const struct options *options, size_t ranks, struct run *out,
+                               struct gw_error *error) {
     struct gw_question_options asked = options->question;
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
-    *out = (struct gw_validation_run){.options = options,
-                                      .ranks = ranks,
-                                      .answer = {.iterations = options->iterations,
-                                                 .seed = options->seed,
-                                                 .interference = options->interference,
-                                                 .counts = options->counts.source,
-                                                 .counts_out = options->counts.out}};
+    *out = (struct run){.options = options,
+                        .ranks = ranks,
+                        .answer = {.iterations = options->iterations,
+                                   .seed = options->seed,
+                                   .interference = options->interference,
+                                   .counts = options->counts.source,
+                                   .counts_out = options->counts.out}};
     GW_TRY(find_workers(options, ranks, &asked.workers, error));
     GW_TRY(gw_algorithms_parse(options->algorithms, &algorithms, &count, error));
     enum gw_status status = gw_question_open(&asked, &out->answer.question, error);
     if (status == GW_OK) {
         status = add_algorithms(out, algorithms, count, error);
-        if (status != GW_OK) {
-            close_validation(out);
-        }
     }
     free(algorithms);
     return status;
 }
 
-static enum gw_status check_targets(const struct gw_validate_options *options,
-                                    struct gw_error *error) {
+static enum gw_status check_targets(const struct options *options, struct gw_error *error) {
     const char *const targets[] = {options->out, options->trace, options->counts.out};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         if (targets[i] != NULL) {
@@ -207,12 +333,146 @@ static enum gw_status check_targets(const struct gw_validate_options *options,
     return GW_OK;
 }
 
+/* ---- one pipeline -------------------------------------------------------------------------- */
+
+static void show_progress(struct run *run, const char *algorithm) {
+    size_t each = run->options->warm_up + run->options->iterations;
+    gw_progress_update(&run->progress, (double)run->done / (double)(run->answer.count * each),
+                       algorithm);
+    run->done++;
+}
+
+/* What a worker sent in the iteration, on average. */
+static double bytes_per_worker(const struct gw_timeline *timeline) {
+    double bytes = 0;
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        bytes += (double)timeline->spans[i].bytes;
+    }
+    return bytes / (double)timeline->lane_count;
+}
+
+/* Keeps the counts of the executor's last iteration. */
+static enum gw_status record_counts(struct gw_validation_pair *comparison,
+                                    const struct gw_executor *executor, struct gw_error *error) {
+    size_t groups = 0;
+    if (!comparison->counts_depend_on_data) {
+        return GW_OK;
+    }
+    const uint64_t *selected = gw_executor_selected(executor, &groups);
+    for (size_t g = 0; g < groups; g++) {
+        comparison->extents[g] = gw_executor_extents(executor)[g].all;
+    }
+    return gw_counts_append(&comparison->recorded, selected, comparison->extents, error);
+}
+
+static enum gw_status iterate(struct run *run, struct gw_validation_pair *comparison,
+                              struct gw_executor *executor, struct gw_timeline *timeline,
+                              struct gw_timeline *trace, struct gw_error *error) {
+    const struct options *options = run->options;
+    struct gw_result *measured = &comparison->measured;
+    double start_s = 0;
+    for (size_t i = 0; i < options->warm_up + options->iterations; i++) {
+        struct gw_measure measure;
+        show_progress(run, measured->algorithm);
+        gw_timeline_clear(timeline);
+        GW_TRY(gw_executor_iterate(executor, start_s, timeline, error));
+        if (i < options->warm_up) {
+            continue;
+        }
+        GW_TRY(gw_timeline_measure(timeline, &measure, error));
+        GW_TRY(record_counts(comparison, executor, error));
+        gw_result_add(measured, &measure);
+        measured->bytes_per_worker += bytes_per_worker(timeline) / (double)options->iterations;
+        start_s = timeline->iterations[0].end_s;
+        if (options->trace != NULL) {
+            GW_TRY(gw_timeline_append(trace, timeline, error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status execute(struct run *run, struct gw_validation_pair *comparison,
+                              struct gw_communicator *communicator, struct gw_error *error) {
+    const struct options *options = run->options;
+    const struct gw_pipeline *pipeline = &comparison->pipeline;
+    struct gw_executor *executor = NULL;
+    struct gw_timeline timeline = {0};
+    struct gw_timeline trace = {0};
+    comparison->measured = gw_pipeline_result(&run->answer.question, pipeline);
+    comparison->measured.bytes_per_worker = 0;
+    GW_TRY(gw_executor_open(&executor, &pipeline->schedule, communicator, &run->executor, error));
+    enum gw_status status = gw_executor_timeline(executor, &timeline, error);
+    if (status == GW_OK) {
+        status = gw_executor_timeline(executor, &trace, error);
+    }
+    if (status == GW_OK) {
+        status =
+            gw_executor_warm_up(executor, &options->counts.settling, &comparison->warmed_up, error);
+    }
+    if (status == GW_OK) {
+        status = iterate(run, comparison, executor, &timeline, &trace, error);
+    }
+    if (status == GW_OK && options->trace != NULL && communicator->rank == 0) {
+        status = gw_timeline_write(&trace, options->trace, error);
+    }
+    gw_timeline_free(&timeline);
+    gw_timeline_free(&trace);
+    gw_executor_close(executor);
+    return status;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+/* What a rank that is no worker waits for while the workers are by themselves. */
+static enum gw_status rest(struct gw_communicator *job, struct gw_error *error) {
+    GW_TRY(gw_rest_until_woken(job, error));
+    return job->transport->barrier(job, error);
+}
+
+static enum gw_status wake(struct gw_communicator *job, int workers, struct gw_error *error) {
+    if (job->rank == 0) {
+        GW_TRY(gw_wake(job, workers, error));
+    }
+    return job->transport->barrier(job, error);
+}
+
+/* With its server a pipeline runs on the whole job, and otherwise on the workers among its ranks.
+ */
+static enum gw_status measure(struct run *run, struct gw_validation_pair *comparison,
+                              struct gw_communicator *job, struct gw_communicator *workers,
+                              struct gw_error *error) {
+    if (comparison->pipeline.schedule.server) {
+        return execute(run, comparison, job, error);
+    }
+    if (workers->transport == NULL) {
+        return rest(job, error);
+    }
+    GW_TRY(execute(run, comparison, workers, error));
+    return wake(job, workers->size, error);
+}
+
+static void measure_all(struct run *run, struct gw_communicator *job, struct gw_error *error) {
+    struct gw_communicator workers;
+    gw_job_require(
+        job, job->transport->open_first(job, (int)run->answer.question.workers, &workers, error),
+        error);
+    run->progress = gw_progress_begin("validate", job->rank == 0);
+    for (size_t i = 0; i < run->answer.count; i++) {
+        struct gw_validation_pair *comparison = &run->answer.pairs[i];
+        gw_job_require(job, measure(run, comparison, job, &workers, error), error);
+    }
+    gw_progress_end(&run->progress);
+    if (workers.transport != NULL) {
+        workers.transport->close(&workers);
+    }
+}
+
 /* ---- on every rank ------------------------------------------------------------------------- */
 
 /* What rank 0 presents, the others wait for: they agree on it afterwards. */
-static enum gw_status validate(struct gw_validation_run *run, struct gw_communicator *communicator,
-                               int *verdict, struct gw_error *error) {
-    gw_validation_measure(run, communicator, error);
+static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
+                               struct gw_error *error) {
+    measure_all(run, communicator, error);
     if (communicator->rank != 0) {
         return GW_OK;
     }
@@ -223,42 +483,37 @@ static enum gw_status validate(struct gw_validation_run *run, struct gw_communic
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
                            struct gw_error *error) {
-    const struct gw_validate_options *options = context;
-    struct gw_validation_run run;
-    enum gw_status opened = open_validation(options, (size_t)communicator->size, &run, error);
-    enum gw_status status = opened;
+    const struct options *options = context;
+    struct run run;
+    enum gw_status status = open_run(options, (size_t)communicator->size, &run, error);
     if (status == GW_OK && communicator->rank == 0) {
         status = check_targets(options, error);
     }
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
-        status = gw_agree(communicator, gw_validation_open_gpu(&run, communicator, error), error);
+        status = gw_agree(communicator, open_gpu(&run, communicator, error), error);
     }
     if (status == GW_OK) {
         status = validate(&run, communicator, verdict, error);
         status = gw_agree(communicator, status, error);
     }
-    if (opened == GW_OK) {
-        gw_device_close(run.executor.device);
-        close_validation(&run);
-    }
+    close_run(&run);
     return status;
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 /* Bad input is told before a job is started. */
-static enum gw_status check_inputs(const struct gw_validate_options *options,
-                                   struct gw_error *error) {
-    struct gw_validation_run run;
-    GW_TRY(gw_validate_check_gpu(&options->gpu, options->job.hostfile == NULL, error));
-    GW_TRY(open_validation(options, options->job.nodes, &run, error));
-    close_validation(&run);
-    return check_targets(options, error);
+static enum gw_status check_inputs(const struct options *options, struct gw_error *error) {
+    struct run run;
+    GW_TRY(check_gpu(&options->gpu, options->job.hostfile == NULL, error));
+    enum gw_status status = open_run(options, options->job.nodes, &run, error);
+    close_run(&run);
+    return status == GW_OK ? check_targets(options, error) : status;
 }
 
 static int run(int argc, char **argv) {
-    struct gw_validate_options options = {
+    struct options options = {
         .tolerance = INFINITY,
         .gpu = {.transport = GW_TRANSPORT_ANY},
         .counts = {.settling = {.iterations = 300, .ends_early = true, .longest_s = 3}}};

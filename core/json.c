@@ -148,6 +148,16 @@ enum gw_status gw_json_text(const struct gw_json *place, const char **out, struc
     return GW_OK;
 }
 
+enum gw_status gw_json_copy_text(const struct gw_json *object, const char *key, char **out,
+                                 struct gw_error *error) {
+    struct gw_json place = gw_json_member(object, key);
+    const char *text = NULL;
+    *out = NULL;
+    GW_TRY(gw_json_text(&place, &text, error));
+    *out = strdup(text);
+    return *out == NULL ? gw_fail_memory(error, "reading a document") : GW_OK;
+}
+
 enum gw_status gw_json_object(const struct gw_json *place, struct gw_error *error) {
     return cJSON_IsObject(place->node) ? GW_OK : gw_json_expected(place, "an object", error);
 }
@@ -211,19 +221,6 @@ enum gw_status gw_json_put_number(cJSON *object, const char *key, double value,
 enum gw_status gw_json_put_text(cJSON *object, const char *key, const char *value,
                                 struct gw_error *error) {
     return gw_json_put(object, key, cJSON_CreateString(value), error);
-}
-
-enum gw_status gw_json_put_texts(cJSON *object, const char *key, char *const *texts, size_t count,
-                                 struct gw_error *error) {
-    if (count == 0) {
-        return GW_OK;
-    }
-    cJSON *array = cJSON_CreateArray();
-    GW_TRY(gw_json_put(object, key, array, error));
-    for (size_t i = 0; i < count; i++) {
-        GW_TRY(gw_json_append(array, cJSON_CreateString(texts[i]), error));
-    }
-    return GW_OK;
 }
 
 enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error) {

@@ -48,15 +48,16 @@ enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct
 enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,
                                struct gw_error *error);
 
+/* A copy of the text of an object's member, the caller's; NULL on failure. */
+enum gw_status gw_json_copy_text(const struct gw_json *object, const char *key, char **out,
+                                 struct gw_error *error);
+
 /* Sets or replaces a member of an object that is being written; fails only when out of memory. */
 enum gw_status gw_json_put(cJSON *object, const char *key, cJSON *value, struct gw_error *error);
 enum gw_status gw_json_put_number(cJSON *object, const char *key, double value,
                                   struct gw_error *error);
 enum gw_status gw_json_put_text(cJSON *object, const char *key, const char *value,
                                 struct gw_error *error);
-/* An array of strings, or nothing if there are none. */
-enum gw_status gw_json_put_texts(cJSON *object, const char *key, char *const *texts, size_t count,
-                                 struct gw_error *error);
 enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error);
 
 /* The document as text that ends in a newline; the caller frees it. */

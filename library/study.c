@@ -23,8 +23,11 @@ static enum gw_status read_question(const struct gradweave_question *question,
         return gw_fail(error, GW_BAD_INPUT, "density: expected a number in (0, 1], or 0, got %g",
                        question->density);
     }
-    return gw_question_read(question->model, question->cluster, question->workers,
-                            question->density, out, error);
+    const struct gw_question_options options = {.model = question->model,
+                                                .cluster = question->cluster,
+                                                .workers = question->workers,
+                                                .density = question->density};
+    return gw_question_open(&options, out, error);
 }
 
 static struct gradweave_prediction prediction_of(const struct gw_result *result) {

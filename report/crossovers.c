@@ -189,24 +189,13 @@ static void write_name(const struct gw_crossovers *crossovers, const char *key, 
 static void write_question(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
     const struct gw_question *question = crossovers->comparison->question;
     const struct gw_choice_changes *changes = &crossovers->comparison->changes;
-    const char *const names[] = {"policy", "compressor", "exchange"};
-    const char *const values[] = {changes->policy, changes->compressor, changes->exchange};
-    enum { choices = sizeof names / sizeof *names };
     gw_writer_text(writer, "model", question->model.name);
     gw_writer_text(writer, "cluster", question->cluster.name);
     if (!varies_workers(crossovers)) {
         gw_writer_number(writer, "workers", (double)question->workers);
     }
     gw_writer_number(writer, "density", question->density);
-    if (values[0] != NULL || values[1] != NULL || values[2] != NULL) {
-        gw_writer_object(writer, "changed");
-        for (size_t i = 0; i < choices; i++) {
-            if (values[i] != NULL) {
-                gw_writer_text(writer, names[i], values[i]);
-            }
-        }
-        gw_writer_end(writer);
-    }
+    gw_writer_changes(writer, changes->policy, changes->compressor, changes->exchange);
     gw_writer_text(writer, "parameter", crossovers->values->kind->name);
     if (crossovers->values->own_bit_per_s > 0) {
         gw_writer_number(writer, "own_bandwidth_bit_per_s", crossovers->values->own_bit_per_s);
@@ -268,7 +257,6 @@ static enum gw_status print_document(const struct gw_crossovers *crossovers,
                                      struct gw_error *error) {
     const char *note = crossovers->comparison->note;
     struct gw_json_writer writer;
-    cJSON *document = NULL;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/crossovers@1");
     write_question(crossovers, &writer);
@@ -280,8 +268,7 @@ static enum gw_status print_document(const struct gw_crossovers *crossovers,
         gw_writer_text(&writer, NULL, note);
         gw_writer_end(&writer);
     }
-    GW_TRY(gw_writer_finish(&writer, &document, error));
-    return gw_print_document(document, error);
+    return gw_print_written(&writer, error);
 }
 
 enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool json,

@@ -62,12 +62,15 @@ static enum gw_status draw_prediction(const struct gw_picture *picture,
 }
 
 enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_error *error) {
+    const struct gw_question_options options = {.model = picture->subject,
+                                                .cluster = picture->cluster,
+                                                .workers = picture->workers,
+                                                .density = picture->density};
     struct gw_question question;
     if (picture->cluster == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "plot breakdown: expected --cluster CLUSTER");
     }
-    GW_TRY(gw_question_read(picture->subject, picture->cluster, picture->workers, picture->density,
-                            &question, error));
+    GW_TRY(gw_question_open(&options, &question, error));
     enum gw_status status = draw_prediction(picture, &question, error);
     gw_question_close(&question);
     return status;

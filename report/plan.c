@@ -218,42 +218,45 @@ static void write_group(struct gw_json_writer *writer, const struct gw_explanati
     gw_writer_end(writer);
 }
 
-static cJSON *explanation_document(const struct gw_explanation *explanation) {
-    struct gw_json_writer writer;
-    cJSON *document = NULL;
-    gw_writer_begin(&writer);
-    gw_writer_text(&writer, "bottleneck", gw_stream_name(explanation->bottleneck));
-    gw_writer_number(&writer, "critical_group", (double)explanation->critical_group);
-    gw_writer_number(&writer, "comm_s", explanation->comm_s);
-    gw_writer_number(&writer, "exposed_comm_s", explanation->exposed_comm_s);
-    gw_writer_array(&writer, "groups");
+static void write_explanation(struct gw_json_writer *writer,
+                              const struct gw_explanation *explanation) {
+    if (explanation == NULL) {
+        return;
+    }
+    gw_writer_object(writer, "explanation");
+    gw_writer_text(writer, "bottleneck", gw_stream_name(explanation->bottleneck));
+    gw_writer_number(writer, "critical_group", (double)explanation->critical_group);
+    gw_writer_number(writer, "comm_s", explanation->comm_s);
+    gw_writer_number(writer, "exposed_comm_s", explanation->exposed_comm_s);
+    gw_writer_array(writer, "groups");
     for (size_t g = 0; g < explanation->plan->group_count; g++) {
-        write_group(&writer, explanation, g);
+        write_group(writer, explanation, g);
     }
-    gw_writer_end(&writer);
-    return gw_writer_finish(&writer, &document, NULL) == GW_OK ? document : NULL;
+    gw_writer_end(writer);
+    gw_writer_end(writer);
 }
 
-/* The plan's document, with its explanation if there is one; NULL when out of memory. */
-static cJSON *plan_document(const struct gw_plan *plan, const struct gw_explanation *explanation) {
-    cJSON *document = NULL;
-    if (gw_plan_document(plan, &document, NULL) != GW_OK ||
-        (explanation != NULL &&
-         gw_json_put(document, "explanation", explanation_document(explanation), NULL) != GW_OK)) {
-        cJSON_Delete(document);
-        return NULL;
-    }
-    return document;
-}
-
-static enum gw_status print_documents(const struct gw_plans *plans,
-                                      const struct gw_explanation *best, struct gw_error *error) {
+/* All plans, or (not `ranking`) the first one alone; that with its explanation if there is one. */
+static enum gw_status print_document(const struct gw_plans *plans, bool ranking,
+                                     const struct gw_explanation *best, struct gw_error *error) {
     struct gw_json_writer writer;
+    cJSON *plan = NULL;
+    GW_TRY(gw_plan_document(&plans->plans[0], &plan, error));
+    if (!ranking) {
+        gw_writer_begin_with(&writer, plan);
+        write_explanation(&writer, best);
+        return gw_print_written(&writer, error);
+    }
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/plans@1");
     gw_writer_array(&writer, "plans");
-    for (size_t i = 0; i < plans->count; i++) {
-        gw_writer_part(&writer, NULL, plan_document(&plans->plans[i], i == 0 ? best : NULL));
+    gw_writer_open(&writer, NULL, plan);
+    write_explanation(&writer, best);
+    gw_writer_end(&writer);
+    for (size_t i = 1; i < plans->count; i++) {
+        plan = NULL;
+        (void)gw_plan_document(&plans->plans[i], &plan, error);
+        gw_writer_part(&writer, NULL, plan);
     }
     gw_writer_end(&writer);
     return gw_print_written(&writer, error);
@@ -294,13 +297,8 @@ static void print_table(const struct gw_question *question, const struct gw_plan
 enum gw_status gw_print_plans(const struct gw_question *question, const struct gw_plans *plans,
                               bool ranking, const char *exchange, const struct gw_explanation *best,
                               bool json, struct gw_error *error) {
-    if (json && ranking) {
-        return print_documents(plans, best, error);
-    }
     if (json) {
-        cJSON *document = plan_document(&plans->plans[0], best);
-        return document == NULL ? gw_fail_memory(error, "printing a plan")
-                                : gw_print_document(document, error);
+        return print_document(plans, ranking, best, error);
     }
     print_table(question, plans, exchange);
     if (best != NULL) {

@@ -79,6 +79,11 @@ static void print_heading(const struct gw_plan_sweep *sweep) {
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
+static double best_s(const struct gw_plan_sweep *sweep, size_t exchange, size_t value) {
+    size_t best = gw_plan_sweep_best(sweep, exchange, value);
+    return gw_plan_sweep_row(sweep, exchange, best)[value].iteration_s;
+}
+
 /* "topk 6.09x": how many times as long the other takes. */
 static void put_faster(struct gw_table *table, const struct gw_plan_sweep *sweep, size_t value) {
     int order = gw_plan_sweep_compare(sweep, value);
@@ -87,12 +92,7 @@ static void put_faster(struct gw_table *table, const struct gw_plan_sweep *sweep
         gw_table_cell(table, "equal");
         return;
     }
-    double times_s[GW_PLAN_SWEEP_EXCHANGES];
-    for (size_t e = 0; e < GW_PLAN_SWEEP_EXCHANGES; e++) {
-        times_s[e] =
-            gw_plan_sweep_row(sweep, e, gw_plan_sweep_best(sweep, e, value))[value].iteration_s;
-    }
-    double ratio = times_s[1 - faster] / times_s[faster];
+    double ratio = best_s(sweep, 1 - faster, value) / best_s(sweep, faster, value);
     gw_table_cell(table, "%s %.*fx", gw_plan_sweep_exchange(sweep, faster), ratio < 99.5 ? 2 : 0,
                   ratio);
 }
@@ -153,8 +153,7 @@ static struct scale choose_scale(double least_s) {
 static double least_time(const struct gw_plan_sweep *sweep, size_t exchange) {
     double least_s = INFINITY;
     for (size_t v = 0; v < sweep->values.count; v++) {
-        size_t best = gw_plan_sweep_best(sweep, exchange, v);
-        least_s = fmin(least_s, gw_plan_sweep_row(sweep, exchange, best)[v].iteration_s);
+        least_s = fmin(least_s, best_s(sweep, exchange, v));
     }
     return least_s;
 }
@@ -285,9 +284,7 @@ static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
         const struct gw_plan_cell *merged = find_row(sweep, e, "single");
         for (size_t v = 0; v < sweep->values.count; v++) {
             double plain_s = fmin(apart[v].iteration_s, merged[v].iteration_s);
-            size_t best = gw_plan_sweep_best(sweep, e, v);
-            double best_s = gw_plan_sweep_row(sweep, e, best)[v].iteration_s;
-            states[v] = plain_s > 0 && plain_s - best_s >= worth * plain_s;
+            states[v] = plain_s > 0 && plain_s - best_s(sweep, e, v) >= worth * plain_s;
         }
         printf("%s%s", e == 0 ? ": " : ", ", gw_plan_sweep_exchange(sweep, e));
         print_runs(sweep, states, 1);

@@ -91,9 +91,10 @@ enum gw_status gw_print_prediction(const struct gw_question *question,
         print_text(question, depends_on_data, result);
         return GW_OK;
     }
-    cJSON *document = NULL;
-    GW_TRY(gw_result_document(result, &document, error));
-    return gw_print_document(document, error);
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_result_write(result, &writer);
+    return gw_print_written(&writer, error);
 }
 
 /* ---- GOAL schedules -------------------------------------------------------------------------- */

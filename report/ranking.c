@@ -248,9 +248,9 @@ static enum gw_status print_document(const struct gw_ranking *ranking, const cha
     gw_writer_number(&writer, "single_worker_s", gw_comparison_alone_s(ranking->comparison));
     gw_writer_array(&writer, "results");
     for (size_t i = 0; i < ranking->count; i++) {
-        cJSON *result = NULL;
-        (void)gw_result_document(&ranking->results[i], &result, error);
-        gw_writer_part(&writer, NULL, result);
+        gw_writer_object(&writer, NULL);
+        gw_result_write(&ranking->results[i], &writer);
+        gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
     gw_writer_array(&writer, "infeasible");

@@ -15,9 +15,6 @@ enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
 /* The same of a document that is being written. */
 enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *error);
 
-/* The same of a document that was filled with that status; otherwise frees it and fails so too. */
-enum gw_status gw_print_filled(cJSON *document, enum gw_status filled, struct gw_error *error);
-
 /*
  * A table with aligned columns, whose cells are added row by row. `alignment`, which lives longer,
  * has a character for each column: 'l' or 'r'.

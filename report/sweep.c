@@ -1,5 +1,6 @@
-/* A grid's points for a person, a table, and for programs, documents. */
+/* A grid's answers: from all ranks to files, or to a table for a person, documents for programs. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/sweep.h"
 
@@ -31,7 +32,7 @@ static void print_heading(const struct gw_grid *grid) {
     printf("\n\n");
 }
 
-void gw_sweep_table_open(struct gw_sweep_table *table, const struct gw_grid *grid) {
+static void open_table(struct gw_sweep_table *table, const struct gw_grid *grid) {
     static const char *const figures[] = {"iteration", "compute", "compression",
                                           "exposed",   "groups",  "sent"};
     const char *headings[GW_AXES + sizeof figures / sizeof *figures];
@@ -73,8 +74,8 @@ static void add_infeasible(struct gw_sweep_table *table, const struct gw_point *
     }
 }
 
-void gw_sweep_table_add(struct gw_sweep_table *table, const struct gw_grid *grid,
-                        const struct gw_point *point, const struct gw_prediction *prediction) {
+static void add_row(struct gw_sweep_table *table, const struct gw_grid *grid,
+                    const struct gw_point *point, const struct gw_prediction *prediction) {
     char text[GW_UNITS_SIZE];
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (is_shown(grid, axis) && gw_axis_kinds[axis].rule == NULL) {
@@ -91,7 +92,7 @@ void gw_sweep_table_add(struct gw_sweep_table *table, const struct gw_grid *grid
     }
 }
 
-void gw_sweep_table_print(struct gw_sweep_table *table, const struct gw_grid *grid) {
+static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid) {
     char text[GW_UNITS_SIZE];
     print_heading(grid);
     gw_table_print_and_close(table->table);
@@ -105,40 +106,177 @@ void gw_sweep_table_print(struct gw_sweep_table *table, const struct gw_grid *gr
 
 /* ---- documents ------------------------------------------------------------------------------ */
 
-static enum gw_status put_point(const struct gw_grid *grid, const struct gw_point *point,
-                                cJSON *document, struct gw_error *error) {
-    cJSON *axes = cJSON_CreateObject();
-    GW_TRY(gw_json_put_number(document, "point", (double)point->number, error));
-    GW_TRY(gw_json_put(document, "axes", axes, error));
+enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
+                                 const struct gw_prediction *prediction, cJSON **out,
+                                 struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    if (prediction->status == GW_OK) {
+        gw_result_write(&prediction->result, &writer);
+    } else {
+        gw_writer_text(&writer, "schema", "gradweave/infeasible@1");
+        gw_writer_text(&writer, "reason", prediction->why.message);
+    }
+    gw_writer_number(&writer, "point", (double)point->number);
+    gw_writer_object(&writer, "axes");
     for (size_t a = 0; a < GW_AXES; a++) {
         enum gw_axis axis = (enum gw_axis)a;
         const char *name = gw_axis_kinds[axis].name;
-        GW_TRY(gw_axis_kinds[axis].rule == NULL
-                   ? gw_json_put_text(axes, name, gw_point_name(grid, point, axis), error)
-                   : gw_json_put_number(axes, name, gw_point_value(grid, point, axis), error));
+        if (gw_axis_kinds[axis].rule == NULL) {
+            gw_writer_text(&writer, name, gw_point_name(grid, point, axis));
+        } else {
+            gw_writer_number(&writer, name, gw_point_value(grid, point, axis));
+        }
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
+/* ---- from any rank to rank 0 ----------------------------------------------------------------- */
+
+/* What comes to rank 0 of a point, below its prediction, or its rows where there are files. */
+struct answer {
+    enum gw_status status; /* as a prediction's */
+    size_t lengths[GW_SWEEP_MOST_FILES];
+};
+
+/* The point's row in each file, behind each other. */
+static enum gw_status put_rows(const struct gw_sweep_output *output, const struct gw_point *point,
+                               const struct gw_prediction *prediction, struct answer *answer,
+                               FILE *stream, struct gw_error *error) {
+    off_t begin = ftello(stream);
+    for (size_t i = 0; i < output->path_count; i++) {
+        GW_TRY(gw_sweep_put_row(stream, output->paths[i], output->grid, point, prediction, error));
+        answer->lengths[i] = (size_t)(ftello(stream) - begin);
+        begin += (off_t)answer->lengths[i];
     }
     return GW_OK;
 }
 
-static enum gw_status write_infeasible(const struct gw_prediction *prediction, cJSON **out,
-                                       struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_text(&writer, "schema", "gradweave/infeasible@1");
-    gw_writer_text(&writer, "reason", prediction->why.message);
-    return gw_writer_finish(&writer, out, error);
+enum gw_status gw_sweep_encode(const struct gw_sweep_output *output, const struct gw_point *point,
+                               const struct gw_prediction *prediction, FILE *stream,
+                               struct gw_error *error) {
+    struct answer answer = {.status = prediction->status};
+    if (output->path_count == 0) {
+        (void)fwrite(prediction, sizeof *prediction, 1, stream);
+    }
+    GW_TRY(put_rows(output, point, prediction, &answer, stream, error));
+    (void)fwrite(&answer, sizeof answer, 1, stream);
+    return GW_OK;
 }
 
-enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
-                                 const struct gw_prediction *prediction, cJSON **out,
-                                 struct gw_error *error) {
-    *out = NULL;
-    GW_TRY(prediction->status == GW_OK ? gw_result_document(&prediction->result, out, error)
-                                       : write_infeasible(prediction, out, error));
-    enum gw_status status = put_point(grid, point, *out, error);
-    if (status != GW_OK) {
-        cJSON_Delete(*out);
-        *out = NULL;
+/* The prediction, with the names that it has on this rank. */
+static struct gw_prediction read_prediction(const struct gw_grid *grid,
+                                            const struct gw_point *point, const char *text) {
+    struct gw_prediction prediction;
+    memcpy(&prediction, text, sizeof prediction);
+    prediction.result.model = grid->models[point->at[GW_AXIS_MODEL]].name;
+    gw_result_name(&prediction.result, &grid->algorithms[point->at[GW_AXIS_ALGORITHM]]);
+    return prediction;
+}
+
+static enum gw_status add_document(struct gw_sweep_output *output, const struct gw_point *point,
+                                   const struct gw_prediction *prediction, struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_sweep_document(output->grid, point, prediction, &document, error));
+    return cJSON_AddItemToArray(output->points, document) ? GW_OK
+                                                          : gw_fail_memory(error, "sweeping");
+}
+
+enum gw_status gw_sweep_output_take(struct gw_sweep_output *output, uint64_t number,
+                                    const char *text, size_t length, bool last,
+                                    struct gw_error *error) {
+    struct answer answer;
+    memcpy(&answer, text + length - sizeof answer, sizeof answer);
+    output->infeasible += answer.status != GW_OK;
+    if (output->files.count > 0) {
+        return gw_sweep_files_append(&output->files, text, answer.lengths, last, error);
     }
-    return status;
+    struct gw_point point = gw_grid_point(output->grid, number);
+    struct gw_prediction prediction = read_prediction(output->grid, &point, text);
+    if (output->points != NULL) {
+        return add_document(output, &point, &prediction, error);
+    }
+    add_row(&output->table, output->grid, &point, &prediction);
+    return GW_OK;
+}
+
+/* ---- on rank 0 ------------------------------------------------------------------------------- */
+
+enum gw_status gw_sweep_output_open(struct gw_sweep_output *output, bool resume,
+                                    struct gw_error *error) {
+    enum { most_shown = 100000 };
+    if (output->path_count > 0) {
+        GW_TRY(gw_sweep_files_open(output->paths, output->path_count, output->grid, resume,
+                                   &output->files, error));
+        output->infeasible = output->files.infeasible;
+        output->done = output->files.done;
+        return GW_OK;
+    }
+    if (output->grid->point_count > most_shown) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "expected --out FILE for %" PRIu64 " points, which are more than %d",
+                       output->grid->point_count, most_shown);
+    }
+    if (output->json) {
+        output->points = cJSON_CreateArray();
+        return output->points == NULL ? gw_fail_memory(error, "sweeping") : GW_OK;
+    }
+    open_table(&output->table, output->grid);
+    return GW_OK;
+}
+
+static enum gw_status print_json(struct gw_sweep_output *output, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/sweep-result@1");
+    gw_writer_number(&writer, "point_count", (double)output->grid->point_count);
+    gw_writer_number(&writer, "infeasible_count", (double)output->infeasible);
+    gw_writer_number(&writer, "resumed_count", (double)output->done);
+    if (output->points != NULL) {
+        gw_writer_part(&writer, "points", output->points);
+        output->points = NULL;
+    } else {
+        gw_writer_texts(&writer, "files", (char *const *)(void *)output->paths, output->path_count);
+    }
+    return gw_print_written(&writer, error);
+}
+
+static void print_files(const struct gw_sweep_output *output, double seconds) {
+    char texts[2][GW_UNITS_SIZE];
+    double simulated = (double)(output->grid->point_count - output->done);
+    printf("%s points, %s of them infeasible, in ",
+           gw_format_count((double)output->grid->point_count, texts[0]),
+           gw_format_count((double)output->infeasible, texts[1]));
+    for (size_t i = 0; i < output->files.count; i++) {
+        printf("%s%s", i == 0 ? "" : ", ", output->files.files[i].path);
+    }
+    printf("\n%s simulated in %s", gw_format_count(simulated, texts[0]),
+           gw_format_seconds(seconds, texts[1]));
+    if (simulated > 0 && seconds > 0) {
+        printf(", %s a second", gw_format_count(simulated / seconds, texts[0]));
+    }
+    printf("\n");
+}
+
+enum gw_status gw_sweep_output_print(struct gw_sweep_output *output, double seconds,
+                                     struct gw_error *error) {
+    if (output->files.count > 0) {
+        GW_TRY(gw_sweep_files_finish(&output->files, error));
+    }
+    if (output->json) {
+        return print_json(output, error);
+    }
+    if (output->files.count > 0) {
+        print_files(output, seconds);
+    } else {
+        print_table(&output->table, output->grid);
+    }
+    return GW_OK;
+}
+
+void gw_sweep_output_close(struct gw_sweep_output *output) {
+    gw_sweep_files_close(&output->files);
+    gw_table_close(output->table.table);
+    cJSON_Delete(output->points);
 }

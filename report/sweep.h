@@ -5,27 +5,6 @@
 #include "report/report.h"
 #include "study/sweep.h"
 
-/* ---- a grid's points for a person (sweep.c) -------------------------------------------------- */
-
-struct gw_sweep_table {
-    struct gw_table *table;
-    char alignment[GW_AXES + 8];
-    struct gw_result notes; /* of the first points that have any */
-    uint64_t infeasible;
-    char reason[480];
-};
-
-/* A table with a column for every axis that is more than a point. */
-void gw_sweep_table_open(struct gw_sweep_table *table, const struct gw_grid *grid);
-void gw_sweep_table_add(struct gw_sweep_table *table, const struct gw_grid *grid,
-                        const struct gw_point *point, const struct gw_prediction *prediction);
-void gw_sweep_table_print(struct gw_sweep_table *table, const struct gw_grid *grid);
-
-/* A document "gradweave/result@1", or "gradweave/infeasible@1", with the point; the caller's. */
-enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
-                                 const struct gw_prediction *prediction, cJSON **out,
-                                 struct gw_error *error);
-
 /* ---- a grid's files (sweep_files.c) ---------------------------------------------------------- */
 
 /*
@@ -79,7 +58,21 @@ enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_err
 /* Frees; what is partial stays. */
 void gw_sweep_files_close(struct gw_sweep_files *files);
 
-/* ---- a grid's answers (sweep_output.c) ------------------------------------------------------- */
+/* ---- a grid's answers (sweep.c) -------------------------------------------------------------- */
+
+/* A document "gradweave/result@1", or "gradweave/infeasible@1", with the point; the caller's. */
+enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
+                                 const struct gw_prediction *prediction, cJSON **out,
+                                 struct gw_error *error);
+
+/* For a person: a column for every axis that is more than a point. */
+struct gw_sweep_table {
+    struct gw_table *table;
+    char alignment[GW_AXES + 8];
+    struct gw_result notes; /* of the first points that have any */
+    uint64_t infeasible;
+    char reason[480];
+};
 
 /* Rank 0 opens it; other ranks only encode. */
 struct gw_sweep_output {

@@ -21,14 +21,6 @@ enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *
     return gw_print_document(document, error);
 }
 
-enum gw_status gw_print_filled(cJSON *document, enum gw_status filled, struct gw_error *error) {
-    if (filled != GW_OK) {
-        cJSON_Delete(document);
-        return filled;
-    }
-    return gw_print_document(document, error);
-}
-
 /* ---- tables -------------------------------------------------------------------------------- */
 
 enum { MOST_COLUMNS = 16, CELL_SIZE = 96 };

@@ -146,23 +146,21 @@ static void print_text(const struct gw_validation *validation, const struct note
 /* ---- for a program --------------------------------------------------------------------------- */
 
 /* An object with the result's times; `counts`: and where its counts come from. */
-static cJSON *side_document(const struct gw_validation_pair *pair, const struct gw_result *result,
-                            bool counts) {
-    cJSON *side = cJSON_CreateObject();
-    bool measured_counts = !counts && pair->counts_depend_on_data;
-    bool complete =
-        gw_result_put_times(result, side, NULL) == GW_OK &&
-        gw_json_put_number(side, "bytes_per_worker", result->bytes_per_worker, NULL) == GW_OK &&
-        gw_json_put_number(side, "iteration_sd_s", result->iteration_sd_s, NULL) == GW_OK &&
-        (!counts || gw_result_put_counts(result, side, NULL) == GW_OK) &&
-        (!measured_counts ||
-         gw_json_put_number(side, "selected_ratio", gw_validation_pair_selected_ratio(pair),
-                            NULL) == GW_OK);
-    if (!complete) {
-        cJSON_Delete(side);
-        return NULL;
+static void write_side(struct gw_json_writer *writer, const char *key,
+                       const struct gw_validation_pair *pair, const struct gw_result *result,
+                       bool counts) {
+    gw_writer_object(writer, key);
+    gw_result_write_times(result, writer);
+    gw_writer_number(writer, "bytes_per_worker", result->bytes_per_worker);
+    if (result->iterations <= 1) {
+        gw_writer_number(writer, "iteration_sd_s", result->iteration_sd_s);
     }
-    return side;
+    if (counts) {
+        gw_result_write_counts(result, writer);
+    } else if (pair->counts_depend_on_data) {
+        gw_writer_number(writer, "selected_ratio", gw_validation_pair_selected_ratio(pair));
+    }
+    gw_writer_end(writer);
 }
 
 static void write_warm_up(struct gw_json_writer *writer, const struct gw_warmed_up *warmed_up) {
@@ -176,22 +174,14 @@ static void write_warm_up(struct gw_json_writer *writer, const struct gw_warmed_
     gw_writer_end(writer);
 }
 
-static void write_changed(struct gw_json_writer *writer, const struct gw_result *result) {
-    cJSON *changed = cJSON_CreateObject();
-    if (gw_result_put_changed(result, changed, NULL) == GW_OK &&
-        cJSON_GetObjectItem(changed, "changed") != NULL) {
-        gw_writer_part(writer, "changed", cJSON_DetachItemFromObject(changed, "changed"));
-    }
-    cJSON_Delete(changed);
-}
-
 static void write_pair(struct gw_json_writer *writer, const struct gw_validation_pair *pair) {
     gw_writer_object(writer, NULL);
     gw_writer_text(writer, "algorithm", pair->predicted.algorithm);
-    write_changed(writer, &pair->predicted);
+    gw_writer_changes(writer, pair->predicted.policy, pair->predicted.compressor,
+                      pair->predicted.exchange);
     gw_writer_number(writer, "groups", (double)pair->predicted.groups);
-    gw_writer_part(writer, "predicted", side_document(pair, &pair->predicted, true));
-    gw_writer_part(writer, "measured", side_document(pair, &pair->measured, false));
+    write_side(writer, "predicted", pair, &pair->predicted, true);
+    write_side(writer, "measured", pair, &pair->measured, false);
     if (pair->counts_depend_on_data) {
         write_warm_up(writer, &pair->warmed_up);
     }

@@ -7,36 +7,26 @@
 
 /* ---- the axes ------------------------------------------------------------------------------- */
 
-static enum gw_status set_workers(struct gw_setting *setting, double value,
-                                  struct gw_error *error) {
-    (void)error;
-    setting->question.workers = (size_t)value;
-    return GW_OK;
-}
-
-static enum gw_status set_density(struct gw_setting *setting, double value,
-                                  struct gw_error *error) {
-    (void)error;
-    setting->question.density = value;
-    return GW_OK;
-}
-
-static enum gw_status set_bandwidth(struct gw_setting *setting, double value,
-                                    struct gw_error *error) {
-    return value == 1 ? GW_OK : gw_question_set_bandwidth(&setting->question, value, error);
-}
-
-static enum gw_status set_straggler(struct gw_setting *setting, double value,
-                                    struct gw_error *error) {
-    (void)error;
-    setting->straggler = value;
-    return GW_OK;
-}
-
-static enum gw_status set_noise(struct gw_setting *setting, double value, struct gw_error *error) {
-    (void)error;
-    setting->noise = value;
-    return GW_OK;
+enum gw_status gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value,
+                                 struct gw_error *error) {
+    switch (axis) {
+    case GW_AXIS_WORKERS:
+        setting->question.workers = (size_t)value;
+        return GW_OK;
+    case GW_AXIS_DENSITY:
+        setting->question.density = value;
+        return GW_OK;
+    case GW_AXIS_BANDWIDTH:
+        return value == 1 ? GW_OK : gw_question_set_bandwidth(&setting->question, value, error);
+    case GW_AXIS_STRAGGLER:
+        setting->straggler = value;
+        return GW_OK;
+    case GW_AXIS_NOISE:
+        setting->noise = value;
+        return GW_OK;
+    default:
+        return GW_OK;
+    }
 }
 
 static const struct gw_values_rule workers_rule = {
@@ -51,42 +41,19 @@ static const struct gw_values_rule noise_rule = {
     .maximum = 10, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
 
 const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
-    [GW_AXIS_MODEL] = {.name = "model", .option = "model", .key = "models"},
-    [GW_AXIS_CLUSTER] = {.name = "cluster", .option = "cluster", .key = "clusters"},
-    [GW_AXIS_WORKERS] = {.name = "workers",
-                         .option = "workers",
-                         .key = "workers",
-                         .label = "workers",
-                         .rule = &workers_rule,
-                         .set = set_workers},
-    [GW_AXIS_DENSITY] = {.name = "density",
-                         .option = "density",
-                         .key = "density",
-                         .label = "density",
-                         .rule = &density_rule,
-                         .fallback = 0.001,
-                         .set = set_density,
-                         .sparse_only = true},
-    [GW_AXIS_BANDWIDTH] = {.name = "bandwidth",
-                           .option = "bandwidth",
-                           .key = "bandwidth",
+    [GW_AXIS_MODEL] = {"model", "model", "models"},
+    [GW_AXIS_CLUSTER] = {"cluster", "cluster", "clusters"},
+    [GW_AXIS_WORKERS] = {"workers", "workers", "workers", .label = "workers",
+                         .rule = &workers_rule},
+    [GW_AXIS_DENSITY] = {"density", "density", "density", .label = "density", .rule = &density_rule,
+                         .fallback = 0.001, .sparse_only = true},
+    [GW_AXIS_BANDWIDTH] = {"bandwidth", "bandwidth", "bandwidth",
                            .label = "bandwidth as a factor of what was measured",
-                           .rule = &bandwidth_rule,
-                           .fallback = 1,
-                           .set = set_bandwidth},
-    [GW_AXIS_STRAGGLER] = {.name = "straggler",
-                           .option = "straggler",
-                           .key = "straggler",
-                           .rule = &straggler_rule,
-                           .fallback = 1,
-                           .set = set_straggler},
-    [GW_AXIS_NOISE] = {.name = "noise",
-                       .option = "noise",
-                       .key = "noise",
-                       .rule = &noise_rule,
-                       .fallback = 0,
-                       .set = set_noise},
-    [GW_AXIS_ALGORITHM] = {.name = "algorithm", .option = "algo", .key = "algorithms"},
+                           .rule = &bandwidth_rule, .fallback = 1},
+    [GW_AXIS_STRAGGLER] = {"straggler", "straggler", "straggler", .rule = &straggler_rule,
+                           .fallback = 1},
+    [GW_AXIS_NOISE] = {"noise", "noise", "noise", .rule = &noise_rule},
+    [GW_AXIS_ALGORITHM] = {"algorithm", "algo", "algorithms"},
 };
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -198,7 +165,8 @@ enum gw_status gw_axis_ask(const struct gw_axis_values *values, double value,
                            struct gw_error *error) {
     struct gw_setting setting = {.question = *question};
     double relative = values->own_bit_per_s > 0 ? value / values->own_bit_per_s : value;
-    GW_TRY(values->kind->set(&setting, relative, error));
+    enum gw_axis axis = (enum gw_axis)(values->kind - gw_axis_kinds);
+    GW_TRY(gw_setting_change(&setting, axis, relative, error));
     *out = setting.question;
     return GW_OK;
 }

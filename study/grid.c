@@ -441,10 +441,9 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
     struct gw_setting setting = {.question = measured};
     *out = (struct gw_prediction){0};
     for (size_t axis = 0; axis < GW_AXES && out->status == GW_OK; axis++) {
-        const struct gw_axis_kind *kind = &gw_axis_kinds[axis];
-        if (kind->set != NULL) {
+        if (gw_axis_kinds[axis].rule != NULL) {
             double value = gw_point_value(grid, point, (enum gw_axis)axis);
-            out->status = kind->set(&setting, value, &out->why);
+            out->status = gw_setting_change(&setting, (enum gw_axis)axis, value, &out->why);
         }
     }
     if (out->status == GW_OK) {

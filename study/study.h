@@ -22,10 +22,16 @@ struct gw_question {
     double density;
 };
 
-/* Reads a model and a cluster, by name or path; workers 0: as many as the cluster has; density 0:
- * 0.001. */
-enum gw_status gw_question_read(const char *model, const char *cluster, size_t workers,
-                                double density, struct gw_question *out, struct gw_error *error);
+/* How it is asked. */
+struct gw_question_options {
+    const char *model, *cluster; /* names or paths */
+    double density;              /* 0: not given, 0.001 */
+    size_t workers;              /* 0: not given, as many as the cluster has */
+};
+
+/* Reads the model and the cluster. */
+enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+                                struct gw_error *error);
 void gw_question_close(struct gw_question *question);
 
 /*

@@ -36,11 +36,13 @@ struct gw_axis_kind {
     const struct gw_values_rule *rule; /* NULL: its values are names */
     /* The number if nothing is asked for; 0 workers: the cluster's. */
     double fallback;
-    /* Changes a setting. A bandwidth is freed by gw_question_end_bandwidth. */
-    enum gw_status (*set)(struct gw_setting *setting, double value, struct gw_error *error);
     bool sparse_only; /* dense exchange does not depend on it */
 };
 extern const struct gw_axis_kind gw_axis_kinds[GW_AXES];
+
+/* On an axis of numbers. A bandwidth is freed by gw_question_end_bandwidth. */
+enum gw_status gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value,
+                                 struct gw_error *error);
 
 /* Values of an axis of numbers, ascending. */
 struct gw_axis_values {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/cluster_parts.h"
+#include "traces/parts.h"
 
 static const char *const schema = "gradweave/cluster@1";
 

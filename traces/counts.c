@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/job_json.h"
+#include "traces/parts.h"
 
 static const char *const schema = "gradweave/counts@1";
 
@@ -218,13 +218,13 @@ static enum gw_status read_document(struct gw_counts *counts, const cJSON *docum
                                     const char *path, struct gw_error *error) {
     struct gw_json root;
     GW_TRY(gw_json_root(document, path, schema, &root, error));
-    GW_TRY(gw_job_read_text(&root, "model", &counts->model, error));
-    GW_TRY(gw_job_read_text(&root, "algorithm", &counts->algorithm, error));
-    GW_TRY(gw_job_read_text(&root, "compressor", &counts->compressor, error));
-    GW_TRY(gw_job_read_text(&root, "source", &counts->source, error));
+    GW_TRY(gw_json_copy_text(&root, "model", &counts->model, error));
+    GW_TRY(gw_json_copy_text(&root, "algorithm", &counts->algorithm, error));
+    GW_TRY(gw_json_copy_text(&root, "compressor", &counts->compressor, error));
+    GW_TRY(gw_json_copy_text(&root, "source", &counts->source, error));
     struct gw_json groups = gw_json_member(&root, "groups");
     struct gw_json iterations = gw_json_member(&root, "iterations");
-    GW_TRY(gw_job_read_size(&root, &counts->density, &counts->workers, error));
+    GW_TRY(gw_read_density_and_workers(&root, &counts->density, &counts->workers, error));
     GW_TRY(read_length(&groups, 0, &counts->group_count, error));
     GW_TRY(read_length(&iterations, 0, &counts->iteration_count, error));
     GW_TRY(check_first(&iterations, counts, error));
@@ -235,11 +235,9 @@ static enum gw_status read_document(struct gw_counts *counts, const cJSON *docum
     return read_iterations(&iterations, counts, error);
 }
 
-enum gw_status gw_counts_parse(const char *text, size_t length, const char *path,
-                               struct gw_counts *out, struct gw_error *error) {
-    cJSON *document = NULL;
-    *out = (struct gw_counts){0};
-    GW_TRY(gw_json_parse(text, length, path, &document, error));
+/* Takes the document. */
+static enum gw_status read_and_delete(cJSON *document, const char *path, struct gw_counts *out,
+                                      struct gw_error *error) {
     enum gw_status status = read_document(out, document, path, error);
     cJSON_Delete(document);
     if (status != GW_OK) {
@@ -248,14 +246,19 @@ enum gw_status gw_counts_parse(const char *text, size_t length, const char *path
     return status;
 }
 
-enum gw_status gw_counts_read(const char *path, struct gw_counts *out, struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
+enum gw_status gw_counts_parse(const char *text, size_t length, const char *path,
+                               struct gw_counts *out, struct gw_error *error) {
+    cJSON *document = NULL;
     *out = (struct gw_counts){0};
-    GW_TRY(gw_file_read(path, &text, &length, error));
-    enum gw_status status = gw_counts_parse(text, length, path, out, error);
-    free(text);
-    return status;
+    GW_TRY(gw_json_parse(text, length, path, &document, error));
+    return read_and_delete(document, path, out, error);
+}
+
+enum gw_status gw_counts_read(const char *path, struct gw_counts *out, struct gw_error *error) {
+    cJSON *document = NULL;
+    *out = (struct gw_counts){0};
+    GW_TRY(gw_json_read(path, &document, error));
+    return read_and_delete(document, path, out, error);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */

@@ -5,20 +5,12 @@
 
 static const char *const schema = "gradweave/model@1";
 
-static enum gw_status copy_text(const struct gw_json *place, char **out, struct gw_error *error) {
-    const char *text = NULL;
-    GW_TRY(gw_json_text(place, &text, error));
-    *out = strdup(text);
-    return *out == NULL ? gw_fail_memory(error, "reading a model") : GW_OK;
-}
-
 static enum gw_status read_tensor(const struct gw_json *place, struct gw_tensor *tensor,
                                   struct gw_error *error) {
     GW_TRY(gw_json_object(place, error));
-    struct gw_json name = gw_json_member(place, "name");
     struct gw_json elements = gw_json_member(place, "elements");
     struct gw_json backward = gw_json_member(place, "backward_s");
-    GW_TRY(copy_text(&name, &tensor->name, error));
+    GW_TRY(gw_json_copy_text(place, "name", &tensor->name, error));
     GW_TRY(gw_json_integer(&elements, 1, &tensor->elements, error));
     return gw_json_not_negative(&backward, &tensor->backward_s, error);
 }
@@ -52,17 +44,16 @@ static enum gw_status read_tensors(const struct gw_json *root, struct gw_model *
     return GW_OK;
 }
 
-static enum gw_status read_document(struct gw_model *model, const char *path,
+static enum gw_status read_document(struct gw_model *model, const cJSON *document, const char *path,
                                     struct gw_error *error) {
     struct gw_json root;
-    GW_TRY(gw_json_root(model->kept, path, schema, &root, error));
-    struct gw_json name = gw_json_member(&root, "name");
+    GW_TRY(gw_json_root(document, path, schema, &root, error));
     struct gw_json batch_size = gw_json_member(&root, "batch_size");
     struct gw_json bytes_per_element = gw_json_member(&root, "bytes_per_element");
     struct gw_json forward = gw_json_member(&root, "forward_s");
     struct gw_json update = gw_json_member(&root, "update_s");
     struct gw_json source = gw_json_member(&root, "source");
-    GW_TRY(copy_text(&name, &model->name, error));
+    GW_TRY(gw_json_copy_text(&root, "name", &model->name, error));
     model->bytes_per_element = 4;
     if (batch_size.node != NULL) {
         GW_TRY(gw_json_positive(&batch_size, &model->batch_size, error));
@@ -85,55 +76,30 @@ static enum gw_status read_document(struct gw_model *model, const char *path,
     return GW_OK;
 }
 
-enum gw_status gw_model_parse(const char *text, size_t length, const char *path,
-                              struct gw_model *out, struct gw_error *error) {
-    *out = (struct gw_model){0};
-    GW_TRY(gw_json_parse(text, length, path, &out->kept, error));
-    enum gw_status status = read_document(out, path, error);
+/* Takes the document. */
+static enum gw_status read_and_delete(cJSON *document, const char *path, struct gw_model *out,
+                                      struct gw_error *error) {
+    enum gw_status status = read_document(out, document, path, error);
+    cJSON_Delete(document);
     if (status != GW_OK) {
         gw_model_free(out);
     }
     return status;
 }
 
-enum gw_status gw_model_read(const char *path, struct gw_model *out, struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
+enum gw_status gw_model_parse(const char *text, size_t length, const char *path,
+                              struct gw_model *out, struct gw_error *error) {
+    cJSON *document = NULL;
     *out = (struct gw_model){0};
-    GW_TRY(gw_file_read(path, &text, &length, error));
-    enum gw_status status = gw_model_parse(text, length, path, out, error);
-    free(text);
-    return status;
+    GW_TRY(gw_json_parse(text, length, path, &document, error));
+    return read_and_delete(document, path, out, error);
 }
 
-/* The tensors over the ones that were read, so that their unknown keys survive. */
-enum gw_status gw_model_write(const struct gw_model *model, const char *path,
-                              struct gw_error *error) {
-    struct gw_json_writer writer;
-    cJSON *document = model->kept != NULL ? cJSON_Duplicate(model->kept, 1) : cJSON_CreateObject();
-    cJSON *known = cJSON_DetachItemFromObjectCaseSensitive(document, "tensors");
-    gw_writer_begin_with(&writer, document);
-    gw_writer_text(&writer, "schema", schema);
-    gw_writer_text(&writer, "name", model->name);
-    if (model->batch_size > 0) {
-        gw_writer_number(&writer, "batch_size", model->batch_size);
-    }
-    gw_writer_number(&writer, "bytes_per_element", (double)model->bytes_per_element);
-    gw_writer_number(&writer, "forward_s", model->forward_s);
-    gw_writer_number(&writer, "update_s", model->update_s);
-    gw_writer_array(&writer, "tensors");
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        const struct gw_tensor *tensor = &model->tensors[i];
-        cJSON *node = cJSON_DetachItemFromArray(known, 0);
-        gw_writer_open(&writer, NULL, node != NULL ? node : cJSON_CreateObject());
-        gw_writer_text(&writer, "name", tensor->name);
-        gw_writer_number(&writer, "elements", (double)tensor->elements);
-        gw_writer_number(&writer, "backward_s", tensor->backward_s);
-        gw_writer_end(&writer);
-    }
-    gw_writer_end(&writer);
-    cJSON_Delete(known);
-    return gw_writer_finish_file(&writer, path, error);
+enum gw_status gw_model_read(const char *path, struct gw_model *out, struct gw_error *error) {
+    cJSON *document = NULL;
+    *out = (struct gw_model){0};
+    GW_TRY(gw_json_read(path, &document, error));
+    return read_and_delete(document, path, out, error);
 }
 
 void gw_model_free(struct gw_model *model) {
@@ -142,7 +108,6 @@ void gw_model_free(struct gw_model *model) {
     }
     free(model->tensors);
     free(model->name);
-    cJSON_Delete(model->kept);
     *model = (struct gw_model){0};
 }
 

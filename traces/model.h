@@ -17,15 +17,12 @@ struct gw_model {
     double forward_s, update_s;
     size_t tensor_count;
     struct gw_tensor *tensors; /* in forward order; the backward pass visits them from the last */
-    cJSON *kept; /* the document it was read from, for the keys that gradweave ignores */
 };
 
 /* `path` names the document in messages. On failure *out holds nothing. */
 enum gw_status gw_model_read(const char *path, struct gw_model *out, struct gw_error *error);
 enum gw_status gw_model_parse(const char *text, size_t length, const char *path,
                               struct gw_model *out, struct gw_error *error);
-enum gw_status gw_model_write(const struct gw_model *model, const char *path,
-                              struct gw_error *error);
 void gw_model_free(struct gw_model *model);
 
 uint64_t gw_model_elements(const struct gw_model *model);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/cluster_parts.h"
+#include "traces/parts.h"
 
 /* ---- reading ------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/cluster_parts.h"
+#include "traces/parts.h"
 
 /* ---- building ------------------------------------------------------------------------------ */
 
@@ -23,16 +23,21 @@ static enum gw_status add_pair(struct gw_overlap *overlap, const char *collectiv
     return GW_OK;
 }
 
+static struct gw_overlap_pair *find_pair(const struct gw_overlap *overlap, const char *collective,
+                                         const char *compute) {
+    for (size_t i = 0; i < overlap->pair_count; i++) {
+        struct gw_overlap_pair *pair = &overlap->pairs[i];
+        if (strcmp(pair->collective, collective) == 0 && strcmp(pair->compute, compute) == 0) {
+            return pair;
+        }
+    }
+    return NULL;
+}
+
 enum gw_status gw_overlap_add(struct gw_overlap *overlap, const char *collective,
                               const char *compute, struct gw_overlap_point point,
                               struct gw_error *error) {
-    struct gw_overlap_pair *pair = NULL;
-    for (size_t i = 0; i < overlap->pair_count && pair == NULL; i++) {
-        struct gw_overlap_pair *other = &overlap->pairs[i];
-        bool same =
-            strcmp(other->collective, collective) == 0 && strcmp(other->compute, compute) == 0;
-        pair = same ? other : NULL;
-    }
+    struct gw_overlap_pair *pair = find_pair(overlap, collective, compute);
     if (pair == NULL) {
         GW_TRY(add_pair(overlap, collective, compute, &pair, error));
     }
@@ -69,13 +74,7 @@ void gw_cluster_set_overlap(struct gw_cluster *cluster, struct gw_overlap *overl
 
 const struct gw_overlap_pair *gw_overlap_find(const struct gw_overlap *overlap,
                                               const char *collective, const char *compute) {
-    for (size_t i = 0; i < overlap->pair_count; i++) {
-        const struct gw_overlap_pair *pair = &overlap->pairs[i];
-        if (strcmp(pair->collective, collective) == 0 && strcmp(pair->compute, compute) == 0) {
-            return pair;
-        }
-    }
-    return NULL;
+    return find_pair(overlap, collective, compute);
 }
 
 /* Equal factors stay what they are, to the bit. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/job_json.h"
+#include "traces/parts.h"
 
 static const char *const schema = "gradweave/plan@1";
 static const uint64_t sparse_entry_bytes = 8; /* a 4-byte value and a 4-byte index */
@@ -47,7 +47,6 @@ void gw_plan_free(struct gw_plan *plan) {
         free(plan->notes[i]);
     }
     free(plan->notes);
-    cJSON_Delete(plan->kept);
     *plan = (struct gw_plan){0};
 }
 
@@ -124,41 +123,60 @@ static enum gw_status read_notes(const struct gw_json *root, struct gw_plan *pla
     return GW_OK;
 }
 
-static enum gw_status read_document(struct gw_plan *plan, const char *path,
+enum gw_status gw_read_density_and_workers(const struct gw_json *root, double *density,
+                                           size_t *workers, struct gw_error *error) {
+    struct gw_json density_place = gw_json_member(root, "density");
+    struct gw_json workers_place = gw_json_member(root, "workers");
+    uint64_t count = 0;
+    GW_TRY(gw_json_positive(&density_place, density, error));
+    if (*density > 1) {
+        return gw_json_expected(&density_place, "a density in (0, 1]", error);
+    }
+    GW_TRY(gw_json_integer(&workers_place, 1, &count, error));
+    *workers = (size_t)count;
+    return GW_OK;
+}
+
+static enum gw_status read_document(struct gw_plan *plan, const cJSON *document, const char *path,
                                     struct gw_error *error) {
     struct gw_json root;
-    GW_TRY(gw_json_root(plan->kept, path, schema, &root, error));
-    GW_TRY(gw_job_read_text(&root, "model", &plan->model, error));
-    GW_TRY(gw_job_read_text(&root, "policy", &plan->policy, error));
-    GW_TRY(gw_job_read_text(&root, "compressor", &plan->compressor, error));
+    GW_TRY(gw_json_root(document, path, schema, &root, error));
+    GW_TRY(gw_json_copy_text(&root, "model", &plan->model, error));
+    GW_TRY(gw_json_copy_text(&root, "policy", &plan->policy, error));
+    GW_TRY(gw_json_copy_text(&root, "compressor", &plan->compressor, error));
     struct gw_json iteration = gw_json_member(&root, "iteration_s");
     struct gw_json lower_bound = gw_json_member(&root, "lower_bound_s");
-    GW_TRY(gw_job_read_size(&root, &plan->density, &plan->workers, error));
+    GW_TRY(gw_read_density_and_workers(&root, &plan->density, &plan->workers, error));
     GW_TRY(read_groups(&root, plan, error));
     GW_TRY(gw_json_not_negative(&iteration, &plan->iteration_s, error));
     GW_TRY(gw_json_not_negative(&lower_bound, &plan->lower_bound_s, error));
     return read_notes(&root, plan, error);
 }
 
-enum gw_status gw_plan_parse(const char *text, size_t length, const char *path, struct gw_plan *out,
-                             struct gw_error *error) {
-    *out = (struct gw_plan){0};
-    GW_TRY(gw_json_parse(text, length, path, &out->kept, error));
-    enum gw_status status = read_document(out, path, error);
+/* Takes the document. */
+static enum gw_status read_and_delete(cJSON *document, const char *path, struct gw_plan *out,
+                                      struct gw_error *error) {
+    enum gw_status status = read_document(out, document, path, error);
+    cJSON_Delete(document);
     if (status != GW_OK) {
         gw_plan_free(out);
     }
     return status;
 }
 
-enum gw_status gw_plan_read(const char *path, struct gw_plan *out, struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
+enum gw_status gw_plan_parse(const char *text, size_t length, const char *path, struct gw_plan *out,
+                             struct gw_error *error) {
+    cJSON *document = NULL;
     *out = (struct gw_plan){0};
-    GW_TRY(gw_file_read(path, &text, &length, error));
-    enum gw_status status = gw_plan_parse(text, length, path, out, error);
-    free(text);
-    return status;
+    GW_TRY(gw_json_parse(text, length, path, &document, error));
+    return read_and_delete(document, path, out, error);
+}
+
+enum gw_status gw_plan_read(const char *path, struct gw_plan *out, struct gw_error *error) {
+    cJSON *document = NULL;
+    *out = (struct gw_plan){0};
+    GW_TRY(gw_json_read(path, &document, error));
+    return read_and_delete(document, path, out, error);
 }
 
 enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *model,
@@ -192,8 +210,7 @@ static void write_groups(const struct gw_plan *plan, struct gw_json_writer *writ
 
 enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct gw_error *error) {
     struct gw_json_writer writer;
-    gw_writer_begin_with(&writer, plan->kept != NULL ? cJSON_Duplicate(plan->kept, 1)
-                                                     : cJSON_CreateObject());
+    gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", schema);
     gw_writer_text(&writer, "model", plan->model);
     gw_writer_text(&writer, "policy", plan->policy);
@@ -203,7 +220,6 @@ enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct 
     write_groups(plan, &writer);
     gw_writer_number(&writer, "iteration_s", plan->iteration_s);
     gw_writer_number(&writer, "lower_bound_s", plan->lower_bound_s);
-    gw_writer_drop(&writer, "notes");
     if (plan->note_count > 0) {
         gw_writer_texts(&writer, "notes", plan->notes, plan->note_count);
     }

@@ -19,7 +19,6 @@ struct gw_plan {
     double iteration_s, lower_bound_s;
     char **notes; /* what a reader should know, such as curves that were derived */
     size_t note_count;
-    cJSON *kept;
 };
 
 /* An empty plan for `model`; the caller fills groups and times. */

@@ -45,127 +45,108 @@ void gw_result_uncertain(struct gw_result *result, const char *collective, doubl
     }
 }
 
-enum gw_status gw_result_put_times(const struct gw_result *result, cJSON *object,
-                                   struct gw_error *error) {
-    GW_TRY(gw_json_put_number(object, "iteration_s", result->iteration_s, error));
-    if (result->iterations > 1) {
-        GW_TRY(gw_json_put_number(object, "iteration_sd_s", result->iteration_sd_s, error));
-    }
-    cJSON *breakdown = cJSON_CreateObject();
-    GW_TRY(gw_json_put(object, "breakdown", breakdown, error));
+/* ---- documents ------------------------------------------------------------------------------ */
+
+void gw_result_write_times(const struct gw_result *result, struct gw_json_writer *writer) {
     const struct gw_breakdown *parts = &result->breakdown;
-    GW_TRY(gw_json_put_number(breakdown, "forward_s", parts->forward_s, error));
-    GW_TRY(gw_json_put_number(breakdown, "backward_s", parts->backward_s, error));
-    GW_TRY(gw_json_put_number(breakdown, "compress_s", parts->compress_s, error));
-    GW_TRY(gw_json_put_number(breakdown, "exposed_comm_s", parts->exposed_comm_s, error));
-    GW_TRY(gw_json_put_number(breakdown, "other_s", parts->other_s, error));
-    return gw_json_put_number(object, "comm_s", result->comm_s, error);
+    gw_writer_number(writer, "iteration_s", result->iteration_s);
+    if (result->iterations > 1) {
+        gw_writer_number(writer, "iteration_sd_s", result->iteration_sd_s);
+    }
+    gw_writer_object(writer, "breakdown");
+    gw_writer_number(writer, "forward_s", parts->forward_s);
+    gw_writer_number(writer, "backward_s", parts->backward_s);
+    gw_writer_number(writer, "compress_s", parts->compress_s);
+    gw_writer_number(writer, "exposed_comm_s", parts->exposed_comm_s);
+    gw_writer_number(writer, "other_s", parts->other_s);
+    gw_writer_end(writer);
+    gw_writer_number(writer, "comm_s", result->comm_s);
 }
 
 /* "iteration_percentiles_s": {"5": ..} and so on, where there are several iterations. */
-static enum gw_status put_spread(const struct gw_spread *spread, cJSON *document,
-                                 struct gw_error *error) {
+static void write_spread(const struct gw_spread *spread, struct gw_json_writer *writer) {
+    const double interval[] = {spread->mean_low, spread->mean_high};
     if (spread->count < 2) {
-        return GW_OK;
+        return;
     }
-    GW_TRY(gw_json_put_number(document, "iteration_min_s", spread->minimum, error));
-    GW_TRY(gw_json_put_number(document, "iteration_max_s", spread->maximum, error));
-    cJSON *percentiles = cJSON_CreateObject();
-    GW_TRY(gw_json_put(document, "iteration_percentiles_s", percentiles, error));
+    gw_writer_number(writer, "iteration_min_s", spread->minimum);
+    gw_writer_number(writer, "iteration_max_s", spread->maximum);
+    gw_writer_object(writer, "iteration_percentiles_s");
     for (size_t i = 0; i < GW_PERCENTILES; i++) {
         char rank[16];
         snprintf(rank, sizeof rank, "%d", gw_percentile_ranks[i]);
-        GW_TRY(gw_json_put_number(percentiles, rank, spread->percentiles[i], error));
+        gw_writer_number(writer, rank, spread->percentiles[i]);
     }
-    double interval[] = {spread->mean_low, spread->mean_high};
-    return gw_json_put(document, "iteration_mean_ci95_s", cJSON_CreateDoubleArray(interval, 2),
-                       error);
+    gw_writer_end(writer);
+    gw_writer_numbers(writer, "iteration_mean_ci95_s", interval, 2);
 }
 
 /* Where curves were derived: "uncertainty": {"allgather": 0.041}, and what that makes of the time.
  */
-static enum gw_status put_uncertainty(const struct gw_result *result, cJSON *document,
-                                      struct gw_error *error) {
+static void write_uncertainty(const struct gw_result *result, struct gw_json_writer *writer) {
     if (result->uncertainty_count == 0) {
-        return GW_OK;
+        return;
     }
-    cJSON *uncertainty = cJSON_CreateObject();
-    GW_TRY(gw_json_put(document, "uncertainty", uncertainty, error));
+    gw_writer_object(writer, "uncertainty");
     for (size_t i = 0; i < result->uncertainty_count; i++) {
-        const struct gw_result_uncertainty *one = &result->uncertainties[i];
-        GW_TRY(gw_json_put_number(uncertainty, one->collective, one->relative, error));
+        gw_writer_number(writer, result->uncertainties[i].collective,
+                         result->uncertainties[i].relative);
     }
+    gw_writer_end(writer);
     if (result->iteration_high_s > 0) {
-        GW_TRY(gw_json_put_number(document, "iteration_low_s", result->iteration_low_s, error));
-        GW_TRY(gw_json_put_number(document, "iteration_high_s", result->iteration_high_s, error));
+        gw_writer_number(writer, "iteration_low_s", result->iteration_low_s);
+        gw_writer_number(writer, "iteration_high_s", result->iteration_high_s);
     }
-    return GW_OK;
+}
+
+void gw_writer_changes(struct gw_json_writer *writer, const char *policy, const char *compressor,
+                       const char *exchange) {
+    const char *const names[] = {"policy", "compressor", "exchange"};
+    const char *const values[] = {policy, compressor, exchange};
+    if (policy == NULL && compressor == NULL && exchange == NULL) {
+        return;
+    }
+    gw_writer_object(writer, "changed");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (values[i] != NULL) {
+            gw_writer_text(writer, names[i], values[i]);
+        }
+    }
+    gw_writer_end(writer);
 }
 
 /* NAN is not known either. */
-enum gw_status gw_result_put_counts(const struct gw_result *result, cJSON *document,
-                                    struct gw_error *error) {
+void gw_result_write_counts(const struct gw_result *result, struct gw_json_writer *writer) {
     if (result->counts[0] != '\0') {
-        GW_TRY(gw_json_put_text(document, "counts", result->counts, error));
+        gw_writer_text(writer, "counts", result->counts);
     }
     if (result->actual_density > 0) {
-        GW_TRY(gw_json_put_number(document, "actual_density", result->actual_density, error));
+        gw_writer_number(writer, "actual_density", result->actual_density);
     }
     if (result->padding > 0) {
-        GW_TRY(gw_json_put_number(document, "padding", result->padding, error));
+        gw_writer_number(writer, "padding", result->padding);
     }
-    return GW_OK;
 }
 
-enum gw_status gw_result_put_changed(const struct gw_result *result, cJSON *document,
-                                     struct gw_error *error) {
-    const char *const names[] = {"policy", "compressor", "exchange"};
-    const char *const values[] = {result->policy, result->compressor, result->exchange};
-    cJSON *changed = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (values[i] != NULL && changed == NULL) {
-            changed = cJSON_CreateObject();
-            GW_TRY(gw_json_put(document, "changed", changed, error));
+void gw_result_write(const struct gw_result *result, struct gw_json_writer *writer) {
+    gw_writer_text(writer, "schema", "gradweave/result@1");
+    gw_writer_text(writer, "model", result->model);
+    gw_writer_text(writer, "algorithm", result->algorithm);
+    gw_writer_changes(writer, result->policy, result->compressor, result->exchange);
+    gw_writer_number(writer, "workers", (double)result->workers);
+    gw_writer_number(writer, "density", result->density);
+    gw_writer_number(writer, "iterations", (double)result->iterations);
+    gw_writer_number(writer, "groups", (double)result->groups);
+    gw_result_write_times(result, writer);
+    write_spread(&result->spread, writer);
+    write_uncertainty(result, writer);
+    gw_writer_number(writer, "bytes_per_worker", result->bytes_per_worker);
+    gw_result_write_counts(result, writer);
+    if (result->note_count > 0) {
+        gw_writer_array(writer, "notes");
+        for (size_t i = 0; i < result->note_count; i++) {
+            gw_writer_text(writer, NULL, result->notes[i]);
         }
-        if (values[i] != NULL) {
-            GW_TRY(gw_json_put_text(changed, names[i], values[i], error));
-        }
+        gw_writer_end(writer);
     }
-    return GW_OK;
-}
-
-static enum gw_status put_result(const struct gw_result *result, cJSON *document,
-                                 struct gw_error *error) {
-    GW_TRY(gw_json_put_text(document, "schema", "gradweave/result@1", error));
-    GW_TRY(gw_json_put_text(document, "model", result->model, error));
-    GW_TRY(gw_json_put_text(document, "algorithm", result->algorithm, error));
-    GW_TRY(gw_result_put_changed(result, document, error));
-    GW_TRY(gw_json_put_number(document, "workers", (double)result->workers, error));
-    GW_TRY(gw_json_put_number(document, "density", result->density, error));
-    GW_TRY(gw_json_put_number(document, "iterations", (double)result->iterations, error));
-    GW_TRY(gw_json_put_number(document, "groups", (double)result->groups, error));
-    GW_TRY(gw_result_put_times(result, document, error));
-    GW_TRY(put_spread(&result->spread, document, error));
-    GW_TRY(put_uncertainty(result, document, error));
-    GW_TRY(gw_json_put_number(document, "bytes_per_worker", result->bytes_per_worker, error));
-    GW_TRY(gw_result_put_counts(result, document, error));
-    char *notes[sizeof result->notes / sizeof *result->notes];
-    for (size_t i = 0; i < result->note_count; i++) {
-        notes[i] = (char *)result->notes[i];
-    }
-    return gw_json_put_texts(document, "notes", notes, result->note_count, error);
-}
-
-enum gw_status gw_result_document(const struct gw_result *result, cJSON **out,
-                                  struct gw_error *error) {
-    *out = cJSON_CreateObject();
-    if (*out == NULL) {
-        return gw_fail_memory(error, "writing a result");
-    }
-    enum gw_status status = put_result(result, *out, error);
-    if (status != GW_OK) {
-        cJSON_Delete(*out);
-        *out = NULL;
-    }
-    return status;
 }

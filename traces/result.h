@@ -39,24 +39,19 @@ struct gw_result {
 /* Counts one more measured iteration into the means. */
 void gw_result_add(struct gw_result *result, const struct gw_measure *measure);
 
-/* Puts "changed": {"policy": "optimal"} into a document, where choices were changed. */
-enum gw_status gw_result_put_changed(const struct gw_result *result, cJSON *document,
-                                     struct gw_error *error);
-
 /* Adds a remark for the reader, once; silently full after GW_RESULT_MOST_NOTES. "" adds nothing. */
 void gw_result_note(struct gw_result *result, const char *note);
 
 /* The same for how uncertain a collective is; 0 and NAN (not known) add nothing. */
 void gw_result_uncertain(struct gw_result *result, const char *collective, double relative);
 
-/* The result as a document, the caller's; and the part that predictions and measurements share. */
-enum gw_status gw_result_document(const struct gw_result *result, cJSON **out,
-                                  struct gw_error *error);
-enum gw_status gw_result_put_times(const struct gw_result *result, cJSON *object,
-                                   struct gw_error *error);
+/* Writes "changed": {"policy": "optimal"}, where choices were changed; NULL: as they are. */
+void gw_writer_changes(struct gw_json_writer *writer, const char *policy, const char *compressor,
+                       const char *exchange);
 
-/* The same for counts, where they are known. */
-enum gw_status gw_result_put_counts(const struct gw_result *result, cJSON *object,
-                                    struct gw_error *error);
+/* Writes the members of the result's document, and of those alone its times, or its counts. */
+void gw_result_write(const struct gw_result *result, struct gw_json_writer *writer);
+void gw_result_write_times(const struct gw_result *result, struct gw_json_writer *writer);
+void gw_result_write_counts(const struct gw_result *result, struct gw_json_writer *writer);
 
 #endif

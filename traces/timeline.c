@@ -1,8 +1,8 @@
 #include "traces/timeline.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *gw_stream_name(enum gw_stream stream) {
     static const char *const names[GW_STREAM_COUNT] = {"compute", "communication"};
@@ -75,10 +75,6 @@ void gw_timeline_clear(struct gw_timeline *timeline) {
 }
 
 void gw_timeline_free(struct gw_timeline *timeline) {
-    for (size_t i = 0; i < timeline->label_count; i++) {
-        free(timeline->labels[i]);
-    }
-    free(timeline->labels);
     free(timeline->lanes);
     free(timeline->spans);
     free(timeline->iterations);
@@ -208,4 +204,103 @@ enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw
     }
     out->comm_s = total[GW_EXCHANGE];
     return GW_OK;
+}
+
+/* ---- as a Chrome trace: a process for each worker, a thread for each stream ------------------ */
+
+static const double us_per_s = 1e6;
+
+static void write_metadata(struct gw_json_writer *writer, const char *kind, size_t worker,
+                           int stream, const char *name) {
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "ph", "M");
+    gw_writer_text(writer, "name", kind);
+    gw_writer_number(writer, "pid", (double)worker);
+    if (stream >= 0) {
+        gw_writer_number(writer, "tid", stream);
+    }
+    gw_writer_object(writer, "args");
+    gw_writer_text(writer, "name", name);
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+}
+
+static void write_lane(struct gw_json_writer *writer, const struct gw_lane *lane) {
+    char name[64];
+    if (lane->workers == 1) {
+        snprintf(name, sizeof name, "worker %zu", lane->worker);
+    } else {
+        snprintf(name, sizeof name, "worker %zu and %zu like it", lane->worker, lane->workers - 1);
+    }
+    write_metadata(writer, "process_name", lane->worker, -1, name);
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        write_metadata(writer, "thread_name", lane->worker, stream,
+                       gw_stream_name((enum gw_stream)stream));
+    }
+}
+
+static void write_span(struct gw_json_writer *writer, const struct gw_timeline *timeline,
+                       const struct gw_span *span) {
+    const char *activity = gw_activity_name(span->activity);
+    char name[160];
+    if (span->label[0] == '\0') {
+        snprintf(name, sizeof name, "%s", activity);
+    } else if (span->activity == GW_BACKWARD || span->group == GW_NO_GROUP) {
+        snprintf(name, sizeof name, "%s %s", activity, span->label);
+    } else {
+        snprintf(name, sizeof name, "%s %s, group %u", activity, span->label, span->group);
+    }
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "ph", "X");
+    gw_writer_text(writer, "name", name);
+    gw_writer_text(writer, "cat", activity);
+    gw_writer_number(writer, "pid", (double)timeline->lanes[span->lane].worker);
+    gw_writer_number(writer, "tid", span->stream);
+    gw_writer_number(writer, "ts", us_per_s * span->start_s);
+    gw_writer_number(writer, "dur", us_per_s * (span->end_s - span->start_s));
+    gw_writer_object(writer, "args");
+    gw_writer_text(writer, "label", span->label);
+    if (span->group != GW_NO_GROUP) {
+        gw_writer_number(writer, "group", span->group);
+    }
+    gw_writer_number(writer, "elements", (double)span->elements);
+    gw_writer_number(writer, "bytes", (double)span->bytes);
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+}
+
+/* What the viewer has no use for: who stands for how many, and where iterations begin and end. */
+static void write_other(struct gw_json_writer *writer, const struct gw_timeline *timeline) {
+    gw_writer_object(writer, "otherData");
+    gw_writer_text(writer, "schema", "gradweave/timeline@1");
+    gw_writer_array(writer, "lanes");
+    for (size_t i = 0; i < timeline->lane_count; i++) {
+        double pair[2] = {(double)timeline->lanes[i].worker, (double)timeline->lanes[i].workers};
+        gw_writer_numbers(writer, NULL, pair, 2);
+    }
+    gw_writer_end(writer);
+    gw_writer_array(writer, "iterations_s");
+    for (size_t i = 0; i < timeline->iteration_count; i++) {
+        double pair[2] = {timeline->iterations[i].start_s, timeline->iterations[i].end_s};
+        gw_writer_numbers(writer, NULL, pair, 2);
+    }
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+}
+
+enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
+                                 struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "displayTimeUnit", "ms");
+    write_other(&writer, timeline);
+    gw_writer_array(&writer, "traceEvents");
+    for (size_t i = 0; i < timeline->lane_count; i++) {
+        write_lane(&writer, &timeline->lanes[i]);
+    }
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        write_span(&writer, timeline, &timeline->spans[i]);
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish_compact_file(&writer, path, error);
 }

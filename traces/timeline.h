@@ -52,8 +52,6 @@ struct gw_timeline {
     struct gw_span *spans; /* of one lane and stream: in order, without overlap */
     size_t iteration_count, iteration_capacity;
     struct gw_iteration *iterations;
-    char **labels; /* owned labels of a timeline that was read */
-    size_t label_count;
 };
 
 enum gw_status gw_timeline_create(struct gw_timeline *out, size_t lane_count,
@@ -74,11 +72,10 @@ enum gw_status gw_timeline_check(const struct gw_timeline *timeline, struct gw_e
 
 /*
  * Chrome trace format, as ui.perfetto.dev opens it: one process per worker, one thread per stream,
- * and "schema": "gradweave/timeline@1" in otherData. Reading takes back what writing wrote.
+ * and "schema": "gradweave/timeline@1" in otherData.
  */
 enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
                                  struct gw_error *error);
-enum gw_status gw_timeline_read(const char *path, struct gw_timeline *out, struct gw_error *error);
 
 /* Where an iteration's time went: means over workers, which add up to its length. */
 struct gw_breakdown {

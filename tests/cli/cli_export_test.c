@@ -86,8 +86,7 @@ static uint64_t collective_bytes(const struct export_case *subject, uint64_t byt
     const struct gw_collective *collective = NULL;
     uint64_t sum = 0;
     struct gw_call call = {.workers = subject->workers, .bytes = bytes};
-    assert_int_equal(gw_collective_find(subject->operation, subject->collective, &collective, NULL),
-                     GW_OK);
+    assert_ok(gw_collective_find(subject->operation, subject->collective, &collective, NULL));
     while (collective->shares && gw_collective_symmetric(collective, call.workers) &&
            call.bytes % (4 * call.workers) != 0) {
         call.bytes++;
@@ -213,8 +212,7 @@ static void check_times_agree(const char *folder, const struct export_case *subj
     struct margins margins = margins_of(&goal);
     double difference_ns = loggops_ns(&goal) - messages_ns(folder, subject);
     gw_goal_free(&goal);
-    assert_int_equal(gw_collective_find(subject->operation, subject->collective, &collective, NULL),
-                     GW_OK);
+    assert_ok(gw_collective_find(subject->operation, subject->collective, &collective, NULL));
     double most_ns = margins.tokens_ns + margins.bytes_ns;
     if (!gw_collective_symmetric(collective, subject->workers)) {
         most_ns += margins.receive_ns;

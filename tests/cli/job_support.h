@@ -82,4 +82,25 @@ static inline void check_failed(const struct answer *answer, int status, const c
     }
 }
 
+struct job_refusal {
+    const char *command, *message; /* all that stderr says */
+    int status;
+};
+
+/* In a job of two ranks one of them complains, once, and no file is left. */
+static inline void check_refused_in_job(const char *folder, const struct job_refusal *cases,
+                                        size_t count) {
+    char *before = list_files(folder);
+    for (size_t i = 0; i < count; i++) {
+        struct answer answer = ask(folder,
+                                   "mpirun %s -q --oversubscribe --mca "
+                                   "odls_base_sigkill_timeout 0 -n 2 %s",
+                                   geteuid() == 0 ? "--allow-run-as-root" : "", cases[i].command);
+        assert_string_equal(answer.err, cases[i].message);
+        assert_string_equal(answer.out, "");
+        assert_int_equal(answer.status, cases[i].status);
+    }
+    assert_string_equal(before, list_files(folder));
+}
+
 #endif

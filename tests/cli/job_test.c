@@ -13,22 +13,6 @@
 #define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02 --time 8"
 #define ENDLESS "--max-time 100000 --precision 1e-9"
 #define TINY "tiny.json --cluster small.json"
-#define FULL "tiny.json --cluster full.json"
-
-/* With all that any algorithm needs. */
-static const char full_cluster[] =
-    "{'schema': 'gradweave/cluster@1', 'name': 'full', 'workers': 4, 'collectives': {"
-    "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
-    "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}],"
-    "'broadcast': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}],"
-    "'gather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
-    "'scatter': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
-    "'sendrecv': [{'workers': 4, 'alpha_s': 0.0001, 'beta_s_per_byte': 1e-8}]},"
-    "'compressors': {'topk': {'fixed_s': 1e-5}, 'randk': {'fixed_s': 1e-5},"
-    "'dgc': {'fixed_s': 1e-5}, 'redsync': {'fixed_s': 1e-5}, 'gaussiank': {'fixed_s': 1e-5},"
-    "'count-sketch': {'fixed_s': 1e-5}, 'layer-drop': {'fixed_s': 1e-5},"
-    "'hard-threshold': {'fixed_s': 1e-5}, 'sidco': {'fixed_s': 1e-5},"
-    "'exdyna': {'fixed_s': 1e-5}}}";
 
 /* ---- calibrate ----------------------------------------------------------------------------- */
 
@@ -234,11 +218,10 @@ static void check_run(const char *folder, const char *command, int status, doubl
 
 TEST(validates_all_algorithms) {
     need_mpi();
-    write_text(*state, "full.json", full_cluster);
-    check_run(*state, "gradweave validate " FULL " --nodes 4 --settle 10 --iterations 5 --json", 0,
+    check_run(*state, "gradweave validate " TINY " --nodes 4 --settle 10 --iterations 5 --json", 0,
               4, false);
     check_run(*state,
-              "gradweave validate " FULL " --nodes 3 --workers 2 --settle 10 --iterations 5 --json",
+              "gradweave validate " TINY " --nodes 3 --workers 2 --settle 10 --iterations 5 --json",
               0, 2, true);
 }
 
@@ -274,7 +257,7 @@ TEST(writes_a_trace_and_a_report) {
 static const cJSON *validate_one(const char *folder, const char *arguments, cJSON **validation) {
     *validation =
         ask_for(folder, "gradweave/validation@1",
-                "gradweave validate " FULL " --density 0.01 --warm-up 1 --iterations 4 --json "
+                "gradweave validate " TINY " --density 0.01 --warm-up 1 --iterations 4 --json "
                 "%s",
                 arguments);
     assert_int_equal(cJSON_GetArraySize(item_at(*validation, "results")), 1);
@@ -304,7 +287,6 @@ static double padded_bytes(const cJSON *counts) {
 /* What was executed is what is predicted, also by a simulation of the counts that are kept. */
 TEST(predicts_with_recorded_counts) {
     need_mpi();
-    write_text(*state, "full.json", full_cluster);
     static const char *const algorithms[] = {"gaussiank", "hard-threshold", "exdyna", "sidco"};
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         cJSON *validation = NULL;
@@ -319,7 +301,7 @@ TEST(predicts_with_recorded_counts) {
                          number_at(result, "measured.bytes_per_worker"), 1e-12));
         cJSON *simulated =
             ask_for(*state, "gradweave/result@1",
-                    "gradweave simulate " FULL " --workers 2 --density 0.01 --algo %s "
+                    "gradweave simulate " TINY " --workers 2 --density 0.01 --algo %s "
                     "--iterations 4 --counts counts.json --json",
                     algorithms[i]);
         assert_true(number_at(simulated, "iteration_s") ==
@@ -335,7 +317,6 @@ TEST(predicts_with_recorded_counts) {
 
 TEST(predicts_with_other_counts) {
     need_mpi();
-    write_text(*state, "full.json", full_cluster);
     cJSON *validation = NULL;
     cJSON *simulated = NULL;
     const cJSON *result =
@@ -346,7 +327,7 @@ TEST(predicts_with_other_counts) {
     result = validate_one(*state, "--nodes 2 --algo sidco --counts trained", &validation);
     assert_string_equal(counts_of(result), "trained at 1/1 size over 4 iterations");
     simulated = ask_document(*state,
-                             "gradweave simulate " FULL " --workers 2 --density 0.01 --algo sidco "
+                             "gradweave simulate " TINY " --workers 2 --density 0.01 --algo sidco "
                              "--iterations 4 --counts trained --counts-out kept.json --json",
                              "gradweave/result@1");
     assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
@@ -357,7 +338,6 @@ TEST(predicts_with_other_counts) {
 
 TEST(runs_changed_choices) {
     need_mpi();
-    write_text(*state, "full.json", full_cluster);
     cJSON *validation = NULL;
     const cJSON *result = validate_one(
         *state, "--nodes 2 --algo dense --policy per-tensor --compressor gaussiank", &validation);
@@ -371,7 +351,7 @@ TEST(runs_changed_choices) {
     assert_string_equal(text_at(result, "changed.exchange"), "server");
     assert_true(number_at(result, "measured.bytes_per_worker") == 2 * 4 * 73100);
     check_says(*state,
-               "gradweave validate " FULL " --nodes 2 --iterations 2 "
+               "gradweave validate " TINY " --nodes 2 --iterations 2 "
                "--algo omgs --compressor sidco --policy single",
                "\nomgs with policy single, compressor sidco",
                "\nomgs: predicted with counts recorded in the measured",
@@ -383,39 +363,25 @@ TEST(runs_changed_choices) {
 /* Started inside a job, every rank sees the bad input, and one of them says so. */
 TEST(refuses_bad_input_inside_a_job) {
     need_mpi();
-    static const struct {
-        const char *arguments, *message;
-        int status;
-    } cases[] = {
-        {"validate absent.json --cluster small.json",
+    static const struct job_refusal cases[] = {
+        {"gradweave validate absent.json --cluster small.json",
          "gradweave: absent.json: cannot be read: No such file or directory\n", 2},
-        {"validate " TINY " --workers 3",
+        {"gradweave validate " TINY " --workers 3",
          "gradweave: --workers: expected 2, the size of the MPI job, or one less, which leaves a "
          "rank for a server, got 3\n",
          2},
-        {"validate " TINY " --algo dense,ps",
+        {"gradweave validate " TINY " --algo dense,ps",
          "gradweave: ps: expected a rank for its server: 2 workers in a job of 3 ranks (--workers "
          "2), got a job of 2\n",
          2},
-        {"validate " TINY " --nodes 3",
+        {"gradweave validate " TINY " --nodes 3",
          "gradweave: --nodes: expected 2, the size of the MPI job it was started in, got 3\n", 2},
-        {"validate " TINY " --algo omgs --trace absent/trace.json",
+        {"gradweave validate " TINY " --algo omgs --trace absent/trace.json",
          "gradweave: absent/trace.json: cannot be written: No such file or directory\n", 3},
-        {"calibrate --out absent/mine.json",
+        {"gradweave calibrate --out absent/mine.json",
          "gradweave: absent/mine.json: cannot be written: No such file or directory\n", 3},
     };
-    char *before = list_files(*state);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct answer answer = ask(*state,
-                                   "mpirun %s -q --oversubscribe --mca "
-                                   "odls_base_sigkill_timeout 0 -n 2 gradweave %s",
-                                   geteuid() == 0 ? "--allow-run-as-root" : "", cases[i].arguments);
-        assert_string_equal(answer.err, cases[i].message);
-        assert_string_equal(answer.out, "");
-        assert_int_equal(answer.status, cases[i].status);
-    }
-    char *after = list_files(*state);
-    assert_string_equal(before, after);
+    check_refused_in_job(*state, cases, sizeof cases / sizeof *cases);
 }
 
 TEST(tells_that_mpirun_failed) {

@@ -47,10 +47,7 @@ TEST(ranks_make_no_difference) {
 /* One rank complains, once, and no file is left. */
 TEST(bad_input_is_refused_once) {
     need_mpi();
-    static const struct {
-        const char *command, *message;
-        int status;
-    } cases[] = {
+    static const struct job_refusal cases[] = {
         {"gradweave sweep --model absent.json --cluster small.json --out new.csv",
          "gradweave: absent.json: cannot be read: No such file or directory\n", 2},
         {GRID " --out absent/new.csv",
@@ -58,15 +55,7 @@ TEST(bad_input_is_refused_once) {
         {GRID " --out new.txt",
          "gradweave: new.txt: expected the name of a table (.csv) or of JSON lines (.jsonl)\n", 2},
     };
-    char *before = list_files(*state);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct answer answer = ask(*state, in_job(2, cases[i].command));
-        assert_string_equal(answer.err, cases[i].message);
-        assert_string_equal(answer.out, "");
-        assert_int_equal(answer.status, cases[i].status);
-    }
-    char *after = list_files(*state);
-    assert_string_equal(before, after);
+    check_refused_in_job(*state, cases, sizeof cases / sizeof *cases);
 }
 
 /* ---- lost ranks ---------------------------------------------------------------------------- */

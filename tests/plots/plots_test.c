@@ -47,7 +47,7 @@ static const char failing[] = "#!/bin/sh\n"
 static void install_gnuplot(const char *folder, const char *script) {
     char search[600];
     const char *program = path_in(folder, "gnuplot");
-    assert_int_equal(gw_file_write(program, script, strlen(script), &error), GW_OK);
+    assert_ok(gw_file_write(program, script, strlen(script), &error));
     assert_int_equal(chmod(program, 0755), 0);
     (void)snprintf(search, sizeof search, "%s:/usr/bin:/bin", folder);
     assert_int_equal(setenv("PATH", search, 1), 0);
@@ -56,13 +56,13 @@ static void install_gnuplot(const char *folder, const char *script) {
 static void assert_holds(const char *path, const char *expected) {
     char *text = NULL;
     size_t length = 0;
-    assert_int_equal(gw_file_read(path, &text, &length, &error), GW_OK);
+    assert_ok(gw_file_read(path, &text, &length, &error));
     assert_string_equal(text, expected);
     free(text);
 }
 
 static void put(const char *path, const char *text) {
-    assert_int_equal(gw_file_write(path, text, strlen(text), &error), GW_OK);
+    assert_ok(gw_file_write(path, text, strlen(text), &error));
 }
 
 /* Draws with stdout going to the file "stdout" of the folder. */
@@ -84,7 +84,7 @@ TEST_IN_FOLDER(a_picture_and_its_data_are_written) {
     char twice[2 * sizeof table];
     (void)snprintf(twice, sizeof twice, "%s%s", table, table);
     install_gnuplot(folder, drawing);
-    assert_int_equal(draw(folder, path_in(folder, "p.svg"), path_in(folder, "p.csv")), GW_OK);
+    assert_ok(draw(folder, path_in(folder, "p.svg"), path_in(folder, "p.csv")));
     assert_holds(path_in(folder, "p.svg"), twice);
     assert_holds(path_in(folder, "p.csv"), table);
     assert_holds(path_in(folder, "stdout"), "");
@@ -121,8 +121,7 @@ TEST_IN_FOLDER(streams_become_a_table) {
                                    .iteration_count = 1,
                                    .iterations = &iteration};
     install_gnuplot(folder, showing);
-    assert_int_equal(
-        gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), &error), GW_OK);
+    assert_ok(gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), &error));
     assert_holds(path_in(folder, "p.svg"), expected);
     assert_int_equal(count_entries(folder), 2);
 }
@@ -133,7 +132,7 @@ TEST_IN_FOLDER(a_link_to_a_picture_stays_a_link) {
     install_gnuplot(folder, drawing);
     put(path_in(folder, "target.png"), "old");
     assert_int_equal(symlink("target.png", path_in(folder, "link.png")), 0);
-    assert_int_equal(draw(folder, path_in(folder, "link.png"), NULL), GW_OK);
+    assert_ok(draw(folder, path_in(folder, "link.png"), NULL));
     assert_int_equal(lstat(path_in(folder, "link.png"), &status), 0);
     assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(stat(path_in(folder, "target.png"), &status), 0);
@@ -172,8 +171,7 @@ static void check_lines(const char *folder, const double *values, const double *
                                         .values = values,
                                         .line_count = 2,
                                         .lines = lines};
-    assert_int_equal(
-        gw_plot_lines(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error), GW_OK);
+    assert_ok(gw_plot_lines(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
     assert_holds(path_in(folder, "p.svg"), expected);
     const char *rows = strstr(expected, "lines.gp\n") + strlen("lines.gp\n");
     assert_holds(path_in(folder, "p.csv"), rows);
@@ -234,13 +232,12 @@ TEST_IN_FOLDER(crossovers_become_lines_and_marks) {
         .crossover_count = 1,
         .crossovers = &crossover};
     install_gnuplot(folder, showing);
-    assert_int_equal(
-        gw_plot_crossovers(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error),
-        GW_OK);
+    assert_ok(
+        gw_plot_crossovers(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
     (void)snprintf(expected, sizeof expected, "%s%s", settings, rows);
     assert_holds(path_in(folder, "p.csv"), rows);
     assert_holds(path_in(folder, "p.svg"), expected);
-    assert_int_equal(gw_plot_crossovers(&chart, NULL, path_in(folder, "alone.csv"), &error), GW_OK);
+    assert_ok(gw_plot_crossovers(&chart, NULL, path_in(folder, "alone.csv"), &error));
     assert_holds(path_in(folder, "alone.csv"), rows);
     assert_int_equal(count_entries(folder), 4);
 }
@@ -265,7 +262,7 @@ static const char calibrated_settings[] =
     "calibration.gp\n";
 
 static void read_cluster(const char *text, struct gw_cluster *out) {
-    assert_int_equal(gw_cluster_parse(text, strlen(text), "c.json", out, &error), GW_OK);
+    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
 }
 
 /* Each curve's samples lie on it, from its first to its last point; points are as they were. */
@@ -278,13 +275,12 @@ TEST_IN_FOLDER(calibrations_become_curves_and_points) {
     size_t points = 0;
     read_cluster(calibrated, &cluster);
     install_gnuplot(folder, showing);
-    assert_int_equal(
-        gw_plot_calibration(&cluster, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error),
-        GW_OK);
-    assert_int_equal(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error), GW_OK);
+    assert_ok(
+        gw_plot_calibration(&cluster, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
+    assert_ok(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error));
     assert_memory_equal(text, calibrated_settings, sizeof calibrated_settings - 1);
     free(text);
-    assert_int_equal(gw_file_read(path_in(folder, "p.csv"), &text, &length, &error), GW_OK);
+    assert_ok(gw_file_read(path_in(folder, "p.csv"), &text, &length, &error));
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         size_t workers = 0;
         double size = 0;
@@ -328,5 +324,5 @@ TEST(only_pictures_are_drawn) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(gw_plot_check(names[i], &error), GW_BAD_INPUT);
     }
-    assert_int_equal(gw_plot_check("a/p.png", &error), GW_OK);
+    assert_ok(gw_plot_check("a/p.png", &error));
 }

@@ -15,7 +15,7 @@ static void draw_counts(struct gw_random *random, bool has_distinct, struct gw_c
                                           .group_count = 1 + (size_t)gw_random_below(random, 4),
                                           .iteration_count =
                                               1 + (size_t)gw_random_below(random, 6)};
-    assert_int_equal(gw_counts_create(out, &about, has_distinct, NULL), GW_OK);
+    assert_ok(gw_counts_create(out, &about, has_distinct, NULL));
     for (size_t g = 0; g < out->group_count; g++) {
         out->groups[g] = (struct gw_counts_group){.tensors = 1 + gw_random_below(random, 9),
                                                   .elements = 1 + gw_random_below(random, 1 << 30)};
@@ -33,12 +33,12 @@ static void draw_counts(struct gw_random *random, bool has_distinct, struct gw_c
 
 TEST_IN_FOLDER(what_is_written_is_read_again) {
     const char *path = path_in(*state, "counts.json");
-    struct gw_random *random = open_random(0);
+    struct gw_random *random = random_stream(0);
     for (int round = 0, rounds = gw_trials(50); round < rounds; round++) {
         struct gw_counts written, read;
         draw_counts(random, round % 2 == 0, &written);
-        assert_int_equal(gw_counts_write(&written, path, NULL), GW_OK);
-        assert_int_equal(gw_counts_read(path, &read, NULL), GW_OK);
+        assert_ok(gw_counts_write(&written, path, NULL));
+        assert_ok(gw_counts_read(path, &read, NULL));
         size_t lists = written.iteration_count * written.group_count;
         assert_string_equal(read.model, written.model);
         assert_string_equal(read.algorithm, written.algorithm);
@@ -59,12 +59,11 @@ TEST_IN_FOLDER(what_is_written_is_read_again) {
         gw_counts_free(&written);
         gw_counts_free(&read);
     }
-    gw_random_close(random);
 }
 
 /* Iteration by iteration is as all at once. */
 TEST(iterations_can_be_appended) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (int round = 0, rounds = gw_trials(20); round < rounds; round++) {
         bool has_distinct = round % 2 == 0;
         struct gw_counts all, grown;
@@ -76,11 +75,10 @@ TEST(iterations_can_be_appended) {
                                               .density = all.density,
                                               .workers = all.workers,
                                               .group_count = all.group_count};
-        assert_int_equal(gw_counts_create(&grown, &about, has_distinct, NULL), GW_OK);
+        assert_ok(gw_counts_create(&grown, &about, has_distinct, NULL));
         for (size_t i = 0; i < all.iteration_count; i++) {
             const uint64_t *distinct = has_distinct ? all.distinct + i * all.group_count : NULL;
-            assert_int_equal(gw_counts_append(&grown, gw_counts_at(&all, i, 0), distinct, NULL),
-                             GW_OK);
+            assert_ok(gw_counts_append(&grown, gw_counts_at(&all, i, 0), distinct, NULL));
         }
         size_t lists = all.iteration_count * all.group_count;
         assert_int_equal(grown.iteration_count, all.iteration_count);
@@ -92,7 +90,6 @@ TEST(iterations_can_be_appended) {
         gw_counts_free(&all);
         gw_counts_free(&grown);
     }
-    gw_random_close(random);
 }
 
 /* Two groups of 10 and 30 elements, two workers: 2 (3 + 5) over 3 + 1 + 4 + 5. */
@@ -104,7 +101,7 @@ TEST(density_and_padding_follow) {
         "[{\"selected\": [[3, 1], [4, 5]], \"distinct\": [4, 6]}, "
         "{\"selected\": [[0, 0], [0, 0]], \"distinct\": [0, 0]}]}";
     struct gw_counts counts;
-    assert_int_equal(gw_counts_parse(text, strlen(text), "c.json", &counts, NULL), GW_OK);
+    assert_ok(gw_counts_parse(text, strlen(text), "c.json", &counts, NULL));
     assert_int_equal(gw_counts_at(&counts, 0, 1)[1], 5);
     assert_true(near(gw_counts_density(&counts, 0), 10.0 / 40, 1e-15));
     assert_true(near(gw_counts_padding(&counts, 0), 16.0 / 13, 1e-15));

@@ -70,14 +70,13 @@ static void add(struct gw_cluster *cluster, const struct truth *truth, size_t wo
         curve.fixed_s = truth->startup(p) * gw_random_noise(random, noise);
         curve.per_unit_s = truth->slope(p) * gw_random_noise(random, noise);
     }
-    assert_int_equal(
-        gw_cluster_add_collective(cluster, truth->collective, workers, curve, NULL, NULL), GW_OK);
+    assert_ok(gw_cluster_add_collective(cluster, truth->collective, workers, curve, NULL, NULL));
 }
 
 /* Measured in any order. */
 static void measure(struct gw_cluster *cluster, const struct truth *truth, const size_t *workers,
                     size_t count, double noise, struct gw_random *random) {
-    assert_int_equal(gw_cluster_create(cluster, "c", workers[count - 1], 1, NULL), GW_OK);
+    assert_ok(gw_cluster_create(cluster, "c", workers[count - 1], 1, NULL));
     for (size_t i = count; i-- > 0;) {
         add(cluster, truth, workers[i], noise, random);
     }
@@ -89,9 +88,7 @@ static double error_of(const struct gw_cluster *cluster, const struct truth *tru
     struct gw_curve curve;
     char derivation[GW_DERIVATION_SIZE];
     double sum = 0;
-    assert_int_equal(
-        gw_cluster_collective(cluster, truth->collective, workers, &curve, derivation, NULL),
-        GW_OK);
+    assert_ok(gw_cluster_collective(cluster, truth->collective, workers, &curve, derivation, NULL));
     for (size_t i = 0; i < SIZES; i++) {
         double size = 1024.0 * (double)(1u << i);
         double expected = time_of(truth, workers, size);
@@ -107,7 +104,7 @@ static double error_of(const struct gw_cluster *cluster, const struct truth *tru
  */
 TEST(exact_measurements_are_extrapolated) {
     static const size_t measured[] = {2, 3, 4, 8, 16};
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (size_t t = 0; t < TRUTHS; t++) {
         for (size_t count = 2; count <= 5; count++) {
             struct gw_cluster cluster;
@@ -121,18 +118,17 @@ TEST(exact_measurements_are_extrapolated) {
             gw_cluster_free(&cluster);
         }
     }
-    gw_random_close(random);
 }
 
 TEST(sums_of_two_terms_are_found) {
     static const size_t measured[] = {2, 3, 4, 6, 8};
     const struct truth truth = {"allgather", called_startup, step_slope, 1};
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     struct gw_cluster cluster;
     struct gw_growth growth;
     char name[GW_GROWTH_NAME_SIZE];
     measure(&cluster, &truth, measured, 5, 0, random);
-    assert_int_equal(gw_growth_find(&cluster, "allgather", &growth, NULL), GW_OK);
+    assert_ok(gw_growth_find(&cluster, "allgather", &growth, NULL));
     assert_int_equal(growth.count, 5);
     assert_string_equal(gw_growth_law_name(&growth.startup, name), "constant + log2 P");
     assert_true(near(growth.startup.coefficients[0], 4e-5, 1e-6));
@@ -142,14 +138,13 @@ TEST(sums_of_two_terms_are_found) {
     assert_true(growth.left_out_error < 1e-6);
     assert_true(error_of(&cluster, &truth, 100) < 1e-6);
     gw_cluster_free(&cluster);
-    gw_random_close(random);
 }
 
 /* The target: 8 workers from 2 and 4 within 10%, at the 3% to which measurements repeat. */
 TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
     int rounds = gw_trials(200);
     static const size_t measured[] = {2, 4};
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (size_t t = 0; t < TRUTHS; t++) {
         int good = 0;
         double sum = 0;
@@ -165,7 +160,6 @@ TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
                       good, rounds, 100 * sum);
         assert_true(good >= rounds * 85 / 100 || rounds < 200);
     }
-    gw_random_close(random);
 }
 
 /*
@@ -175,7 +169,7 @@ TEST(uncertainty_is_of_the_errors_size) {
     int rounds = gw_trials(100);
     static const size_t measured[] = {2, 3, 4, 8};
     static const size_t asked[] = {6, 16, 64};
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     for (size_t a = 0; a < 3; a++) {
         double said = 0;
         double errors = 0;
@@ -184,9 +178,8 @@ TEST(uncertainty_is_of_the_errors_size) {
             struct gw_cluster cluster;
             double uncertainty = 0;
             measure(&cluster, truth, measured, 4, 0.03, random);
-            assert_int_equal(
-                gw_cluster_uncertainty(&cluster, truth->collective, asked[a], &uncertainty, NULL),
-                GW_OK);
+            assert_ok(
+                gw_cluster_uncertainty(&cluster, truth->collective, asked[a], &uncertainty, NULL));
             errors += error_of(&cluster, truth, asked[a]) / rounds;
             said += uncertainty / rounds;
             gw_cluster_free(&cluster);
@@ -195,17 +188,16 @@ TEST(uncertainty_is_of_the_errors_size) {
                       100 * said);
         assert_true((said > 0.5 * errors && said < 6 * errors) || rounds < 100);
     }
-    gw_random_close(random);
 }
 
 /* Whatever is measured: no time is negative, and between measured ones that grow it stays between.
  */
 TEST(predictions_stay_sane) {
     int rounds = gw_trials(300);
-    struct gw_random *random = open_random(5);
+    struct gw_random *random = random_stream(5);
     for (int round = 0; round < rounds; round++) {
         struct gw_cluster cluster;
-        assert_int_equal(gw_cluster_create(&cluster, "c", 16, 1, NULL), GW_OK);
+        assert_ok(gw_cluster_create(&cluster, "c", 16, 1, NULL));
         double low = 0;
         for (size_t workers = 2; workers <= 16; workers *= 2) {
             struct gw_curve curve = {.point_count = 3, .points = calloc(3, sizeof *curve.points)};
@@ -216,16 +208,13 @@ TEST(predictions_stay_sane) {
                 curve.points[i] = (struct gw_curve_point){.size = 100.0 * (1 + i),
                                                           .time_s = low * (1 + i) + 0.1 * above};
             }
-            assert_int_equal(
-                gw_cluster_add_collective(&cluster, "allgather", workers, curve, NULL, NULL),
-                GW_OK);
+            assert_ok(gw_cluster_add_collective(&cluster, "allgather", workers, curve, NULL, NULL));
         }
         for (size_t workers = 2; workers <= 40; workers++) {
             struct gw_curve curve;
             char derivation[GW_DERIVATION_SIZE];
-            assert_int_equal(
-                gw_cluster_collective(&cluster, "allgather", workers, &curve, derivation, NULL),
-                GW_OK);
+            assert_ok(
+                gw_cluster_collective(&cluster, "allgather", workers, &curve, derivation, NULL));
             for (size_t i = 0; i < curve.point_count; i++) {
                 double time = curve.points[i].time_s;
                 assert_true(isfinite(time) && time >= 0);
@@ -242,7 +231,6 @@ TEST(predictions_stay_sane) {
         }
         gw_cluster_free(&cluster);
     }
-    gw_random_close(random);
 }
 
 /*
@@ -260,12 +248,10 @@ TEST(near_ties_go_to_the_usual_law) {
         double factor = sqrt(6) * (i == 0 ? 1.001 : 0.999);
         struct gw_curve two = {.fixed_s = 1e-3, .per_unit_s = 1e-15};
         struct gw_curve four = {.fixed_s = factor * 1e-3, .per_unit_s = factor * 1e-15};
-        assert_int_equal(gw_cluster_create(&cluster, "c", 4, 1, NULL), GW_OK);
-        assert_int_equal(
-            gw_cluster_add_collective(&cluster, table[i].collective, 2, two, NULL, NULL), GW_OK);
-        assert_int_equal(
-            gw_cluster_add_collective(&cluster, table[i].collective, 4, four, NULL, NULL), GW_OK);
-        assert_int_equal(gw_growth_find(&cluster, table[i].collective, &growth, NULL), GW_OK);
+        assert_ok(gw_cluster_create(&cluster, "c", 4, 1, NULL));
+        assert_ok(gw_cluster_add_collective(&cluster, table[i].collective, 2, two, NULL, NULL));
+        assert_ok(gw_cluster_add_collective(&cluster, table[i].collective, 4, four, NULL, NULL));
+        assert_ok(gw_growth_find(&cluster, table[i].collective, &growth, NULL));
         assert_string_equal(gw_growth_law_name(&growth.startup, name), table[i].law);
         gw_cluster_free(&cluster);
     }
@@ -273,31 +259,28 @@ TEST(near_ties_go_to_the_usual_law) {
 
 TEST(derivations_say_how_uncertain_they_are) {
     static const size_t measured[] = {2, 3, 4, 8};
-    struct gw_random *random = open_random(7);
+    struct gw_random *random = random_stream(7);
     struct gw_cluster cluster;
     struct gw_curve curve;
     char derivation[GW_DERIVATION_SIZE];
     double uncertainty = 1;
     measure(&cluster, &truths[0], measured, 4, 0.02, random);
-    assert_int_equal(gw_cluster_collective(&cluster, "allgather", 64, &curve, derivation, NULL),
-                     GW_OK);
+    assert_ok(gw_cluster_collective(&cluster, "allgather", 64, &curve, derivation, NULL));
     gw_curve_free(&curve);
     print_message("%s\n", derivation);
     assert_non_null(strstr(derivation, "allgather: 64 workers not measured; from 2, 3, 4, 8 by"));
     assert_non_null(
         strstr(derivation, "when each measured one is left out; 8x beyond the largest"));
-    assert_int_equal(gw_cluster_collective(&cluster, "allgather", 8, &curve, derivation, NULL),
-                     GW_OK);
+    assert_ok(gw_cluster_collective(&cluster, "allgather", 8, &curve, derivation, NULL));
     gw_curve_free(&curve);
     assert_string_equal(derivation, "");
-    assert_int_equal(gw_cluster_uncertainty(&cluster, "allgather", 8, &uncertainty, NULL), GW_OK);
+    assert_ok(gw_cluster_uncertainty(&cluster, "allgather", 8, &uncertainty, NULL));
     assert_true(near(uncertainty, 0, 0));
     gw_cluster_free(&cluster);
     measure(&cluster, &truths[0], measured, 1, 0, random);
-    assert_int_equal(gw_cluster_uncertainty(&cluster, "allgather", 8, &uncertainty, NULL), GW_OK);
+    assert_ok(gw_cluster_uncertainty(&cluster, "allgather", 8, &uncertainty, NULL));
     assert_true(isnan(uncertainty));
     gw_cluster_free(&cluster);
-    gw_random_close(random);
 }
 
 /* Truths that laws meet exactly: what is left is how good the curves are, and 1% at least. */
@@ -316,7 +299,7 @@ TEST(exact_laws_are_as_uncertain_as_the_curves) {
         for (size_t i = 0; i < 2 * 3; i++) {
             struct gw_cluster cluster;
             double uncertainty = 0;
-            assert_int_equal(gw_cluster_create(&cluster, "c", 4, 1, NULL), GW_OK);
+            assert_ok(gw_cluster_create(&cluster, "c", 4, 1, NULL));
             for (size_t workers = 2; workers <= 4; workers *= 2) {
                 double p = (double)workers;
                 struct gw_curve curve = {.fixed_s = step_startup(p), .per_unit_s = step_slope(p)};
@@ -326,13 +309,11 @@ TEST(exact_laws_are_as_uncertain_as_the_curves) {
                 for (char *c = strchr(text, '\''); c != NULL; c = strchr(c, '\'')) {
                     *c = '"';
                 }
-                assert_int_equal(gw_cluster_add_collective(&cluster, "allgather", workers, curve,
-                                                           cJSON_Parse(text), NULL),
-                                 GW_OK);
+                assert_ok(gw_cluster_add_collective(&cluster, "allgather", workers, curve,
+                                                    cJSON_Parse(text), NULL));
             }
-            assert_int_equal(
-                gw_cluster_uncertainty(&cluster, "allgather", asked[i / 2], &uncertainty, NULL),
-                GW_OK);
+            assert_ok(
+                gw_cluster_uncertainty(&cluster, "allgather", asked[i / 2], &uncertainty, NULL));
             double steps = asked[i / 2] == 16 ? 2 : 1;
             assert_true(near(uncertainty, steps * expected[t], 1e-9));
             gw_cluster_free(&cluster);
@@ -342,12 +323,12 @@ TEST(exact_laws_are_as_uncertain_as_the_curves) {
 
 TEST(laws_are_kept_for_readers) {
     static const size_t measured[] = {2, 4, 8};
-    struct gw_random *random = open_random(8);
+    struct gw_random *random = random_stream(8);
     struct gw_cluster cluster;
     measure(&cluster, &truths[1], measured, 3, 0, random);
     add(&cluster, &truths[3], 4, 0, random);
     for (int again = 0; again < 2; again++) {
-        assert_int_equal(gw_cluster_put_growth(&cluster, NULL), GW_OK);
+        assert_ok(gw_cluster_put_growth(&cluster, NULL));
         const cJSON *growth = cJSON_GetObjectItem(cluster.kept, "growth");
         assert_int_equal(cJSON_GetArraySize(growth), 1);
         const cJSON *allgather = cJSON_GetObjectItem(growth, "allgather");
@@ -359,5 +340,4 @@ TEST(laws_are_kept_for_readers) {
         assert_true(cJSON_IsNumber(cJSON_GetObjectItem(allgather, "left_out_error")));
     }
     gw_cluster_free(&cluster);
-    gw_random_close(random);
 }

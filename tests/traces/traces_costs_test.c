@@ -60,9 +60,8 @@ TEST(collectives_are_derived) {
         char derivation[GW_DERIVATION_SIZE];
         char expected[GW_DERIVATION_SIZE] = "";
         struct gw_curve curve;
-        assert_int_equal(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
-                                               derivation, &error),
-                         GW_OK);
+        assert_ok(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
+                                        derivation, &error));
         assert_true(near(gw_curve_startup(&curve), table[i].startup_s, 1e-14));
         assert_true(near(gw_curve_time(&curve, 100), table[i].time_s, 1e-14));
         if (table[i].from != 0) {
@@ -91,14 +90,12 @@ TEST(a_message_takes_as_long_among_any_number) {
             char derivation[GW_DERIVATION_SIZE];
             struct gw_curve curve;
             double uncertainty = 1;
-            assert_int_equal(
-                gw_cluster_collective(&cluster, "sendrecv", workers, &curve, derivation, &error),
-                GW_OK);
+            assert_ok(
+                gw_cluster_collective(&cluster, "sendrecv", workers, &curve, derivation, &error));
             assert_true(near(gw_curve_startup(&curve), 3, 0));
             assert_true(near(gw_curve_time(&curve, 100), 53, 0));
             gw_curve_free(&curve);
-            assert_int_equal(
-                gw_cluster_uncertainty(&cluster, "sendrecv", workers, &uncertainty, &error), GW_OK);
+            assert_ok(gw_cluster_uncertainty(&cluster, "sendrecv", workers, &uncertainty, &error));
             if (t == 0) {
                 assert_string_equal(derivation, "");
                 assert_true(near(uncertainty, 0, 0));
@@ -154,28 +151,24 @@ TEST(collectives_are_composed) {
     double uncertainty = -1;
     parse_cluster(text, &cluster);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        assert_int_equal(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
-                                               derivation, &error),
-                         GW_OK);
+        assert_ok(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
+                                        derivation, &error));
         assert_true(near(gw_curve_time(&curve, table[i].bytes), table[i].time_s, 1e-15));
         assert_string_equal(derivation, table[i].derivation);
-        assert_int_equal(
-            gw_cluster_uncertainty(&cluster, table[i].name, table[i].workers, &uncertainty, &error),
-            GW_OK);
+        assert_ok(gw_cluster_uncertainty(&cluster, table[i].name, table[i].workers, &uncertainty,
+                                         &error));
         assert_true(uncertainty == 0);
         gw_curve_free(&curve);
     }
     /* Among 3, of a broadcast that is derived, and so uncertain. */
     double of_broadcast = 0;
-    assert_int_equal(gw_cluster_collective(&cluster, "gtopk", 3, &curve, derivation, &error),
-                     GW_OK);
+    assert_ok(gw_cluster_collective(&cluster, "gtopk", 3, &curve, derivation, &error));
     assert_non_null(strstr(derivation, "; broadcast: 3 workers not measured; from 2, 5 by growth"));
     gw_curve_free(&curve);
-    assert_int_equal(gw_cluster_uncertainty(&cluster, "broadcast", 3, &of_broadcast, &error),
-                     GW_OK);
-    assert_int_equal(gw_cluster_uncertainty(&cluster, "gtopk", 3, &uncertainty, &error), GW_OK);
+    assert_ok(gw_cluster_uncertainty(&cluster, "broadcast", 3, &of_broadcast, &error));
+    assert_ok(gw_cluster_uncertainty(&cluster, "gtopk", 3, &uncertainty, &error));
     assert_true(uncertainty > 0 && uncertainty == of_broadcast);
-    assert_int_equal(gw_cluster_uncertainty(&cluster, "push", 3, &uncertainty, &error), GW_OK);
+    assert_ok(gw_cluster_uncertainty(&cluster, "push", 3, &uncertainty, &error));
     assert_true(isnan(uncertainty));
     assert_int_equal(gw_cluster_collective(&cluster, "pull", 5, &curve, derivation, &error),
                      GW_BAD_INPUT);
@@ -192,8 +185,7 @@ TEST(one_worker_exchanges_nothing) {
     for (size_t i = 0; i < 2; i++) {
         char derivation[GW_DERIVATION_SIZE];
         struct gw_curve curve;
-        assert_int_equal(gw_cluster_collective(&cluster, names[i], 1, &curve, derivation, &error),
-                         GW_OK);
+        assert_ok(gw_cluster_collective(&cluster, names[i], 1, &curve, derivation, &error));
         assert_true(near(gw_curve_startup(&curve), 0, 0));
         assert_true(near(gw_curve_time(&curve, 1e9), 0, 0));
         gw_curve_free(&curve);
@@ -215,7 +207,7 @@ TEST(missing_costs_are_named) {
                         "it)");
     assert_int_equal(gw_cluster_collective(&cluster, "broadcast", 4, &curve, derivation, &error),
                      GW_BAD_INPUT);
-    assert_int_equal(gw_cluster_compressor(&cluster, "topk", &compressor, &error), GW_OK);
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &compressor, &error));
     assert_true(near(gw_curve_time(compressor, 5), 1, 0));
     assert_int_equal(gw_cluster_compressor(&cluster, "top", &compressor, &error), GW_BAD_INPUT);
     assert_string_equal(error.message, "f: compressors.top: expected a measured curve, got nothing "

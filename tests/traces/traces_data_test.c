@@ -16,8 +16,8 @@ TEST(shipped_models_have_the_published_sizes) {
     for (size_t i = 0; i < 4; i++) {
         char *path = NULL;
         struct gw_model model;
-        assert_int_equal(gw_data_resolve(GW_DATA_MODELS, table[i].name, &path, &error), GW_OK);
-        assert_int_equal(gw_model_read(path, &model, &error), GW_OK);
+        assert_ok(gw_data_resolve(GW_DATA_MODELS, table[i].name, &path, &error));
+        assert_ok(gw_model_read(path, &model, &error));
         assert_int_equal(model.tensor_count, table[i].tensors);
         assert_int_equal(gw_model_elements(&model), table[i].elements);
         if (i == 0) {
@@ -36,15 +36,14 @@ TEST(everything_that_ships_is_good) {
         char **names = NULL;
         size_t count = 0;
         bool found = false;
-        assert_int_equal(gw_data_list(data, &names, &count, &error), GW_OK);
+        assert_ok(gw_data_list(data, &names, &count, &error));
         for (size_t i = 0; i < count; i++) {
             char *path = NULL;
             struct gw_model model = {0};
             struct gw_cluster cluster = {0};
-            assert_int_equal(gw_data_resolve(data, names[i], &path, &error), GW_OK);
-            assert_int_equal(kind == 0 ? gw_model_read(path, &model, &error)
-                                       : gw_cluster_read(path, &cluster, &error),
-                             GW_OK);
+            assert_ok(gw_data_resolve(data, names[i], &path, &error));
+            assert_ok(kind == 0 ? gw_model_read(path, &model, &error)
+                                : gw_cluster_read(path, &cluster, &error));
             assert_string_equal(kind == 0 ? model.name : cluster.name, names[i]);
             assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
             found = found || strcmp(names[i], needed[kind]) == 0;
@@ -67,10 +66,9 @@ TEST(shipped_clusters_exchange_resnet50_in_the_published_time) {
         struct gw_cluster cluster;
         struct gw_curve curve;
         char derivation[GW_DERIVATION_SIZE];
-        assert_int_equal(gw_data_resolve(GW_DATA_CLUSTERS, names[i], &path, &error), GW_OK);
-        assert_int_equal(gw_cluster_read(path, &cluster, &error), GW_OK);
-        assert_int_equal(
-            gw_cluster_collective(&cluster, "allreduce", 16, &curve, derivation, &error), GW_OK);
+        assert_ok(gw_data_resolve(GW_DATA_CLUSTERS, names[i], &path, &error));
+        assert_ok(gw_cluster_read(path, &cluster, &error));
+        assert_ok(gw_cluster_collective(&cluster, "allreduce", 16, &curve, derivation, &error));
         assert_true(near(gw_curve_time(&curve, 102228128), 1.92, 1e-6));
         assert_string_equal(derivation, "");
         gw_curve_free(&curve);
@@ -83,11 +81,11 @@ TEST_IN_FOLDER(names_and_paths_are_resolved) {
     const char *named[] = {"./resnet50", "resnet50.json", path_in(*state, "x.json")};
     char *path = NULL;
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(gw_data_resolve(GW_DATA_MODELS, named[i], &path, &error), GW_OK);
+        assert_ok(gw_data_resolve(GW_DATA_MODELS, named[i], &path, &error));
         assert_string_equal(path, named[i]);
         free(path);
     }
-    assert_int_equal(gw_data_resolve(GW_DATA_MODELS, "resnet50", &path, &error), GW_OK);
+    assert_ok(gw_data_resolve(GW_DATA_MODELS, "resnet50", &path, &error));
     assert_string_equal(path, GW_TEST_DATA "/models/resnet50.json");
     free(path);
     assert_int_equal(gw_data_resolve(GW_DATA_CLUSTERS, "resnet50", &path, &error), GW_BAD_INPUT);

@@ -55,7 +55,7 @@ TEST_IN_FOLDER(a_network_comes_back) {
         assert_same_loggp(&cluster.network->between, table[i].between);
         assert_int_equal(cluster.network->nodes_per_switch, table[i].nodes_per_switch);
         assert_true(cluster.network->oversubscription == table[i].oversubscription);
-        assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+        assert_ok(gw_cluster_write(&cluster, path, &error));
         assert_same_document(path, table[i].text);
         gw_cluster_free(&cluster);
     }
@@ -72,7 +72,7 @@ TEST_IN_FOLDER(a_network_says_little) {
     gw_cluster_free(&cluster);
     parse_cluster(measured_without_network, &cluster);
     assert_null(cluster.network);
-    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_ok(gw_cluster_write(&cluster, path, &error));
     assert_same_document(path, measured_without_network);
     gw_cluster_free(&cluster);
 }
@@ -91,13 +91,12 @@ TEST_IN_FOLDER(a_network_is_built) {
         struct gw_network network = {.within = fast, .between = slow, .oversubscription = 7};
         char expected[1024];
         const char *path = path_in(*state, "cluster.json");
-        assert_int_equal(
-            gw_cluster_create(&cluster, "c", table[i].workers, table[i].per_node, &error), GW_OK);
-        assert_int_equal(gw_cluster_set_network(&cluster, network, &error), GW_OK);
+        assert_ok(gw_cluster_create(&cluster, "c", table[i].workers, table[i].per_node, &error));
+        assert_ok(gw_cluster_set_network(&cluster, network, &error));
         network = (struct gw_network){.within = slow, .between = slow, .oversubscription = 1};
         network.kept = cJSON_CreateObject();
-        assert_int_equal(gw_cluster_set_network(&cluster, network, &error), GW_OK);
-        assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+        assert_ok(gw_cluster_set_network(&cluster, network, &error));
+        assert_ok(gw_cluster_write(&cluster, path, &error));
         (void)snprintf(expected, sizeof expected,
                        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': %zu, "
                        "'workers_per_node': %zu, 'collectives': {}, 'compressors': {}, "

@@ -23,7 +23,7 @@ TEST_IN_FOLDER(factors_come_back) {
         const char *path = path_in(*state, "cluster.json");
         parse_cluster(texts[i], &cluster);
         assert_non_null(cluster.overlap);
-        assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+        assert_ok(gw_cluster_write(&cluster, path, &error));
         assert_same_document(path, texts[i]);
         gw_cluster_free(&cluster);
     }
@@ -70,10 +70,10 @@ TEST_IN_FOLDER(what_was_measured_is_written) {
     assert_non_null(overlap);
     overlap->workers = 2;
     struct gw_overlap_point point = {1, {1.25, 1.25, 1.25}, {0.5, 0.5, 0.5}};
-    assert_int_equal(gw_overlap_add(overlap, "allgather", "topk", point, &error), GW_OK);
-    assert_int_equal(gw_cluster_create(&cluster, "c", 1, 1, &error), GW_OK);
+    assert_ok(gw_overlap_add(overlap, "allgather", "topk", point, &error));
+    assert_ok(gw_cluster_create(&cluster, "c", 1, 1, &error));
     gw_cluster_set_overlap(&cluster, overlap);
-    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_ok(gw_cluster_write(&cluster, path, &error));
     assert_same_document(path, OVERLAP(BY_HAND));
     gw_cluster_free(&cluster);
 }

@@ -24,7 +24,7 @@ static inline char *quoted(const char *text) {
 
 static inline void parse_cluster(const char *text, struct gw_cluster *out) {
     const char *document = quoted(text);
-    assert_int_equal(gw_cluster_parse(document, strlen(document), "f", out, &error), GW_OK);
+    assert_ok(gw_cluster_parse(document, strlen(document), "f", out, &error));
 }
 
 /* The file holds the same JSON as the text, in whatever order and spacing. */
@@ -32,10 +32,10 @@ static inline void assert_same_document(const char *path, const char *text) {
     cJSON *written = NULL;
     cJSON *expected = NULL;
     const char *document = quoted(text);
-    assert_int_equal(gw_json_read(path, &written, &error), GW_OK);
-    assert_int_equal(gw_json_parse(document, strlen(document), "f", &expected, &error), GW_OK);
+    assert_ok(gw_json_read(path, &written, &error));
+    assert_ok(gw_json_parse(document, strlen(document), "f", &expected, &error));
     char *printed = NULL;
-    assert_int_equal(gw_json_print(written, &printed, &error), GW_OK);
+    assert_ok(gw_json_print(written, &printed, &error));
     if (!cJSON_Compare(written, expected, 1)) {
         print_error("%s", printed);
         fail();

@@ -5,12 +5,12 @@
 
 static void parse_model(const char *text, struct gw_model *out) {
     const char *document = quoted(text);
-    assert_int_equal(gw_model_parse(document, strlen(document), "f", out, &error), GW_OK);
+    assert_ok(gw_model_parse(document, strlen(document), "f", out, &error));
 }
 
 static void parse_plan(const char *text, struct gw_plan *out) {
     const char *document = quoted(text);
-    assert_int_equal(gw_plan_parse(document, strlen(document), "f", out, &error), GW_OK);
+    assert_ok(gw_plan_parse(document, strlen(document), "f", out, &error));
 }
 
 static void assert_same_curve(const struct gw_curve *a, const struct gw_curve *b) {
@@ -32,14 +32,12 @@ static const char model_text[] =
     "{'name': 'conv1', 'elements': 9007199254739001, 'backward_s': 0.1, 'layer': 'conv', 'x': 1},"
     "{'name': 'fc', 'elements': 1000, 'backward_s': 0, 'shape': [10, 100]}]}";
 
-TEST_IN_FOLDER(a_model_comes_back) {
-    struct gw_model model;
+TEST_IN_FOLDER(a_model_is_read) {
     struct gw_model again;
     const char *path = path_in(*state, "model.json");
-    parse_model(model_text, &model);
-    assert_int_equal(gw_model_write(&model, path, &error), GW_OK);
-    assert_same_document(path, model_text);
-    assert_int_equal(gw_model_read(path, &again, &error), GW_OK);
+    const char *document = quoted(model_text);
+    assert_ok(gw_file_write(path, document, strlen(document), &error));
+    assert_ok(gw_model_read(path, &again, &error));
     assert_string_equal(again.name, "tiny");
     assert_true(again.batch_size == 16 && again.bytes_per_element == 2);
     assert_true(again.forward_s == 0.1 + 0.2 && again.update_s == 1e-5);
@@ -50,25 +48,16 @@ TEST_IN_FOLDER(a_model_comes_back) {
     assert_true(again.tensors[1].elements == 1000 && again.tensors[1].backward_s == 0);
     assert_true(gw_model_elements(&again) == 9007199254740001);
     assert_true(near(gw_model_backward_s(&again), 0.1, 0));
-    gw_model_free(&model);
     gw_model_free(&again);
 }
 
-TEST_IN_FOLDER(a_model_says_little) {
+TEST(a_model_says_little) {
     struct gw_model model;
-    const char *path = path_in(*state, "model.json");
     parse_model(MODEL_OF("'name': 'm', 'forward_s': 0, 'tensors': "
                          "[{'name': '', 'elements': 1, 'backward_s': 0}]"),
                 &model);
     assert_true(model.batch_size == 0 && model.bytes_per_element == 4 && model.update_s == 0);
     gw_model_free(&model);
-    struct gw_tensor tensor = {.name = "t", .elements = 5, .backward_s = 0.25};
-    struct gw_model made = {
-        .name = "made", .bytes_per_element = 4, .tensor_count = 1, .tensors = &tensor};
-    assert_int_equal(gw_model_write(&made, path, &error), GW_OK);
-    assert_same_document(path, MODEL_OF("'name': 'made', 'bytes_per_element': 4, 'forward_s': 0, "
-                                        "'update_s': 0, 'tensors': "
-                                        "[{'name': 't', 'elements': 5, 'backward_s': 0.25}]"));
 }
 
 static const char cluster_text[] =
@@ -86,9 +75,9 @@ TEST_IN_FOLDER(a_cluster_comes_back) {
     struct gw_cluster again;
     const char *path = path_in(*state, "cluster.json");
     parse_cluster(cluster_text, &cluster);
-    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_ok(gw_cluster_write(&cluster, path, &error));
     assert_same_document(path, cluster_text);
-    assert_int_equal(gw_cluster_read(path, &again, &error), GW_OK);
+    assert_ok(gw_cluster_read(path, &again, &error));
     assert_string_equal(again.name, "c");
     assert_string_equal(again.path, path);
     assert_true(again.workers == 16 && again.workers_per_node == 4);
@@ -116,19 +105,17 @@ TEST_IN_FOLDER(a_cluster_is_built) {
     points[0] = (struct gw_curve_point){1, 2};
     points[1] = (struct gw_curve_point){3, 4};
     cJSON *details = cJSON_CreateObject();
-    assert_int_equal(gw_json_put_text(details, "note", "n", &error), GW_OK);
-    assert_int_equal(gw_json_put_number(details, "fixed_s", 99, &error), GW_OK);
-    assert_int_equal(gw_cluster_create(&cluster, "b", 2, 1, &error), GW_OK);
+    assert_ok(gw_json_put_text(details, "note", "n", &error));
+    assert_ok(gw_json_put_number(details, "fixed_s", 99, &error));
+    assert_ok(gw_cluster_create(&cluster, "b", 2, 1, &error));
     struct gw_curve measured = {.point_count = 2, .points = points};
     struct gw_curve fitted = {.fixed_s = 1, .per_unit_s = 2};
     cJSON *straight = cJSON_CreateObject();
-    assert_int_equal(gw_json_put_number(straight, "alpha_s", 99, &error), GW_OK);
-    assert_int_equal(
-        gw_cluster_add_collective(&cluster, "allreduce", 2, measured, straight, &error), GW_OK);
-    assert_int_equal(gw_cluster_add_collective(&cluster, "allgather", 2, fitted, NULL, &error),
-                     GW_OK);
-    assert_int_equal(gw_cluster_add_compressor(&cluster, "topk", fitted, details, &error), GW_OK);
-    assert_int_equal(gw_cluster_write(&cluster, path, &error), GW_OK);
+    assert_ok(gw_json_put_number(straight, "alpha_s", 99, &error));
+    assert_ok(gw_cluster_add_collective(&cluster, "allreduce", 2, measured, straight, &error));
+    assert_ok(gw_cluster_add_collective(&cluster, "allgather", 2, fitted, NULL, &error));
+    assert_ok(gw_cluster_add_compressor(&cluster, "topk", fitted, details, &error));
+    assert_ok(gw_cluster_write(&cluster, path, &error));
     assert_same_document(
         path, "{'schema': 'gradweave/cluster@1', 'name': 'b', 'workers': 2, 'workers_per_node': 1, "
               "'collectives': {'allreduce': [{'workers': 2, 'points': [[1, 2], [3, 4]]}], "
@@ -140,17 +127,16 @@ TEST_IN_FOLDER(a_cluster_is_built) {
 static const char plan_text[] =
     "{'schema': 'gradweave/plan@1', 'model': 'tiny', 'policy': 'omgs', 'compressor': 'topk', "
     "'density': 0.001, 'workers': 16, 'groups': [[4, 3], [2], [1, 0]], "
-    "'iteration_s': 0.30000000000000004, 'lower_bound_s': 0.0213, 'notes': ['derived'], 'by': "
-    "'me'}";
+    "'iteration_s': 0.30000000000000004, 'lower_bound_s': 0.0213, 'notes': ['derived']}";
 
 TEST_IN_FOLDER(a_plan_comes_back) {
     struct gw_plan plan;
     struct gw_plan again;
     const char *path = path_in(*state, "plan.json");
     parse_plan(plan_text, &plan);
-    assert_int_equal(gw_plan_write(&plan, path, &error), GW_OK);
+    assert_ok(gw_plan_write(&plan, path, &error));
     assert_same_document(path, plan_text);
-    assert_int_equal(gw_plan_read(path, &again, &error), GW_OK);
+    assert_ok(gw_plan_read(path, &again, &error));
     assert_string_equal(again.model, "tiny");
     assert_string_equal(again.policy, "omgs");
     assert_string_equal(again.compressor, "topk");
@@ -165,23 +151,12 @@ TEST_IN_FOLDER(a_plan_comes_back) {
     gw_plan_free(&again);
 }
 
-/* The first of two notes counts; the second must not take its place when they are written back. */
-TEST_IN_FOLDER(a_plan_that_repeats_a_key_comes_back) {
-    struct gw_plan plan;
-    const char *path = path_in(*state, "plan.json");
-    parse_plan(PLAN_WITH("0.1", "4", "[[0]]", TIMES ", 'notes': [], 'notes': ['derived']"), &plan);
-    assert_int_equal(plan.note_count, 0);
-    assert_int_equal(gw_plan_write(&plan, path, &error), GW_OK);
-    assert_same_document(path, PLAN_WITH("0.1", "4", "[[0]]", TIMES));
-    gw_plan_free(&plan);
-}
-
 TEST(a_plan_belongs_to_its_model) {
     struct gw_plan plan;
     struct gw_tensor tensors[6] = {{.elements = 1}, {.elements = 20}, {.elements = 300}};
     struct gw_model model = {.name = "tiny", .tensor_count = 5, .tensors = tensors};
     parse_plan(plan_text, &plan);
-    assert_int_equal(gw_plan_check(&plan, &model, "p.json", &error), GW_OK);
+    assert_ok(gw_plan_check(&plan, &model, "p.json", &error));
     for (size_t count = 4; count <= 6; count += 2) {
         char message[128];
         (void)snprintf(

@@ -1,8 +1,14 @@
-/* "network" and "overlap" as they stand in a cluster file; private to this room. */
-#ifndef GW_TRACES_CLUSTER_PARTS_H
-#define GW_TRACES_CLUSTER_PARTS_H
+/* What several documents have, or one that several files read; private to this room. */
+#ifndef GW_TRACES_PARTS_H
+#define GW_TRACES_PARTS_H
 
 #include "traces/cluster.h"
+
+/* "density", in (0, 1], and "workers", at least 1: of plans and counts (plan.c). */
+enum gw_status gw_read_density_and_workers(const struct gw_json *root, double *density,
+                                           size_t *workers, struct gw_error *error);
+
+/* ---- "network" and "overlap" as they stand in a cluster file -------------------------------- */
 
 /*
  * Reads the cluster's network, if its file has one. "within" may be absent where each node has one
