@@ -127,70 +127,50 @@ static void read_positions(const struct gw_planning *planning, struct positions 
 }
 
 /* *least_s, in seconds and without the update, is what no plan falls below. O(tensors). */
-static enum gw_status mark_dense(const struct gw_planning *planning, bool *ends, double *least_s,
-                                 struct gw_error *error) {
+static enum gw_status mark_dense(const struct gw_planning *planning, struct gw_arena *arena,
+                                 bool *ends, double *least_s, struct gw_error *error) {
     size_t count = planning->model->tensor_count;
     struct positions x = {.tensors = count,
-                          .ready = calloc(count + 1, sizeof *x.ready),
-                          .transfer = calloc(count + 1, sizeof *x.transfer),
-                          .end = calloc(count + 1, sizeof *x.end),
-                          .queue = calloc(count + 1, sizeof *x.queue)};
-    enum gw_status status = GW_OK;
-    if (x.ready == NULL || x.transfer == NULL || x.end == NULL || x.queue == NULL) {
-        status = gw_fail_memory(error, "planning");
-    } else {
-        read_positions(planning, &x);
-        double end = earliest_end(&x);
-        mark_fewest(&x, end, ends);
-        *least_s = (end - (double)count - 4) * x.step_s;
-    }
-    free(x.ready);
-    free(x.transfer);
-    free(x.end);
-    free(x.queue);
-    return status;
+                          .ready = gw_arena_zeros(arena, count + 1, sizeof *x.ready),
+                          .transfer = gw_arena_zeros(arena, count + 1, sizeof *x.transfer),
+                          .end = gw_arena_zeros(arena, count + 1, sizeof *x.end),
+                          .queue = gw_arena_zeros(arena, count + 1, sizeof *x.queue)};
+    GW_TRY(gw_arena_check(arena, "planning", error));
+    read_positions(planning, &x);
+    double end = earliest_end(&x);
+    mark_fewest(&x, end, ends);
+    *least_s = (end - (double)count - 4) * x.step_s;
+    return GW_OK;
 }
 
 /* ---- plans that are known ------------------------------------------------------------------ */
 
 /* Takes the plan with those marks, by tensor, if it takes less than *best_s or is the first. */
-static enum gw_status try_marks(const struct gw_planning *planning, bool *ends, bool *best,
-                                double *best_s, struct gw_error *error) {
+static void try_marks(const struct gw_planning *planning, bool *ends, bool *best, double *best_s) {
     size_t tensor_count = planning->model->tensor_count;
-    size_t group_count = 0;
     ends[0] = true;
-    struct gw_group *groups = gw_groups_ended(ends, tensor_count, &group_count);
-    if (groups == NULL) {
-        return gw_fail_memory(error, "planning");
-    }
-    double time_s = gw_planning_iteration_s(planning, groups, group_count);
-    free(groups);
+    double time_s = gw_marks_iteration_s(planning, ends);
     if (time_s < *best_s || !best[0]) {
         *best_s = time_s;
         memcpy(best, ends, tensor_count * sizeof *best);
     }
     memset(ends, 0, tensor_count * sizeof *ends);
-    return GW_OK;
 }
 
 /* Marks the best of all other policies' plans, and of those with groups of some size. */
-static enum gw_status mark_simple_plan(const struct gw_planning *planning, bool *ends, bool *best,
-                                       double *best_s, struct gw_error *error) {
-    uint64_t elements = 0;
+static void mark_simple_plan(const struct gw_planning *planning, bool *ends, bool *best,
+                             double *best_s) {
+    uint64_t elements = gw_model_elements(planning->model);
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         if (gw_policies[i].mark != NULL) {
             gw_policies[i].mark(planning, gw_policies[i].default_argument, ends);
-            GW_TRY(try_marks(planning, ends, best, best_s, error));
+            try_marks(planning, ends, best, best_s);
         }
-    }
-    for (size_t tensor = 0; tensor < planning->model->tensor_count; tensor++) {
-        elements += planning->model->tensors[tensor].elements;
     }
     for (uint64_t limit = 1; limit / 2 <= elements; limit *= 2) {
         gw_close_at(planning->model, 1, limit, limit, ends);
-        GW_TRY(try_marks(planning, ends, best, best_s, error));
+        try_marks(planning, ends, best, best_s);
     }
-    return GW_OK;
 }
 
 /* Takes the plan that is tried if it is the best so far, and forgets it. */
@@ -330,16 +310,16 @@ static enum gw_status search(struct search *x, bool *ends, struct gw_error *erro
 }
 
 /* Betters the marked plan, which takes `known_s`. *least_s is what no plan falls below. */
-static enum gw_status search_from(const struct gw_planning *planning, double known_s, bool *ends,
-                                  double *least_s, struct gw_error *error) {
+static enum gw_status search_from(const struct gw_planning *planning, double known_s,
+                                  struct gw_arena *arena, bool *ends, double *least_s,
+                                  struct gw_error *error) {
     size_t count = planning->model->tensor_count;
     struct search x = {.planning = planning,
                        .tensors = count,
-                       .trial = calloc(count + 1, sizeof *x.trial),
-                       .best = calloc(count + 1, sizeof *x.best),
+                       .trial = gw_arena_zeros(arena, count + 1, sizeof *x.trial),
+                       .best = gw_arena_zeros(arena, count + 1, sizeof *x.best),
                        .known_s = known_s};
-    enum gw_status status =
-        x.trial != NULL && x.best != NULL ? GW_OK : gw_fail_memory(error, "planning");
+    enum gw_status status = gw_arena_check(arena, "planning", error);
     for (bool coarse = true; coarse && status == GW_OK;) {
         status = search(&x, ends, error);
         coarse = status == GW_OK && is_coarse(&x);
@@ -348,58 +328,47 @@ static enum gw_status search_from(const struct gw_planning *planning, double kno
         gw_passes_close(&x.passes);
         gw_lines_close(&x.lines);
     }
-    free(x.trial);
-    free(x.best);
     return status;
 }
 
 /* Marks the best plan, and says what no plan falls below, in seconds and without the update. */
-static enum gw_status mark_fastest(const struct gw_planning *planning, bool *ends, double *least_s,
-                                   struct gw_error *error) {
+static enum gw_status mark_fastest(const struct gw_planning *planning, struct gw_arena *arena,
+                                   bool *ends, double *least_s, struct gw_error *error) {
     if (is_dense(planning)) {
-        return mark_dense(planning, ends, least_s, error);
+        return mark_dense(planning, arena, ends, least_s, error);
     }
-    bool *trial = calloc(planning->model->tensor_count, sizeof *trial);
+    bool *trial = gw_arena_zeros(arena, planning->model->tensor_count, sizeof *trial);
     double known_s = INFINITY;
-    enum gw_status status = trial == NULL
-                                ? gw_fail_memory(error, "planning")
-                                : mark_simple_plan(planning, trial, ends, &known_s, error);
-    free(trial);
-    GW_TRY(status);
-    return search_from(planning, known_s - gw_planning_update_s(planning), ends, least_s, error);
+    GW_TRY(gw_arena_check(arena, "planning", error));
+    mark_simple_plan(planning, trial, ends, &known_s);
+    return search_from(planning, known_s - gw_planning_update_s(planning), arena, ends, least_s,
+                       error);
 }
 
 /* What the marked plan takes, and what no plan beats: the same if they differ by rounding. */
-static enum gw_status evaluate(const struct gw_planning *planning, double least_s,
-                               struct gw_optimum *out, struct gw_error *error) {
+static void evaluate(const struct gw_planning *planning, double least_s, struct gw_optimum *out) {
     double equal = 5e-15 * (double)(planning->model->tensor_count + 2);
-    size_t group_count = 0;
-    struct gw_group *groups =
-        gw_groups_ended(out->ends, planning->model->tensor_count, &group_count);
-    if (groups == NULL) {
-        return gw_fail_memory(error, "planning");
-    }
-    out->iteration_s = gw_planning_iteration_s(planning, groups, group_count);
+    out->iteration_s = gw_marks_iteration_s(planning, out->ends);
     out->lower_bound_s = fmin(fmax(least_s, 0) + gw_planning_update_s(planning), out->iteration_s);
     if (out->iteration_s - out->lower_bound_s <= equal * out->iteration_s) {
         out->lower_bound_s = out->iteration_s;
     }
-    free(groups);
-    return GW_OK;
 }
 
 enum gw_status gw_planner_optimum(const struct gw_planning *planning, struct gw_optimum *out,
                                   struct gw_error *error) {
+    struct gw_arena arena = {0};
     double least_s = 0;
     *out = (struct gw_optimum){
         .ends = calloc(planning->model->tensor_count, sizeof *out->ends),
     };
-    enum gw_status status = out->ends == NULL ? gw_fail_memory(error, "planning")
-                                              : mark_fastest(planning, out->ends, &least_s, error);
+    enum gw_status status = out->ends == NULL
+                                ? gw_fail_memory(error, "planning")
+                                : mark_fastest(planning, &arena, out->ends, &least_s, error);
+    gw_arena_free(&arena);
     if (status == GW_OK) {
-        status = evaluate(planning, least_s, out, error);
-    }
-    if (status != GW_OK) {
+        evaluate(planning, least_s, out);
+    } else {
         gw_optimum_free(out);
     }
     return status;

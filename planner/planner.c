@@ -63,6 +63,20 @@ double gw_planning_iteration_s(const struct gw_planning *planning, const struct 
     return times.exchange_end_s + gw_planning_update_s(planning);
 }
 
+double gw_marks_iteration_s(const struct gw_planning *planning, const bool *ends) {
+    struct gw_group_times times = {0};
+    size_t last = planning->model->tensor_count - 1;
+    struct gw_group group = {.first = last};
+    for (size_t tensor = last + 1; tensor-- > 0;) {
+        if (ends[tensor]) {
+            group.last = tensor;
+            times = gw_planning_group_times(planning, &group, group.first == last ? NULL : &times);
+            group.first = tensor - 1;
+        }
+    }
+    return times.exchange_end_s + gw_planning_update_s(planning);
+}
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 /* What bounds all plans bounds this one; a search that was cut short is worth a note. */
@@ -99,6 +113,29 @@ static enum gw_status mark_ends(const struct gw_planning *planning, const struct
     return GW_OK;
 }
 
+/* The groups that end with the marked tensors, the last of which must be tensor 0; the caller frees
+ * them. NULL if memory ran out. */
+static struct gw_group *groups_ended(const bool *ends, size_t tensor_count, size_t *group_count) {
+    size_t count = 0;
+    for (size_t tensor = 0; tensor < tensor_count; tensor++) {
+        count += ends[tensor];
+    }
+    struct gw_group *groups = calloc(count, sizeof *groups);
+    *group_count = count;
+    if (groups == NULL) {
+        return NULL;
+    }
+    struct gw_group *group = groups;
+    size_t first = tensor_count - 1;
+    for (size_t tensor = tensor_count; tensor-- > 0;) {
+        if (ends[tensor]) {
+            *group++ = (struct gw_group){.first = first, .last = tensor};
+            first = tensor - 1;
+        }
+    }
+    return groups;
+}
+
 static enum gw_status make_groups(const struct gw_planning *planning,
                                   const struct gw_policy *policy, uint64_t argument,
                                   const struct gw_optimum *optimum, struct gw_plan *plan,
@@ -110,7 +147,7 @@ static enum gw_status make_groups(const struct gw_planning *planning,
                                 : mark_ends(planning, policy, argument, optimum, ends, error);
     if (status == GW_OK) {
         ends[0] = true;
-        plan->groups = gw_groups_ended(ends, tensor_count, &plan->group_count);
+        plan->groups = groups_ended(ends, tensor_count, &plan->group_count);
         status = plan->groups == NULL ? gw_fail_memory(error, "planning") : GW_OK;
     }
     free(ends);

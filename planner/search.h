@@ -17,9 +17,9 @@
 void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, uint64_t others,
                  bool *ends);
 
-/* The groups that end with the marked tensors, the last of which must be tensor 0; the caller frees
- * them. NULL if memory ran out. */
-struct gw_group *gw_groups_ended(const bool *ends, size_t tensor_count, size_t *group_count);
+/* gw_planning_iteration_s of the groups that end with the marked tensors, the last of which must be
+ * tensor 0. */
+double gw_marks_iteration_s(const struct gw_planning *planning, const bool *ends);
 
 /* ---- arcs ------------------------------------------------------------------------------------ */
 
