@@ -6,8 +6,8 @@
 
 struct bench_engine_choice {
     size_t repeats;
-    unsigned limit_s;      /* CPU time for one measurement of messages and curves */
-    uint32_t most;         /* goal: ranks; messages, curves: workers; queue: events; 0: the usual */
+    size_t limit_s;        /* CPU time for one measurement of messages and curves */
+    size_t most;           /* goal: ranks; messages, curves: workers; queue: events; 0: the usual */
     const char *loggopsim; /* folder of its programs, or NULL */
     const char *collective; /* messages: only that one; NULL: all */
 };

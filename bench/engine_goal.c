@@ -417,7 +417,10 @@ static void print_theirs(const struct pattern *pattern, const struct row *row, s
 static void measure(const struct bench_engine_choice *choice, const struct pattern *pattern,
                     struct row *row) {
     struct gw_error error = {0};
-    row->ranks = choice->most > 0 && choice->most < pattern->ranks ? choice->most : pattern->ranks;
+    row->ranks = pattern->ranks;
+    if (choice->most > 0 && choice->most < pattern->ranks) {
+        row->ranks = (uint32_t)choice->most;
+    }
     while (pattern->power_of_two && (row->ranks & (row->ranks - 1)) != 0) {
         row->ranks &= row->ranks - 1;
     }

@@ -154,14 +154,14 @@ static void measure_messages(const struct bench_engine_choice *choice, const str
             print_every(&all, &process, before_s);
             before_s = all.run_s;
         } else {
-            printf(" | > %u s | | | | |", choice->limit_s);
+            printf(" | > %zu s | | | | |", choice->limit_s);
         }
         question.every_worker = false;
         bench_work_apart(simulate_messages, &question, &one, sizeof one, choice->limit_s, &process);
         if (process.within) {
             print_collapsed(&one, within ? &all : NULL);
         } else {
-            printf(" | > %u s | |\n", choice->limit_s);
+            printf(" | > %zu s | |\n", choice->limit_s);
         }
         (void)fflush(stdout);
     }
@@ -263,7 +263,7 @@ static void measure_curves(const struct bench_engine_choice *choice,
         before_s = time_s;
         time_s = measure(choice, question, &peak_bytes);
         if (isinf(time_s)) {
-            printf(" > %u s |", choice->limit_s);
+            printf(" > %zu s |", choice->limit_s);
         } else {
             printf(" %s |", gw_format_seconds(time_s, text));
         }

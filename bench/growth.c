@@ -29,7 +29,7 @@ static void print_time(const struct bench_cell *cell, const struct bench_choice 
     char time[GW_UNITS_SIZE];
     char each[GW_UNITS_SIZE];
     if (!isfinite(result->median_s)) {
-        printf(" > %u s |", choice->limit_s);
+        printf(" > %zu s |", choice->limit_s);
         return;
     }
     printf(" %s (%s) |", gw_format_seconds(result->median_s, time),

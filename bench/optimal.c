@@ -66,7 +66,7 @@ static const char *format_time(const struct bench_choice *choice, double seconds
     if (isfinite(seconds)) {
         return gw_format_seconds(seconds, out);
     }
-    (void)snprintf(out, GW_UNITS_SIZE, "> %u s", choice->limit_s);
+    (void)snprintf(out, GW_UNITS_SIZE, "> %zu s", choice->limit_s);
     return out;
 }
 

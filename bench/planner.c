@@ -1,12 +1,11 @@
 /* How fast plans are found, and in how much memory, on networks of many kinds. */
-#include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "planning.h"
+#include "process.h"
 
 static const char *const usage =
     "usage: planner [growth | optimal] [OPTION...] [TENSORS...]\n"
@@ -24,94 +23,31 @@ static const char *const usage =
     "  --startup SECONDS    optimal: only that startup of an exchange\n"
     "  --compute FACTOR     optimal: only compute times multiplied with that\n";
 
-static _Noreturn void refuse(const char *expected, const char *got) {
-    (void)fprintf(stderr, "planner: expected %s; got \"%s\"\n\n%s", expected, got, usage);
-    exit(GW_BAD_INPUT);
-}
-
-static size_t read_count(const char *text, size_t most, const char *expected) {
-    char *end = NULL;
-    errno = 0;
-    unsigned long long count = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || count == 0 ||
-        count > most) {
-        refuse(expected, text);
-    }
-    return (size_t)count;
-}
-
-static double read_number(const char *text, const char *expected) {
-    char *end = NULL;
-    double number = strtod(text, &end);
-    if (end == text || *end != '\0' || !(number >= 0 && isfinite(number))) {
-        refuse(expected, text);
-    }
-    return number;
-}
-
-static const char *read_family(const char *text) {
+static void check_family(const char *name) {
     char names[512] = "a family, one of";
     for (const struct bench_family *family = bench_families; family->name != NULL; family++) {
-        if (strcmp(family->name, text) == 0) {
-            return family->name;
+        if (name == NULL || strcmp(family->name, name) == 0) {
+            return;
         }
         size_t used = strlen(names);
         (void)snprintf(names + used, sizeof names - used, " %s", family->name);
     }
-    refuse(names, text);
+    bench_refuse(names, name);
 }
 
-static const char *read_exchange(const char *text) {
-    if (strcmp(text, "sparse") != 0 && strcmp(text, "dense") != 0) {
-        refuse("sparse or dense", text);
-    }
-    return text;
-}
-
-static void read_options(int argc, char **argv, struct bench_choice *choice) {
-    static const struct option options[] = {
-        {"networks", required_argument, NULL, 'n'}, {"limit", required_argument, NULL, 'l'},
-        {"family", required_argument, NULL, 'f'},   {"exchange", required_argument, NULL, 'e'},
-        {"startup", required_argument, NULL, 's'},  {"compute", required_argument, NULL, 'x'},
-        {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
-    int option = 0;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case 'n':
-            choice->networks = read_count(optarg, 1000, "1 to 1000 networks");
-            break;
-        case 'l':
-            choice->limit_s = (unsigned)read_count(optarg, 86400, "1 to 86400 seconds");
-            break;
-        case 'f':
-            choice->family = read_family(optarg);
-            break;
-        case 'e':
-            choice->exchange = read_exchange(optarg);
-            break;
-        case 's':
-            choice->startup_s = read_number(optarg, "a startup in seconds");
-            break;
-        case 'x':
-            choice->compute_scale = read_number(optarg, "a factor on compute times");
-            break;
-        case 'h':
-            (void)fputs(usage, stdout);
-            exit(GW_OK);
-        default:
-            (void)fprintf(stderr, "\n%s", usage);
-            exit(GW_BAD_INPUT);
-        }
+static void check_exchange(const char *name) {
+    if (name != NULL && strcmp(name, "sparse") != 0 && strcmp(name, "dense") != 0) {
+        bench_refuse("sparse or dense", name);
     }
 }
 
 static void read_sizes(char **texts, struct bench_choice *choice) {
     for (; *texts != NULL; texts++) {
         if (choice->size_count == bench_most_sizes) {
-            refuse("at most 8 numbers of tensors", *texts);
+            bench_refuse("at most 8 numbers of tensors", *texts);
         }
         choice->sizes[choice->size_count++] =
-            read_count(*texts, 100000000, "growth, optimal, or 1 to 100000000 tensors");
+            bench_count(*texts, 1, 100000000, "growth, optimal, or 1 to 100000000 tensors");
     }
 }
 
@@ -131,13 +67,23 @@ int main(int argc, char **argv) {
     static const size_t optimal_sizes[] = {161, 1000};
     struct bench_choice choice = {
         .networks = 5, .limit_s = 10, .startup_s = NAN, .compute_scale = NAN};
-    read_options(argc, argv, &choice);
-    const char *table = optind < argc ? argv[optind] : "";
+    const struct bench_option options[] = {
+        {"networks", &choice.networks, 1, 1000, .expected = "1 to 1000 networks"},
+        {"limit", &choice.limit_s, 1, 86400, .expected = "1 to 86400 seconds"},
+        {"family", .text = &choice.family},
+        {"exchange", .text = &choice.exchange},
+        {"startup", .number = &choice.startup_s, .expected = "a startup in seconds"},
+        {"compute", .number = &choice.compute_scale, .expected = "a factor on compute times"},
+        {0}};
+    int first = bench_options(argc, argv, options, usage);
+    check_family(choice.family);
+    check_exchange(choice.exchange);
+    const char *table = first < argc ? argv[first] : "";
     bool growth = strcmp(table, "growth") == 0;
     bool optimal = strcmp(table, "optimal") == 0;
-    read_sizes(argv + optind + (growth || optimal), &choice);
+    read_sizes(argv + first + (growth || optimal), &choice);
     if (choice.size_count > 0 && !growth && !optimal) {
-        refuse("growth or optimal before numbers of tensors", table);
+        bench_refuse("growth or optimal before numbers of tensors", table);
     }
     if (!optimal) {
         struct bench_choice sized = with_sizes(&choice, growth_sizes, 4);

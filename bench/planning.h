@@ -32,8 +32,8 @@ enum { bench_most_sizes = 8 };
 
 /* Of what a table could show, what it is to show. */
 struct bench_choice {
-    size_t networks;  /* drawn for a cell */
-    unsigned limit_s; /* CPU time for one of them */
+    size_t networks; /* drawn for a cell */
+    size_t limit_s;  /* CPU time for one of them */
     size_t size_count;
     size_t sizes[bench_most_sizes]; /* in tensors */
     const char *family;             /* NULL: each */

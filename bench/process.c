@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -40,9 +41,62 @@ double bench_median(double *values, size_t count) {
     return summary.median;
 }
 
+/* ---- options ------------------------------------------------------------------------------- */
+
+static const char *shown_usage = "";
+
+_Noreturn void bench_refuse(const char *expected, const char *got) {
+    (void)fprintf(stderr, "%s: expected %s; got \"%s\"\n\n%s", program_invocation_short_name,
+                  expected, got, shown_usage);
+    exit(GW_BAD_INPUT);
+}
+
+size_t bench_count(const char *text, size_t least, size_t most, const char *expected) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long count = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || count < least ||
+        count > most) {
+        bench_refuse(expected, text);
+    }
+    return (size_t)count;
+}
+
+static void take(const struct bench_option *option, const char *text) {
+    char *end = NULL;
+    if (option->text != NULL) {
+        *option->text = text;
+    } else if (option->count != NULL) {
+        *option->count = bench_count(text, option->least, option->most, option->expected);
+    } else {
+        *option->number = strtod(text, &end);
+        if (end == text || *end != '\0' || !(*option->number >= 0 && isfinite(*option->number))) {
+            bench_refuse(option->expected, text);
+        }
+    }
+}
+
+int bench_options(int argc, char **argv, const struct bench_option *options, const char *text) {
+    enum { MOST = 16, HELP = 1000 };
+    struct option known[MOST + 2] = {{"help", no_argument, NULL, HELP}};
+    shown_usage = text;
+    for (int i = 0; i < MOST && options[i].name != NULL; i++) {
+        known[i + 1] = (struct option){options[i].name, required_argument, NULL, i};
+    }
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        if (option == HELP || option == '?') {
+            (void)fprintf(option == HELP ? stdout : stderr, "%s%s", option == HELP ? "" : "\n",
+                          shown_usage);
+            exit(option == HELP ? GW_OK : GW_BAD_INPUT);
+        }
+        take(&options[option], optarg);
+    }
+    return optind;
+}
+
 /* ---- in the child -------------------------------------------------------------------------- */
 
-static void limit_cpu(unsigned seconds) {
+static void limit_cpu(size_t seconds) {
     if (seconds > 0) {
         (void)setrlimit(RLIMIT_CPU, &(struct rlimit){.rlim_cur = seconds, .rlim_max = seconds});
     }
@@ -93,13 +147,13 @@ static double cpu_s(const struct rusage *usage) {
 
 /* The limit is held against ticks of the clock, so by this measure a bit less may have been used.
  */
-static bool was_stopped(int status, const struct rusage *usage, unsigned limit_s) {
+static bool was_stopped(int status, const struct rusage *usage, size_t limit_s) {
     return limit_s > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-           cpu_s(usage) >= 0.9 * limit_s;
+           cpu_s(usage) >= 0.9 * (double)limit_s;
 }
 
 /* Waits for the process that was started at `start_s`. */
-static void await(pid_t child, double start_s, unsigned limit_s, const char *what,
+static void await(pid_t child, double start_s, size_t limit_s, const char *what,
                   struct bench_process *out) {
     struct rusage usage;
     int status = 0;
@@ -115,7 +169,7 @@ static void await(pid_t child, double start_s, unsigned limit_s, const char *wha
 }
 
 void bench_work_apart(bench_work *work, const void *context, void *result, size_t size,
-                      unsigned limit_s, struct bench_process *out) {
+                      size_t limit_s, struct bench_process *out) {
     int ends[2];
     if (pipe(ends) != 0) {
         bench_give_up("starting a process", strerror(errno));
