@@ -11,6 +11,22 @@
 
 /* ---- robust lines ---------------------------------------------------------------------------- */
 
+/* The line through positive times whose errors are relative, not bent by single outliers. */
+struct fitted_line {
+    double startup, slope; /* time = startup + slope * x */
+};
+
+/*
+ * x: count abscissae; y: count times > 0, count >= 2 of them, not all at one x. Room, the caller's:
+ * weights, which gets what each point counts for in the end, from 0 (an outlier) to 1, and scratch,
+ * both of count.
+ */
+struct line_points {
+    size_t count;
+    const double *x, *y;
+    double *weights, *scratch;
+};
+
 enum { HUBER_STEPS = 4, MOST_STEPS = 60, FEWEST_TO_OUTVOTE = 5 };
 
 /* Of both weights, in standard deviations: 95% as efficient as least squares without outliers. */
@@ -21,20 +37,21 @@ static const double mad_of_normal = 0.6745;
 static const double smallest_scale = 1e-9; /* below it residuals are rounding errors */
 static const double settled = 1e-6;        /* relative change of the line */
 
-double gw_line_value(const struct gw_fitted_line *line, const struct gw_line_points *points,
-                     size_t i) {
+/* The line's value at point i, kept away from zero and below: a tenth of what was measured. */
+static double line_value(const struct fitted_line *line, const struct line_points *points,
+                         size_t i) {
     return fmax(line->startup + line->slope * points->x[i], 0.1 * points->y[i]);
 }
 
 /* Least squares with the weights in scratch. */
-static void solve(enum gw_line_terms terms, const struct gw_line_points *points,
-                  struct gw_fitted_line *out) {
+static void solve(enum gw_line_terms terms, const struct line_points *points,
+                  struct fitted_line *out) {
     double c00 = 0;
     double c01 = 0;
     double c11 = 0;
     double chi_square = 0;
     const double *w = points->scratch;
-    *out = (struct gw_fitted_line){0};
+    *out = (struct fitted_line){0};
     if (terms == GW_LINE_BOTH) {
         gsl_fit_wlinear(points->x, 1, w, 1, points->y, 1, points->count, &out->startup, &out->slope,
                         &c00, &c01, &c11, &chi_square);
@@ -46,14 +63,13 @@ static void solve(enum gw_line_terms terms, const struct gw_line_points *points,
     }
 }
 
-static double residual(const struct gw_fitted_line *line, const struct gw_line_points *points,
-                       size_t i) {
+static double residual(const struct fitted_line *line, const struct line_points *points, size_t i) {
     double value = line->startup + line->slope * points->x[i];
-    return (points->y[i] - value) / gw_line_value(line, points, i);
+    return (points->y[i] - value) / line_value(line, points, i);
 }
 
 /* The standard deviation of most residuals; as many as there are terms are small by the fit. */
-static double scale_of(const struct gw_fitted_line *line, const struct gw_line_points *points,
+static double scale_of(const struct fitted_line *line, const struct line_points *points,
                        size_t terms) {
     double *sizes = points->scratch;
     for (size_t i = 0; i < points->count; i++) {
@@ -73,37 +89,44 @@ static double bisquare(double u) {
     return fabs(share) < 1 ? (1 - share * share) * (1 - share * share) : 0;
 }
 
-static bool same(const struct gw_fitted_line *a, const struct gw_fitted_line *b, double relative) {
+static bool same(const struct fitted_line *a, const struct fitted_line *b, double relative) {
     return fabs(a->startup - b->startup) <= relative * fabs(b->startup) &&
            fabs(a->slope - b->slope) <= relative * fabs(b->slope);
 }
 
 /* Weights by the residuals, then the line by the weights. */
-static void step(enum gw_line_terms terms, const struct gw_line_points *points,
-                 double (*weigh)(double u), struct gw_fitted_line *line) {
+static void step(enum gw_line_terms terms, const struct line_points *points,
+                 double (*weigh)(double u), struct fitted_line *line) {
     size_t count = points->count;
     bool robust = count >= FEWEST_TO_OUTVOTE;
     double scale = robust ? scale_of(line, points, terms == GW_LINE_BOTH ? 2 : 1) : 1;
     for (size_t i = 0; i < count; i++) {
-        double value = gw_line_value(line, points, i);
+        double value = line_value(line, points, i);
         points->weights[i] = robust ? weigh(residual(line, points, i) / scale) : 1;
         points->scratch[i] = points->weights[i] / (value * value);
     }
     solve(terms, points, line);
 }
 
-void gw_robust_line_near(enum gw_line_terms terms, const struct gw_line_points *points,
-                         double relative, struct gw_fitted_line *line) {
+/* From a line that is near already, until it changes by less than `relative`. */
+static void robust_line_near(enum gw_line_terms terms, const struct line_points *points,
+                             double relative, struct fitted_line *line) {
     bool done = false;
     for (int i = 0; i < MOST_STEPS && !done; i++) {
-        struct gw_fitted_line before = *line;
+        struct fitted_line before = *line;
         step(terms, points, bisquare, line);
         done = same(&before, line, relative);
     }
 }
 
-void gw_robust_line(enum gw_line_terms terms, const struct gw_line_points *points,
-                    struct gw_fitted_line *out) {
+/*
+ * Residuals are relative to the line. Huber's weights, whose optimum is the only one, lead to the
+ * neighbourhood of Tukey's bisquare, which gives far outliers no weight at all. Fewer than five
+ * points cannot outvote one of them: these are fitted by plain least squares. The terms may come
+ * out negative.
+ */
+static void robust_line(enum gw_line_terms terms, const struct line_points *points,
+                        struct fitted_line *out) {
     for (size_t i = 0; i < points->count; i++) {
         points->scratch[i] = 1 / (points->y[i] * points->y[i]);
     }
@@ -111,7 +134,7 @@ void gw_robust_line(enum gw_line_terms terms, const struct gw_line_points *point
     for (int i = 0; i < HUBER_STEPS; i++) {
         step(terms, points, huber, out);
     }
-    gw_robust_line_near(terms, points, settled, out);
+    robust_line_near(terms, points, settled, out);
 }
 
 /* ---- cost curves ----------------------------------------------------------------------------- */
@@ -133,17 +156,17 @@ static void judge(const struct gw_curve_point *points, size_t count, double *err
 }
 
 /* A negative coefficient has no meaning; the best fit without it has that one at zero. */
-static enum gw_line_terms fit_line(const struct gw_line_points *points, bool startup_free,
-                                   struct gw_fitted_line *line) {
+static enum gw_line_terms fit_line(const struct line_points *points, bool startup_free,
+                                   struct fitted_line *line) {
     enum gw_line_terms terms = GW_LINE_BOTH;
-    gw_robust_line(terms, points, line);
+    robust_line(terms, points, line);
     if (line->slope < 0) {
         terms = GW_LINE_STARTUP;
     } else if (line->startup < 0 && !startup_free) {
         terms = GW_LINE_SLOPE;
     }
     if (terms != GW_LINE_BOTH) {
-        gw_robust_line(terms, points, line);
+        robust_line(terms, points, line);
     }
     return terms;
 }
@@ -161,9 +184,9 @@ static enum gw_status fit(enum gw_curve_shape shape, bool startup_free,
         x[i] = gw_curve_basis(shape, points[i].size);
         y[i] = points[i].time_s;
     }
-    struct gw_line_points as_line = {
+    struct line_points as_line = {
         .count = count, .x = x, .y = y, .weights = room + 2 * count, .scratch = room + 3 * count};
-    struct gw_fitted_line line;
+    struct fitted_line line;
     enum gw_line_terms terms = fit_line(&as_line, startup_free, &line);
     *out = (struct gw_fit){.curve = {.fixed_s = line.startup},
                            .shape = shape,
@@ -200,7 +223,7 @@ enum {
 static const double bisquare_variance = 0.82807;
 
 struct problem {
-    struct gw_line_points points;
+    struct line_points points;
     const struct gw_curve_point *measured;
     double *times;             /* points.y, of what is being fitted: writable */
     double *variances;         /* of each point by itself, relative */
@@ -213,7 +236,7 @@ static const double replicate_settled = 1e-3; /* of a coefficient: far below its
 /* A line with the standard errors of its coefficients; that of one it does not have is 0. */
 struct estimate {
     enum gw_line_terms terms;
-    struct gw_fitted_line line;
+    struct fitted_line line;
     double startup_error, slope_error;
     double
         own_share;  /* of the points' own variances that the residuals leave standing, at most 1 */
@@ -225,13 +248,13 @@ struct inverse {
     double startup, both, slope;
 };
 
-static struct inverse invert_normal(const struct gw_line_points *points,
+static struct inverse invert_normal(const struct line_points *points,
                                     const struct estimate *estimate) {
     double sum_w = 0;
     double sum_x = 0;
     double sum_xx = 0;
     for (size_t i = 0; i < points->count; i++) {
-        double value = gw_line_value(&estimate->line, points, i);
+        double value = line_value(&estimate->line, points, i);
         double w = points->weights[i] / (value * value);
         sum_w += w;
         sum_x += w * points->x[i];
@@ -253,13 +276,13 @@ static struct inverse invert_normal(const struct gw_line_points *points,
  */
 static void find_variances(const struct problem *problem, const struct inverse *inverse,
                            struct estimate *estimate) {
-    const struct gw_line_points *points = &problem->points;
-    const struct gw_fitted_line *line = &estimate->line;
+    const struct line_points *points = &problem->points;
+    const struct fitted_line *line = &estimate->line;
     double squares = 0;
     double own = 0;
     double freedom = 0;
     for (size_t i = 0; i < points->count; i++) {
-        double value = gw_line_value(line, points, i);
+        double value = line_value(line, points, i);
         double x = points->x[i];
         double w = points->weights[i];
         double off = (points->y[i] - line->startup - line->slope * x) / value;
@@ -279,13 +302,13 @@ static double variance(const struct problem *problem, const struct estimate *est
 
 /* The sandwich: what the points' variances make of the line's weighted normal equations. */
 static void find_standard_errors(const struct problem *problem, struct estimate *out) {
-    const struct gw_line_points *points = &problem->points;
+    const struct line_points *points = &problem->points;
     struct inverse inverse = invert_normal(points, out);
     find_variances(problem, &inverse, out);
     double startup = 0;
     double slope = 0;
     for (size_t i = 0; i < points->count; i++) {
-        double value = gw_line_value(&out->line, points, i);
+        double value = line_value(&out->line, points, i);
         double x = points->x[i];
         double pull = points->weights[i] / value;
         double part = pull * pull * variance(problem, out, i);
@@ -312,7 +335,7 @@ static enum gw_status replicate(struct problem *problem, const struct estimate *
                 problem->values[i] * exp(gw_random_normal(random, problem->scatter[i]));
         }
         struct estimate again = {.terms = truth->terms, .line = truth->line};
-        gw_robust_line_near(truth->terms, &problem->points, replicate_settled, &again.line);
+        robust_line_near(truth->terms, &problem->points, replicate_settled, &again.line);
         find_standard_errors(problem, &again);
         problem->startups[r] = ratio(again.line.startup - truth->line.startup, again.startup_error);
         problem->slopes[r] = ratio(again.line.slope - truth->line.slope, again.slope_error);
@@ -334,10 +357,10 @@ static enum gw_status solve_problem(struct problem *problem, enum gw_line_terms 
     for (size_t i = 0; i < problem->points.count; i++) {
         problem->times[i] = problem->measured[i].time_s;
     }
-    gw_robust_line(terms, &problem->points, &first.line);
+    robust_line(terms, &problem->points, &first.line);
     find_standard_errors(problem, &first);
     for (size_t i = 0; i < problem->points.count; i++) {
-        problem->values[i] = gw_line_value(&first.line, &problem->points, i);
+        problem->values[i] = line_value(&first.line, &problem->points, i);
         problem->scatter[i] = sqrt(variance(problem, &first, i));
     }
     GW_TRY(replicate(problem, &first, error));

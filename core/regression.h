@@ -8,54 +8,13 @@
 #include "core/curve.h"
 #include "core/status.h"
 
-/* ---- robust lines ---------------------------------------------------------------------------- */
-
-/* The line through positive times whose errors are relative, not bent by single outliers. */
-
-struct gw_fitted_line {
-    double startup, slope; /* time = startup + slope * x */
-};
-
-/* Which of the two there are; the other is zero. */
-enum gw_line_terms { GW_LINE_BOTH, GW_LINE_STARTUP, GW_LINE_SLOPE };
-
-/*
- * x: count abscissae; y: count times > 0, count >= 2 of them, not all at one x. Room, the caller's:
- * weights, which gets what each point counts for in the end, from 0 (an outlier) to 1, and scratch,
- * both of count.
- */
-struct gw_line_points {
-    size_t count;
-    const double *x, *y;
-    double *weights, *scratch;
-};
-
-/*
- * Residuals are relative to the line. Huber's weights, whose optimum is the only one, lead to the
- * neighbourhood of Tukey's bisquare, which gives far outliers no weight at all. Fewer than five
- * points cannot outvote one of them: these are fitted by plain least squares. The terms may come
- * out negative.
- */
-void gw_robust_line(enum gw_line_terms terms, const struct gw_line_points *points,
-                    struct gw_fitted_line *out);
-
-/*
- * The same from a line that is near already, until it changes by less than `relative`: without the
- * steps that lead there.
- */
-void gw_robust_line_near(enum gw_line_terms terms, const struct gw_line_points *points,
-                         double relative, struct gw_fitted_line *line);
-
-/* The line's value at point i, kept away from zero and below: a tenth of what was measured. */
-double gw_line_value(const struct gw_fitted_line *line, const struct gw_line_points *points,
-                     size_t i);
-
 /* ---- cost curves ----------------------------------------------------------------------------- */
-
-/* Robust fits of cost curves to measured medians, over GSL. */
 
 /* What the size is multiplied with above the startup: n (a straight line) or n log2 n. */
 enum gw_curve_shape { GW_STRAIGHT, GW_NLOG2N };
+
+/* Which coefficients of startup + slope * x there are; the other is zero. */
+enum gw_line_terms { GW_LINE_BOTH, GW_LINE_STARTUP, GW_LINE_SLOPE };
 
 struct gw_fit {
     struct gw_curve curve;
@@ -71,7 +30,7 @@ double gw_curve_basis(enum gw_curve_shape shape, double size);
 /*
  * Fits startup + slope * size (or size * log2 size), both >= 0, to `count` >= 2 points whose times
  * are > 0. Residuals are relative, so that a microsecond counts at 1 KiB as a millisecond does at
- * 1 MiB; single outliers do not bend the line (gw_robust_line).
+ * 1 MiB; single outliers do not bend the line.
  */
 enum gw_status gw_fit_curve(enum gw_curve_shape shape, const struct gw_curve_point *points,
                             size_t count, struct gw_fit *out, struct gw_error *error);

@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The order in which fronts are merged. */
+static inline bool is_before(const struct gw_front_pair *a, const struct gw_front_pair *b) {
+    return a->first < b->first || (a->first == b->first && a->second < b->second);
+}
+
 /* The number of pairs whose first is below `first`. */
 static size_t count_below(const struct gw_front *front, double first) {
     size_t low = 0;
@@ -75,7 +80,7 @@ enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair
     const struct gw_front_pair *added = pairs + next;
     const struct gw_front_pair *added_end = pairs + count;
     while (old < old_end || added < added_end) {
-        bool take_added = old == old_end || (added < added_end && gw_front_pair_before(added, old));
+        bool take_added = old == old_end || (added < added_end && is_before(added, old));
         const struct gw_front_pair *pair = take_added ? added++ : old++;
         if (pair->second < least) {
             *out++ = *pair;
@@ -156,7 +161,8 @@ void gw_front_thin(struct gw_front *front, size_t most, double *guess, const dou
     front->count = count;
 }
 
-size_t gw_front_crossing(const struct gw_front *front, double x, double y) {
+/* The number of pairs, at its beginning, with first + x < second + y. */
+static size_t find_crossing(const struct gw_front *front, double x, double y) {
     size_t low = 0;
     size_t high = front->count;
     while (low < high) {
@@ -172,7 +178,7 @@ size_t gw_front_crossing(const struct gw_front *front, double x, double y) {
 
 double gw_front_complete(const struct gw_front *front, double x, double y) {
     /* first + x rises and second + y falls: the least maximum is beside their crossing. */
-    size_t crossing = gw_front_crossing(front, x, y);
+    size_t crossing = find_crossing(front, x, y);
     double best = INFINITY;
     if (crossing < front->count) {
         best = front->pairs[crossing].first + x;
@@ -286,7 +292,7 @@ size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_p
 }
 
 double gw_hull_complete(const struct gw_front *hull, double x, double y) {
-    size_t crossing = gw_front_crossing(hull, x, y);
+    size_t crossing = find_crossing(hull, x, y);
     if (hull->count == 0) {
         return INFINITY;
     }

@@ -18,12 +18,6 @@ struct gw_front {
     struct gw_front_pair *pairs; /* first ascending, second descending */
 };
 
-/* The order in which fronts are merged. */
-static inline bool gw_front_pair_before(const struct gw_front_pair *a,
-                                        const struct gw_front_pair *b) {
-    return a->first < b->first || (a->first == b->first && a->second < b->second);
-}
-
 /* Room for `count` pairs in all. */
 enum gw_status gw_front_reserve(struct gw_front *front, size_t count, struct gw_error *error);
 
@@ -47,9 +41,6 @@ void gw_front_squeeze(struct gw_front *front, size_t most, double *guess);
 /* The same, but of neighbours the one with the least promised[i] is left as it is: the front
  * promises nothing that it cannot keep. */
 void gw_front_thin(struct gw_front *front, size_t most, double *guess, const double *promised);
-
-/* The number of pairs, at its beginning, with first + x < second + y. */
-size_t gw_front_crossing(const struct gw_front *front, double x, double y);
 
 /* The least, over the pairs, of the larger of (first + x) and (second + y); INFINITY if there is
  * none. */

@@ -1,76 +1,265 @@
 #include "sim/traffic.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/engine.h"
 
-/* ---- the exchanges of a schedule as calls of collectives ------------------------------------- */
-
-static enum gw_status find_collective(const struct gw_simulation *simulation, const char *operation,
-                                      const struct gw_collective **out, struct gw_error *error) {
-    const char *name = NULL;
-    for (size_t i = 0; i < simulation->choice_count; i++) {
-        const struct gw_collective_choice *choice = &simulation->choices[i];
-        name = strcmp(choice->operation, operation) == 0 ? choice->name : name;
-    }
-    return gw_collective_find(operation, name, out, error);
+static inline uint64_t later(uint64_t a, uint64_t b) {
+    return a > b ? a : b;
 }
 
-static struct gw_call call_of(const struct gw_collective *collective, uint64_t bytes,
-                              size_t workers) {
-    struct gw_call call = {.workers = (uint32_t)workers, .bytes = bytes};
-    uint64_t multiple = 4 * (uint64_t)workers;
-    if (collective->shares && gw_collective_symmetric(collective, call.workers) &&
-        bytes % multiple > 0) {
-        call.bytes += multiple - bytes % multiple;
-    }
-    return call;
+/* ---- links ----------------------------------------------------------------------------------- */
+
+/*
+ * The network as messages queue for it: every node's network interface in each direction, every
+ * worker's way to others of its node, every switch's uplink and downlink.
+ */
+
+/* LogGP parameters in picoseconds; those per byte are fractions. */
+struct costs_ps {
+    uint64_t latency, overhead, gap;
+    double gap_per_byte, overhead_per_byte;
+};
+
+/* A message on its way: its ranks, its bytes, and a factor on the time it takes on every link. */
+struct flight {
+    uint32_t from, to;
+    uint64_t bytes;
+    double slowness;
+    /* Set by depart_link, arrive_link: */
+    uint64_t left; /* when its last byte has left the sender */
+    uint64_t tail; /* when its last byte is there, as far as is known */
+};
+
+/*
+ * A message occupies a link for its bytes, behind those before it. First bytes are held up only
+ * where a message leaves its sender; behind that, how long a link was busy shows in when last bytes
+ * come. So a link that has bandwidth for all who use it at once makes none of them later than the
+ * last one would be alone.
+ */
+struct link {
+    uint64_t free;   /* from when on */
+    double slowness; /* factor on the time that messages take */
+};
+
+/* The links of nodes (or of single ranks within a node, or of switches) of one kind. */
+struct direction {
+    size_t count;
+    struct link *out, *in;
+};
+
+struct links {
+    size_t ranks, workers, workers_per_node;
+    size_t nodes, nodes_per_switch, switches;
+    struct costs_ps within, between;
+    double uplink_gap_per_byte;
+    uint32_t *node; /* per rank */
+    struct direction rank_links, node_links, switch_links;
+};
+
+/* ---- links: units ---------------------------------------------------------------------------- */
+
+static const double PS_PER_S = 1e12;
+
+static uint64_t scaled(double picoseconds) {
+    return picoseconds < (double)GW_LATEST_PS ? (uint64_t)(picoseconds + 0.5) : GW_LATEST_PS;
 }
 
-enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_simulator *simulator,
-                                 struct gw_arena *arena, struct gw_error *error) {
-    const struct gw_schedule *schedule = simulator->schedule;
-    const struct gw_simulation *simulation = &simulator->simulation;
-    enum { MOST_WORKERS = 1 << 29 };
-    *out = (struct gw_exchanges){.symmetric = true};
-    if (simulation->workers > MOST_WORKERS) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "workers: expected at most %d where messages are simulated, got %zu",
-                       MOST_WORKERS, simulation->workers);
-    }
-    out->list = gw_arena_zeros(arena, schedule->operation_count + 1, sizeof *out->list);
-    if (out->list == NULL) {
+uint64_t gw_picoseconds(double seconds) {
+    return scaled(seconds * PS_PER_S);
+}
+
+double gw_seconds(uint64_t picoseconds) {
+    return (double)picoseconds / PS_PER_S;
+}
+
+static struct costs_ps costs_of(const struct gw_loggp *loggp) {
+    return (struct costs_ps){.latency = gw_picoseconds(loggp->latency_s),
+                             .overhead = gw_picoseconds(loggp->overhead_s),
+                             .gap = gw_picoseconds(loggp->gap_s),
+                             .gap_per_byte = loggp->gap_s_per_byte * PS_PER_S,
+                             .overhead_per_byte = loggp->overhead_s_per_byte * PS_PER_S};
+}
+
+/* ---- links: where things are ----------------------------------------------------------------- */
+
+static enum gw_status set_nodes(struct links *links, struct gw_arena *arena,
+                                struct gw_error *error) {
+    links->node = gw_arena_zeros(arena, links->ranks, sizeof *links->node);
+    if (links->node == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
-    out->ranks = (uint32_t)simulation->workers;
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        const struct gw_operation *operation = &schedule->operations[i];
-        if (operation->kind != GW_EXCHANGE) {
-            continue;
-        }
-        struct gw_exchange *exchange = &out->list[out->count++];
-        exchange->operation = i;
-        GW_TRY(find_collective(simulation, operation->method, &exchange->collective, error));
-        exchange->call = call_of(exchange->collective, operation->bytes, simulation->workers);
-        exchange->ranks = gw_collective_ranks(exchange->collective, exchange->call.workers);
-        out->ranks = exchange->ranks > out->ranks ? exchange->ranks : out->ranks;
-        out->symmetric =
-            out->symmetric && gw_collective_symmetric(exchange->collective, exchange->call.workers);
+    for (size_t rank = 0; rank < links->ranks; rank++) {
+        links->node[rank] = rank < links->workers ? (uint32_t)(rank / links->workers_per_node)
+                                                  : links->node[rank - 1] + 1;
     }
+    links->nodes = links->node[links->ranks - 1] + 1;
     return GW_OK;
 }
 
-void gw_exchanges_again(struct gw_exchanges *exchanges, const struct gw_schedule *schedule) {
-    for (size_t i = 0; i < exchanges->count; i++) {
-        struct gw_exchange *exchange = &exchanges->list[i];
-        uint64_t bytes = schedule->operations[exchange->operation].bytes;
-        exchange->call = call_of(exchange->collective, bytes, exchange->call.workers);
+static size_t switch_of(const struct links *links, size_t node) {
+    return links->nodes_per_switch == 0 ? 0 : node / links->nodes_per_switch;
+}
+
+bool gw_links_are_symmetric(const struct gw_links_spec *spec) {
+    bool one_node = spec->workers_per_node >= spec->workers && spec->ranks == spec->workers;
+    size_t nodes = (spec->workers + spec->workers_per_node - 1) / spec->workers_per_node;
+    size_t per_switch = spec->network->nodes_per_switch;
+    bool one_switch = per_switch == 0 || per_switch >= nodes;
+    return spec->bandwidth == NULL && (one_node || (spec->workers_per_node == 1 && one_switch));
+}
+
+/* ---- links: opening -------------------------------------------------------------------------- */
+
+static struct link *open_some(size_t count, struct gw_arena *arena) {
+    struct link *links = gw_arena_zeros(arena, count, sizeof *links);
+    for (size_t i = 0; links != NULL && i < count; i++) {
+        links[i] = (struct link){.slowness = 1};
+    }
+    return links;
+}
+
+static struct direction open_direction(size_t count, struct gw_arena *arena) {
+    return (struct direction){
+        .count = count, .out = open_some(count, arena), .in = open_some(count, arena)};
+}
+
+static void set_slowness(struct links *links, const struct gw_links_spec *spec) {
+    size_t given = spec->bandwidth == NULL ? 0 : links->node[links->workers - 1] + 1;
+    for (size_t node = 0; node < links->nodes; node++) {
+        double factor = node < given ? spec->bandwidth[node] : 1;
+        double slowness = 1 / (factor * (1 - spec->background));
+        links->node_links.out[node].slowness = slowness;
+        links->node_links.in[node].slowness = slowness;
     }
 }
 
-uint32_t gw_exchange_steps(const struct gw_exchange *exchange, uint32_t rank) {
-    return exchange->call.bytes == 0 ? 0 : exchange->collective->steps(&exchange->call, rank);
+static enum gw_status open_links(struct links *links, const struct gw_links_spec *spec,
+                                 struct gw_arena *arena, struct gw_error *error) {
+    const struct gw_network *network = spec->network;
+    GW_TRY(set_nodes(links, arena, error));
+    links->nodes_per_switch = network->nodes_per_switch;
+    links->switches = switch_of(links, links->nodes - 1) + 1;
+    if (links->nodes_per_switch > 0) {
+        links->uplink_gap_per_byte = links->between.gap_per_byte * network->oversubscription /
+                                     ((double)links->nodes_per_switch * (1 - spec->background));
+    }
+    links->rank_links = open_direction(links->ranks, arena);
+    links->node_links = open_direction(links->nodes, arena);
+    links->switch_links = open_direction(links->switches, arena);
+    GW_TRY(gw_arena_check(arena, "opening a simulation", error));
+    set_slowness(links, spec);
+    return GW_OK;
+}
+
+static enum gw_status make_links(struct links **out, const struct gw_links_spec *spec,
+                                 struct gw_arena *arena, struct gw_error *error) {
+    struct links *links = gw_arena_zeros(arena, 1, sizeof *links);
+    if (links == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
+    links->ranks = spec->ranks;
+    links->workers = spec->workers;
+    links->workers_per_node = spec->workers_per_node;
+    links->within = costs_of(&spec->network->within);
+    links->between = costs_of(&spec->network->between);
+    *out = links;
+    return open_links(links, spec, arena, error);
+}
+
+static void reset_direction(struct direction *direction) {
+    for (size_t i = 0; i < direction->count; i++) {
+        direction->out[i].free = 0;
+        direction->in[i].free = 0;
+    }
+}
+
+static void reset_links(struct links *links) {
+    reset_direction(&links->rank_links);
+    reset_direction(&links->node_links);
+    reset_direction(&links->switch_links);
+}
+
+/* ---- links: messages ------------------------------------------------------------------------- */
+
+/* Occupies the link from `now` on, behind those before; until when. */
+static uint64_t occupy(struct link *link, uint64_t now, double picoseconds) {
+    link->free = gw_plus_ps(later(link->free, now), scaled(picoseconds * link->slowness));
+    return link->free;
+}
+
+static bool is_within(const struct links *links, const struct flight *flight) {
+    return links->node[flight->from] == links->node[flight->to];
+}
+
+static const struct costs_ps *costs_for(const struct links *links, const struct flight *flight) {
+    return is_within(links, flight) ? &links->within : &links->between;
+}
+
+/* Of the rank's way to others of its node, or of the node's interface. */
+static double occupancy(const struct costs_ps *costs, const struct flight *flight) {
+    double gap = (double)costs->gap;
+    double time = (double)flight->bytes * costs->gap_per_byte;
+    return flight->slowness * (time > gap ? time : gap);
+}
+
+/* How long a message's sender is busy with it, and then its receiver. */
+static uint64_t sending_time(const struct links *links, const struct flight *flight) {
+    const struct costs_ps *costs = costs_for(links, flight);
+    return gw_plus_ps(costs->overhead, scaled((double)flight->bytes * costs->overhead_per_byte));
+}
+
+static uint64_t receiving_time(const struct links *links, const struct flight *flight) {
+    return costs_for(links, flight)->overhead;
+}
+
+/* Whether other ranks send on the link on which the message leaves its sender. */
+static bool is_shared(const struct links *links, const struct flight *flight) {
+    uint32_t rank = flight->from;
+    uint32_t node = links->node[rank];
+    bool neighbours = (rank > 0 && links->node[rank - 1] == node) ||
+                      (rank + 1 < links->ranks && links->node[rank + 1] == node);
+    return neighbours && !is_within(links, flight);
+}
+
+/*
+ * The message begins to leave its sender at `now`, or when the link is free. Returns when its first
+ * byte would reach the receiver. Calls for a link must come in order of time.
+ */
+static uint64_t depart_link(struct links *links, struct flight *flight, uint64_t now) {
+    const struct costs_ps *costs = costs_for(links, flight);
+    struct link *link = is_within(links, flight)
+                            ? &links->rank_links.out[flight->from]
+                            : &links->node_links.out[links->node[flight->from]];
+    uint64_t start = later(link->free, now);
+    flight->left = occupy(link, now, occupancy(costs, flight));
+    flight->tail = gw_plus_ps(flight->left, costs->latency);
+    return gw_plus_ps(start, costs->latency);
+}
+
+/* Through the uplink of one switch and the downlink of another, if the nodes hang on two. */
+static void cross_switches(struct links *links, struct flight *flight, uint64_t now) {
+    size_t up = switch_of(links, links->node[flight->from]);
+    size_t down = switch_of(links, links->node[flight->to]);
+    if (up == down) {
+        return;
+    }
+    double time = flight->slowness * (double)flight->bytes * links->uplink_gap_per_byte;
+    uint64_t above = occupy(&links->switch_links.out[up], now, time);
+    uint64_t below = occupy(&links->switch_links.in[down], now, time);
+    flight->tail = later(flight->tail, later(above, below));
+}
+
+/* Its first byte reaches the receiver: sets when the last one does. Calls in order of time. */
+static void arrive_link(struct links *links, struct flight *flight, uint64_t now) {
+    bool within = is_within(links, flight);
+    struct link *link =
+        within ? &links->rank_links.in[flight->to] : &links->node_links.in[links->node[flight->to]];
+    if (!within && links->nodes_per_switch > 0) {
+        cross_switches(links, flight, now);
+    }
+    uint64_t done = occupy(link, now, occupancy(costs_for(links, flight), flight));
+    flight->tail = later(flight->tail, done);
 }
 
 /* ---- traffic --------------------------------------------------------------------------------- */
@@ -85,7 +274,7 @@ static const uint32_t NO_MESSAGE = UINT32_MAX;
 static const uint32_t ARRIVES = 1u << 31;
 
 struct message {
-    struct gw_flight flight;
+    struct flight flight;
     uint32_t exchange; /* that it belongs to */
     uint32_t next;     /* that came too early to the same rank, or that is unused */
 };
@@ -109,7 +298,7 @@ struct gw_traffic {
     const struct gw_noise *noise; /* on each message */
     gw_traffic_left left;
     void *context;
-    struct gw_links *links;
+    struct links *links;
     struct gw_queue *queue;
     struct rank *ranks;
     size_t message_count, message_capacity;
@@ -119,10 +308,6 @@ struct gw_traffic {
     uint64_t events;
     struct gw_error *error;
 };
-
-static inline uint64_t later(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
@@ -147,12 +332,12 @@ enum gw_status gw_traffic_open(struct gw_traffic **out, const struct gw_traffic_
         return gw_fail_memory(error, "opening a simulation");
     }
     *out = traffic;
-    GW_TRY(gw_links_open(&traffic->links, &spec->links, arena, error));
+    GW_TRY(make_links(&traffic->links, &spec->links, arena, error));
     return gw_queue_open(&traffic->queue, error);
 }
 
 void gw_traffic_reset(struct gw_traffic *traffic, uint64_t seed, uint64_t repetition) {
-    gw_links_reset(traffic->links);
+    reset_links(traffic->links);
     for (size_t i = 0; i < traffic->exchanges->ranks; i++) {
         /* Workers draw noise of their own for what they compute: these are other sources. */
         uint64_t source = ((uint64_t)1 << 40) + i;
@@ -235,7 +420,7 @@ static uint32_t take_early(struct gw_traffic *traffic, struct rank *rank) {
 static void receive(struct gw_traffic *traffic, struct rank *rank, uint32_t index) {
     struct message *message = &traffic->messages[index];
     rank->busy = gw_plus_ps(later(rank->busy, message->flight.tail),
-                            gw_links_receiving(traffic->links, &message->flight));
+                            receiving_time(traffic->links, &message->flight));
     rank->from = GW_NOBODY;
     message->next = traffic->unused;
     traffic->unused = index;
@@ -245,7 +430,7 @@ static void receive(struct gw_traffic *traffic, struct rank *rank, uint32_t inde
 static enum gw_status depart(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
     struct message *message = &traffic->messages[index];
     struct rank *rank = &traffic->ranks[message->flight.from];
-    uint64_t arrives = gw_links_depart(traffic->links, &message->flight, now);
+    uint64_t arrives = depart_link(traffic->links, &message->flight, now);
     rank->left = message->flight.left;
     rank->sending = false;
     return push(traffic, index | ARRIVES, arrives);
@@ -261,18 +446,18 @@ static enum gw_status send(struct gw_traffic *traffic, uint32_t which, const str
     uint32_t index = NO_MESSAGE;
     GW_TRY(add_message(traffic, &index));
     struct message *message = &traffic->messages[index];
-    struct gw_flight *flight = &message->flight;
+    struct flight *flight = &message->flight;
     flight->from = which;
     flight->to = step->to;
     flight->bytes = step->send_bytes;
     message->exchange = rank->exchange;
     flight->slowness = slowness_of(traffic, rank);
-    rank->busy = gw_plus_ps(rank->busy, gw_links_sending(traffic->links, flight));
-    rank->sending = gw_links_shared(traffic->links, flight);
+    rank->busy = gw_plus_ps(rank->busy, sending_time(traffic->links, flight));
+    rank->sending = is_shared(traffic->links, flight);
     if (rank->sending) {
         return push(traffic, index, rank->busy);
     }
-    uint64_t arrives = gw_links_depart(traffic->links, flight, rank->busy);
+    uint64_t arrives = depart_link(traffic->links, flight, rank->busy);
     rank->left = flight->left;
     return push(traffic, index | ARRIVES, arrives);
 }
@@ -314,7 +499,7 @@ static enum gw_status proceed(struct gw_traffic *traffic, uint32_t which) {
 
 static enum gw_status arrive(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
     struct message *message = &traffic->messages[index];
-    gw_links_arrive(traffic->links, &message->flight, now);
+    arrive_link(traffic->links, &message->flight, now);
     uint32_t which = message->flight.to;
     struct rank *rank = &traffic->ranks[which];
     traffic->events++;
@@ -357,14 +542,14 @@ static uint64_t step_alone(struct gw_traffic *traffic, const struct gw_exchange 
                            uint32_t index, uint64_t now) {
     struct gw_step step;
     exchange->collective->step(&exchange->call, 0, index, &step);
-    struct gw_flight flight = {.to = step.to, .bytes = step.send_bytes, .slowness = 1};
-    uint64_t sent = gw_plus_ps(now, gw_links_sending(traffic->links, &flight));
-    uint64_t arrives = gw_links_depart(traffic->links, &flight, sent);
+    struct flight flight = {.to = step.to, .bytes = step.send_bytes, .slowness = 1};
+    uint64_t sent = gw_plus_ps(now, sending_time(traffic->links, &flight));
+    uint64_t arrives = depart_link(traffic->links, &flight, sent);
     flight.from = step.from;
     flight.to = 0;
-    gw_links_arrive(traffic->links, &flight, arrives);
+    arrive_link(traffic->links, &flight, arrives);
     uint64_t received =
-        gw_plus_ps(later(sent, flight.tail), gw_links_receiving(traffic->links, &flight));
+        gw_plus_ps(later(sent, flight.tail), receiving_time(traffic->links, &flight));
     return later(flight.left, received);
 }
 
