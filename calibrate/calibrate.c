@@ -5,7 +5,6 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/journal.h"
 #include "calibrate/measure/measure.h"
 
 /* ---- settings ------------------------------------------------------------------------------ */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/journal.h"
 #include "calibrate/measure/measure.h"
 
 /* ---- reading it ----------------------------------------------------------------------------- */

@@ -10,9 +10,8 @@
 struct options {
     struct gw_output_options output;
     int what;
-    const char *compressors, *shape;
-    size_t elements, threads, repeats;
-    double density;
+    const char *compressors;
+    struct gw_bench_request request; /* but for the GPU */
     uint64_t seed;
     struct gw_device_choice device;
 };
@@ -29,23 +28,23 @@ static const char *const subjects[] = {"compressors", NULL};
 static const struct gw_option option_table[] = {
     {NULL, 0, "compressors", GW_CHOICE, IN(what), .help = "What is measured", .choices = subjects,
      .expected = "expected compressors, got"},
-    {"elements", 'n', "N", GW_COUNT, IN(elements),
+    {"elements", 'n', "N", GW_COUNT, IN(request.elements),
      .help = "Elements of the gradient, as ResNet-50 has", .value = "25557032",
      .maximum = UINT32_MAX},
-    {"density", 'd', "R", GW_POSITIVE, IN(density), .help = "Share of elements that is asked for",
-     .value = "0.001", .maximum = 1},
+    {"density", 'd', "R", GW_POSITIVE, IN(request.density),
+     .help = "Share of elements that is asked for", .value = "0.001", .maximum = 1},
     {"compressor", 'c', "A[,B..]|all", GW_TEXT, IN(compressors), .help = "The compressors",
      .value = "all", .names = GW_NAMES_COMPRESSORS, .is_list = true},
-    {"shape", 0, "NAME", GW_TEXT, IN(shape),
+    {"shape", 0, "NAME", GW_TEXT, IN(request.shape),
      .help = "Of the gradient: normal, laplace, student (of 2 degrees), sparse (90% zeros), "
              "constant or sorted",
      .value = "normal", .names = GW_NAMES_SHAPES},
-    {"threads", 't', "T", GW_COUNT, IN(threads), .help = "Threads that share the work",
+    {"threads", 't', "T", GW_COUNT, IN(request.threads), .help = "Threads that share the work",
      .value = "1"},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
      .help = "What selects: this machine's processors, or GPU N, by default 0", .value = "cpu",
      .read = gw_read_device},
-    {"repeats", 'r', "COUNT", GW_COUNT, IN(repeats), .help = "Repeats of each measurement",
+    {"repeats", 'r', "COUNT", GW_COUNT, IN(request.repeats), .help = "Repeats of each measurement",
      .value = "11", .maximum = 10000},
     {"seed", 0, "SEED", GW_INTEGER, IN(seed), .help = "Of the gradient", .value = "1"},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
@@ -58,29 +57,24 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- what is asked for --------------------------------------------------------------------- */
-
-static enum gw_status draw(const struct options *options, float *u, float *gradient,
-                           struct gw_error *error) {
-    GW_TRY(gw_draw_gradient(options->shape, options->elements, options->seed, 0, u, error));
-    return gw_draw_gradient(options->shape, options->elements, options->seed, 1, gradient, error);
-}
-
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 static enum gw_status measure(const struct options *options,
                               const struct gw_compressor *const *compressors,
                               struct gw_device *device, struct vectors *vectors,
                               struct gw_bench_result *result, struct gw_error *error) {
-    GW_TRY(draw(options, vectors->u, vectors->gradient, error));
+    const struct gw_bench_request *request = &options->request;
+    size_t elements = request->elements;
+    GW_TRY(gw_draw_gradient(request->shape, elements, options->seed, 0, vectors->u, error));
+    GW_TRY(gw_draw_gradient(request->shape, elements, options->seed, 1, vectors->gradient, error));
     struct gw_progress progress = gw_progress_begin("bench", 1);
     const struct gw_bench bench = {.compressors = compressors,
-                                   .elements = options->elements,
-                                   .kept = gw_elements_kept(options->elements, options->density),
+                                   .elements = elements,
+                                   .kept = gw_elements_kept(elements, request->density),
                                    .u = vectors->u,
                                    .gradient = vectors->gradient,
-                                   .threads = options->threads,
-                                   .repeats = options->repeats,
+                                   .threads = request->threads,
+                                   .repeats = request->repeats,
                                    .seed = options->seed,
                                    .progress = &progress};
     enum gw_status status = gw_bench_run(&bench, device, result, error);
@@ -93,14 +87,10 @@ static enum gw_status measure_and_print(const struct options *options,
                                         struct gw_device *device, const struct gw_gpu *gpu,
                                         struct gw_error *error) {
     struct gw_bench_result result = {0};
-    struct vectors vectors = {.u = malloc(options->elements * sizeof(float)),
-                              .gradient = malloc(options->elements * sizeof(float))};
-    const struct gw_bench_request request = {.shape = options->shape,
-                                             .elements = options->elements,
-                                             .threads = options->threads,
-                                             .repeats = options->repeats,
-                                             .density = options->density,
-                                             .gpu = device == NULL ? NULL : gpu};
+    size_t bytes = options->request.elements * sizeof(float);
+    struct vectors vectors = {.u = malloc(bytes), .gradient = malloc(bytes)};
+    struct gw_bench_request request = options->request;
+    request.gpu = device == NULL ? NULL : gpu;
     enum gw_status status = vectors.u == NULL || vectors.gradient == NULL
                                 ? gw_fail_memory(error, "measuring compressors")
                                 : measure(options, compressors, device, &vectors, &result, error);
@@ -121,7 +111,7 @@ static enum gw_status bench(const struct options *options, struct gw_error *erro
     struct gw_gpu gpu = {0};
     enum gw_shape shape;
     GW_TRY(gw_compressors_parse(options->compressors, compressors, error));
-    GW_TRY(gw_shape_parse(options->shape, &shape, error));
+    GW_TRY(gw_shape_parse(options->request.shape, &shape, error));
     if (options->device.cuda) {
         GW_TRY(gw_device_choice_open(&options->device, 0, &device, &gpu, error));
     }

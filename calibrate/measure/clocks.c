@@ -1,4 +1,4 @@
-#include "calibrate/measure/clocks.h"
+#include "calibrate/measure/measure.h"
 
 #include <gsl/gsl_fit.h>
 #include <math.h>

@@ -2,7 +2,6 @@
 
 #include "calibrate/hosts/hosts.h"
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/pool.h"
 
 static const size_t smallest_bytes = 1024;
 static const size_t machine_pools = 1 << 30; /* of all its ranks together, but see share_of */

@@ -4,7 +4,6 @@
 
 #include "calibrate/measure/gpu_timer.h"
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/pool.h"
 #include "kernels/gpu.h"
 
 static const size_t smallest_elements = 1024;

@@ -1,4 +1,4 @@
-#include "calibrate/measure/journal.h"
+#include "calibrate/measure/measure.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,8 +11,45 @@
 #define GW_CALIBRATE_MEASURE_H
 
 #include "calibrate/calibrate.h"
-#include "calibrate/measure/clocks.h"
 #include "core/arena.h"
+
+/* ---- clocks -------------------------------------------------------------------------------- */
+
+/*
+ * One time for all ranks: that of rank 0's clock.
+ *
+ * Ranks whose hosts share a boot share their monotonic clock: nothing to find out. Elsewhere a rank
+ * asks rank 0 for its time and takes the middle of the shortest of many round trips (Cristian,
+ * "Probabilistic clock synchronization", 1989): off by half of the difference of the two ways at
+ * most. Clocks also run at different rates, of some 10^-6: 10 us apart after 10 s. Asked again
+ * between measurements, a line through the answers accounts for that (Hunold and Carpen-Amarie,
+ * "Reproducible MPI benchmarking is still not as easy as you think", IEEE TPDS 2016).
+ */
+enum { GW_CLOCK_ANSWERS = 16 };
+
+struct gw_clocks {
+    const struct gw_clock *own;         /* this rank's */
+    bool shared;                        /* every rank reads the same clock */
+    size_t asked;                       /* the last GW_CLOCK_ANSWERS answers are kept, in a ring */
+    double at_s[GW_CLOCK_ANSWERS];      /* this rank's clock when it asked ... */
+    double ahead_s[GW_CLOCK_ANSWERS];   /* ... and how far rank 0's was ahead of it */
+    double reference_s, offset_s, rate; /* the line: offset_s + rate * (own time - reference_s) */
+};
+
+/* Collective over the ranks that will ask. Clocks that a test gives are never shared. */
+enum gw_status gw_clocks_open(struct gw_communicator *communicator, const struct gw_clock *own,
+                              struct gw_clocks *out, struct gw_error *error);
+
+/*
+ * Asks rank 0 once more, unless the clock is shared. Collective over a communicator whose rank 0 is
+ * that of all the other calls.
+ */
+enum gw_status gw_clocks_ask(struct gw_clocks *clocks, struct gw_communicator *communicator,
+                             struct gw_error *error);
+
+/* A moment of this rank's clock in the time of all, and back. */
+double gw_clocks_common_s(const struct gw_clocks *clocks, double own_s);
+double gw_clocks_from_common_s(const struct gw_clocks *clocks, double common_s);
 
 /* ---- subjects ------------------------------------------------------------------------------ */
 
@@ -94,6 +131,41 @@ struct gw_block {
  */
 enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *subject,
                              struct gw_block *block, struct gw_error *error);
+
+/* ---- pools --------------------------------------------------------------------------------- */
+
+/*
+ * Large buffers that measurements go through round and round.
+ *
+ * Each repeat works on another part, because a pipeline does not send or compress the same bytes
+ * twice in a row either: caches must not flatter the measurement. A pool holds what gradients hold:
+ * some processors write zeros over zeros for less.
+ */
+struct gw_pool {
+    void *data;               /* of zeros at first, all of them in memory */
+    struct gw_device *device; /* whose memory it is; NULL: the host's */
+    size_t bytes;
+    size_t position; /* of the next part */
+};
+
+enum gw_status gw_pool_open(size_t bytes, struct gw_device *device, struct gw_pool *out,
+                            struct gw_error *error);
+void gw_pool_close(struct gw_pool *pool);
+
+/*
+ * Normal values, other ones on each rank, which are drawn for the first `tile` bytes and repeated:
+ * drawing a value takes longer than sending it.
+ */
+enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct gw_error *error);
+
+/* The next part of `bytes`, no more than the pool has; it begins at a cache line, as tensors do. */
+void *gw_pool_next(struct gw_pool *pool, size_t bytes);
+
+/* So many bytes, and what is left of their last cache line. */
+size_t gw_whole_lines(size_t bytes);
+
+/* To compress so many of the values, with the threshold that about density * elements exceed. */
+struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace *workspace);
 
 /* ---- points -------------------------------------------------------------------------------- */
 
@@ -230,6 +302,54 @@ bool gw_is_too_large(const struct gw_points *points, size_t point, double share_
 /* What a series' largest size may cost for each repeat if all of them are to fit in the time. */
 double gw_largest_share_s(size_t series_count, double time_s);
 
+/* ---- a journal ----------------------------------------------------------------------------- */
+
+/*
+ * What a calibration has measured so far, in a file beside the one to come, so that it can go on
+ * after an interruption. Rank 0 alone writes it.
+ *
+ * JSON lines: what is being measured; then for each block of repeats the point, its times, and
+ * the time since the beginning; and once it is known, which sizes are left out:
+ *
+ *     {"schema":"gradweave/calibration-partial@1","points":495,"request":"9c..","hosts":"e3.."}
+ *     {"left_out":"allgather","workers":4,"size":16777216}
+ *     {"chosen":true}
+ *     {"of":"allgather","workers":4,"size":1024,"late":0,"at_s":7.2,"seconds":[0.000121,0.000119]}
+ *
+ * Each line is written at once. What follows the last whole line that makes sense was cut off.
+ */
+struct gw_journal {
+    char *path;     /* NULL: none is kept */
+    int descriptor; /* -1: not open */
+    bool chosen;    /* the sizes to leave out were known before the interruption */
+    double at_s;    /* the time that had been spent by then */
+};
+
+/* What of a calibration must be the same for its journal to be continued. */
+struct gw_journal_title {
+    uint64_t request, hosts; /* fingerprints */
+    size_t point_count;
+};
+
+/*
+ * Begins a journal at `path`, or goes on with the one that is there and fills the points with what
+ * it holds. GW_BAD_INPUT if there is one with measurements and `resume` is false, if it is another
+ * calibration's, or if one is running that writes it. With `resume` and no journal it begins one;
+ * without, it begins anew in place of one that came to no measurement.
+ */
+enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *title, bool resume,
+                               struct gw_points *points, const struct gw_stop_rule *rule,
+                               struct gw_journal *out, struct gw_error *error);
+
+enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw_points *points,
+                                     struct gw_error *error);
+enum gw_status gw_journal_put_repeats(struct gw_journal *journal, const struct gw_points *points,
+                                      size_t point, const double *seconds, size_t count,
+                                      size_t late, double at_s, struct gw_error *error);
+
+/* The file stays. */
+void gw_journal_close(struct gw_journal *journal);
+
 /* ---- numbers of workers -------------------------------------------------------------------- */
 
 enum { GW_MOST_WORKER_COUNTS = 40 };
@@ -319,9 +439,9 @@ enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
  * it costs; sizes that would take more than their share of the time are left out. Then points are
  * visited in rounds, each in a new random order, for a block of repeats at a time, until all
  * medians are known or the time is over. What drifts slowly then touches all sizes alike and shows
- * as spread, where repeats of one size after the other would make a slope of it.
+ * as spread, where repeats of one size after the other would make a slope of it. What the journal
+ * held before is not measured again.
  */
-struct gw_journal; /* what it held before is not measured again */
 enum gw_status gw_measure_points(struct gw_survey *survey, double time_s,
                                  struct gw_journal *journal, const struct gw_report *report,
                                  struct gw_error *error);

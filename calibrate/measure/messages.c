@@ -16,7 +16,6 @@
 #include "calibrate/fit/fit.h"
 #include "calibrate/hosts/hosts.h"
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/pool.h"
 
 enum {
     LARGEST_BYTES = 4 << 20,

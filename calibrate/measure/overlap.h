@@ -6,7 +6,6 @@
 #define GW_CALIBRATE_OVERLAP_H
 
 #include "calibrate/measure/measure.h"
-#include "calibrate/measure/pool.h"
 #include "kernels/gpu.h"
 
 /* ---- rounds -------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/journal.h"
 #include "calibrate/measure/measure.h"
 
 /* ---- numbers of workers -------------------------------------------------------------------- */

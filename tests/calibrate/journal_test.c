@@ -1,6 +1,6 @@
 /* What an interrupted calibration leaves, cut off anywhere, and what others' files are taken for.
  */
-#include "calibrate/measure/journal.h"
+#include "calibrate/measure/measure.h"
 #include "tests/test.h"
 
 enum { SERIES = 2, BLOCKS = 12, REPEATS = 3 };

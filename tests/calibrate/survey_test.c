@@ -2,7 +2,6 @@
  * Surveys of subjects whose times are known, in made-up time: in which order points are measured,
  * for how long, and what drift does.
  */
-#include "calibrate/measure/journal.h"
 #include "calibrate/measure/measure.h"
 #include "tests/test.h"
 
