@@ -188,9 +188,7 @@ static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_
     const struct gw_memory *memory = &worker->exchange;
     size_t layers = group->slice->layer_count;
     uint32_t *beginnings = gw_arena_zeros(worker->arena, layers, sizeof *beginnings);
-    if (beginnings == NULL) {
-        return gw_fail_memory(error, "listing layers");
-    }
+    GW_TRY(gw_arena_check(worker->arena, "listing layers", error));
     for (size_t layer = 1; layer < layers; layer++) {
         beginnings[layer] = beginnings[layer - 1] + (uint32_t)group->layers[layer - 1];
     }

@@ -298,9 +298,7 @@ static enum gw_status open_parts(struct gw_executor *executor, struct gw_communi
     executor->gathered =
         gw_arena_zeros(arena, (size_t)communicator->size * count, sizeof *executor->gathered);
     executor->done = gw_arena_zeros(arena, count, sizeof *executor->done);
-    if (executor->intervals == NULL || executor->gathered == NULL || executor->done == NULL) {
-        return gw_fail_memory(error, "opening an executor");
-    }
+    GW_TRY(gw_arena_check(arena, "opening an executor", error));
     GW_TRY(open_worker(executor, communicator, options, error));
     GW_TRY(gw_outcome_open(&executor->outcome, &executor->worker, error));
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {

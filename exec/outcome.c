@@ -81,10 +81,7 @@ enum gw_status gw_outcome_open(struct gw_outcome *out, const struct gw_worker *w
     out->selected = gw_arena_zeros(arena, groups * worker->workers, sizeof *out->selected);
     out->counts = gw_arena_zeros(arena, worker->workers, sizeof *out->counts);
     out->extents = gw_arena_zeros(arena, groups, sizeof *out->extents);
-    return out->own != NULL && out->of != NULL && out->selected != NULL && out->counts != NULL &&
-                   out->extents != NULL
-               ? GW_OK
-               : gw_fail_memory(error, "opening an executor");
+    return gw_arena_check(arena, "opening an executor", error);
 }
 
 static enum gw_status compare_checksums(const struct gw_outcome *outcome,

@@ -145,9 +145,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t 
         .counts = gw_arena_zeros(worker->arena, worker->workers, sizeof *group->counts)};
     group->layers = schedule->layers + group->slice->first_layer;
     group->threshold = first_threshold(group->slice);
-    if (group->counts == NULL) {
-        return gw_fail_memory(error, "opening an executor's group");
-    }
+    GW_TRY(gw_arena_check(worker->arena, "opening an executor's group", error));
     if (worker->serves || group->compressor == &gw_compressor_none) {
         return GW_OK;
     }
@@ -169,9 +167,7 @@ enum gw_status gw_worker_open(struct gw_worker *out, struct gw_device_stream *co
     out->workers = schedule->workers;
     out->serves = out->rank == schedule->workers;
     out->groups = gw_arena_zeros(out->arena, schedule->group_count, sizeof *out->groups);
-    if (out->groups == NULL) {
-        return gw_fail_memory(error, "opening an executor");
-    }
+    GW_TRY(gw_arena_check(out->arena, "opening an executor", error));
     GW_TRY(gw_memory_open(&out->compute, compute, error));
     GW_TRY(gw_memory_open(&out->exchange, exchange, error));
     if (!out->serves) {

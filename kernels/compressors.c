@@ -76,7 +76,13 @@ size_t gw_gpu_selection_capacity(const struct gw_compressor *compressor, size_t 
 enum gw_status gw_state_open(const struct gw_compressor *compressor, const struct gw_task *task,
                              void **state, struct gw_error *error) {
     *state = NULL;
-    return compressor->stateful ? gw_kernel_of(compressor)->open(task, state, error) : GW_OK;
+    enum gw_status status =
+        compressor->stateful ? gw_kernel_of(compressor)->open(task, state, error) : GW_OK;
+    if (status != GW_OK) {
+        gw_state_close(compressor, *state);
+        *state = NULL;
+    }
+    return status;
 }
 
 void gw_state_close(const struct gw_compressor *compressor, void *state) {

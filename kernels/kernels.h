@@ -110,7 +110,8 @@ typedef enum gw_status gw_select(const struct gw_task *task, struct gw_selection
 /* A compressor's functions on the host, attached to its descriptor. */
 struct gw_kernel {
     gw_select *select;
-    /* A state that lives across iterations, for tasks like this one; NULL: it has none. */
+    /* A state that lives across iterations, for tasks like this one; NULL: it has none. What there
+     * is of one that could not be opened is to be closed. */
     enum gw_status (*open)(const struct gw_task *task, void **state, struct gw_error *error);
     void (*close)(void *state);
     /* Told after each iteration how many elements each worker selected: counts [workers]. */

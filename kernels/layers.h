@@ -7,6 +7,7 @@
 #ifndef GW_KERNELS_LAYERS_H
 #define GW_KERNELS_LAYERS_H
 
+#include "core/arena.h"
 #include "kernels/kernels.h"
 
 /*
@@ -45,6 +46,7 @@ size_t gw_layers_choose(const double *means, const size_t *sizes, size_t layers,
 
 /* The state of the compressor. */
 struct gw_layer_drop {
+    struct gw_arena arena;
     size_t layer_count;
     size_t *sizes; /* [layer_count] */
     double *means; /* [layer_count] */

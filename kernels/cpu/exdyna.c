@@ -164,33 +164,22 @@ struct state {
     struct gw_exdyna_layout layout;
     size_t wanted;
     struct gw_exdyna_threshold threshold;
-    uint64_t next;     /* iteration that the partitions are for */
-    size_t *blocks_of; /* [workers], by partition */
+    uint64_t next;      /* iteration that the partitions are for */
+    size_t blocks_of[]; /* [workers], by partition */
 };
-
-static void close_state(void *opened) {
-    struct state *state = opened;
-    free(state->blocks_of);
-    free(state);
-}
 
 static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
     size_t workers = task->workers > 0 ? task->workers : 1;
-    struct state *state = calloc(1, sizeof *state);
-    size_t *blocks_of = calloc(workers, sizeof *blocks_of);
-    if (state == NULL || blocks_of == NULL) {
-        free(state);
-        free(blocks_of);
+    struct state *state = *out = calloc(1, sizeof *state + workers * sizeof *state->blocks_of);
+    if (state == NULL) {
         return gw_fail_memory(error, "opening ExDyna");
     }
     double first = task->threshold > 0 ? task->threshold : gw_exdyna_first_threshold(task->k);
-    *state = (struct state){.layout = gw_exdyna_layout_of(task->n, workers),
-                            .wanted = task->k,
-                            .threshold = {.value = first},
-                            .next = task->iteration,
-                            .blocks_of = blocks_of};
-    gw_exdyna_topology(&state->layout, blocks_of);
-    *out = state;
+    state->layout = gw_exdyna_layout_of(task->n, workers);
+    state->wanted = task->k;
+    state->threshold.value = first;
+    state->next = task->iteration;
+    gw_exdyna_topology(&state->layout, state->blocks_of);
     return GW_OK;
 }
 
@@ -259,7 +248,7 @@ static enum gw_status select_exdyna(const struct gw_task *task, struct gw_select
 const struct gw_kernel gw_kernel_exdyna = {
     .select = select_exdyna,
     .open = open_state,
-    .close = close_state,
+    .close = free,
     .observe = observe,
 };
 
@@ -267,7 +256,7 @@ const struct gw_kernel gw_kernel_exdyna = {
 const struct gw_kernel gw_kernel_exdyna_trend = {
     .select = select_exdyna,
     .open = open_state,
-    .close = close_state,
+    .close = free,
     .observe = observe_trend,
 };
 
@@ -278,6 +267,6 @@ const struct gw_kernel gw_kernel_exdyna_trend = {
 const struct gw_kernel gw_kernel_exdyna_static = {
     .select = select_exdyna,
     .open = open_state,
-    .close = close_state,
+    .close = free,
     .observe = observe_static,
 };

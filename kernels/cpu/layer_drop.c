@@ -91,29 +91,23 @@ enum { SEARCH_INTERVAL = 100 }; /* iterations (paper, Section 5) */
 
 static void close_state(void *opened) {
     struct gw_layer_drop *state = opened;
-    free(state->sizes);
-    free(state->means);
-    free(state->sent);
+    gw_arena_free(&state->arena);
     free(state);
 }
 
 static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
     size_t count = task->layers == NULL ? 1 : task->layer_count;
-    const size_t *sizes = task->layers == NULL ? &task->n : task->layers;
-    struct gw_layer_drop *state = calloc(1, sizeof *state);
+    struct gw_layer_drop *state = *out = calloc(1, sizeof *state);
     if (state == NULL) {
         return gw_fail_memory(error, "opening layer dropping");
     }
     state->layer_count = count;
-    state->sizes = malloc(count * sizeof *state->sizes);
-    state->means = malloc(count * sizeof *state->means);
-    state->sent = malloc(count * sizeof *state->sent);
-    if (state->sizes == NULL || state->means == NULL || state->sent == NULL) {
-        close_state(state);
-        return gw_fail_memory(error, "opening layer dropping");
-    }
-    memcpy(state->sizes, sizes, count * sizeof *sizes);
-    *out = state;
+    state->sizes = gw_arena_zeros(&state->arena, count, sizeof *state->sizes);
+    state->means = gw_arena_zeros(&state->arena, count, sizeof *state->means);
+    state->sent = gw_arena_zeros(&state->arena, count, sizeof *state->sent);
+    GW_TRY(gw_arena_check(&state->arena, "opening layer dropping", error));
+    memcpy(state->sizes, task->layers == NULL ? &task->n : task->layers,
+           count * sizeof *state->sizes);
     return GW_OK;
 }
 

@@ -30,24 +30,19 @@ static void share_out(const struct gw_slice *slice, const size_t *layers, struct
 }
 
 enum gw_status gw_shrink(const struct gw_slice *slice, const size_t *layers, double reduction,
-                         size_t least_kept, struct gw_shrunk *out, struct gw_error *error) {
+                         size_t least_kept, struct gw_arena *arena, struct gw_shrunk *out,
+                         struct gw_error *error) {
     double n = (double)slice->elements;
     double k = (double)slice->kept;
     double kept = within(round(k / reduction), fmin((double)least_kept, k), k);
     double elements = within(round(n * kept / k), (double)slice->layer_count, n);
     *out = (struct gw_shrunk){.elements = (size_t)elements,
                               .kept = (size_t)fmax(1, round(elements * k / n)),
-                              .layers = calloc(slice->layer_count, sizeof *out->layers)};
-    if (out->layers == NULL) {
-        return gw_fail_memory(error, "emulation");
-    }
+                              .layers =
+                                  gw_arena_zeros(arena, slice->layer_count, sizeof *out->layers)};
+    GW_TRY(gw_arena_check(arena, "emulation", error));
     share_out(slice, layers, out);
     return GW_OK;
-}
-
-void gw_shrunk_free(struct gw_shrunk *shrunk) {
-    free(shrunk->layers);
-    *shrunk = (struct gw_shrunk){0};
 }
 
 uint64_t gw_grown_count(const struct gw_slice *slice, const struct gw_shrunk *shrunk,
@@ -81,6 +76,7 @@ static const double most_memory = 4.0 * (1 << 30);
 struct emulation {
     const struct gw_schedule *schedule;
     const struct gw_gradient_emulation *settings;
+    struct gw_arena arena;
     struct gw_shrunk *shrunk; /* [group_count] */
     float *pool;              /* [POOL] */
     struct gw_counts *counts;
@@ -105,10 +101,8 @@ static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *er
                                            .sizes = &size,
                                            .tensor_count = 1,
                                            .seed = emulation->settings->seed};
-    emulation->pool = calloc(POOL, sizeof *emulation->pool);
-    if (emulation->pool == NULL) {
-        return gw_fail_memory(error, "emulation");
-    }
+    emulation->pool = gw_arena_zeros(&emulation->arena, POOL, sizeof *emulation->pool);
+    GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
     GW_TRY(gw_gradients_open(&gradients, &spec, error));
     gw_gradients_fill(gradients, 0, emulation->pool);
     gw_gradients_close(gradients);
@@ -143,13 +137,12 @@ static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error
     double elements =
         settings->elements > 0 ? (double)settings->elements : floor(affordable / steps);
     double reduction = fmax(1, total_elements(schedule) / fmax(1, elements));
-    emulation->shrunk = calloc(schedule->group_count, sizeof *emulation->shrunk);
-    if (emulation->shrunk == NULL) {
-        return gw_fail_memory(error, "emulation");
-    }
+    emulation->shrunk =
+        gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
+    GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
     for (size_t g = 0; g < schedule->group_count; g++) {
         GW_TRY(gw_shrink(&schedule->groups[g], schedule->layers, reduction, least_kept(emulation),
-                         &emulation->shrunk[g], error));
+                         &emulation->arena, &emulation->shrunk[g], error));
         GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
     }
     return GW_OK;
@@ -283,11 +276,7 @@ enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                        schedule->compressor->name);
     }
     enum gw_status status = emulate_all(&emulation, error);
-    for (size_t g = 0; g < schedule->group_count && emulation.shrunk != NULL; g++) {
-        gw_shrunk_free(&emulation.shrunk[g]);
-    }
-    free(emulation.shrunk);
-    free(emulation.pool);
+    gw_arena_free(&emulation.arena);
     if (status != GW_OK) {
         gw_counts_free(out);
     }

@@ -12,6 +12,7 @@
 #ifndef GW_KERNELS_GRADIENTS_EMULATION_H
 #define GW_KERNELS_GRADIENTS_EMULATION_H
 
+#include "core/arena.h"
 #include "core/core.h"
 #include "methods/schedule.h"
 #include "traces/traces.h"
@@ -81,8 +82,8 @@ struct gw_shrunk {
  * its own size. The share that is kept is the same but for less than one element in all.
  */
 enum gw_status gw_shrink(const struct gw_slice *slice, const size_t *layers, double reduction,
-                         size_t least_kept, struct gw_shrunk *out, struct gw_error *error);
-void gw_shrunk_free(struct gw_shrunk *shrunk);
+                         size_t least_kept, struct gw_arena *arena, struct gw_shrunk *out,
+                         struct gw_error *error);
 
 /*
  * So many elements selected of what is left, as a number of the group's: none are none, as many as

@@ -20,8 +20,9 @@ static enum gw_status open_worker(struct gw_training *training, size_t index,
     struct gw_gradients_spec gradients = spec->gradients;
     gradients.worker = (uint32_t)index;
     GW_TRY(gw_gradients_open(&worker->gradients, &gradients, error));
-    worker->gradient = calloc(training->elements, sizeof *worker->gradient);
-    worker->task = (struct gw_task){.u = calloc(training->elements, sizeof(float)),
+    struct gw_arena *arena = &training->arena;
+    worker->gradient = gw_arena_zeros(arena, training->elements, sizeof *worker->gradient);
+    worker->task = (struct gw_task){.u = gw_arena_zeros(arena, training->elements, sizeof(float)),
                                     .gradient = worker->gradient,
                                     .n = training->elements,
                                     .k = spec->kept,
@@ -32,9 +33,7 @@ static enum gw_status open_worker(struct gw_training *training, size_t index,
                                     .layers = spec->gradients.sizes,
                                     .layer_count = spec->gradients.tensor_count,
                                     .workspace = &worker->workspace};
-    if (worker->gradient == NULL || worker->task.u == NULL) {
-        return gw_fail_memory(error, "opening a training");
-    }
+    GW_TRY(gw_arena_check(arena, "opening a training", error));
     return gw_state_open(training->compressor, &worker->task, &worker->task.state, error);
 }
 
@@ -47,12 +46,10 @@ enum gw_status gw_training_open(struct gw_training *out, const struct gw_trainin
                     .sigma = spec->batch_spread},
         .seed = spec->gradients.seed,
         .threads = spec->threads};
-    out->each = calloc(spec->workers, sizeof *out->each);
-    out->counts = calloc(spec->workers, sizeof *out->counts);
-    out->marked = calloc(out->elements, sizeof *out->marked);
-    if (out->each == NULL || out->counts == NULL || out->marked == NULL) {
-        return gw_fail_memory(error, "opening a training");
-    }
+    out->each = gw_arena_zeros(&out->arena, spec->workers, sizeof *out->each);
+    out->counts = gw_arena_zeros(&out->arena, spec->workers, sizeof *out->counts);
+    out->marked = gw_arena_zeros(&out->arena, out->elements, sizeof *out->marked);
+    GW_TRY(gw_arena_check(&out->arena, "opening a training", error));
     out->workers = spec->workers;
     for (size_t i = 0; i < spec->workers; i++) {
         GW_TRY(open_worker(out, i, spec, error));
@@ -67,12 +64,8 @@ void gw_training_close(struct gw_training *training) {
         gw_gradients_close(worker->gradients);
         gw_selection_free(&worker->selection);
         gw_workspace_free(&worker->workspace);
-        free(worker->gradient);
-        free(worker->task.u);
     }
-    free(training->each);
-    free(training->counts);
-    free(training->marked);
+    gw_arena_free(&training->arena);
     *training = (struct gw_training){.workers = 0};
 }
 

@@ -6,6 +6,7 @@
 #ifndef GW_KERNELS_TRAINING_H
 #define GW_KERNELS_TRAINING_H
 
+#include "core/arena.h"
 #include "kernels/kernels.h"
 
 struct gw_training_spec {
@@ -24,6 +25,7 @@ struct gw_training_spec {
 struct gw_training {
     const struct gw_compressor *compressor;
     size_t elements, workers;
+    struct gw_arena arena;
     struct gw_training_worker {
         struct gw_gradients *gradients;
         float *gradient; /* [elements] */

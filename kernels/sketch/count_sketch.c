@@ -21,23 +21,15 @@ static void close_state(void *opened) {
 }
 
 static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
-    struct gw_count_sketch *state = calloc(1, sizeof *state);
+    struct gw_count_sketch *state = *out = calloc(1, sizeof *state);
     if (state == NULL) {
         return gw_fail_memory(error, "opening a sketch");
     }
     size_t columns = gw_sketch_columns(task->n, task->k);
-    enum gw_status status =
-        gw_sketch_open(&state->sketch, GW_SKETCH_ROWS, columns, task->seed, error);
     state->indices = malloc(task->k * sizeof *state->indices);
-    if (status == GW_OK && state->indices == NULL) {
-        status = gw_fail_memory(error, "opening a sketch");
-    }
-    if (status != GW_OK) {
-        close_state(state);
-        return status;
-    }
-    *out = state;
-    return GW_OK;
+    return state->indices == NULL
+               ? gw_fail_memory(error, "opening a sketch")
+               : gw_sketch_open(&state->sketch, GW_SKETCH_ROWS, columns, task->seed, error);
 }
 
 static enum gw_status take(const struct gw_task *task, struct gw_selection *out,

@@ -88,10 +88,8 @@ static enum gw_status sort_on_host(struct gw_gpu_sketch_order *order, const stru
         .offsets = gw_arena_zeros(&arena, rows * (order->lines + 1), sizeof *sorting.offsets),
         .line_of = gw_arena_zeros(&arena, order->chunk, sizeof *sorting.line_of),
         .next = gw_arena_zeros(&arena, order->lines, sizeof *sorting.next)};
-    bool made = sorting.blocks != NULL && sorting.offsets != NULL && sorting.line_of != NULL &&
-                sorting.next != NULL;
-    enum gw_status status = made ? sort_all(order, &sorting, stream, error)
-                                 : gw_fail_memory(error, "putting a sketch's blocks in order");
+    enum gw_status status = gw_arena_check(&arena, "putting a sketch's blocks in order", error);
+    status = status == GW_OK ? sort_all(order, &sorting, stream, error) : status;
     gw_arena_free(&arena);
     return status;
 }

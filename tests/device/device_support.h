@@ -3,7 +3,7 @@
 #define GW_TESTS_DEVICE_SUPPORT_H
 
 #include "device/device.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* Opens GPU 0, or skips the test that asks. */
 static inline struct gw_device *need_device(void) {
@@ -18,7 +18,7 @@ static inline struct gw_device *need_device(void) {
 
 static inline struct gw_device_stream *open_stream(struct gw_device *device) {
     struct gw_device_stream *stream = NULL;
-    assert_int_equal(gw_device_stream_open(device, false, &stream, NULL), GW_OK);
+    assert_ok(gw_device_stream_open(device, false, &stream, NULL));
     return stream;
 }
 
@@ -27,16 +27,16 @@ static inline void *copy_to_device(struct gw_device_stream *stream, const void *
                                    size_t bytes) {
     void *memory = NULL;
     struct gw_device *device = gw_device_stream_device(stream);
-    assert_int_equal(gw_device_allocate(device, bytes, &memory, NULL), GW_OK);
-    assert_int_equal(gw_device_copy(stream, memory, from, bytes, NULL), GW_OK);
+    assert_ok(gw_device_allocate(device, bytes, &memory, NULL));
+    assert_ok(gw_device_copy(stream, memory, from, bytes, NULL));
     return memory;
 }
 
 /* Copies back what is there once all work on the stream is done. */
 static inline void copy_from_device(struct gw_device_stream *stream, void *to, const void *memory,
                                     size_t bytes) {
-    assert_int_equal(gw_device_copy(stream, to, memory, bytes, NULL), GW_OK);
-    assert_int_equal(gw_device_stream_finish(stream, NULL), GW_OK);
+    assert_ok(gw_device_copy(stream, to, memory, bytes, NULL));
+    assert_ok(gw_device_stream_finish(stream, NULL));
 }
 
 #endif

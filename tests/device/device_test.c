@@ -30,9 +30,9 @@ TEST(memory_is_zeroed_and_copied) {
     uint8_t *memory = NULL;
     uint8_t *nothing = host;
     assert_true(gw_device_multiprocessors(device) > 0);
-    assert_int_equal(gw_device_allocate_host(device, N, (void **)&host, NULL), GW_OK);
-    assert_int_equal(gw_device_allocate(device, N, (void **)&memory, NULL), GW_OK);
-    assert_int_equal(gw_device_allocate(device, 0, (void **)&nothing, NULL), GW_OK);
+    assert_ok(gw_device_allocate_host(device, N, (void **)&host, NULL));
+    assert_ok(gw_device_allocate(device, N, (void **)&memory, NULL));
+    assert_ok(gw_device_allocate(device, 0, (void **)&nothing, NULL));
     assert_null(nothing);
     assert_int_equal((uintptr_t)memory % 256, 0);
     for (size_t i = 0; i < N; i++) {
@@ -44,8 +44,8 @@ TEST(memory_is_zeroed_and_copied) {
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(back[i], 0);
     }
-    assert_int_equal(gw_device_copy(stream, memory, host, N, NULL), GW_OK);
-    assert_int_equal(gw_device_clear(stream, memory + 7, 5, NULL), GW_OK);
+    assert_ok(gw_device_copy(stream, memory, host, N, NULL));
+    assert_ok(gw_device_clear(stream, memory + 7, 5, NULL));
     copy_from_device(stream, back, memory, N);
     for (size_t i = 0; i < N; i++) {
         assert_int_equal(back[i], i >= 7 && i < 12 ? 0 : host[i]);
@@ -64,7 +64,7 @@ TEST(too_much_memory_is_an_error_that_names_the_call) {
     assert_int_equal(gw_device_allocate(device, (size_t)1 << 50, &memory, &error), GW_FAILED);
     assert_non_null(strstr(error.message, "cudaMalloc"));
     assert_null(memory);
-    assert_int_equal(gw_device_allocate(device, 64, &memory, &error), GW_OK);
+    assert_ok(gw_device_allocate(device, 64, &memory, &error));
     gw_device_free(device, memory);
     gw_device_close(device);
 }
@@ -76,29 +76,29 @@ TEST(events_order_streams_and_tell_time) {
     double seconds = -1;
     float value = 0;
     float *memory = NULL;
-    assert_int_equal(gw_device_allocate(device, 4, (void **)&memory, NULL), GW_OK);
+    assert_ok(gw_device_allocate(device, 4, (void **)&memory, NULL));
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(gw_device_stream_open(device, i == 1, &streams[i], NULL), GW_OK);
-        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
+        assert_ok(gw_device_stream_open(device, i == 1, &streams[i], NULL));
+        assert_ok(gw_device_event_open(device, true, &events[i], NULL));
     }
     for (int i = 1; i < 100; i++) {
         float next = (float)i;
         struct gw_device_stream *self = streams[i % 2];
-        assert_int_equal(gw_device_event_hold(events[(i + 1) % 2], self, NULL), GW_OK);
+        assert_ok(gw_device_event_hold(events[(i + 1) % 2], self, NULL));
         copy_from_device(self, &value, memory, sizeof value);
         assert_true(value == (float)(i - 1));
-        assert_int_equal(gw_device_copy(self, memory, &next, sizeof next, NULL), GW_OK);
-        assert_int_equal(gw_device_event_record(events[i % 2], self, NULL), GW_OK);
+        assert_ok(gw_device_copy(self, memory, &next, sizeof next, NULL));
+        assert_ok(gw_device_event_record(events[i % 2], self, NULL));
     }
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(gw_device_event_finish(events[i], NULL), GW_OK);
+        assert_ok(gw_device_event_finish(events[i], NULL));
     }
-    assert_int_equal(gw_device_event_elapsed_s(events[0], events[1], &seconds, NULL), GW_OK);
+    assert_ok(gw_device_event_elapsed_s(events[0], events[1], &seconds, NULL));
     assert_true(seconds >= 0 && seconds < 10);
     struct gw_device_event *untimed = NULL;
     struct gw_error error = {0};
-    assert_int_equal(gw_device_event_open(device, false, &untimed, NULL), GW_OK);
-    assert_int_equal(gw_device_event_record(untimed, streams[0], NULL), GW_OK);
+    assert_ok(gw_device_event_open(device, false, &untimed, NULL));
+    assert_ok(gw_device_event_record(untimed, streams[0], NULL));
     assert_int_equal(gw_device_event_elapsed_s(untimed, events[0], &seconds, &error), GW_FAILED);
     assert_non_null(strstr(error.message, "cudaEventElapsedTime"));
     gw_device_event_close(untimed);
@@ -128,7 +128,7 @@ TEST(every_element_is_worked_on_once) {
         }
         float *a = copy_to_device(stream, host, (n + 1) * sizeof *host);
         float *out = copy_to_device(stream, host, (n + 1) * sizeof *host);
-        assert_int_equal(test_add(stream, a, out, out, n, NULL), GW_OK);
+        assert_ok(test_add(stream, a, out, out, n, NULL));
         copy_from_device(stream, host, out, (n + 1) * sizeof *host);
         for (size_t i = 0; i < n; i++) {
             assert_true(host[i] == 2 * (float)i);
@@ -156,8 +156,8 @@ TEST(warps_and_blocks_work_together) {
     uint32_t *ranked = copy_to_device(stream, values, sizeof values);
     uint64_t *summed = copy_to_device(stream, sums, sizeof sums);
     unsigned long long *counted = copy_to_device(stream, &odd, sizeof odd);
-    assert_int_equal(test_sum_blocks(stream, on_device, summed, BLOCKS, NULL), GW_OK);
-    assert_int_equal(test_rank_odd(stream, on_device, ranked, counted, BLOCKS, NULL), GW_OK);
+    assert_ok(test_sum_blocks(stream, on_device, summed, BLOCKS, NULL));
+    assert_ok(test_rank_odd(stream, on_device, ranked, counted, BLOCKS, NULL));
     copy_from_device(stream, sums, summed, sizeof sums);
     copy_from_device(stream, ranks, ranked, sizeof ranks);
     copy_from_device(stream, &odd, counted, sizeof odd);

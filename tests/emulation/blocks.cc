@@ -42,7 +42,6 @@ struct multiprocessor {
     std::vector<warp> warps;
     grid *of;
     unsigned thread_count;
-    int sum, last_sum; /* of what the block's threads brought */
     unsigned meetings; /* of the block */
     char begin, end, met[2];
     uint64_t lot = 1;
@@ -82,7 +81,6 @@ void live() {
 void begin_block(unsigned block) {
     const dim3 &blocks = here->of->blocks;
     const dim3 &threads = here->of->threads;
-    here->sum = here->last_sum = 0;
     here->warps.assign((here->thread_count + LANES - 1) / LANES, warp());
     for (unsigned number = 0; number < here->thread_count; number++) {
         fiber *one = here->fibers[number].get();
@@ -123,8 +121,6 @@ bool open_barrier() {
         }
         left = left || self()->is == fiber::AT_BLOCK;
     }
-    here->last_sum = here->sum;
-    here->sum = 0;
     here->meetings++;
     for (unsigned i = 0; i < here->thread_count; i++) {
         fiber *one = here->fibers[i].get();
@@ -269,14 +265,12 @@ void gw_emulated_put(dim3 blocks, dim3 threads, cudaStream_t stream, std::functi
 
 /* ---- threads that meet --------------------------------------------------------------------- */
 
-int gw_emulated_meet_block(int brought) {
+void gw_emulated_meet_block() {
     char *place = &here->met[here->meetings % 2];
-    here->sum += brought;
     self()->is = fiber::AT_BLOCK;
     order_before(place);
     self()->leave();
     order_after(place);
-    return here->last_sum;
 }
 
 unsigned gw_emulated_lane(void) {

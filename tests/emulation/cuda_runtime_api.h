@@ -25,9 +25,7 @@ enum cudaError {
 };
 typedef enum cudaError cudaError_t;
 const char *cudaGetErrorString(cudaError_t error);
-const char *cudaGetErrorName(cudaError_t error);
 cudaError_t cudaGetLastError(void);
-cudaError_t cudaPeekAtLastError(void);
 
 /* ---- devices ------------------------------------------------------------------------------- */
 
@@ -39,7 +37,6 @@ cudaError_t cudaGetDevice(int *device);
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem;
-    int major, minor, multiProcessorCount, pciDomainID, pciBusID, pciDeviceID;
 };
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
 
@@ -47,17 +44,13 @@ enum cudaDeviceAttr {
     cudaDevAttrClockRate = 13,
     cudaDevAttrMultiProcessorCount = 16,
     cudaDevAttrEccEnabled = 32,
-    cudaDevAttrMemoryClockRate = 36,
-    cudaDevAttrGlobalMemoryBusWidth = 37,
     cudaDevAttrL2CacheSize = 38,
 };
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceGetPCIBusId(char *text, int length, int device);
 cudaError_t cudaDriverGetVersion(int *version);
-cudaError_t cudaRuntimeGetVersion(int *version);
 #define cudaDeviceScheduleBlockingSync 4u
 cudaError_t cudaSetDeviceFlags(unsigned flags);
-cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *bytes);
 
@@ -80,7 +73,6 @@ cudaError_t cudaMallocHost(void **out, size_t bytes);
 cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaMemset(void *memory, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream);
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream);
 

@@ -39,43 +39,13 @@ struct dim3 : uint3 {
     dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : uint3{a, b, c} {
     }
 };
-struct alignas(8) float2 {
-    float x, y;
-};
 struct alignas(16) float4 {
     float x, y, z, w;
-};
-struct alignas(8) int2 {
-    int x, y;
-};
-struct alignas(16) int4 {
-    int x, y, z, w;
-};
-struct alignas(8) uint2 {
-    unsigned x, y;
 };
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
-struct alignas(16) double2 {
-    double x, y;
-};
-struct alignas(16) ulonglong2 {
-    unsigned long long x, y;
-};
-static inline float2 make_float2(float x, float y) {
-    return {x, y};
-}
 static inline float4 make_float4(float x, float y, float z, float w) {
-    return {x, y, z, w};
-}
-static inline int4 make_int4(int x, int y, int z, int w) {
-    return {x, y, z, w};
-}
-static inline uint2 make_uint2(unsigned x, unsigned y) {
-    return {x, y};
-}
-static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
     return {x, y, z, w};
 }
 
@@ -104,8 +74,8 @@ void gw_emulated_launch(size_t blocks, size_t threads, cudaStream_t stream,
     }
 }
 
-/* Waits for all threads of the block that have not returned; the sum of what they brought. */
-int gw_emulated_meet_block(int brought);
+/* Waits for all threads of the block that have not returned. */
+void gw_emulated_meet_block(void);
 
 /*
  * Waits for the warp's lanes in `mask`; what each of them brought, [32], until this lane's next
@@ -115,23 +85,11 @@ const uint64_t *gw_emulated_meet_warp(unsigned mask, uint64_t brought, bool orde
 unsigned gw_emulated_lane(void);
 
 static inline void __syncthreads() {
-    (void)gw_emulated_meet_block(0);
-}
-static inline int __syncthreads_count(int brought) {
-    return gw_emulated_meet_block(brought != 0);
-}
-static inline int __syncthreads_or(int brought) {
-    return gw_emulated_meet_block(brought != 0) > 0;
-}
-static inline int __syncthreads_and(int brought) {
-    return gw_emulated_meet_block(brought == 0) == 0;
+    gw_emulated_meet_block();
 }
 /* What is before a fence is in order with what is behind a later one of the grid. */
 void gw_emulated_fence(void);
 static inline void __threadfence() {
-    gw_emulated_fence();
-}
-static inline void __threadfence_block() {
     gw_emulated_fence();
 }
 
@@ -163,9 +121,6 @@ static inline unsigned __ballot_sync(unsigned mask, int brought) {
 }
 static inline int __any_sync(unsigned mask, int brought) {
     return __ballot_sync(mask, brought) != 0;
-}
-static inline int __all_sync(unsigned mask, int brought) {
-    return __ballot_sync(mask, brought) == mask;
 }
 
 template <typename T> T gw_emulated_fetch(unsigned mask, T value, unsigned from) {
@@ -215,12 +170,6 @@ template <typename T> T __reduce_add_sync(unsigned mask, T value) {
 template <typename T> T __reduce_max_sync(unsigned mask, T value) {
     return gw_emulated_reduce(mask, value, [](T a, T b) { return a > b ? a : b; });
 }
-template <typename T> T __reduce_min_sync(unsigned mask, T value) {
-    return gw_emulated_reduce(mask, value, [](T a, T b) { return a < b ? a : b; });
-}
-static inline unsigned __reduce_or_sync(unsigned mask, unsigned value) {
-    return gw_emulated_reduce(mask, value, [](unsigned a, unsigned b) { return a | b; });
-}
 
 /* ---- atomics ------------------------------------------------------------------------------- */
 
@@ -259,12 +208,6 @@ template <typename T> void gw_emulated_store_now(T *place, T value) {
     }                                                                                              \
     static inline T atomicOr(T *place, T value) {                                                  \
         return gw_emulated_change(place, [=](T old) { return (T)(old | value); });                 \
-    }                                                                                              \
-    static inline T atomicAnd(T *place, T value) {                                                 \
-        return gw_emulated_change(place, [=](T old) { return (T)(old & value); });                 \
-    }                                                                                              \
-    static inline T atomicCAS(T *place, T expected, T value) {                                     \
-        return gw_emulated_change(place, [=](T old) { return old == expected ? value : old; });    \
     }
 GW_EMULATED_ATOMICS(int)
 GW_EMULATED_ATOMICS(unsigned)
@@ -285,32 +228,17 @@ static inline double atomicAdd(double *place, double value) {
 static inline int __popc(unsigned x) {
     return __builtin_popcount(x);
 }
-static inline int __popcll(unsigned long long x) {
-    return __builtin_popcountll(x);
-}
 static inline int __ffs(int x) {
     return __builtin_ffs(x);
 }
-static inline int __ffsll(long long x) {
-    return __builtin_ffsll(x);
-}
 static inline int __clz(int x) {
     return x == 0 ? 32 : __builtin_clz((unsigned)x);
-}
-static inline int __clzll(long long x) {
-    return x == 0 ? 64 : __builtin_clzll((unsigned long long)x);
-}
-static inline unsigned __umulhi(unsigned a, unsigned b) {
-    return (unsigned)((uint64_t)a * b >> 32);
 }
 template <typename To, typename From> To gw_emulated_same_bits(From from) {
     To to;
     static_assert(sizeof to == sizeof from, "");
     memcpy(&to, &from, sizeof to);
     return to;
-}
-static inline int __float_as_int(float x) {
-    return gw_emulated_same_bits<int>(x);
 }
 static inline unsigned __float_as_uint(float x) {
     return gw_emulated_same_bits<unsigned>(x);
@@ -321,35 +249,11 @@ static inline float __int_as_float(int x) {
 static inline float __uint_as_float(unsigned x) {
     return gw_emulated_same_bits<float>(x);
 }
-static inline long long __double_as_longlong(double x) {
-    return gw_emulated_same_bits<long long>(x);
-}
-static inline double __longlong_as_double(long long x) {
-    return gw_emulated_same_bits<double>(x);
-}
-static inline float __fadd_rn(float a, float b) {
-    return a + b;
-}
-static inline float __fmul_rn(float a, float b) {
-    return a * b;
-}
-static inline double __dadd_rn(double a, double b) {
-    return a + b;
-}
-static inline double __dmul_rn(double a, double b) {
-    return a * b;
-}
-template <typename T> T __ldg(const T *place) {
-    return *place;
-}
 template <typename T> T __ldcs(const T *place) {
     return *place;
 }
 template <typename T> T __ldcg(const T *place) {
     return *place;
-}
-template <typename T> void __stcs(T *place, T value) {
-    *place = value;
 }
 template <typename A, typename B> typename std::common_type<A, B>::type min(A a, B b) {
     typedef typename std::common_type<A, B>::type T;

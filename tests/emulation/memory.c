@@ -139,10 +139,6 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     return result;
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind) {
-    return cudaMemcpyAsync(to, from, bytes, kind, NULL);
-}
-
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
     return put_copy((struct copy){.to = memory, .value = value, .bytes = bytes}, false, stream);
 }

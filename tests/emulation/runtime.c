@@ -37,18 +37,10 @@ const char *cudaGetErrorString(cudaError_t error) {
     return "unrecognized error code";
 }
 
-const char *cudaGetErrorName(cudaError_t error) {
-    return cudaGetErrorString(error);
-}
-
 cudaError_t cudaGetLastError(void) {
     cudaError_t error = last_error;
     last_error = cudaSuccess;
     return error;
-}
-
-cudaError_t cudaPeekAtLastError(void) {
-    return last_error;
 }
 
 /* ---- devices ------------------------------------------------------------------------------- */
@@ -83,17 +75,13 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     size_t bytes = 0;
     (void)cudaMemGetInfo(&bytes, &bytes);
     *properties = (struct cudaDeviceProp){.name = "emulated GPU",
-                                          .totalGlobalMem = bytes,
-                                          .major = 9,
-                                          .multiProcessorCount = 2,
-                                          .pciBusID = device};
+                                          .totalGlobalMem = bytes};
     return check_device(device);
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
     switch (attribute) {
     case cudaDevAttrClockRate:
-    case cudaDevAttrMemoryClockRate:
         *value = 1000000;
         break;
     case cudaDevAttrMultiProcessorCount:
@@ -101,9 +89,6 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
         break;
     case cudaDevAttrEccEnabled:
         *value = 0;
-        break;
-    case cudaDevAttrGlobalMemoryBusWidth:
-        *value = 64;
         break;
     case cudaDevAttrL2CacheSize:
         *value = 1 << 20;
@@ -122,18 +107,8 @@ cudaError_t cudaDriverGetVersion(int *version) {
     return cudaSuccess;
 }
 
-cudaError_t cudaRuntimeGetVersion(int *version) {
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
-
 cudaError_t cudaSetDeviceFlags(unsigned flags) {
     (void)flags;
-    return cudaSuccess;
-}
-
-cudaError_t cudaDeviceSynchronize(void) {
-    streams_finish(current_device);
     return cudaSuccess;
 }
 

@@ -19,9 +19,9 @@ TEST(products_are_refused) {
     assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_GEMM, &error), GW_BAD_INPUT);
     assert_non_null(strstr(error.message, GW_TEST_WHY));
     gw_gpu_work_close(&work);
-    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL), GW_OK);
-    assert_int_equal(gw_gpu_work_do(&work, 1e-4, false, NULL), GW_OK);
-    assert_int_equal(gw_device_stream_finish(stream, NULL), GW_OK);
+    assert_ok(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL));
+    assert_ok(gw_gpu_work_do(&work, 1e-4, false, NULL));
+    assert_ok(gw_device_stream_finish(stream, NULL));
     gw_gpu_work_close(&work);
     gw_device_stream_close(stream);
     gw_device_close(device);

@@ -72,7 +72,7 @@ TEST(every_pair_computes_the_reference_over_nccl) {
     need_gpu_for_each_rank();
     executor_options.transport = GW_GPU_NCCL;
     for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
-        assert_int_equal(gw_device_open(&rank_devices[rank], rank, NULL), GW_OK);
+        assert_ok(gw_device_open(&rank_devices[rank], rank, NULL));
     }
     for_each_pair(run_pair_over_nccl);
     for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
@@ -134,7 +134,7 @@ TEST(warming_up_is_the_hosts) {
         const struct gw_algorithm *algorithm = NULL;
         struct warmed_up_rank host[2];
         struct warmed_up_rank gpu[2];
-        assert_int_equal(gw_algorithm_find(names[i], &algorithm, NULL), GW_OK);
+        assert_ok(gw_algorithm_find(names[i], &algorithm, NULL));
         struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 0.02};
         open_scenario(&scenario);
         warm_up_ranks(&scenario, NULL, host);
@@ -165,30 +165,30 @@ TEST(times_of_events_are_the_hosts) {
     struct gw_error error = {0};
     double before_s[EVENTS];
     double after_s[EVENTS];
-    assert_int_equal(gw_gpu_clock_open(&clock, device, NULL), GW_OK);
+    assert_ok(gw_gpu_clock_open(&clock, device, NULL));
     for (int i = 0; i < EVENTS; i++) {
-        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
+        assert_ok(gw_device_event_open(device, true, &events[i], NULL));
     }
     /* One that was never recorded was at no time. */
     double never_s = 0;
-    assert_int_equal(gw_gpu_clock_begin(&clock, stream, NULL), GW_OK);
+    assert_ok(gw_gpu_clock_begin(&clock, stream, NULL));
     assert_int_equal(gw_gpu_clock_time_s(&clock, events[0], &never_s, &error), GW_FAILED);
     assert_non_null(strstr(error.message, "cudaEventElapsedTime"));
     for (int round = 0; round < 3; round++) {
-        assert_int_equal(gw_gpu_clock_begin(&clock, stream, NULL), GW_OK);
+        assert_ok(gw_gpu_clock_begin(&clock, stream, NULL));
         for (int i = 0; i < EVENTS; i++) {
             gw_clock_sleep_until_s(gw_clock_now_s() + 1e-4 * i * round);
             before_s[i] = gw_clock_now_s();
-            assert_int_equal(gw_device_event_record(events[i], stream, NULL), GW_OK);
-            assert_int_equal(gw_device_event_finish(events[i], NULL), GW_OK);
+            assert_ok(gw_device_event_record(events[i], stream, NULL));
+            assert_ok(gw_device_event_finish(events[i], NULL));
             after_s[i] = gw_clock_now_s();
         }
-        assert_int_equal(gw_gpu_clock_end(&clock, stream, NULL), GW_OK);
+        assert_ok(gw_gpu_clock_end(&clock, stream, NULL));
         double slack_s = fmax(clock.before.width_s, clock.after.width_s) + 1e-6;
         double last_s = clock.before.at_s;
         for (int i = 0; i < EVENTS; i++) {
             double time_s = 0;
-            assert_int_equal(gw_gpu_clock_time_s(&clock, events[i], &time_s, NULL), GW_OK);
+            assert_ok(gw_gpu_clock_time_s(&clock, events[i], &time_s, NULL));
             assert_true(time_s >= last_s);
             assert_true(time_s >= before_s[i] - slack_s && time_s <= after_s[i] + slack_s);
             last_s = time_s;
@@ -221,7 +221,7 @@ TEST(nccl_does_not_share_a_gpu) {
     executor_options.device = need_device();
     executor_options.transport = GW_GPU_NCCL;
     const struct gw_algorithm *algorithm = NULL;
-    assert_int_equal(gw_algorithm_find("p-sgd", &algorithm, NULL), GW_OK);
+    assert_ok(gw_algorithm_find("p-sgd", &algorithm, NULL));
     struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 1};
     open_scenario(&scenario);
     run_local_ranks(2, open_where_gpus_are_shared, &scenario, 0);

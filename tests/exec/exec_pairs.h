@@ -8,7 +8,7 @@
 
 #include "tests/exec/exec_checks.h"
 #include "tests/local_transport.h"
-#include "tests/support.h"
+#include "tests/test.h"
 
 /* ---- a small model ------------------------------------------------------------------------- */
 
@@ -29,17 +29,14 @@ static inline void open_scenario(struct scenario *scenario) {
                                         .bytes_per_element = 4,
                                         .tensor_count = TENSORS,
                                         .tensors = scenario->tensors};
-    assert_int_equal(gw_plan_create(&scenario->plan, "small", "by hand",
-                                    algorithm->compressor->name, scenario->density,
-                                    scenario->workers, NULL),
-                     GW_OK);
+    assert_ok(gw_plan_create(&scenario->plan, "small", "by hand", algorithm->compressor->name,
+                             scenario->density, scenario->workers, NULL));
     scenario->plan.group_count = gw_algorithm_overlaps(algorithm) ? 4 : 1;
     scenario->plan.groups = calloc(4, sizeof *scenario->plan.groups);
     memcpy(scenario->plan.groups, gw_algorithm_overlaps(algorithm) ? several : one,
            scenario->plan.group_count * sizeof *scenario->plan.groups);
-    assert_int_equal(gw_algorithm_schedule(algorithm, &scenario->model, &scenario->plan,
-                                           &scenario->schedule, NULL),
-                     GW_OK);
+    assert_ok(gw_algorithm_schedule(algorithm, &scenario->model, &scenario->plan,
+                                    &scenario->schedule, NULL));
 }
 
 static inline void close_scenario(struct scenario *scenario) {

@@ -40,23 +40,21 @@ static inline void open_scene(struct scene *scene, const struct gw_algorithm *al
                                      .tensor_count = TENSORS,
                                      .tensors = scene->tensors};
     double density = gw_algorithm_is_sparse(algorithm) ? 0.01 : 1;
-    assert_int_equal(gw_plan_create(&scene->plan, "small", "by hand", algorithm->compressor->name,
-                                    density, workers, NULL),
-                     GW_OK);
+    assert_ok(gw_plan_create(&scene->plan, "small", "by hand", algorithm->compressor->name, density,
+                             workers, NULL));
     static const struct gw_group one[] = {{TENSORS - 1, 0}};
     static const struct gw_group three[] = {{6, 5}, {4, 2}, {1, 0}};
     scene->plan.group_count = gw_algorithm_overlaps(algorithm) ? 3 : 1;
     scene->plan.groups = calloc(3, sizeof *scene->plan.groups);
     memcpy(scene->plan.groups, gw_algorithm_overlaps(algorithm) ? three : one,
            scene->plan.group_count * sizeof *scene->plan.groups);
-    assert_int_equal(
-        gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &scene->schedule, NULL),
-        GW_OK);
+    assert_ok(
+        gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &scene->schedule, NULL));
 }
 
 static inline void open_named(struct scene *scene, const char *name, size_t workers) {
     const struct gw_algorithm *algorithm = NULL;
-    assert_int_equal(gw_algorithm_find(name, &algorithm, NULL), GW_OK);
+    assert_ok(gw_algorithm_find(name, &algorithm, NULL));
     open_scene(scene, algorithm, workers);
 }
 
@@ -105,7 +103,7 @@ static const struct gw_transport *healthy;
 
 static inline struct gw_transport copy_of_healthy(void) {
     struct gw_communicator communicator;
-    assert_int_equal(gw_communicators_open_local(1, &communicator, NULL), GW_OK);
+    assert_ok(gw_communicators_open_local(1, &communicator, NULL));
     healthy = communicator.transport;
     healthy->close(&communicator);
     return *healthy;

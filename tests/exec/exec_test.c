@@ -124,7 +124,7 @@ static void refuse(struct gw_schedule *schedule, const char *expected) {
     struct gw_communicator communicator;
     struct gw_executor *executor = NULL;
     struct gw_error error = {0};
-    assert_int_equal(gw_communicators_open_local(1, &communicator, NULL), GW_OK);
+    assert_ok(gw_communicators_open_local(1, &communicator, NULL));
     assert_int_equal(gw_executor_open(&executor, schedule, &communicator,
                                       &(struct gw_executor_options){.seed = 1}, &error),
                      GW_BAD_INPUT);

@@ -25,7 +25,7 @@ static enum gw_status set(struct gw_depths *depths, const double *times, struct 
 TEST(times_that_grow_are_kept) {
     static const double times[COUNT] = {8e-6, 15e-6, 23e-6, 38e-6, 70e-6, 130e-6};
     struct gw_depths depths;
-    assert_int_equal(set(&depths, times, NULL), GW_OK);
+    assert_ok(set(&depths, times, NULL));
     assert_int_equal(depths.count, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         assert_true(depths.points[i].size == measured_sizes[i] &&
@@ -37,7 +37,7 @@ TEST(times_that_grow_are_kept) {
 TEST(what_deeper_ones_undercut_is_left_out) {
     static const double times[COUNT] = {8e-6, 30e-6, 23e-6, 38e-6, 130e-6, 130e-6};
     struct gw_depths depths;
-    assert_int_equal(set(&depths, times, NULL), GW_OK);
+    assert_ok(set(&depths, times, NULL));
     assert_int_equal(depths.count, 4);
     assert_true(depths.points[0].size == 16 && depths.points[1].size == 512 &&
                 depths.points[2].size == 1024 && depths.points[3].size == 4096);
@@ -87,7 +87,7 @@ TEST(nothing_that_is_owed_is_lost) {
     double asked_s = 0;
     double owed_s = 0;
     double taken_s = 0;
-    assert_int_equal(set(&depths, times, NULL), GW_OK);
+    assert_ok(set(&depths, times, NULL));
     for (int i = 0; i < 10000; i++) {
         double work_s = 1e-6 * pow(1e3, gw_random_uniform(random));
         size_t depth = 0;
@@ -107,7 +107,7 @@ TEST(long_work_is_several_products) {
     static const double times[COUNT] = {8e-6, 15e-6, 23e-6, 38e-6, 70e-6, 130e-6};
     struct gw_depths depths;
     double owed_s = 2 * 130e-6 + 54e-6 + 4e-6;
-    assert_int_equal(set(&depths, times, NULL), GW_OK);
+    assert_ok(set(&depths, times, NULL));
     assert_int_equal(gw_depths_take(&depths, &owed_s), 4096);
     assert_int_equal(gw_depths_take(&depths, &owed_s), 4096);
     assert_int_equal(gw_depths_take(&depths, &owed_s), 1664); /* 58 us, between 1024 and 2048 */
@@ -123,13 +123,13 @@ TEST(long_work_is_several_products) {
 static double time_work(struct gw_gpu_work *work, struct gw_device_event *const *events,
                         double seconds, int count) {
     double passed_s = 0;
-    assert_int_equal(gw_device_event_record(events[0], work->stream, NULL), GW_OK);
+    assert_ok(gw_device_event_record(events[0], work->stream, NULL));
     for (int i = 0; i < count; i++) {
-        assert_int_equal(gw_gpu_work_do(work, seconds, i > 0, NULL), GW_OK);
+        assert_ok(gw_gpu_work_do(work, seconds, i > 0, NULL));
     }
-    assert_int_equal(gw_device_event_record(events[1], work->stream, NULL), GW_OK);
-    assert_int_equal(gw_device_event_finish(events[1], NULL), GW_OK);
-    assert_int_equal(gw_device_event_elapsed_s(events[0], events[1], &passed_s, NULL), GW_OK);
+    assert_ok(gw_device_event_record(events[1], work->stream, NULL));
+    assert_ok(gw_device_event_finish(events[1], NULL));
+    assert_ok(gw_device_event_elapsed_s(events[0], events[1], &passed_s, NULL));
     return passed_s;
 }
 
@@ -140,9 +140,9 @@ TEST(waiting_lasts_as_long_as_told) {
     struct gw_device_event *events[2];
     struct gw_gpu_work work;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(gw_device_event_open(device, true, &events[i], NULL), GW_OK);
+        assert_ok(gw_device_event_open(device, true, &events[i], NULL));
     }
-    assert_int_equal(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL), GW_OK);
+    assert_ok(gw_gpu_work_open(&work, stream, GW_COMPUTE_WAIT, NULL));
     assert_true(time_work(&work, events, 0, 3) >= 0);
     assert_true(time_work(&work, events, 2e-3, 1) >= 1.99e-3);
     assert_true(time_work(&work, events, 5e-4, 8) >= 3.99e-3);
@@ -220,9 +220,9 @@ TEST(products_are_the_hosts) {
     struct gw_device_stream *stream = open_stream(device);
     for (size_t i = 0; i < 3; i++) {
         struct gw_products products;
-        assert_int_equal(gw_products_open(&products, stream, sizes[i], 96, NULL), GW_OK);
+        assert_ok(gw_products_open(&products, stream, sizes[i], 96, NULL));
         for (size_t j = 0; j < 5; j++) {
-            assert_int_equal(gw_products_multiply(&products, product_depths[j], NULL), GW_OK);
+            assert_ok(gw_products_multiply(&products, product_depths[j], NULL));
             assert_true(find_difference(&products, product_depths[j], 1) == SIZE_MAX);
         }
         assert_true(find_difference(&products, 80, 1) != SIZE_MAX); /* it does tell */
@@ -239,7 +239,7 @@ TEST(matrices_are_filled) {
     need_cublas();
     struct gw_device_stream *stream = open_stream(device);
     struct gw_products products;
-    assert_int_equal(gw_products_open(&products, stream, N, DEEP, NULL), GW_OK);
+    assert_ok(gw_products_open(&products, stream, N, DEEP, NULL));
     float *a = copy_matrix(stream, products.a, (size_t)N * DEEP);
     float *b = copy_matrix(stream, products.b, (size_t)N * DEEP);
     for (size_t first = 0; first < (size_t)N * DEEP; first += PART) {
@@ -265,7 +265,7 @@ TEST(what_fails_in_cublas_is_named) {
     struct gw_device_stream *stream = open_stream(device);
     struct gw_products products;
     struct gw_error error = {0};
-    assert_int_equal(gw_products_open(&products, stream, 64, 64, NULL), GW_OK);
+    assert_ok(gw_products_open(&products, stream, 64, 64, NULL));
     struct gw_products without_handle = products;
     without_handle.handle = NULL;
     assert_int_equal(gw_products_multiply(&without_handle, 16, &error), GW_FAILED);

@@ -1,5 +1,4 @@
 /* What top-k leaves of bell-shaped vectors, and the bound that is proven for it. */
-#include "kernels/kernels.h" /* private */
 #include "tests/kernels/kernels_support.h"
 
 enum { N = 100000, KS = 11 };
@@ -8,18 +7,7 @@ static const size_t ks[KS] = {1,     10,    100,   1000,  5000, 10000,
                               20000, 50000, 80000, 99999, N}; /* any order does */
 
 static void fill(float *u, enum gw_shape shape, double freedom, uint64_t stream) {
-    const size_t n = N;
-    const struct gw_gradients_spec spec = {.shape = shape,
-                                           .scale = 1e-3,
-                                           .freedom = freedom,
-                                           .drift = 1,
-                                           .sizes = &n,
-                                           .tensor_count = 1,
-                                           .seed = seed + stream};
-    struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
-    gw_gradients_fill(gradients, 0, u);
-    gw_gradients_close(gradients);
+    draw_gradient(shape, 1e-3, freedom, seed + stream, N, u);
 }
 
 /* Squares 16, 9, 4, 1: of 30, 14 are left after one, 5 after two, 1 after three. */
@@ -29,7 +17,7 @@ TEST(bounds_by_hand) {
     const double left[] = {0, 14.0 / 30, 1.0 / 30, 5.0 / 30};
     const double random[] = {0, 0.75, 0.25, 0.5};
     struct gw_bounds bounds[4];
-    assert_int_equal(gw_find_bounds(u, 4, some, 4, bounds, NULL), GW_OK);
+    assert_ok(gw_find_bounds(u, 4, some, 4, bounds, NULL));
     for (size_t i = 0; i < 4; i++) {
         assert_true(near(bounds[i].topk, left[i], 1e-15));
         assert_true(near(bounds[i].random, random[i], 1e-15));
@@ -48,7 +36,7 @@ TEST(topk_stays_below_its_bound) {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         fill(u, shapes[s].shape, shapes[s].freedom, s);
         struct gw_bounds bounds[KS];
-        assert_int_equal(gw_find_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
+        assert_ok(gw_find_bounds(u, N, ks, KS, bounds, NULL));
         for (size_t i = 0; i < KS; i++) {
             assert_true(bounds[i].topk <= bounds[i].proven && bounds[i].topk >= 0);
             assert_true(bounds[i].proven <= bounds[i].random);
@@ -68,10 +56,10 @@ TEST(errors_are_those_of_the_distributions) {
     const double z = 1.6448536269514722;
     const double phi = exp(-z * z / 2) / sqrt(2 * acos(-1.0));
     fill(u, GW_SHAPE_NORMAL, 0, 0);
-    assert_int_equal(gw_find_bounds(u, N, &ks[5], 1, &bounds, NULL), GW_OK);
+    assert_ok(gw_find_bounds(u, N, &ks[5], 1, &bounds, NULL));
     assert_true(near(bounds.topk, 0.9 - 2 * z * phi, 0.02)); /* 0.561 */
     fill(u, GW_SHAPE_SORTED, 0, 0);
-    assert_int_equal(gw_find_bounds(u, N, &ks[7], 1, &bounds, NULL), GW_OK);
+    assert_ok(gw_find_bounds(u, N, &ks[7], 1, &bounds, NULL));
     assert_true(near(bounds.topk, 0.125, 1e-4));
     free(u);
 }
@@ -108,7 +96,7 @@ TEST(a_constant_is_above_the_bound) {
     float *u = allocate(N, sizeof *u);
     fill(u, GW_SHAPE_CONSTANT, 0, 0);
     struct gw_bounds bounds[KS];
-    assert_int_equal(gw_find_bounds(u, N, ks, KS, bounds, NULL), GW_OK);
+    assert_ok(gw_find_bounds(u, N, ks, KS, bounds, NULL));
     for (size_t i = 0; i + 1 < KS; i++) {
         assert_true(near(bounds[i].topk, bounds[i].random, 1e-9));
         assert_true(bounds[i].topk > bounds[i].proven);
@@ -120,7 +108,7 @@ TEST(zeros_and_numbers_that_are_not_finite) {
     float u[] = {0, 0, 0};
     const size_t k = 1;
     struct gw_bounds bounds;
-    assert_int_equal(gw_find_bounds(u, 3, &k, 1, &bounds, NULL), GW_OK);
+    assert_ok(gw_find_bounds(u, 3, &k, 1, &bounds, NULL));
     assert_true(near(bounds.topk, 0, 0));
     const float bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3; i++) {

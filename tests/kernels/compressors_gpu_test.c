@@ -29,13 +29,11 @@ struct comparison {
 static void put(struct comparison *comparison, size_t offset) {
     size_t bytes = comparison->task.n * sizeof(float);
     assert_true(comparison->task.n + offset <= comparison->room);
-    assert_int_equal(
-        gw_device_copy(comparison->stream, comparison->u + offset, comparison->task.u, bytes, NULL),
-        GW_OK);
+    assert_ok(gw_device_copy(comparison->stream, comparison->u + offset, comparison->task.u, bytes,
+                             NULL));
     if (comparison->task.gradient != NULL) {
-        assert_int_equal(gw_device_copy(comparison->stream, comparison->gradient + offset,
-                                        comparison->task.gradient, bytes, NULL),
-                         GW_OK);
+        assert_ok(gw_device_copy(comparison->stream, comparison->gradient + offset,
+                                 comparison->task.gradient, bytes, NULL));
     }
 }
 
@@ -48,13 +46,11 @@ static bool same_selection(struct comparison *comparison, size_t offset) {
     task.u = comparison->u + offset;
     task.gradient = task.gradient == NULL ? NULL : comparison->gradient + offset;
     task.state = comparison->gpu_state;
-    assert_int_equal(gw_gpu_selection_reserve(
-                         &comparison->selected, gw_device_stream_device(comparison->stream),
-                         gw_gpu_selection_capacity(comparison->compressor, task.n, task.k), NULL),
-                     GW_OK);
-    assert_int_equal(gw_gpu_compress(comparison->on_gpu, &task, comparison->stream,
-                                     comparison->workspace, &comparison->selected, NULL),
-                     GW_OK);
+    assert_ok(gw_gpu_selection_reserve(
+        &comparison->selected, gw_device_stream_device(comparison->stream),
+        gw_gpu_selection_capacity(comparison->compressor, task.n, task.k), NULL));
+    assert_ok(gw_gpu_compress(comparison->on_gpu, &task, comparison->stream, comparison->workspace,
+                              &comparison->selected, NULL));
     enum gw_status status =
         gw_gpu_selection_finish(&comparison->selected, comparison->stream, &count, &error);
     enum gw_status expected =
@@ -96,22 +92,18 @@ static struct comparison begin_comparison(struct gw_device *device, const char *
                                     .room = room};
     assert_non_null(comparison.on_gpu);
     comparison.task.workspace = allocate(1, sizeof *comparison.task.workspace);
-    assert_int_equal(gw_gpu_workspace_open(device, &comparison.workspace, NULL), GW_OK);
-    assert_int_equal(gw_device_allocate(device, room * sizeof(float), (void **)&comparison.u, NULL),
-                     GW_OK);
-    assert_int_equal(
-        gw_device_allocate(device, room * sizeof(float), (void **)&comparison.gradient, NULL),
-        GW_OK);
+    assert_ok(gw_gpu_workspace_open(device, &comparison.workspace, NULL));
+    assert_ok(gw_device_allocate(device, room * sizeof(float), (void **)&comparison.u, NULL));
+    assert_ok(
+        gw_device_allocate(device, room * sizeof(float), (void **)&comparison.gradient, NULL));
     return comparison;
 }
 
 /* States for the task as it is, of both sides, where the compressor has one. */
 static void open_states(struct comparison *comparison) {
     const struct gw_task *task = &comparison->task;
-    assert_int_equal(gw_state_open(comparison->compressor, task, &comparison->task.state, NULL),
-                     GW_OK);
-    assert_int_equal(gw_state_open(comparison->compressor, task, &comparison->gpu_state, NULL),
-                     GW_OK);
+    assert_ok(gw_state_open(comparison->compressor, task, &comparison->task.state, NULL));
+    assert_ok(gw_state_open(comparison->compressor, task, &comparison->gpu_state, NULL));
 }
 
 static void close_states(struct comparison *comparison) {
@@ -328,7 +320,7 @@ TEST(a_pass_of_reading_sums_all) {
         size_t first = between(random, 0, 8);
         size_t n = turn < 6 ? (size_t)turn : between(random, 0, ROOM - 10);
         float found = -1;
-        assert_int_equal(gw_gpu_read_pass(on_gpu + first, n, stream, sum, NULL), GW_OK);
+        assert_ok(gw_gpu_read_pass(on_gpu + first, n, stream, sum, NULL));
         copy_from_device(stream, &found, sum, sizeof found);
         assert_true(near(found, gw_read_pass(u + first, n), 1e-4));
     }

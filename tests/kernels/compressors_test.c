@@ -24,10 +24,10 @@ static void run(const char *name, struct gw_task *task, struct gw_selection *out
     struct gw_workspace workspace = {0};
     const struct gw_compressor *compressor = gw_compressor_find(name);
     task->workspace = &workspace;
-    assert_int_equal(gw_state_open(compressor, task, &task->state, NULL), GW_OK);
+    assert_ok(gw_state_open(compressor, task, &task->state, NULL));
     /* what adapts, adapts: SIDCo every five iterations */
     for (task->iteration = 0; task->iteration < 40; task->iteration++) {
-        assert_int_equal(gw_kernel_of(compressor)->select(task, out, NULL), GW_OK);
+        assert_ok(gw_kernel_of(compressor)->select(task, out, NULL));
     }
     gw_state_close(compressor, task->state);
     gw_workspace_free(&workspace);
@@ -162,12 +162,12 @@ TEST(random_k_is_common_to_workers) {
                                .seed = seed,
                                .iteration = 17,
                                .workspace = &workspace};
-        assert_int_equal(randk->select(&task, worker == 0 ? &first : &selection, NULL), GW_OK);
+        assert_ok(randk->select(&task, worker == 0 ? &first : &selection, NULL));
         for (size_t i = 0; i < K && worker > 0; i++) {
             assert_int_equal(selection.entries[i].index, first.entries[i].index);
         }
         task.iteration++;
-        assert_int_equal(randk->select(&task, &selection, NULL), GW_OK);
+        assert_ok(randk->select(&task, &selection, NULL));
         size_t same = 0;
         for (size_t i = 0, j = 0; i < K && j < K;) {
             uint32_t a = first.entries[i].index;
@@ -199,7 +199,7 @@ TEST(random_k_is_fair) {
     struct gw_task task = {.u = u, .n = SMALL, .k = FEW, .seed = seed, .workspace = &workspace};
     const struct gw_kernel *randk = gw_kernel_of(&gw_compressor_randk);
     for (; task.iteration < ITERATIONS; task.iteration++) {
-        assert_int_equal(randk->select(&task, &selection, NULL), GW_OK);
+        assert_ok(randk->select(&task, &selection, NULL));
         for (size_t i = 0; i < FEW; i++) {
             hits[selection.entries[i].index]++;
             neighbours += i > 0 && selection.entries[i].index == selection.entries[i - 1].index + 1;

@@ -28,11 +28,11 @@ static void training_open(struct gw_training *training, const char *compressor, 
                                                         .seed = seed},
                                           .kept = WANTED,
                                           .workers = workers};
-    assert_int_equal(gw_training_open(training, &spec, NULL), GW_OK);
+    assert_ok(gw_training_open(training, &spec, NULL));
 }
 
 static size_t step(struct gw_training *training, double factor) {
-    assert_int_equal(gw_training_step(training, factor, NULL), GW_OK);
+    assert_ok(gw_training_step(training, factor, NULL));
     size_t selected = 0;
     for (size_t r = 0; r < training->workers; r++) {
         selected += training->counts[r];
@@ -121,7 +121,7 @@ TEST(partitions_even_out_what_workers_select) {
                                           .kept = TENSORS * 4096 / 50,
                                           .workers = P};
     struct gw_training training;
-    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+    assert_ok(gw_training_open(&training, &spec, NULL));
     struct gw_running running = {0};
     for (uint32_t t = 0; t < BURN_IN + SEEN; t++) {
         (void)step(&training, 1);

@@ -19,8 +19,8 @@ static inline struct scene open_scene(uint64_t stream) {
     struct scene scene = {.device = need_device()};
     scene.stream = open_stream(scene.device);
     scene.random = open_random(stream);
-    assert_int_equal(gw_memory_open(&scene.memories[HOST], NULL, NULL), GW_OK);
-    assert_int_equal(gw_memory_open(&scene.memories[GPU], scene.stream, NULL), GW_OK);
+    assert_ok(gw_memory_open(&scene.memories[HOST], NULL, NULL));
+    assert_ok(gw_memory_open(&scene.memories[GPU], scene.stream, NULL));
     return scene;
 }
 
@@ -45,17 +45,15 @@ struct twins {
 static inline struct twins make_twins(const struct scene *scene, size_t count, size_t size) {
     struct twins twins = {.count = count, .size = size};
     twins.at[HOST] = allocate(count + 1, size);
-    assert_int_equal(gw_device_allocate(scene->device, (count + 1) * size, &twins.at[GPU], NULL),
-                     GW_OK);
+    assert_ok(gw_device_allocate(scene->device, (count + 1) * size, &twins.at[GPU], NULL));
     return twins;
 }
 
 /* Once the host's are filled. */
 static inline void send_up(const struct scene *scene, const struct twins *twins) {
-    assert_int_equal(gw_device_copy(scene->stream, twins->at[GPU], twins->at[HOST],
-                                    (twins->count + 1) * twins->size, NULL),
-                     GW_OK);
-    assert_int_equal(gw_device_stream_finish(scene->stream, NULL), GW_OK);
+    assert_ok(gw_device_copy(scene->stream, twins->at[GPU], twins->at[HOST],
+                             (twins->count + 1) * twins->size, NULL));
+    assert_ok(gw_device_stream_finish(scene->stream, NULL));
 }
 
 /* To the bit. */

@@ -41,9 +41,8 @@ static void scene_open(struct scene *scene, const char *compressor, double densi
         scene->groups[g] = (struct gw_group){.first = first, .last = next};
     }
     const struct gw_compressor *found = NULL;
-    assert_int_equal(gw_compressor_choose(compressor, &found, NULL), GW_OK);
-    assert_int_equal(gw_schedule_create(&scene->schedule, &scene->model, &scene->plan, found, NULL),
-                     GW_OK);
+    assert_ok(gw_compressor_choose(compressor, &found, NULL));
+    assert_ok(gw_schedule_create(&scene->schedule, &scene->model, &scene->plan, found, NULL));
 }
 
 static struct gw_counts emulate(const struct scene *scene, struct gw_gradient_emulation asked) {
@@ -72,8 +71,9 @@ TEST(shrunk_groups_keep_their_share) {
         }
         slice.kept = gw_elements_kept(slice.elements, 0.5 * gw_random_uniform(random));
         double reduction = 1 + 1000 * gw_random_uniform(random);
+        struct gw_arena arena = {0};
         struct gw_shrunk shrunk;
-        assert_int_equal(gw_shrink(&slice, layers, reduction, 16, &shrunk, NULL), GW_OK);
+        assert_ok(gw_shrink(&slice, layers, reduction, 16, &arena, &shrunk, NULL));
         size_t sum = 0;
         for (size_t i = 0; i < slice.layer_count; i++) {
             assert_true(shrunk.layers[i] >= 1);
@@ -93,7 +93,7 @@ TEST(shrunk_groups_keep_their_share) {
             assert_true(grown >= before && grown <= slice.elements);
             before = grown;
         }
-        gw_shrunk_free(&shrunk);
+        gw_arena_free(&arena);
     }
     gw_random_close(random);
 }
@@ -121,7 +121,7 @@ static void check_direct(const char *compressor, size_t workers, size_t threads)
                                                 .sizes = &pool_size,
                                                 .tensor_count = 1,
                                                 .seed = seed};
-    assert_int_equal(gw_gradients_open(&of_pool, &pool_spec, NULL), GW_OK);
+    assert_ok(gw_gradients_open(&of_pool, &pool_spec, NULL));
     gw_gradients_fill(of_pool, 0, pool);
     gw_gradients_close(of_pool);
     for (size_t g = 0; g < 2; g++) {
@@ -142,20 +142,20 @@ static void check_direct(const char *compressor, size_t workers, size_t threads)
             .batch_spread = 0.1};
         struct gw_gradients *scales = NULL;
         double squares = 0;
-        assert_int_equal(gw_gradients_open(&scales, &spec.gradients, NULL), GW_OK);
+        assert_ok(gw_gradients_open(&scales, &spec.gradients, NULL));
         for (size_t t = 0; t < slice->layer_count; t++) {
             squares += (double)spec.gradients.sizes[t] * pow(gw_gradients_scale(scales, t, 0), 2);
         }
         gw_gradients_close(scales);
         spec.gradients.scale = 1 / sqrt(squares);
         if (!spec.compressor->stateful) {
-            assert_int_equal(gw_training_first_threshold(&spec, &spec.threshold, NULL), GW_OK);
+            assert_ok(gw_training_first_threshold(&spec, &spec.threshold, NULL));
         }
         struct gw_training training;
-        assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+        assert_ok(gw_training_open(&training, &spec, NULL));
         for (size_t t = 0; t < WARMUP + ITERATIONS; t++) {
             double factor = t >= WARMUP + DECAY ? 0.1 : 1;
-            assert_int_equal(gw_training_step(&training, factor, NULL), GW_OK);
+            assert_ok(gw_training_step(&training, factor, NULL));
             if (t < WARMUP) {
                 continue;
             }
@@ -195,9 +195,9 @@ TEST(the_first_threshold_selects_as_many_as_asked) {
                                     .kept = 115,
                                     .workers = 2};
     struct gw_training training;
-    assert_int_equal(gw_training_first_threshold(&spec, &spec.threshold, NULL), GW_OK);
-    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
-    assert_int_equal(gw_training_step(&training, 1, NULL), GW_OK);
+    assert_ok(gw_training_first_threshold(&spec, &spec.threshold, NULL));
+    assert_ok(gw_training_open(&training, &spec, NULL));
+    assert_ok(gw_training_step(&training, 1, NULL));
     assert_int_equal(training.counts[0], 115);
     gw_training_close(&training);
 }
@@ -289,14 +289,14 @@ TEST(selections_follow_from_counts) {
                                               .workers = 2,
                                               .group_count = 2,
                                               .iteration_count = 1};
-        assert_int_equal(gw_counts_create(&counts, &about, cases[i].has_distinct, NULL), GW_OK);
+        assert_ok(gw_counts_create(&counts, &about, cases[i].has_distinct, NULL));
         counts.groups[0].elements = counts.groups[1].elements = 20;
         counts.selected[2] = 5;
         counts.selected[3] = 7;
         if (cases[i].has_distinct) {
             counts.distinct[1] = 11;
         }
-        assert_int_equal(gw_counts_selected(&counts, cases[i].compressor, &selected, NULL), GW_OK);
+        assert_ok(gw_counts_selected(&counts, cases[i].compressor, &selected, NULL));
         assert_int_equal(selected[0].most, 0);
         assert_int_equal(selected[1].most, 7);
         assert_int_equal(selected[1].all, cases[i].all);

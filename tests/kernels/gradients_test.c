@@ -21,14 +21,14 @@ static struct gw_gradients_spec spec_of(enum gw_shape shape, const size_t *sizes
 
 static void fill(const struct gw_gradients_spec *spec, uint32_t iteration, float *out) {
     struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, spec, NULL), GW_OK);
+    assert_ok(gw_gradients_open(&gradients, spec, NULL));
     gw_gradients_fill(gradients, iteration, out);
     gw_gradients_close(gradients);
 }
 
 static double scale_of(const struct gw_gradients_spec *spec, size_t tensor, uint32_t iteration) {
     struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, spec, NULL), GW_OK);
+    assert_ok(gw_gradients_open(&gradients, spec, NULL));
     double scale = gw_gradients_scale(gradients, tensor, iteration);
     gw_gradients_close(gradients);
     return scale;
@@ -198,7 +198,7 @@ TEST(gradients_can_be_repeated) {
         spec.drift = 1.01;
         spec.worker = 3;
         struct gw_gradients *gradients = NULL;
-        assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
+        assert_ok(gw_gradients_open(&gradients, &spec, NULL));
         for (uint32_t t = 0; t <= 5; t++) {
             gw_gradients_fill(gradients, t, first);
         }
@@ -232,7 +232,7 @@ TEST(scales_spread_over_tensors) {
     struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, sizes, TENSORS);
     spec.spread = 1.5;
     struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
+    assert_ok(gw_gradients_open(&gradients, &spec, NULL));
     for (size_t t = 0; t < TENSORS; t++) {
         logarithms[t] = (float)log(gw_gradients_scale(gradients, t, 0));
     }
@@ -254,7 +254,7 @@ TEST(scales_walk) {
     struct gw_gradients_spec spec = spec_of(GW_SHAPE_NORMAL, sizes, TENSORS);
     spec.walk = 1e-3;
     struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
+    assert_ok(gw_gradients_open(&gradients, &spec, NULL));
     for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
         for (size_t t = 0; t < TENSORS; t++) {
             moves[t] = (float)log(gw_gradients_scale(gradients, t, to[i]) /
@@ -323,7 +323,7 @@ TEST(error_feedback_widens_gradients) {
         .u = residual, .gradient = gradient, .n = D, .k = K, .workspace = &workspace};
     for (uint32_t t = 0; t < ITERATIONS; t++) {
         fill(&spec, t, gradient);
-        assert_int_equal(gw_compress(gw_compressor_find("topk"), &task, &selection, NULL), GW_OK);
+        assert_ok(gw_compress(gw_compressor_find("topk"), &task, &selection, NULL));
     }
     fill(&spec, ITERATIONS, gradient);
     for (size_t i = 0; i < D; i++) {

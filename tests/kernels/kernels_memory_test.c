@@ -39,14 +39,13 @@ TEST(nothing_is_lost) {
                                .seed = seed,
                                .threshold = 0.05,
                                .workspace = &workspace};
-        assert_int_equal(gw_state_open(compressor, &task, &task.state, NULL), GW_OK);
+        assert_ok(gw_state_open(compressor, &task, &task.state, NULL));
         for (; task.iteration < ITERATIONS; task.iteration++) {
-            assert_int_equal(gw_gradient_fill(gradient, N, 0.01, seed, 100 + task.iteration, NULL),
-                             GW_OK);
+            assert_ok(gw_gradient_fill(gradient, N, 0.01, seed, 100 + task.iteration, NULL));
             for (size_t i = 0; i < N; i++) {
                 accumulated[i] = residual[i] + gradient[i];
             }
-            assert_int_equal(gw_compress(compressor, &task, &selection, NULL), GW_OK);
+            assert_ok(gw_compress(compressor, &task, &selection, NULL));
             check_conserved(accumulated, residual, N, selection.entries, selection.count);
             gw_state_observe(compressor, task.state, &selection.count);
         }
@@ -81,8 +80,8 @@ TEST(scatter_add_undoes_a_compression) {
     struct gw_selection selection = {0};
     struct gw_task task = {
         .u = residual, .gradient = gradient, .n = N, .k = K, .workspace = &workspace};
-    assert_int_equal(gw_gradient_fill(gradient, N, 1, seed, 7, NULL), GW_OK);
-    assert_int_equal(gw_compress(&gw_compressor_topk, &task, &selection, NULL), GW_OK);
+    assert_ok(gw_gradient_fill(gradient, N, 1, seed, 7, NULL));
+    assert_ok(gw_compress(&gw_compressor_topk, &task, &selection, NULL));
     assert_memory_not_equal(residual, gradient, sizeof gradient);
     gw_scatter_add(selection.entries, selection.count, residual);
     assert_memory_equal(residual, gradient, sizeof gradient);
@@ -110,7 +109,7 @@ TEST(gradients_are_normal) {
     enum { N = 1000000 };
     const double sigma = 0.25;
     float *values = allocate(N, sizeof *values);
-    assert_int_equal(gw_gradient_fill(values, N, sigma, seed, 8, NULL), GW_OK);
+    assert_ok(gw_gradient_fill(values, N, sigma, seed, 8, NULL));
     struct gw_running running = {0};
     size_t within = 0;
     for (size_t i = 0; i < N; i++) {
@@ -136,12 +135,12 @@ static size_t count_equal(const float *a, const float *b, size_t n) {
 TEST(gradients_follow_from_seed_and_stream) {
     enum { N = 10000 };
     float a[N], b[N];
-    assert_int_equal(gw_gradient_fill(a, N, 1, seed, 9, NULL), GW_OK);
-    assert_int_equal(gw_gradient_fill(b, N, 1, seed, 9, NULL), GW_OK);
+    assert_ok(gw_gradient_fill(a, N, 1, seed, 9, NULL));
+    assert_ok(gw_gradient_fill(b, N, 1, seed, 9, NULL));
     assert_int_equal(count_equal(a, b, N), N);
-    assert_int_equal(gw_gradient_fill(b, N, 1, seed, 10, NULL), GW_OK);
+    assert_ok(gw_gradient_fill(b, N, 1, seed, 10, NULL));
     assert_true(count_equal(a, b, N) < N / 100);
-    assert_int_equal(gw_gradient_fill(b, N, 1, seed + 1, 9, NULL), GW_OK);
+    assert_ok(gw_gradient_fill(b, N, 1, seed + 1, 9, NULL));
     assert_true(count_equal(a, b, N) < N / 100);
 }
 
@@ -197,7 +196,7 @@ static void check_merge(const struct gw_entry *a, const struct gw_entry *b, size
 
 TEST(merges_keep_the_largest_sums) {
     struct gw_memory memory;
-    assert_int_equal(gw_memory_open(&memory, NULL, NULL), GW_OK);
+    assert_ok(gw_memory_open(&memory, NULL, NULL));
     for (uint64_t at = 0; at < (uint64_t)gw_trials(CASES); at++) {
         struct gw_random *random = open_random(at);
         struct gw_entry a[MOST];
@@ -209,7 +208,7 @@ TEST(merges_keep_the_largest_sums) {
         draw_list(random, k, a);
         draw_list(random, k, b);
         memcpy(list, a, k * sizeof *a);
-        assert_int_equal(memory.does->merge(&memory, list, b, k, pruned, NULL), GW_OK);
+        assert_ok(memory.does->merge(&memory, list, b, k, pruned, NULL));
         while (count < k && pruned[count].index != GW_NO_INDEX) {
             count++;
         }

@@ -40,7 +40,7 @@ static inline void draw_gradient(enum gw_shape shape, double scale, double freed
                                            .tensor_count = 1,
                                            .seed = from};
     struct gw_gradients *gradients = NULL;
-    assert_int_equal(gw_gradients_open(&gradients, &spec, NULL), GW_OK);
+    assert_ok(gw_gradients_open(&gradients, &spec, NULL));
     gw_gradients_fill(gradients, 0, out);
     gw_gradients_close(gradients);
 }

@@ -93,7 +93,7 @@ static void check_against_reference(const struct gw_compressor *compressor, cons
                                      .threshold = fabs((double)u[k - 1]),
                                      .threads = which == 0 ? n % 4 : 1,
                                      .workspace = &workspace};
-        assert_int_equal(gw_state_open(compressor, &pair.task, &pair.task.state, NULL), GW_OK);
+        assert_ok(gw_state_open(compressor, &pair.task, &pair.task.state, NULL));
         const struct gw_kernel *kernel = gw_kernel_of(compressor);
         gw_select *select = which == 0 ? kernel->select : gw_reference_of(compressor);
         enum gw_status status = select(&pair.task, &pair.selections[which], &error);
@@ -192,15 +192,15 @@ TEST(a_wrong_guess_is_seen_and_mended) {
         struct gw_selection selection = {0};
         const struct gw_task task = {.u = u, .n = N, .k = K, .workspace = &workspace};
         struct gw_collection pass = {.end = N, .best = K, .guessing = true, .key = key};
-        assert_int_equal(gw_collect(&task, &pass, &selection, NULL), GW_OK);
+        assert_ok(gw_collect(&task, &pass, &selection, NULL));
         assert_true(pass.dropped);
         assert_int_equal(pass.guessed_wrong, deceived);
         struct gw_selection expected = {0};
         pass = (struct gw_collection){.key = key};
-        assert_int_equal(gw_collect_best(&task, &pass, K, &selection, NULL), GW_OK);
+        assert_ok(gw_collect_best(&task, &pass, K, &selection, NULL));
         assert_true(pass.dropped);
         (void)gw_keep_largest(&selection, K);
-        assert_int_equal(gw_reference_of(&gw_compressor_topk)(&task, &expected, NULL), GW_OK);
+        assert_ok(gw_reference_of(&gw_compressor_topk)(&task, &expected, NULL));
         assert_memory_equal(selection.entries, expected.entries, K * sizeof *expected.entries);
         gw_selection_free(&expected);
         gw_selection_free(&selection);
@@ -219,7 +219,7 @@ TEST(ties_go_to_the_lower_index) {
     for (size_t s = 0; s < 2; s++) {
         for (size_t k = 1; k <= 4; k++) {
             struct gw_task task = {.u = u, .n = 8, .k = k, .workspace = &workspace};
-            assert_int_equal(selects[s](&task, &selection, NULL), GW_OK);
+            assert_ok(selects[s](&task, &selection, NULL));
             assert_int_equal(selection.count, k);
             for (size_t i = 0; i < k; i++) {
                 const struct gw_entry *entry = &selection.entries[i];
@@ -253,7 +253,7 @@ static void check_nan(const float *gradient, size_t n, size_t k, size_t first) {
                                    .k = k,
                                    .threads = first % 3,
                                    .workspace = &workspace};
-            assert_int_equal(gw_state_open(gw_compressors[c], &task, &task.state, NULL), GW_OK);
+            assert_ok(gw_state_open(gw_compressors[c], &task, &task.state, NULL));
             assert_int_equal(selects[s](&task, &selection, &error), GW_BAD_INPUT);
             assert_int_equal(error.status, GW_BAD_INPUT);
             if (strstr(error.message, place) == NULL) {
@@ -317,7 +317,7 @@ TEST(scratch_can_be_freed_and_used_again) {
     struct gw_selection selection = {0};
     for (size_t round = 0; round < 2; round++) {
         struct gw_task task = {.u = u, .n = 3, .k = 1, .workspace = &workspace};
-        assert_int_equal(gw_kernel_of(&gw_compressor_topk)->select(&task, &selection, NULL), GW_OK);
+        assert_ok(gw_kernel_of(&gw_compressor_topk)->select(&task, &selection, NULL));
         assert_int_equal(selection.entries[0].index, 1);
         for (size_t twice = 0; twice < 2; twice++) {
             gw_workspace_free(&workspace);

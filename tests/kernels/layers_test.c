@@ -25,9 +25,8 @@ static struct layers random_layers(struct gw_random *random, size_t at) {
 
 static double threshold_of(const struct layers *layers, double ratio) {
     double threshold = -2;
-    assert_int_equal(
-        gw_layers_threshold(layers->means, layers->sizes, layers->count, ratio, &threshold, NULL),
-        GW_OK);
+    assert_ok(
+        gw_layers_threshold(layers->means, layers->sizes, layers->count, ratio, &threshold, NULL));
     return threshold;
 }
 
@@ -51,7 +50,7 @@ TEST(an_example_by_hand) {
     const size_t sizes[] = {2, 4, 1, 3};
     const double expected[] = {2, 0.5, 4, 2.0 / 3};
     double means[4];
-    assert_int_equal(gw_layers_means(u, sizes, 4, means, NULL), GW_OK);
+    assert_ok(gw_layers_means(u, sizes, 4, means, NULL));
     for (size_t i = 0; i < 4; i++) {
         assert_true(near(means[i], expected[i], 1e-15));
     }
@@ -68,8 +67,7 @@ TEST(an_example_by_hand) {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         double threshold;
         bool sent[4];
-        assert_int_equal(gw_layers_threshold(means, sizes, 4, cases[c].ratio, &threshold, NULL),
-                         GW_OK);
+        assert_ok(gw_layers_threshold(means, sizes, 4, cases[c].ratio, &threshold, NULL));
         assert_true(near(threshold, cases[c].threshold, 1e-15));
         assert_int_equal(gw_layers_choose(means, sizes, 4, threshold, sent), cases[c].elements);
         assert_memory_equal(sent, cases[c].sent, sizeof sent);
@@ -117,7 +115,7 @@ TEST(means_are_those_of_a_plain_sum) {
                            1 + (size_t)gw_random_below(random, at % 2 ? 40 : N / 2)};
         double means[2];
         double sums[2] = {0};
-        assert_int_equal(gw_layers_means(u, sizes, 2, means, NULL), GW_OK);
+        assert_ok(gw_layers_means(u, sizes, 2, means, NULL));
         for (size_t i = 0; i < sizes[0] + sizes[1]; i++) {
             sums[i >= sizes[0]] += (double)fabsf(u[i]);
         }
@@ -134,7 +132,7 @@ TEST(infinities_count_and_nan_is_bad_input) {
     u[10] = INFINITY;
     u[20] = -INFINITY;
     u[1] = ldexpf(3, -149);
-    assert_int_equal(gw_layers_means(u, sizes, 2, means, NULL), GW_OK);
+    assert_ok(gw_layers_means(u, sizes, 2, means, NULL));
     assert_true(means[0] == ldexp(1, -149) && means[1] == (double)INFINITY);
     for (size_t bad = 0; bad < 40; bad++) {
         struct gw_error error = {0};

@@ -10,7 +10,7 @@
 #define ON_BOTH_SIDES(scene, operation, ...)                                                       \
     for (int side = 0; side < SIDES; side++) {                                                     \
         struct gw_memory *memory = &(scene)->memories[side];                                       \
-        assert_int_equal(memory->does->operation(memory, __VA_ARGS__, NULL), GW_OK);               \
+        assert_ok(memory->does->operation(memory, __VA_ARGS__, NULL));                             \
     }
 
 /* ---- inputs -------------------------------------------------------------------------------- */
@@ -267,19 +267,17 @@ static void check_sums(const struct scene *scene, const float *values, const siz
     void *table_there = copy_to_device(stream, table, words * sizeof *table);
     struct gw_gpu_parts parts = gw_gpu_parts_of(sizes, count, table, table_there);
     size_t n = (size_t)table[count];
-    assert_int_equal(gw_device_copy(stream, table_there, table, words * sizeof *table, NULL),
-                     GW_OK);
+    assert_ok(gw_device_copy(stream, table_there, table, words * sizeof *table, NULL));
     float *there = copy_to_device(stream, values, n * sizeof *values);
     double *sums_there = copy_to_device(stream, sums, count * sizeof *sums);
     double *partial = NULL;
-    assert_int_equal(gw_device_allocate(scene->device, (parts.segments + 1) * sizeof *partial,
-                                        (void **)&partial, NULL),
-                     GW_OK);
+    assert_ok(gw_device_allocate(scene->device, (parts.segments + 1) * sizeof *partial,
+                                 (void **)&partial, NULL));
     for (int squares = 0; squares < 2; squares++) {
         enum gw_status status =
             squares ? gw_gpu_sum_squares(there, &parts, partial, sums_there, stream, NULL)
                     : gw_gpu_sum_magnitudes(there, &parts, partial, sums_there, NULL, stream, NULL);
-        assert_int_equal(status, GW_OK);
+        assert_ok(status);
         copy_from_device(stream, sums, sums_there, count * sizeof *sums);
         for (size_t i = 0, first = 0; i < count; first += sizes[i++]) {
             double expected = squares ? gw_sum_squares(values + first, sizes[i])

@@ -53,9 +53,8 @@ struct pair {
 static struct pair open_pair(const struct scene *scene, size_t rows, size_t columns,
                              uint64_t hashes) {
     struct pair pair;
-    assert_int_equal(gw_sketch_open(&pair.host, rows, columns, hashes, NULL), GW_OK);
-    assert_int_equal(gw_gpu_sketch_open(&pair.gpu, scene->device, rows, columns, hashes, NULL),
-                     GW_OK);
+    assert_ok(gw_sketch_open(&pair.host, rows, columns, hashes, NULL));
+    assert_ok(gw_gpu_sketch_open(&pair.gpu, scene->device, rows, columns, hashes, NULL));
     return pair;
 }
 
@@ -74,10 +73,9 @@ static void encode(const struct scene *scene, struct pair *pair, float *u, const
     for (size_t i = 0; i < n && gradient != NULL; i++) {
         u[i] += gradient[i];
     }
-    assert_int_equal(gw_sketch_encode(&pair->host, u, 0, n, NULL), GW_OK);
-    assert_int_equal(gw_gpu_sketch_encode(&pair->gpu, u_there, gradient_there, n, scene->stream,
-                                          scene->memories[GPU].gpu_workspace, NULL),
-                     GW_OK);
+    assert_ok(gw_sketch_encode(&pair->host, u, 0, n, NULL));
+    assert_ok(gw_gpu_sketch_encode(&pair->gpu, u_there, gradient_there, n, scene->stream,
+                                   scene->memories[GPU].gpu_workspace, NULL));
     float *back = calloc(n + 1, sizeof *back);
     copy_from_device(scene->stream, back, u_there, (n + 1) * sizeof *back);
     assert_memory_equal(back, u, (n + 1) * sizeof *back);
@@ -106,14 +104,10 @@ static size_t check_choice(struct scene *scene, const struct pair *pair, size_t 
     uint32_t *actual = calloc(k, sizeof *actual);
     size_t heavy[2] = {n + 1, n + 2};
     uint32_t *there = copy_to_device(scene->stream, actual, k * sizeof *actual);
-    assert_int_equal(gw_sketch_heavymix(&pair->host, n, k, iteration,
-                                        &scene->memories[HOST].workspace, expected, &heavy[0],
-                                        NULL),
-                     GW_OK);
-    assert_int_equal(gw_gpu_sketch_heavymix(&pair->gpu, n, k, iteration, scene->stream,
-                                            scene->memories[GPU].gpu_workspace, there, &heavy[1],
-                                            NULL),
-                     GW_OK);
+    assert_ok(gw_sketch_heavymix(&pair->host, n, k, iteration, &scene->memories[HOST].workspace,
+                                 expected, &heavy[0], NULL));
+    assert_ok(gw_gpu_sketch_heavymix(&pair->gpu, n, k, iteration, scene->stream,
+                                     scene->memories[GPU].gpu_workspace, there, &heavy[1], NULL));
     copy_from_device(scene->stream, actual, there, k * sizeof *actual);
     assert_int_equal(heavy[1], heavy[0]);
     assert_memory_equal(actual, expected, k * sizeof *actual);
@@ -144,7 +138,7 @@ TEST(tables_and_what_they_tell_are_the_same) {
         for (size_t k = 1; k <= 2 * n; k += 1 + n / 2) { /* also of coordinates that never were */
             (void)check_choice(&scene, &pair, 2 * n, k, at);
         }
-        assert_int_equal(gw_gpu_sketch_clear(&pair.gpu, scene.stream, NULL), GW_OK);
+        assert_ok(gw_gpu_sketch_clear(&pair.gpu, scene.stream, NULL));
         gw_sketch_clear(&pair.host);
         check_tables(&scene, &pair);
         close_pair(&pair);

@@ -9,12 +9,12 @@
 
 static struct gw_sketch open_sketch(size_t rows, size_t columns, uint64_t sketch_seed) {
     struct gw_sketch sketch;
-    assert_int_equal(gw_sketch_open(&sketch, rows, columns, sketch_seed, NULL), GW_OK);
+    assert_ok(gw_sketch_open(&sketch, rows, columns, sketch_seed, NULL));
     return sketch;
 }
 
 static void encode(struct gw_sketch *sketch, const float *u, size_t n) {
-    assert_int_equal(gw_sketch_encode(sketch, u, 0, n, NULL), GW_OK);
+    assert_ok(gw_sketch_encode(sketch, u, 0, n, NULL));
 }
 
 static bool same_tables(const struct gw_sketch *a, const struct gw_sketch *b) {
@@ -80,7 +80,7 @@ static void check_encode(const struct gw_sketch *expected, const float *u, size_
     struct gw_sketch sketch = open_sketch(expected->rows, expected->columns, expected->seed);
     for (size_t i = 0, chunk; i < n; i += chunk) {
         chunk = between(random, 1, n - i);
-        assert_int_equal(gw_sketch_encode(&sketch, u + i, first + i, chunk, NULL), GW_OK);
+        assert_ok(gw_sketch_encode(&sketch, u + i, first + i, chunk, NULL));
     }
     if (!same_tables(&sketch, expected)) {
         fail_msg("%s: %zu x %zu, coordinates %zu + %zu: another table", gw_instruction_set(),
@@ -114,7 +114,7 @@ TEST(all_instruction_sets_agree_with_the_reference) {
         struct gw_sketch sketch = open_sketch(rows, (size_t)16 << between(random, 0, 6), at);
         float *u = allocate(n, sizeof *u);
         fill(u, n, at, random);
-        assert_int_equal(gw_sketch_encode_reference(&sketch, u, first, n, NULL), GW_OK);
+        assert_ok(gw_sketch_encode_reference(&sketch, u, first, n, NULL));
         for (size_t i = 0; i < INSTRUCTION_SETS; i++) {
             if (gw_force_instruction_set(instruction_sets[i])) {
                 check_encode(&sketch, u, first, n, random);
@@ -164,7 +164,7 @@ TEST(a_coordinate_meets_one_cell_of_each_row) {
         struct gw_sketch sketch = open_sketch(5, 64, seed + i);
         float u = 3;
         float estimate;
-        assert_int_equal(gw_sketch_encode(&sketch, &u, i, 1, NULL), GW_OK);
+        assert_ok(gw_sketch_encode(&sketch, &u, i, 1, NULL));
         gw_sketch_estimate(&sketch, i, 1, &estimate);
         assert_true(estimate == 3);
         for (size_t row = 0; row < 5; row++) {
@@ -349,9 +349,8 @@ static struct choice choose(const struct gw_sketch *sketch, size_t n, size_t k,
     struct choice choice = {.indices = allocate(k + 1, sizeof(uint32_t)), .k = k};
     struct gw_workspace workspace = {0}; /* new each time, so that sanitizers see its bounds */
     choice.indices[k] = 4242;
-    assert_int_equal(gw_sketch_heavymix(sketch, n, k, iteration, &workspace, choice.indices,
-                                        &choice.heavy, NULL),
-                     GW_OK);
+    assert_ok(gw_sketch_heavymix(sketch, n, k, iteration, &workspace, choice.indices, &choice.heavy,
+                                 NULL));
     assert_int_equal(choice.indices[k], 4242);
     for (size_t i = 0; i < k; i++) {
         assert_true(choice.indices[i] < n);
@@ -378,9 +377,8 @@ static void check_choice(const struct gw_sketch *sketch, size_t n, size_t k, uin
     struct choice fast = choose(sketch, n, k, iteration);
     struct choice again = choose(sketch, n, k, iteration);
     struct choice reference = {.indices = allocate(k, sizeof(uint32_t)), .k = k};
-    assert_int_equal(gw_sketch_heavymix_reference(sketch, n, k, iteration, reference.indices,
-                                                  &reference.heavy, NULL),
-                     GW_OK);
+    assert_ok(gw_sketch_heavymix_reference(sketch, n, k, iteration, reference.indices,
+                                           &reference.heavy, NULL));
     if (!same_choices(&fast, &reference)) {
         fail_msg("n %zu, k %zu, %zu columns: %zu heavy, expected %zu", n, k, sketch->columns,
                  fast.heavy, reference.heavy);
@@ -463,7 +461,7 @@ TEST(too_many_heavy_hitters_are_cut_to_the_best) {
     enum { N = 4096, K = 16 };
     const float u = 1;
     struct gw_sketch sketch = open_sketch(1, 16, seed); /* one estimate in 16 is 1 or -1 */
-    assert_int_equal(gw_sketch_encode(&sketch, &u, 0, 1, NULL), GW_OK);
+    assert_ok(gw_sketch_encode(&sketch, &u, 0, 1, NULL));
     struct choice choice = choose(&sketch, N, K, 0);
     float estimates[N];
     gw_sketch_estimate(&sketch, 0, N, estimates);

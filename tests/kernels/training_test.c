@@ -28,9 +28,9 @@ TEST(batches_differ) {
     spec.gradients.spread = 0;
     spec.threshold = 0; /* all is sent */
     spec.batch_spread = 0.1;
-    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+    assert_ok(gw_training_open(&training, &spec, NULL));
     for (size_t t = 0; t < STEPS; t++) {
-        assert_int_equal(gw_training_step(&training, 2, NULL), GW_OK);
+        assert_ok(gw_training_step(&training, 2, NULL));
         for (size_t w = 0; w < WORKERS; w++) {
             const struct gw_selection *sent = &training.each[w].selection;
             assert_int_equal(sent->count, 3);
@@ -51,12 +51,12 @@ TEST(threads_change_nothing) {
         struct gw_training one, four;
         struct gw_training_spec spec = spec_of(compressors[c], GW_SHAPE_NORMAL, sizes, 3, WORKERS);
         spec.batch_spread = 0.2;
-        assert_int_equal(gw_training_open(&one, &spec, NULL), GW_OK);
+        assert_ok(gw_training_open(&one, &spec, NULL));
         spec.threads = 4;
-        assert_int_equal(gw_training_open(&four, &spec, NULL), GW_OK);
+        assert_ok(gw_training_open(&four, &spec, NULL));
         for (size_t t = 0; t < STEPS; t++) {
-            assert_int_equal(gw_training_step(&one, 1, NULL), GW_OK);
-            assert_int_equal(gw_training_step(&four, 1, NULL), GW_OK);
+            assert_ok(gw_training_step(&one, 1, NULL));
+            assert_ok(gw_training_step(&four, 1, NULL));
             assert_memory_equal(one.counts, four.counts, WORKERS * sizeof *one.counts);
             for (size_t w = 0; w < WORKERS; w++) {
                 assert_memory_equal(one.each[w].task.u, four.each[w].task.u,
@@ -75,11 +75,11 @@ TEST(elements_of_several_workers_count_once) {
     struct gw_training training;
     struct gw_training_spec spec = spec_of("hard-threshold", GW_SHAPE_NORMAL, &size, 1, WORKERS);
     spec.threshold = 1.5;
-    assert_int_equal(gw_training_open(&training, &spec, NULL), GW_OK);
+    assert_ok(gw_training_open(&training, &spec, NULL));
     for (size_t t = 0; t < 10; t++) {
         bool any[N] = {false};
         size_t distinct = 0;
-        assert_int_equal(gw_training_step(&training, 1, NULL), GW_OK);
+        assert_ok(gw_training_step(&training, 1, NULL));
         for (size_t w = 0; w < WORKERS; w++) {
             const struct gw_selection *selection = &training.each[w].selection;
             assert_int_equal(training.counts[w], selection->count);
