@@ -3,37 +3,16 @@
  * Random cases follow from one seed, which is printed; GRADWEAVE_SEED repeats a run.
  */
 #include "tests/kernels/gpu_scene.h"
+#include "tests/kernels/sketch_inputs.h"
 
 /* ---- inputs -------------------------------------------------------------------------------- */
 
-enum input { NORMAL, ZERO, CONSTANT, DENORMAL, INFINITE, HUGE_SUMS, PEAKS, KINDS };
+/* Places among the inputs. */
+enum { NORMAL = 0, INFINITE = 4, KINDS = SKETCH_INPUTS };
 
-static float draw(const struct scene *scene, enum input input) {
-    float normal = (float)gw_random_normal(scene->random, 0.01);
-    switch (input) {
-    case ZERO:
-        return normal > 0 ? 0.0f : -0.0f;
-    case CONSTANT:
-        return 1;
-    case DENORMAL:
-        return ldexpf((float)between(scene->random, 0, 254) - 127, -149);
-    case INFINITE:
-        return between(scene->random, 0, 50) ? normal : copysignf(INFINITY, normal);
-    case HUGE_SUMS:
-        return (float)gw_random_normal(scene->random, 1e38);
-    case PEAKS:
-        return between(scene->random, 0, 300) ? normal : 50 + normal;
-    default:
-        return normal;
-    }
-}
-
-static float *draw_values(const struct scene *scene, enum input input, size_t n) {
-    float *values = calloc(n + 1, sizeof *values);
-    assert_non_null(values);
-    for (size_t i = 0; i < n; i++) {
-        values[i] = draw(scene, input);
-    }
+static float *draw_values(const struct scene *scene, size_t input, size_t n) {
+    float *values = allocate(n + 1, sizeof *values);
+    fill(values, n, input, scene->random);
     return values;
 }
 

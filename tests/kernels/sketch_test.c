@@ -4,8 +4,8 @@
  * run.
  */
 #include "kernels/sketch/loops.h" /* private: what is heavy */
-#include "tests/kernels/kernels_support.h"
-#include "tests/kernels/references.h" /* private: loops of each instruction set */
+#include "tests/kernels/references.h"
+#include "tests/kernels/sketch_inputs.h"
 
 static struct gw_sketch open_sketch(size_t rows, size_t columns, uint64_t sketch_seed) {
     struct gw_sketch sketch;
@@ -19,54 +19,6 @@ static void encode(struct gw_sketch *sketch, const float *u, size_t n) {
 
 static bool same_tables(const struct gw_sketch *a, const struct gw_sketch *b) {
     return memcmp(a->table, b->table, a->rows * a->columns * sizeof *a->table) == 0;
-}
-
-/* ---- inputs -------------------------------------------------------------------------------- */
-
-static float normal(struct gw_random *random) {
-    return (float)gw_random_normal(random, 0.01);
-}
-
-static float zero(struct gw_random *random) {
-    return gw_random_below(random, 2) ? 0.0f : -0.0f;
-}
-
-static float integer(struct gw_random *random) {
-    return (float)gw_random_below(random, 2001) - 1000;
-}
-
-static float denormal(struct gw_random *random) {
-    return ldexpf((float)gw_random_below(random, 255) - 127, -149);
-}
-
-static float sometimes_infinite(struct gw_random *random) {
-    float value = normal(random);
-    return gw_random_below(random, 50) ? value : copysignf(INFINITY, value);
-}
-
-/* Sums overflow. */
-static float huge(struct gw_random *random) {
-    return (float)gw_random_normal(random, 1e38);
-}
-
-static float one(struct gw_random *random) {
-    (void)random;
-    return 1;
-}
-
-/* A few thousand times the others, now and then. */
-static float peak(struct gw_random *random) {
-    return gw_random_below(random, 300) ? normal(random) : 50 + normal(random);
-}
-
-static float (*const inputs[])(struct gw_random *random) = {
-    normal, zero, integer, denormal, sometimes_infinite, huge, one, peak};
-enum { INPUTS = sizeof inputs / sizeof *inputs };
-
-static void fill(float *u, size_t n, size_t input, struct gw_random *random) {
-    for (size_t i = 0; i < n; i++) {
-        u[i] = inputs[input % INPUTS](random);
-    }
 }
 
 /* ---- instruction sets ---------------------------------------------------------------------- */
@@ -290,7 +242,7 @@ TEST(the_median_rarely_errs) {
     struct gw_random *random = open_random(5);
     float *u = allocate(N, sizeof *u);
     float *estimates = allocate(N, sizeof *estimates);
-    for (size_t input = 0; input < INPUTS; input++) {
+    for (size_t input = 0; input < SKETCH_INPUTS; input++) {
         if (input == 3 || input == 4 || input == 5) {
             continue; /* rounding, infinities and overflow are not theory's */
         }
