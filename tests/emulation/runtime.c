@@ -74,8 +74,7 @@ cudaError_t cudaGetDevice(int *device) {
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device) {
     size_t bytes = 0;
     (void)cudaMemGetInfo(&bytes, &bytes);
-    *properties = (struct cudaDeviceProp){.name = "emulated GPU",
-                                          .totalGlobalMem = bytes};
+    *properties = (struct cudaDeviceProp){.name = "emulated GPU", .totalGlobalMem = bytes};
     return check_device(device);
 }
 
