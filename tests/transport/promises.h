@@ -3,14 +3,12 @@
 #define GW_TESTS_PROMISES_H
 
 #include "tests/device/device_support.h"
-#include "tests/support.h"
+#include "tests/test.h"
 #include "tests/transport/transport_support.h"
 #include "transport/gpu_base.h"
 #include "transport/staged/staged.h"
 
-extern uint64_t seed; /* the same on all ranks */
-
-/* Rank 0's seed for all. */
+/* Rank 0's seed for all processes of an MPI job. */
 check seeds_are_agreed_on;
 
 /* ---- communicators for GPUs ---------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  */
 #include <sys/resource.h>
 
-#include "tests/support.h"
+#include "tests/test.h"
 #include "tests/transport/transport_support.h"
 
 static const double rest_s = 0.3;
@@ -88,19 +88,6 @@ static const char *other_posts_are_refused(struct gw_communicator *communicator)
 static check *const checks[] = {resting_costs_little, early_calls_count, other_posts_are_refused,
                                 NULL};
 
-static void threads_rest(void **state) {
-    (void)state;
-    check_threads(checks);
-}
-
-static void mpi_ranks_rest(void **state) {
-    (void)state;
-    check_mpi(checks);
-}
-
-int main(void) {
-    const struct CMUnitTest local[] = {cmocka_unit_test(threads_rest)};
-    const struct CMUnitTest mpi[] = {cmocka_unit_test(mpi_ranks_rest)};
-    return gw_mpi_is_inside_job() ? cmocka_run_group_tests(mpi, NULL, NULL)
-                                  : cmocka_run_group_tests(local, NULL, NULL);
+TEST(ranks_rest) {
+    check_ranks(checks);
 }

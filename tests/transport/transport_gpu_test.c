@@ -4,7 +4,6 @@
  * MPI job. With GPUs that are emulated every transport takes their memory, as if it were
  * CUDA-aware.
  */
-#include "tests/support.h"
 #include "tests/transport/promises.h"
 
 #ifdef GW_CUDA_EMULATED
@@ -129,6 +128,9 @@ static const char *another_length_is_refused(struct gw_communicator *communicato
 
 static const char *failures_surface(struct gw_communicator *parent) {
     check *const checks[] = {another_length_is_refused, NULL};
+    if (strcmp(parent->transport->name, "mpi") == 0) { /* whose own errors they are */
+        return NULL;
+    }
     return check_beside(parent, &gw_gpu_staged, GW_GPU_MPI, 0, checks);
 }
 
@@ -168,37 +170,18 @@ static const char *promises_are_kept(struct gw_communicator *parent) {
     return run_checks(emulated ? all : real, parent);
 }
 
-static void threads_keep_the_promises(void **state) {
-    (void)state;
-    check *const checks[] = {promises_are_kept,
-                             locations_are_gathered,
-                             choice_is_right,
-                             nccl_refuses_to_share,
-                             failures_surface,
-                             memory_is_bounded,
-                             NULL};
+TEST(communicators_keep_their_promises) {
+    check *const checks[] = {
+        seeds_are_agreed_on,   promises_are_kept, locations_are_gathered, choice_is_right,
+        nccl_refuses_to_share, failures_surface,  memory_is_bounded,      NULL};
     gw_device_close(need_device());
-    seed = choose_seed();
-    check_threads(checks);
+    check_ranks(checks);
 }
 
-static void mpi_keeps_the_promises(void **state) {
+/* Which ranks share. */
+static int emulate_two(void **state) {
     (void)state;
-    check *const checks[] = {seeds_are_agreed_on,
-                             promises_are_kept,
-                             locations_are_gathered,
-                             choice_is_right,
-                             nccl_refuses_to_share,
-                             memory_is_bounded,
-                             NULL};
-    gw_device_close(need_device());
-    check_mpi(checks);
+    return setenv("GW_EMULATED_GPUS", "2", 0);
 }
 
-int main(void) {
-    const struct CMUnitTest local[] = {cmocka_unit_test(threads_keep_the_promises)};
-    const struct CMUnitTest mpi[] = {cmocka_unit_test(mpi_keeps_the_promises)};
-    (void)setenv("GW_EMULATED_GPUS", "2", 0); /* which ranks share */
-    return gw_mpi_is_inside_job() ? cmocka_run_group_tests(mpi, NULL, NULL)
-                                  : cmocka_run_group_tests(local, NULL, NULL);
-}
+FIXTURES(emulate_two, NULL)

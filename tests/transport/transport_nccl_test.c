@@ -6,9 +6,16 @@
 #include "tests/transport/promises.h"
 
 #ifdef GW_CUDA_EMULATED
-#include "tests/support.h"
 #include "transport/nccl/nccl.h"
 #endif
+
+/* Skips a test of ranks that are threads, or processes of an MPI job, in programs of the others. */
+enum ranks { threads, processes };
+static void leave_to(enum ranks ranks) {
+    if (gw_mpi_is_inside_job() != (ranks == processes)) {
+        skip();
+    }
+}
 
 static void need_nccl(void) {
     struct gw_error error = {0};
@@ -25,16 +32,14 @@ static const char *nccl_keeps_them(struct gw_communicator *parent) {
     return enough ? check_beside(parent, NULL, GW_GPU_NCCL, 0, gpu_promises) : NULL;
 }
 
-static void nccl_keeps_the_promises(void **state) {
-    (void)state;
+TEST(nccl_keeps_the_promises) {
     need_nccl();
+    leave_to(threads);
     check *const checks[] = {nccl_keeps_them, NULL};
-    seed = choose_seed();
     check_threads(checks);
 }
 
-static void its_version_is_told(void **state) {
-    (void)state;
+TEST(its_version_is_told) {
     const char *version = gw_nccl_version();
     int major = 0;
     int minor = 0;
@@ -197,8 +202,8 @@ static const char *failures_surface(struct gw_communicator *parent) {
     return complaint;
 }
 
-static void emulated_nccl_is_held_to_more(void **state) {
-    (void)state;
+TEST(emulated_nccl_is_held_to_more) {
+    leave_to(threads);
     check *const checks[] = {hosts_count, failures_surface, NULL};
     check_threads(checks);
 }
@@ -228,38 +233,17 @@ static const char *processes_are_refused(struct gw_communicator *parent) {
     return complaint == NULL ? opening_fails_on_all_ranks(parent) : complaint;
 }
 
-static void emulated_nccl_is_of_one_process(void **state) {
-    (void)state;
+TEST(emulated_nccl_is_of_one_process) {
+    leave_to(processes);
     check *const checks[] = {processes_are_refused, NULL};
     check_mpi(checks);
 }
 
-#else
-
-static void emulated_nccl_is_of_one_process(void **state) {
-    (void)state;
-    print_message("skipped: NCCL is not emulated\n");
-    skip();
-}
-
-static void emulated_nccl_is_held_to_more(void **state) {
-    (void)state;
-    print_message("skipped: failures of NCCL are emulated\n");
-    skip();
-}
-
 #endif
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_version_is_told),
-        cmocka_unit_test(nccl_keeps_the_promises),
-        cmocka_unit_test(emulated_nccl_is_held_to_more),
-    };
-    const struct CMUnitTest mpi[] = {cmocka_unit_test(emulated_nccl_is_of_one_process)};
-    (void)setenv("GW_EMULATED_GPUS", "5", 1);
-    if (gw_mpi_is_inside_job()) {
-        return cmocka_run_group_tests(mpi, NULL, NULL);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+static int emulate_five(void **state) {
+    (void)state;
+    return setenv("GW_EMULATED_GPUS", "5", 1);
 }
+
+FIXTURES(emulate_five, NULL)

@@ -53,4 +53,13 @@ static inline void check_mpi(check *const *checks) {
     communicator.transport->close(&communicator);
 }
 
+/* On the ranks of the MPI job that this process is in, or, where it is in none, between threads. */
+static inline void check_ranks(check *const *checks) {
+    if (gw_mpi_is_inside_job()) {
+        check_mpi(checks);
+    } else {
+        check_threads(checks);
+    }
+}
+
 #endif

@@ -4,7 +4,6 @@
  */
 #include <limits.h>
 
-#include "tests/support.h"
 #include "tests/transport/promises.h"
 
 /* ---- collectives --------------------------------------------------------------------------- */
@@ -227,7 +226,8 @@ static const char *promises_are_kept(struct gw_communicator *communicator) {
     return run_checks(promises, communicator);
 }
 
-static check *const checks[] = {promises_are_kept,
+static check *const checks[] = {seeds_are_agreed_on,
+                                promises_are_kept,
                                 long_sums_are_reduced,
                                 counts_beyond_int_are_refused,
                                 a_barrier_holds_until_the_last,
@@ -240,27 +240,6 @@ static check *const checks[] = {promises_are_kept,
                                 parts_talk_apart,
                                 NULL};
 
-/* ---- between threads, and over MPI --------------------------------------------------------- */
-
-static const char *everything_is_kept(struct gw_communicator *communicator) {
-    return run_checks(checks, communicator);
-}
-
-static void threads_keep_the_promises(void **state) {
-    (void)state;
-    seed = choose_seed();
-    check_threads(checks);
-}
-
-static void mpi_keeps_the_promises(void **state) {
-    (void)state;
-    check *const all[] = {seeds_are_agreed_on, everything_is_kept, NULL};
-    check_mpi(all);
-}
-
-int main(void) {
-    const struct CMUnitTest local[] = {cmocka_unit_test(threads_keep_the_promises)};
-    const struct CMUnitTest mpi[] = {cmocka_unit_test(mpi_keeps_the_promises)};
-    return gw_mpi_is_inside_job() ? cmocka_run_group_tests(mpi, NULL, NULL)
-                                  : cmocka_run_group_tests(local, NULL, NULL);
+TEST(communicators_keep_their_promises) {
+    check_ranks(checks);
 }

@@ -28,7 +28,7 @@ static enum gw_status run_own(struct gw_communicator *communicator,
     GW_TRY(gw_nccl_enter(communicator, &world, error));
     const struct gw_nccl_calls *calls = world->calls;
     if (bytes == 0) {
-        return gw_nccl_finish(world, result, names[call->kind], error);
+        return gw_nccl_wait_for(world, result, names[call->kind], true, error);
     }
     switch (call->kind) {
     case GW_ALLGATHER:
@@ -46,7 +46,7 @@ static enum gw_status run_own(struct gw_communicator *communicator,
         result = calls->Reduce(send, receive, count, ncclFloat, ncclSum, call->root, world->comm,
                                world->stream);
     }
-    return gw_nccl_finish(world, result, names[call->kind], error);
+    return gw_nccl_wait_for(world, result, names[call->kind], true, error);
 }
 
 /* ---- collectives of messages --------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static enum gw_status keep_part(struct gw_nccl_world *world, char *to, const cha
 static enum gw_status finish_kept(struct gw_nccl_world *world, ncclResult_t result,
                                   const char *call, const struct gw_error *kept,
                                   struct gw_error *error) {
-    GW_TRY(gw_nccl_finish(world, result, call, error));
+    GW_TRY(gw_nccl_wait_for(world, result, call, true, error));
     return kept->status == GW_OK ? GW_OK : gw_nccl_give_up(world, kept, error);
 }
 
@@ -189,7 +189,7 @@ static enum gw_status gather_padded(struct gw_nccl_world *world, const char *sen
     const char *own = world->padded + (size_t)me * longest;
     ncclResult_t result =
         world->calls->AllGather(own, world->padded, longest, ncclChar, world->comm, world->stream);
-    GW_TRY(gw_nccl_finish(world, result, "ncclAllGather", error));
+    GW_TRY(gw_nccl_wait_for(world, result, "ncclAllGather", true, error));
     return unpad(world, bytes, longest, receive, &failure) == GW_OK
                ? GW_OK
                : gw_nccl_give_up(world, &failure, error);
@@ -291,7 +291,7 @@ static enum gw_status finish_all(struct gw_nccl_world *world, struct gw_error *e
     }
     result = gw_nccl_worse(result, world->calls->GroupEnd());
     world->message_count = 0;
-    return gw_nccl_finish(world, result, "ncclSend, ncclRecv", error);
+    return gw_nccl_wait_for(world, result, "ncclSend, ncclRecv", true, error);
 }
 
 /* Messages that an earlier wait has finished have lower numbers than those that are left. */

@@ -34,9 +34,6 @@ struct gw_nccl_calls {
                          ncclComm_t comm, cudaStream_t stream);
 };
 
-/* NULL unless this machine has all of them. */
-const struct gw_nccl_calls *gw_nccl_calls(void);
-
 /* The lowest rank on a host stands for it. */
 struct gw_nccl_node {
     int of;       /* of the rank that this is in the place of: who stands for its host */
@@ -85,18 +82,11 @@ enum gw_status gw_nccl_rest(struct gw_nccl_world *world, const char *call,
                             struct gw_nccl_wait *wait, struct gw_error *error);
 
 /*
- * Waits until NCCL has taken in what `call` gave it, and the stream, if it is asked for, is
- * through. If that fails or takes too long, ends the communicator.
+ * Waits until NCCL has taken in what `call`, which returned `result`, gave it, and the stream, if
+ * it is asked for, is through. If that fails or takes too long, ends the communicator.
  */
 enum gw_status gw_nccl_wait_for(struct gw_nccl_world *world, ncclResult_t result, const char *call,
                                 bool stream, struct gw_error *error);
-
-/*
- * Waits until what `call` gave NCCL to do is done on the stream; `result` is what it returned. If
- * that fails or takes too long, ends the communicator.
- */
-enum gw_status gw_nccl_finish(struct gw_nccl_world *world, ncclResult_t result, const char *call,
-                              struct gw_error *error);
 
 /* The first of two results that is not good. */
 static inline ncclResult_t gw_nccl_worse(ncclResult_t first, ncclResult_t second) {

@@ -3,16 +3,89 @@
  * the others go on without that call, which nothing can end. A rank that is lost meanwhile keeps
  * them waiting in what they agree on afterwards, unless its job ends with it.
  */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/system.h"
 #include "transport/nccl/nccl.h"
+
+/* ---- NCCL ---------------------------------------------------------------------------------- */
+
+/* It is loaded when it is asked for: a machine without it can still plan and simulate. */
+#ifndef GW_NCCL_LIBRARY
+#define GW_NCCL_LIBRARY "libnccl.so.2"
+#endif
+
+static const struct gw_symbol symbols[] = {
+    {"ncclGetVersion", offsetof(struct gw_nccl_calls, GetVersion)},
+    {"ncclGetUniqueId", offsetof(struct gw_nccl_calls, GetUniqueId)},
+    {"ncclCommInitRank", offsetof(struct gw_nccl_calls, CommInitRank)},
+    {"ncclCommFinalize", offsetof(struct gw_nccl_calls, CommFinalize)},
+    {"ncclCommDestroy", offsetof(struct gw_nccl_calls, CommDestroy)},
+    {"ncclCommAbort", offsetof(struct gw_nccl_calls, CommAbort)},
+    {"ncclCommGetAsyncError", offsetof(struct gw_nccl_calls, CommGetAsyncError)},
+    {"ncclGetErrorString", offsetof(struct gw_nccl_calls, GetErrorString)},
+    {"ncclGetLastError", offsetof(struct gw_nccl_calls, GetLastError)},
+    {"ncclGroupStart", offsetof(struct gw_nccl_calls, GroupStart)},
+    {"ncclGroupEnd", offsetof(struct gw_nccl_calls, GroupEnd)},
+    {"ncclAllGather", offsetof(struct gw_nccl_calls, AllGather)},
+    {"ncclAllReduce", offsetof(struct gw_nccl_calls, AllReduce)},
+    {"ncclBroadcast", offsetof(struct gw_nccl_calls, Broadcast)},
+    {"ncclReduce", offsetof(struct gw_nccl_calls, Reduce)},
+    {"ncclSend", offsetof(struct gw_nccl_calls, Send)},
+    {"ncclRecv", offsetof(struct gw_nccl_calls, Recv)},
+};
+
+static struct gw_nccl_calls calls;
+static const char *missing; /* the first that this machine's NCCL lacks, or all of it; or NULL */
+static char version_text[64];
+
+static void load(void) {
+    int version = 0;
+    void *library = dlopen(GW_NCCL_LIBRARY, RTLD_NOW);
+    missing = library == NULL
+                  ? GW_NCCL_LIBRARY
+                  : gw_find_symbols(library, symbols, sizeof symbols / sizeof *symbols, &calls);
+    if (calls.GetVersion != NULL && calls.GetVersion(&version) != ncclSuccess) {
+        version = 0;
+    }
+    if (version > 0) {
+        snprintf(version_text, sizeof version_text, "%d.%d.%d", version / 10000,
+                 version / 100 % 100, version % 100);
+    } else {
+        snprintf(version_text, sizeof version_text, "%d.%d.%d, not on this machine", NCCL_MAJOR,
+                 NCCL_MINOR, NCCL_PATCH);
+    }
+}
+
+static void load_once(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+}
+
+const char *gw_nccl_version(void) {
+    load_once();
+    return version_text;
+}
+
+enum gw_status gw_nccl_need(struct gw_error *error) {
+    load_once();
+    return missing == NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "NCCL: expected %s on this machine, or MPI as the transport", missing);
+}
 
 /* ---- what ranks know of each other --------------------------------------------------------- */
 
 static enum gw_status make_world(struct gw_nccl_world *world, struct gw_error *error) {
     const struct gw_gpu_settings *settings = &world->base.settings;
-    world->calls = gw_nccl_calls();
+    load_once();
+    world->calls = missing == NULL ? &calls : NULL;
     world->stream = gw_cuda_stream(settings->stream);
     world->timeout_s = settings->timeout_s > 0 ? settings->timeout_s : GW_GPU_TIMEOUT_S;
     world->nodes = calloc((size_t)world->base.host.size, sizeof *world->nodes);

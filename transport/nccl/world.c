@@ -240,11 +240,6 @@ enum gw_status gw_nccl_enter(struct gw_communicator *communicator, struct gw_ncc
                : gw_fail(error, GW_FAILED, "this communicator over NCCL has failed before");
 }
 
-enum gw_status gw_nccl_finish(struct gw_nccl_world *world, ncclResult_t result, const char *call,
-                              struct gw_error *error) {
-    return gw_nccl_wait_for(world, result, call, true, error);
-}
-
 /* ---- the end ------------------------------------------------------------------------------- */
 
 static void close_comm(struct gw_nccl_world *world) {
