@@ -158,7 +158,7 @@ static enum gw_status select_sidco(const gw_task *task, gw_device_stream *stream
 
 const struct gw_gpu_kernel gw_gpu_kernel_sidco = {select_sidco, true};
 
-/* ---- ExDyna --------------------------------------------------------------------------------- */
+/* ---- ExDyna -------------------------------------------------------------------------------- */
 
 /* In one pass: of all u if there is a gradient to add, else of the partition. */
 

@@ -44,7 +44,7 @@ static inline void close_scenario(struct scenario *scenario) {
     gw_plan_free(&scenario->plan);
 }
 
-/* ---- where ranks work --------------------------------------------------------------------- */
+/* ---- where ranks work ---------------------------------------------------------------------- */
 
 /* What each rank opens its executor with; on the host unless a test says otherwise. */
 static struct gw_executor_options executor_options = {.seed = SEED};

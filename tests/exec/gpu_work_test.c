@@ -8,7 +8,7 @@
 #include "tests/device/device_support.h"
 #include "tests/test.h"
 
-/* ---- depths, from times that are measured or made up ---------------------------------------- */
+/* ---- depths, from times that are measured or made up --------------------------------------- */
 
 enum { COUNT = 6 };
 
@@ -83,7 +83,7 @@ TEST(nothing_that_is_owed_is_lost) {
     static const double times[COUNT] = {8e-6, 15e-6, 19e-6, 38e-6, 70e-6, 130e-6};
     const double steepest_step_s = 19e-6 / 512 * GW_DEPTH_STEP;
     struct gw_depths depths;
-    struct gw_random *random = open_random(0);
+    struct gw_random *random = random_stream(0);
     double asked_s = 0;
     double owed_s = 0;
     double taken_s = 0;
@@ -100,7 +100,6 @@ TEST(nothing_that_is_owed_is_lost) {
         assert_true(owed_s < times[0] && owed_s >= -0.51 * steepest_step_s);
         assert_true(fabs(asked_s - taken_s - owed_s) < 1e-9 * asked_s + 1e-12);
     }
-    gw_random_close(random);
 }
 
 TEST(long_work_is_several_products) {

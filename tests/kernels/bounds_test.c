@@ -67,7 +67,7 @@ TEST(errors_are_those_of_the_distributions) {
 /* The mean error of k at random, which the bound `random` expects. */
 TEST(random_selections_leave_what_is_expected) {
     enum { D = 2000, K = 500, ROUNDS = 300 };
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     double u[D];
     double total = 0;
     for (size_t i = 0; i < D; i++) {
@@ -88,7 +88,6 @@ TEST(random_selections_leave_what_is_expected) {
     }
     double tolerance = 6 * gw_running_sd(&running) / sqrt(ROUNDS);
     assert_true(fabs(running.mean - (1 - (double)K / D)) < tolerance);
-    gw_random_close(random);
 }
 
 /* All equal: 1 - k / d is left, more than (1 - k / d)^2. The theorem does not speak of it. */

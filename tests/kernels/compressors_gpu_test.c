@@ -226,7 +226,7 @@ enum { NAMES = sizeof names / sizeof *names };
 /* Of u, or of a sum with the gradient. Without one, randk sees only what it selects: all, here. */
 TEST(nan_is_bad_input) {
     struct gw_device *device = need_device();
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (size_t at = 0; at < 4 * NAMES; at++) {
         struct comparison comparison = begin_comparison(device, names[at % NAMES], ROOM);
         size_t n = between(random, 1, 3000);
@@ -256,7 +256,6 @@ TEST(nan_is_bad_input) {
         free(u);
         free(gradient);
     }
-    gw_random_close(random);
     gw_device_close(device);
 }
 
@@ -312,7 +311,7 @@ TEST(a_pass_of_reading_sums_all) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     float *u = allocate(ROOM, sizeof *u);
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     draw_gradient(GW_SHAPE_NORMAL, 1, 2, seed, ROOM, u);
     float *on_gpu = copy_to_device(stream, u, ROOM * sizeof *u);
     float *sum = copy_to_device(stream, u, sizeof *sum);
@@ -324,7 +323,6 @@ TEST(a_pass_of_reading_sums_all) {
         copy_from_device(stream, &found, sum, sizeof found);
         assert_true(near(found, gw_read_pass(u + first, n), 1e-4));
     }
-    gw_random_close(random);
     gw_device_free(device, on_gpu);
     gw_device_free(device, sum);
     free(u);

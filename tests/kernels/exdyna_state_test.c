@@ -162,7 +162,7 @@ static void fill_counts(const struct gw_exdyna_layout *layout, size_t *counts, s
 }
 
 TEST(partitions_cover_everything_always) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (size_t round = 0; round < 60; round++) {
         size_t workers = 1 + (size_t)gw_random_below(random, round % 2 == 0 ? 5 : MOST_WORKERS);
         size_t elements = 1 + (size_t)exp(gw_random_uniform(random) * log(3e7));
@@ -179,7 +179,6 @@ TEST(partitions_cover_everything_always) {
             }
         }
     }
-    gw_random_close(random);
 }
 
 TEST(each_worker_meets_each_partition) {

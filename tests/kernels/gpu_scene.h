@@ -18,14 +18,13 @@ struct scene {
 static inline struct scene open_scene(uint64_t stream) {
     struct scene scene = {.device = need_device()};
     scene.stream = open_stream(scene.device);
-    scene.random = open_random(stream);
+    scene.random = random_stream(stream);
     assert_ok(gw_memory_open(&scene.memories[HOST], NULL, NULL));
     assert_ok(gw_memory_open(&scene.memories[GPU], scene.stream, NULL));
     return scene;
 }
 
 static inline void close_scene(struct scene *scene) {
-    gw_random_close(scene->random);
     gw_memory_close(&scene->memories[HOST]);
     gw_memory_close(&scene->memories[GPU]);
     gw_device_stream_close(scene->stream);

@@ -61,7 +61,7 @@ static struct gw_counts emulate(const struct scene *scene, struct gw_gradient_em
 /* ---- scaling ------------------------------------------------------------------------------- */
 
 TEST(shrunk_groups_keep_their_share) {
-    struct gw_random *random = open_random(0);
+    struct gw_random *random = random_stream(0);
     for (int round = 0; round < 2000; round++) {
         size_t layers[MOST_TENSORS];
         struct gw_slice slice = {.layer_count = 1 + gw_random_below(random, MOST_TENSORS)};
@@ -95,7 +95,6 @@ TEST(shrunk_groups_keep_their_share) {
         }
         gw_arena_free(&arena);
     }
-    gw_random_close(random);
 }
 
 /* ---- against direct runs ------------------------------------------------------------------- */

@@ -144,7 +144,7 @@ TEST(gradients_follow_from_seed_and_stream) {
     assert_true(count_equal(a, b, N) < N / 100);
 }
 
-/* ---- merging two lists, by what it promises ------------------------------------------------- */
+/* ---- merging two lists, by what it promises ------------------------------------------------ */
 
 enum { INDICES = 60, MOST = 20, CASES = 3000 };
 

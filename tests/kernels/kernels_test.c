@@ -119,7 +119,7 @@ static bool is_tested_elsewhere(const struct gw_compressor *compressor, size_t n
 
 /* `sizes` sizes of every input; small ones also at k = 1 and k = n. */
 static void check_inputs(size_t low, size_t high, size_t sizes, uint64_t stream) {
-    struct gw_random *random = open_random(stream);
+    struct gw_random *random = random_stream(stream);
     float *u = allocate(high, sizeof *u);
     float *gradient = allocate(high, sizeof *gradient);
     fill_normal(gradient, high, random);
@@ -142,7 +142,6 @@ static void check_inputs(size_t low, size_t high, size_t sizes, uint64_t stream)
     }
     free(u);
     free(gradient);
-    gw_random_close(random);
 }
 
 TEST(selections_of_few_elements) {
@@ -160,14 +159,13 @@ TEST(selections_of_half_a_million_elements) {
 
 TEST(selection_of_one_and_of_all_in_a_million) {
     enum { N = 1000003 };
-    struct gw_random *random = open_random(5);
+    struct gw_random *random = random_stream(5);
     float *u = allocate(N, sizeof *u);
     fill_normal(u, N, random);
     check_against_reference(&gw_compressor_topk, "normal", u, NULL, N, 1);
     check_against_reference(&gw_compressor_topk, "normal", u, NULL, N, N - 1);
     check_against_reference(&gw_compressor_topk, "normal", u, NULL, N, N);
     free(u);
-    gw_random_close(random);
 }
 
 /*
@@ -270,7 +268,7 @@ static void check_nan(const float *gradient, size_t n, size_t k, size_t first) {
 
 TEST(nan_is_bad_input) {
     const uint32_t nans[] = {0x7fc00000u, 0xffc00000u, 0x7f800001u, 0xffffffffu};
-    struct gw_random *random = open_random(6);
+    struct gw_random *random = random_stream(6);
     float *u = allocate(200000, sizeof *u);
     for (size_t at = 0; at < 200; at++) {
         size_t n = between(random, 1, at % 50 == 0 ? 200000 : 2000);
@@ -284,7 +282,6 @@ TEST(nan_is_bad_input) {
         check_nan(u, n, between(random, 1, n), first);
     }
     free(u);
-    gw_random_close(random);
 }
 
 /* A sample full of NaNs must not hide one that is smaller as a bit pattern. */

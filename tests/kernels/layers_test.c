@@ -105,7 +105,7 @@ TEST(layers_alike_are_sent_together) {
 
 TEST(means_are_those_of_a_plain_sum) {
     enum { N = 4000 };
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     float u[N];
     for (size_t i = 0; i < N; i++) {
         u[i] = (float)gw_random_normal(random, 1);
@@ -122,7 +122,6 @@ TEST(means_are_those_of_a_plain_sum) {
         assert_true(near(means[0], sums[0] / (double)sizes[0], 1e-13));
         assert_true(near(means[1], sums[1] / (double)sizes[1], 1e-13));
     }
-    gw_random_close(random);
 }
 
 TEST(infinities_count_and_nan_is_bad_input) {
@@ -162,7 +161,7 @@ TEST(ratios_outside_0_to_1_are_refused) {
 
 /* Of the thresholds that make a difference, the means, the highest that drops no more than R. */
 TEST(the_threshold_is_the_best_of_all) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     for (size_t at = 0; at < 3000; at++) {
         struct layers layers = random_layers(random, at);
         double ratio = at % 5 ? gw_random_uniform(random) : (double)(at % 10) / 5;
@@ -176,12 +175,11 @@ TEST(the_threshold_is_the_best_of_all) {
         }
         assert_true(threshold_of(&layers, ratio) == best);
     }
-    gw_random_close(random);
 }
 
 TEST(more_ratio_keeps_less_but_never_less_than_promised) {
     enum { STEPS = 20 };
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     for (size_t at = 0; at < 500; at++) {
         struct layers layers = random_layers(random, at);
         size_t last = total(&layers);
@@ -203,5 +201,4 @@ TEST(more_ratio_keeps_less_but_never_less_than_promised) {
             last = now;
         }
     }
-    gw_random_close(random);
 }

@@ -58,7 +58,7 @@ static void check_estimate(const struct gw_sketch *sketch, size_t first, size_t 
 }
 
 TEST(all_instruction_sets_agree_with_the_reference) {
-    struct gw_random *random = open_random(1);
+    struct gw_random *random = random_stream(1);
     for (size_t at = 0; at < 160; at++) {
         size_t n = between(random, 1, at % 8 == 0 ? 5000 : 100);
         size_t first = at % 3 == 0 ? 0 : at % 3 == 1 ? between(random, 0, 100) : UINT32_MAX - n;
@@ -78,11 +78,10 @@ TEST(all_instruction_sets_agree_with_the_reference) {
         free(u);
         gw_sketch_free(&sketch);
     }
-    gw_random_close(random);
 }
 
 TEST(nan_is_bad_input) {
-    struct gw_random *random = open_random(2);
+    struct gw_random *random = random_stream(2);
     float u[200];
     for (size_t at = 0; at < 100; at++) {
         size_t n = between(random, 1, 200);
@@ -106,7 +105,6 @@ TEST(nan_is_bad_input) {
             gw_sketch_free(&sketch);
         }
     }
-    gw_random_close(random);
 }
 
 /* ---- a linear map -------------------------------------------------------------------------- */
@@ -134,7 +132,7 @@ TEST(a_coordinate_meets_one_cell_of_each_row) {
 /* sketch(a) + sketch(b) = sketch(a + b): exactly in integers, to rounding otherwise. */
 TEST(sketches_of_workers_add) {
     enum { N = 3000, WORKERS = 5 };
-    struct gw_random *random = open_random(3);
+    struct gw_random *random = random_stream(3);
     float u[N];
     for (size_t exact = 0; exact < 2; exact++) {
         float sum[N] = {0};
@@ -161,7 +159,6 @@ TEST(sketches_of_workers_add) {
         gw_sketch_free(&total);
         gw_sketch_free(&whole);
     }
-    gw_random_close(random);
 }
 
 TEST(a_cleared_sketch_is_as_new) {
@@ -197,7 +194,7 @@ TEST(sizes_that_no_sketch_has_are_refused) {
  */
 TEST(a_row_errs_as_theory_says) {
     enum { N = 1024, SKETCHES = 600, COLUMNS = 64 };
-    struct gw_random *random = open_random(4);
+    struct gw_random *random = random_stream(4);
     static const size_t kinds[] = {0, 6, 7}; /* normal, all one, peaks */
     for (size_t kind = 0; kind < 3; kind++) {
         float u[N];
@@ -227,7 +224,6 @@ TEST(a_row_errs_as_theory_says) {
         assert_true(fabs(sum / SKETCHES) < 5 * sqrt(2.0 / COLUMNS / SKETCHES));
         assert_true(near(squares / SKETCHES / N, variance, 0.15));
     }
-    gw_random_close(random);
 }
 
 /* P(at least 3 of 5 rows err by more than t standard deviations), each by Chebyshev <= 1 / t^2. */
@@ -239,7 +235,7 @@ static double failure_bound(double t) {
 TEST(the_median_rarely_errs) {
     enum { N = 20000, SKETCHES = 10, COLUMNS = 512 };
     static const double ts[] = {1.5, 2, 3};
-    struct gw_random *random = open_random(5);
+    struct gw_random *random = random_stream(5);
     float *u = allocate(N, sizeof *u);
     float *estimates = allocate(N, sizeof *estimates);
     for (size_t input = 0; input < SKETCH_INPUTS; input++) {
@@ -271,7 +267,6 @@ TEST(the_median_rarely_errs) {
     }
     free(u);
     free(estimates);
-    gw_random_close(random);
 }
 
 TEST(default_columns_grow_with_k_and_fit) {
@@ -342,7 +337,7 @@ static void check_choice(const struct gw_sketch *sketch, size_t n, size_t k, uin
 }
 
 TEST(heavymix_agrees_with_the_reference) {
-    struct gw_random *random = open_random(6);
+    struct gw_random *random = random_stream(6);
     for (size_t at = 0; at < 160; at++) {
         size_t n = between(random, 1, at % 16 < 8 ? 300 : 6000);
         size_t any = between(random, 1, n);
@@ -361,12 +356,11 @@ TEST(heavymix_agrees_with_the_reference) {
         gw_sketch_free(&sketch);
         free(u);
     }
-    gw_random_close(random);
 }
 
 TEST(planted_heavy_hitters_are_found) {
     enum { N = 50000, K = 50 };
-    struct gw_random *random = open_random(7);
+    struct gw_random *random = random_stream(7);
     float *u = allocate(N, sizeof *u);
     fill(u, N, 0, random); /* norm^2: 5 */
     uint32_t planted[K / 2];
@@ -387,7 +381,6 @@ TEST(planted_heavy_hitters_are_found) {
     free(choice.indices);
     gw_sketch_free(&sketch);
     free(u);
-    gw_random_close(random);
 }
 
 /* Exact, since coordinates of one block never share a cell; ||u||^2 = 41. */
@@ -461,7 +454,7 @@ TEST(zeros_give_a_random_choice) {
 }
 
 TEST(the_threshold_is_the_least_float_that_reaches_it) {
-    struct gw_random *random = open_random(8);
+    struct gw_random *random = random_stream(8);
     for (size_t at = 0; at < 2000; at++) {
         double norm2 = exp(gw_random_normal(random, at % 2 ? 1 : 60));
         size_t k = between(random, 1, 1000);
@@ -472,5 +465,4 @@ TEST(the_threshold_is_the_least_float_that_reaches_it) {
     }
     assert_true(gw_sketch_heavy_threshold(0, 3) == ldexpf(1, -149));
     assert_true(gw_sketch_heavy_threshold((double)INFINITY, 3) == INFINITY);
-    gw_random_close(random);
 }
