@@ -81,19 +81,21 @@ static enum gw_status find_crossovers(const struct options *options,
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
                              const struct gw_axis_values *bandwidth,
                              const struct gw_axis_values *varied, struct gw_error *error) {
+    struct gw_arena arena = {0};
     const struct gw_algorithm **algorithms = NULL;
-    size_t count = 0;
-    GW_TRY(gw_algorithms_parse(options->algorithms, &algorithms, &count, error));
     struct gw_comparison comparison = {.question = question,
-                                       .algorithms = algorithms,
-                                       .count = count,
                                        .changes = options->changes,
                                        .interference = options->interference,
                                        .trained = options->counts == COUNTS_TRAINED};
     gw_bandwidth_note(bandwidth, comparison.note);
-    enum gw_status status = varied == NULL ? rank(options, &comparison, error)
-                                           : find_crossovers(options, &comparison, varied, error);
-    free(algorithms);
+    enum gw_status status =
+        gw_algorithms_parse(options->algorithms, &arena, &algorithms, &comparison.count, error);
+    comparison.algorithms = algorithms;
+    if (status == GW_OK) {
+        status = varied == NULL ? rank(options, &comparison, error)
+                                : find_crossovers(options, &comparison, varied, error);
+    }
+    gw_arena_free(&arena);
     return status;
 }
 

@@ -314,13 +314,9 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                                    .counts = options->counts.source,
                                    .counts_out = options->counts.out}};
     GW_TRY(find_workers(options, ranks, &asked.workers, error));
-    GW_TRY(gw_algorithms_parse(options->algorithms, &algorithms, &count, error));
-    enum gw_status status = gw_question_open(&asked, &out->answer.question, error);
-    if (status == GW_OK) {
-        status = add_algorithms(out, algorithms, count, error);
-    }
-    free(algorithms);
-    return status;
+    GW_TRY(gw_algorithms_parse(options->algorithms, &out->arena, &algorithms, &count, error));
+    GW_TRY(gw_question_open(&asked, &out->answer.question, error));
+    return add_algorithms(out, algorithms, count, error);
 }
 
 static enum gw_status check_targets(const struct options *options, struct gw_error *error) {

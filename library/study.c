@@ -94,15 +94,17 @@ static enum gw_status rank_all(const struct gradweave_question *question,
                                struct gw_error *error) {
     struct gw_question read;
     const struct gw_algorithm **algorithms = NULL;
+    struct gw_arena arena = {0};
     struct gw_comparison comparison = {.question = &read,
                                        .interference = question->interference != 0};
     GW_TRY(read_question(question, &read, error));
-    enum gw_status status = gw_algorithms_parse("all", &algorithms, &comparison.count, error);
+    enum gw_status status =
+        gw_algorithms_parse("all", &arena, &algorithms, &comparison.count, error);
     if (status == GW_OK) {
         comparison.algorithms = algorithms;
         status = rank(&comparison, predictions, count, error);
-        free(algorithms);
     }
+    gw_arena_free(&arena);
     gw_question_close(&read);
     return status;
 }

@@ -39,26 +39,21 @@ static enum gw_status predict_bars(const struct gw_question *question,
 }
 
 static enum gw_status draw_prediction(const struct gw_picture *picture,
-                                      const struct gw_question *question, struct gw_error *error) {
+                                      const struct gw_question *question, struct gw_arena *arena,
+                                      struct gw_error *error) {
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
-    size_t bar_count = 0;
     bool named = strcmp(picture->algorithms, "all") != 0;
-    GW_TRY(gw_algorithms_parse(picture->algorithms, &algorithms, &count, error));
-    struct gw_bar *bars = calloc(count, sizeof *bars);
-    enum gw_status status =
-        bars == NULL ? gw_fail_memory(error, "plotting")
-                     : predict_bars(question, algorithms, count, named, bars, &bar_count, error);
-    if (status == GW_OK) {
-        char title[256];
-        snprintf(title, sizeof title, "%s on %s, %zu workers, density %g: predicted",
-                 question->model.name, question->cluster.name, question->workers,
-                 question->density);
-        status = gw_plot_breakdown(bars, bar_count, title, picture->out, picture->data, error);
+    char title[256];
+    GW_TRY(gw_algorithms_parse(picture->algorithms, arena, &algorithms, &count, error));
+    struct gw_bar *bars = gw_arena_zeros(arena, count, sizeof *bars);
+    if (bars == NULL) {
+        return gw_fail_memory(error, "plotting");
     }
-    free(bars);
-    free(algorithms);
-    return status;
+    GW_TRY(predict_bars(question, algorithms, count, named, bars, &count, error));
+    snprintf(title, sizeof title, "%s on %s, %zu workers, density %g: predicted",
+             question->model.name, question->cluster.name, question->workers, question->density);
+    return gw_plot_breakdown(bars, count, title, picture->out, picture->data, error);
 }
 
 enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_error *error) {
@@ -71,7 +66,9 @@ enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_err
         return gw_fail(error, GW_BAD_INPUT, "plot breakdown: expected --cluster CLUSTER");
     }
     GW_TRY(gw_question_open(&options, &question, error));
-    enum gw_status status = draw_prediction(picture, &question, error);
+    struct gw_arena arena = {0};
+    enum gw_status status = draw_prediction(picture, &question, &arena, error);
+    gw_arena_free(&arena);
     gw_question_close(&question);
     return status;
 }
@@ -102,7 +99,7 @@ static enum gw_status read_bar(const struct gw_json *result, bool measured, stru
 }
 
 static enum gw_status draw_results(const struct gw_picture *picture, const cJSON *document,
-                                   struct gw_error *error) {
+                                   struct gw_arena *arena, struct gw_error *error) {
     struct gw_json root;
     GW_TRY(gw_json_root(document, picture->subject, "gradweave/validation@1", &root, error));
     struct gw_json results = gw_json_member(&root, "results");
@@ -110,35 +107,33 @@ static enum gw_status draw_results(const struct gw_picture *picture, const cJSON
     if (cJSON_GetArraySize(results.node) == 0) {
         return gw_json_expected(&results, "at least one result", error);
     }
-    struct gw_bar *bars = calloc(2 * (size_t)cJSON_GetArraySize(results.node) + 1, sizeof *bars);
+    size_t most = 2 * (size_t)cJSON_GetArraySize(results.node);
+    struct gw_bar *bars = gw_arena_zeros(arena, most, sizeof *bars);
     if (bars == NULL) {
         return gw_fail_memory(error, "plotting");
     }
-    enum gw_status status = GW_OK;
     size_t count = 0;
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, results.node) {
         struct gw_json result = gw_json_item(&results, node, count / 2);
-        for (int measured = 0; measured < 2 && status == GW_OK; measured++) {
-            status = read_bar(&result, measured, &bars[count++], error);
+        for (int measured = 0; measured < 2; measured++) {
+            GW_TRY(read_bar(&result, measured, &bars[count++], error));
         }
     }
-    if (status == GW_OK) {
-        const cJSON *model = cJSON_GetObjectItemCaseSensitive(document, "model");
-        const cJSON *workers = cJSON_GetObjectItemCaseSensitive(document, "workers");
-        char title[256];
-        snprintf(title, sizeof title, "%s, %g workers: predicted (p) and measured (m)",
-                 cJSON_IsString(model) ? model->valuestring : "", cJSON_GetNumberValue(workers));
-        status = gw_plot_breakdown(bars, count, title, picture->out, picture->data, error);
-    }
-    free(bars);
-    return status;
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(document, "model");
+    const cJSON *workers = cJSON_GetObjectItemCaseSensitive(document, "workers");
+    char title[256];
+    snprintf(title, sizeof title, "%s, %g workers: predicted (p) and measured (m)",
+             cJSON_IsString(model) ? model->valuestring : "", cJSON_GetNumberValue(workers));
+    return gw_plot_breakdown(bars, count, title, picture->out, picture->data, error);
 }
 
 enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_error *error) {
     cJSON *document = NULL;
     GW_TRY(gw_json_read(picture->subject, &document, error));
-    enum gw_status status = draw_results(picture, document, error);
+    struct gw_arena arena = {0};
+    enum gw_status status = draw_results(picture, document, &arena, error);
+    gw_arena_free(&arena);
     cJSON_Delete(document);
     return status;
 }
@@ -390,20 +385,22 @@ static enum gw_status draw_densities(const struct density_plot *plot, struct gw_
     return draw_windows(&plot->counts, title, "actual density", lines, plot->count + 1, error);
 }
 
+static enum gw_status find_densities(const struct gw_picture *picture, struct density_plot *plot,
+                                     struct gw_arena *arena, struct gw_error *error) {
+    GW_TRY(gw_algorithms_parse(picture->algorithms, arena, &plot->algorithms, &plot->count, error));
+    GW_TRY(open_plot(picture, &plot->counts, error));
+    struct gw_line *lines = gw_arena_zeros(arena, plot->count + 1, sizeof *lines);
+    plot->heights = gw_arena_zeros(arena, plot->count + 1, MOST_WINDOWS * sizeof *plot->heights);
+    return lines == NULL || plot->heights == NULL ? gw_fail_memory(error, "plotting")
+                                                  : draw_densities(plot, lines, error);
+}
+
 enum gw_status gw_draw_density(const struct gw_picture *picture, struct gw_error *error) {
     struct density_plot plot = {.count = 0};
-    GW_TRY(gw_algorithms_parse(picture->algorithms, &plot.algorithms, &plot.count, error));
-    enum gw_status status = open_plot(picture, &plot.counts, error);
-    if (status == GW_OK) {
-        struct gw_line *lines = calloc(plot.count + 1, sizeof *lines);
-        plot.heights = calloc(plot.count + 1, MOST_WINDOWS * sizeof *plot.heights);
-        status = lines == NULL || plot.heights == NULL ? gw_fail_memory(error, "plotting")
-                                                       : draw_densities(&plot, lines, error);
-        free(lines);
-        free(plot.heights);
-        close_plot(&plot.counts);
-    }
-    free(plot.algorithms);
+    struct gw_arena arena = {0};
+    enum gw_status status = find_densities(picture, &plot, &arena, error);
+    close_plot(&plot.counts);
+    gw_arena_free(&arena);
     return status;
 }
 

@@ -93,15 +93,15 @@ static void release_prices(void *object) {
 }
 
 /* Never below zero, however uncertain. */
-static double doubted(double seconds, double uncertainty, double doubt) {
-    return isnan(uncertainty) ? seconds : fmax(0, seconds * (1 + doubt * uncertainty));
+static double off_by(double seconds, double uncertainty, double deviation) {
+    return isnan(uncertainty) ? seconds : fmax(0, seconds * (1 + deviation * uncertainty));
 }
 
 static double exchange_s(const struct gw_simulator *simulator,
                          const struct gw_operation *operation) {
     const struct gw_price *price = find_price(&simulator->prices, operation->method);
     double seconds = gw_curve_time(&price->curve, (double)operation->bytes);
-    return doubted(seconds, price->uncertainty, simulator->simulation.doubt);
+    return off_by(seconds, price->uncertainty, simulator->simulation.deviation);
 }
 
 /* ---- compression --------------------------------------------------------------------------- */

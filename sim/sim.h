@@ -33,10 +33,10 @@ struct gw_simulation {
     struct gw_noise compute_noise; /* on each compute time of each worker */
     struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
     /*
-     * Exchanges by curves that were derived (gw_cluster_uncertainty) take 1 + doubt x their
+     * Exchanges by curves that were derived (gw_cluster_uncertainty) take 1 + deviation x their
      * relative uncertainty of what was derived: 0: as it is; -1 and 1: as far off as they may be.
      */
-    double doubt;
+    double deviation;
     enum gw_network_level level;
     /*
      * Whether operations of both streams that run at once slow each other, by the cluster's overlap

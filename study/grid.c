@@ -10,8 +10,8 @@
 /* An axis as it was asked for: names, or texts that make a list of numbers with commas between. */
 struct items {
     char place[160]; /* for messages: "--workers", "job.json: workers" */
-    size_t count, capacity;
-    const char **texts;
+    size_t count;
+    const char **texts; /* the arena's */
 };
 
 /* A grid that is being read. */
@@ -25,17 +25,20 @@ static enum gw_status fail_memory(struct gw_error *error) {
     return gw_fail_memory(error, "reading what to sweep");
 }
 
+/* Room for so many items, the first of which are to come. */
+static enum gw_status make_room(struct reader *reader, enum gw_axis axis, size_t count,
+                                struct gw_error *error) {
+    const char ***texts = &reader->axes[axis].texts;
+    *texts = gw_arena_zeros(&reader->grid->arena, count, sizeof **texts);
+    return *texts == NULL ? fail_memory(error) : GW_OK;
+}
+
 static enum gw_status add_item(struct reader *reader, enum gw_axis axis, const char *text,
                                size_t length, struct gw_error *error) {
     struct items *items = &reader->axes[axis];
-    const char **texts =
-        gw_grow((void *)items->texts, items->count + 1, &items->capacity, sizeof *texts);
-    if (texts == NULL) {
-        return fail_memory(error);
-    }
-    items->texts = texts;
-    texts[items->count] = gw_arena_format(&reader->grid->arena, "%.*s", (int)length, text);
-    return texts[items->count++] == NULL ? fail_memory(error) : GW_OK;
+    const char *copy = gw_arena_format(&reader->grid->arena, "%.*s", (int)length, text);
+    items->texts[items->count++] = copy;
+    return copy == NULL ? fail_memory(error) : GW_OK;
 }
 
 /* "a,b" as the names a and b; numbers are left as they are written. */
@@ -96,8 +99,13 @@ static enum gw_status read_axis(struct reader *reader, enum gw_axis axis,
     if (place.node == NULL) {
         return GW_OK;
     }
-    return cJSON_IsArray(place.node) ? add_array(reader, axis, &place, error)
-                                     : add_node(reader, axis, &place, true, error);
+    const char *text = cJSON_GetStringValue(place.node);
+    if (cJSON_IsArray(place.node)) {
+        GW_TRY(make_room(reader, axis, (size_t)cJSON_GetArraySize(place.node) + 1, error));
+        return add_array(reader, axis, &place, error);
+    }
+    GW_TRY(make_room(reader, axis, text == NULL ? 1 : strlen(text) + 1, error));
+    return add_node(reader, axis, &place, true, error);
 }
 
 static enum gw_status read_job(struct reader *reader, const cJSON *document,
@@ -134,6 +142,7 @@ static enum gw_status read_request(struct reader *reader, struct gw_error *error
         snprintf(reader->axes[i].place, sizeof reader->axes[i].place, "--%s",
                  gw_axis_kinds[i].option);
         if (request->texts[i] != NULL) {
+            GW_TRY(make_room(reader, (enum gw_axis)i, strlen(request->texts[i]) + 1, error));
             GW_TRY(add_text(reader, (enum gw_axis)i, request->texts[i], error));
         }
     }
@@ -239,12 +248,13 @@ static enum gw_status find_algorithms(struct reader *reader,
                                       struct gw_error *error) {
     const struct items *items = &reader->axes[GW_AXIS_ALGORITHM];
     if (items->count == 0) {
-        return gw_algorithms_parse("all", algorithms, count, error);
+        return gw_algorithms_parse("all", &reader->grid->arena, algorithms, count, error);
     }
     GW_TRY(check_names(items, error));
     const char *text = join(reader, GW_AXIS_ALGORITHM);
     enum gw_status status =
-        text == NULL ? fail_memory(error) : gw_algorithms_parse(text, algorithms, count, error);
+        text == NULL ? fail_memory(error)
+                     : gw_algorithms_parse(text, &reader->grid->arena, algorithms, count, error);
     if (status == GW_BAD_INPUT) {
         gw_error_prefix(error, items->place);
     }
@@ -259,19 +269,21 @@ static enum gw_status read_algorithms(struct reader *reader, struct gw_error *er
     GW_TRY(find_algorithms(reader, &presets, &count, error));
     grid->algorithms = gw_arena_zeros(&grid->arena, count, sizeof *grid->algorithms);
     const char **names = gw_arena_zeros(&grid->arena, count, sizeof *names);
-    enum gw_status status = grid->algorithms == NULL || names == NULL ? fail_memory(error) : GW_OK;
-    for (size_t i = 0; i < count && status == GW_OK; i++) {
-        status =
+    if (grid->algorithms == NULL || names == NULL) {
+        return fail_memory(error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        enum gw_status status =
             gw_algorithm_change(presets[i], &reader->request->changes, &grid->algorithms[i], error);
         names[i] = presets[i]->name;
         if (status != GW_OK) {
             gw_error_prefix(error, names[i]);
+            return status;
         }
     }
     grid->counts[GW_AXIS_ALGORITHM] = count;
     grid->names[GW_AXIS_ALGORITHM] = names;
-    free((void *)presets);
-    return status;
+    return GW_OK;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -358,15 +370,7 @@ enum gw_status gw_grid_open(const struct gw_grid_request *request, struct gw_gri
                             struct gw_error *error) {
     struct reader reader = {.request = request, .grid = out};
     *out = (struct gw_grid){0};
-    enum gw_status status = read_grid(&reader, error);
-    for (size_t axis = 0; axis < GW_AXES; axis++) {
-        void *texts = (void *)reader.axes[axis].texts;
-        if (texts != NULL && gw_arena_own(&out->arena, texts, free) == NULL) {
-            out->names[axis] = NULL;
-            status = status == GW_OK ? fail_memory(error) : status;
-        }
-    }
-    return status;
+    return read_grid(&reader, error);
 }
 
 void gw_grid_close(struct gw_grid *grid) {

@@ -399,7 +399,7 @@ static enum gw_status find_range(const struct gw_question *question,
     double *const ends_s[] = {&result->iteration_low_s, &result->iteration_high_s};
     for (int end = 0; end < 2 && result->uncertainty_count > 0; end++) {
         struct gw_result shifted;
-        simulation.doubt = end == 0 ? -1 : 1;
+        simulation.deviation = end == 0 ? -1 : 1;
         GW_TRY(predict_once(question, pipeline, &simulation, iterations, NULL, &shifted, error));
         *ends_s[end] = shifted.iteration_s;
     }
@@ -451,36 +451,28 @@ const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
     return out;
 }
 
-enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
-                                   size_t *count, struct gw_error *error) {
-    size_t capacity = 1;
-    while (gw_algorithms[capacity - 1].name != NULL) {
+enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
+                                   const struct gw_algorithm ***out, size_t *count,
+                                   struct gw_error *error) {
+    size_t capacity = strlen(text) + 1;
+    for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
         capacity++;
     }
-    capacity += strlen(text);
-    const struct gw_algorithm **found = calloc(capacity, sizeof *found);
-    char *names = strdup(text);
-    enum gw_status status =
-        found == NULL || names == NULL ? gw_fail_memory(error, "reading names") : GW_OK;
+    *out = gw_arena_zeros(arena, capacity, sizeof **out);
+    char *rest = gw_arena_text(arena, text);
+    if (*out == NULL || rest == NULL) {
+        return gw_fail_memory(error, "reading names");
+    }
     *count = 0;
-    if (status == GW_OK && strcmp(text, "all") == 0) {
-        while (gw_algorithms[*count].name != NULL) {
-            found[*count] = &gw_algorithms[*count];
-            (*count)++;
+    if (strcmp(text, "all") == 0) {
+        for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
+            (*out)[(*count)++] = row;
         }
-    } else if (status == GW_OK) {
-        char *rest = names;
-        for (char *name = strsep(&rest, ","); name != NULL && status == GW_OK;
-             name = strsep(&rest, ",")) {
-            status = gw_algorithm_find(name, &found[(*count)++], error);
-        }
+        return GW_OK;
     }
-    free(names);
-    if (status != GW_OK) {
-        free(found);
-        return status;
+    for (char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
+        GW_TRY(gw_algorithm_find(name, &(*out)[(*count)++], error));
     }
-    *out = found;
     return GW_OK;
 }
 

@@ -243,9 +243,10 @@ enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
                                         const struct gw_pipeline *pipeline, const char *path,
                                         struct gw_error *error);
 
-/* The algorithms in `text`, "all" or names with commas between, then NULL; the caller's. */
-enum gw_status gw_algorithms_parse(const char *text, const struct gw_algorithm ***out,
-                                   size_t *count, struct gw_error *error);
+/* The algorithms in `text`, "all" or names with commas between; the arena's. */
+enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
+                                   const struct gw_algorithm ***out, size_t *count,
+                                   struct gw_error *error);
 
 /* The compressors in `text`, "all" or names with commas between, each once; then NULL. */
 enum { GW_MOST_COMPRESSORS = 64 };
