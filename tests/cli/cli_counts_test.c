@@ -54,7 +54,7 @@ TEST(counts_are_as_asked_by_default) {
     static const char *const commands[] = {"gradweave " HARD " --json",
                                            "gradweave " HARD " --counts asked --json"};
     for (size_t i = 0; i < 2; i++) {
-        cJSON *result = ask_document(*state, commands[i], "gradweave/result@1");
+        cJSON *result = ask_result(*state, commands[i]);
         assert_string_equal(text_at(result, "counts"), "as asked");
         assert_null(cJSON_GetObjectItem(result, "padding"));
         double bytes = 8 * 731;
@@ -66,8 +66,7 @@ TEST(counts_are_as_asked_by_default) {
 
 /* By hand: padded to 1000, 0 and 4000 entries, the first of which come round again. */
 TEST(recorded_counts_make_the_time) {
-    cJSON *result =
-        ask_document(*state, "gradweave " FILED " --iterations 4 --json", "gradweave/result@1");
+    cJSON *result = ask_result(*state, "gradweave " FILED " --iterations 4 --json");
     double sum_s = 4 * (compute_s + allgather_s(4)) + 2 * allgather_s(8000) + allgather_s(32000);
     assert_true(near(number_at(result, "iteration_s"), sum_s / 4, 1e-9));
     assert_true(near(number_at(result, "bytes_per_worker"), 4 + 48000.0 / 4, 1e-12));
@@ -86,15 +85,14 @@ TEST(trained_counts_can_be_kept) {
         "--json --threads ";
     double iteration_s[3];
     for (int threads = 1; threads <= 2; threads++) {
-        cJSON *result = ask_for(*state, "gradweave/result@1", "%s%d", trained, threads);
+        cJSON *result = ask_result(*state, "%s%d", trained, threads);
         iteration_s[threads] = number_at(result, "iteration_s");
         assert_string_equal(text_at(result, "counts"), "trained at 1/1 size over 20 iterations");
         assert_true(number_at(result, "actual_density") > 0.05);
         assert_true(number_at(result, "padding") > 1);
     }
     cJSON *again =
-        ask_document(*state, "gradweave " HARD " --iterations 20 --counts kept.json --json",
-                     "gradweave/result@1");
+        ask_result(*state, "gradweave " HARD " --iterations 20 --counts kept.json --json");
     iteration_s[0] = number_at(again, "iteration_s");
     assert_true(iteration_s[0] == iteration_s[1] && iteration_s[1] == iteration_s[2]);
 }
@@ -104,10 +102,8 @@ TEST(text_shows_what_builds_up) {
     check_says(*state, "gradweave " HARD " --iterations 20 --counts trained",
                "\ncounts trained at 1/1 size over 20 iterations: padding x ", " times as asked\n",
                NULL);
-    cJSON *result = ask_document(*state,
-                                 "gradweave simulate " TINY " --algo exdyna --density 0.01 "
-                                 "--iterations 20 --counts trained --json",
-                                 "gradweave/result@1");
+    cJSON *result = ask_result(*state, "gradweave simulate " TINY " --algo exdyna --density 0.01 "
+                                       "--iterations 20 --counts trained --json");
     double density = number_at(result, "actual_density");
     assert_true(density > 0.008 && density < 0.012);
 }
@@ -121,9 +117,7 @@ TEST(text_names_the_source) {
         {"gradweave simulate " TINY " --algo dense --compressor dgc", "\ncounts as asked\n"},
         {"gradweave " FILED, "\ncounts recorded in counts.json: padding x "}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct answer answer = ask(*state, cases[i].command);
-        assert_int_equal(answer.status, 0);
-        assert_non_null(strstr(answer.out, cases[i].expected));
+        check_says(*state, cases[i].command, cases[i].expected, NULL);
     }
     struct answer exact = ask(*state, "gradweave simulate " TINY " --algo topk");
     assert_null(strstr(exact.out, "counts"));
@@ -132,8 +126,7 @@ TEST(text_names_the_source) {
 /* Of a compressor that selects just as many as asked there is nothing to train. */
 TEST(exact_compressors_are_as_asked) {
     cJSON *result =
-        ask_document(*state, "gradweave simulate " TINY " --algo topk --counts trained --json",
-                     "gradweave/result@1");
+        ask_result(*state, "gradweave simulate " TINY " --algo topk --counts trained --json");
     assert_string_equal(text_at(result, "counts"), "as asked");
     assert_note(result, "topk selects as many as asked, whatever the gradients are");
 }
@@ -158,8 +151,7 @@ TEST(comparisons_train) {
             }
         }
     }
-    cJSON *alone = ask_document(*state, "gradweave " HARD " --counts trained -n 100 --json",
-                                "gradweave/result@1");
+    cJSON *alone = ask_result(*state, "gradweave " HARD " --counts trained -n 100 --json");
     assert_true(times_s[0] == times_s[1] && times_s[2] > times_s[1]);
     assert_true(times_s[2] == number_at(alone, "iteration_s"));
     struct answer answer =
@@ -168,11 +160,9 @@ TEST(comparisons_train) {
 }
 
 TEST(messages_have_their_bytes_too) {
-    cJSON *asked = ask_document(*state, "gradweave " HARD " --network messages --loggp G=10 --json",
-                                "gradweave/result@1");
+    cJSON *asked = ask_result(*state, "gradweave " HARD " --network messages --loggp G=10 --json");
     cJSON *filed =
-        ask_document(*state, "gradweave " FILED " --network messages --loggp G=10 -n 3 --json",
-                     "gradweave/result@1");
+        ask_result(*state, "gradweave " FILED " --network messages --loggp G=10 -n 3 --json");
     double more = (5000 * 8 - 3 * 731 * 8) / 3.0;
     assert_true(near(number_at(filed, "iteration_s") - number_at(asked, "iteration_s"),
                      3 * more * 1e-8, 1e-6));

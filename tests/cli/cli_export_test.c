@@ -149,9 +149,9 @@ TEST(every_message_is_sent_and_received) {
 /* ---- how long it takes --------------------------------------------------------------------- */
 
 static double messages_ns(const char *folder, const struct export_case *subject) {
-    cJSON *result = ask_for(folder, "gradweave/result@1",
-                            "gradweave simulate %s --network messages --loggp " LOGGP " --json",
-                            subject->options);
+    cJSON *result =
+        ask_result(folder, "gradweave simulate %s --network messages --loggp " LOGGP " --json",
+                   subject->options);
     double iteration_ns = number_at(result, "iteration_s") * 1e9;
     return iteration_ns;
 }

@@ -7,10 +7,6 @@
 #define DENSE "gradweave simulate tiny.json --cluster small.json --algo dense"
 #define OMGS "gradweave simulate tiny.json --cluster small.json --algo omgs"
 
-static cJSON *ask_result(const char *folder, const char *command) {
-    return ask_document(folder, command, "gradweave/result@1");
-}
-
 static double ask_number(const char *folder, const char *command, const char *path) {
     return number_at(ask_result(folder, command), path);
 }

@@ -13,7 +13,7 @@ static const double compute_s = 0.0056;
 static const double bytes = 292400;
 
 static double ask_iteration(const char *folder, const char *command) {
-    cJSON *result = ask_document(folder, command, "gradweave/result@1");
+    cJSON *result = ask_result(folder, command);
     double iteration_s = number_at(result, "iteration_s");
     check_times(result);
     return iteration_s;
@@ -124,21 +124,16 @@ TEST(curves_are_the_default) {
 }
 
 TEST(text_says_the_same) {
-    struct answer answer =
-        ask(*state, "gradweave simulate " TINY " --algo dense --network messages --loggp G=10");
-    assert_int_equal(answer.status, 0);
-    assert_string_equal(answer.err, "");
-    assert_non_null(strstr(answer.out, "9.986 ms")); /* 5.6 + 6 * 0.731 */
-    assert_non_null(strstr(answer.out, "4.386 ms"));
-    assert_non_null(strstr(answer.out, "285.5 KiB from each worker"));
+    /* 5.6 + 6 * 0.731 */
+    check_says(*state, "gradweave simulate " TINY " --algo dense --network messages --loggp G=10",
+               "4.386 ms", "9.986 ms", "285.5 KiB from each worker", NULL);
 }
 
 /* ---- statistics ---------------------------------------------------------------------------- */
 
 TEST(iterations_have_a_spread) {
-    cJSON *result = ask_document(
-        *state, MESSAGES " --loggp L=5000,G=10 --iterations 40 --noise 0.1 --network-noise 0.1",
-        "gradweave/result@1");
+    cJSON *result = ask_result(
+        *state, MESSAGES " --loggp L=5000,G=10 --iterations 40 --noise 0.1 --network-noise 0.1");
     double least = number_at(result, "iteration_min_s");
     double middle = number_at(result, "iteration_percentiles_s.50");
     double most = number_at(result, "iteration_max_s");

@@ -206,7 +206,7 @@ TEST(takes_what_the_formula_says) {
             (void)snprintf(command, sizeof command,
                            "gradweave simulate " TWO " --algo %s --workers %zu --json",
                            pipelines[i].name, workers[w]);
-            cJSON *result = ask_document(*state, command, "gradweave/result@1");
+            cJSON *result = ask_result(*state, command);
             double bytes = pipelines[i].bytes > 0 ? pipelines[i].bytes : exdyna_bytes(p);
             if (!near(number_at(result, "iteration_s"), pipelines[i].milliseconds(p) / 1e3, 1e-9) ||
                 number_at(result, "bytes_per_worker") != bytes) {
@@ -221,7 +221,7 @@ TEST(takes_what_the_formula_says) {
 /* ---- choices ------------------------------------------------------------------------------- */
 
 static cJSON *simulate(const char *folder, const char *options) {
-    return ask_for(folder, "gradweave/result@1", "gradweave simulate " TWO " %s --json", options);
+    return ask_result(folder, "gradweave simulate " TWO " %s --json", options);
 }
 
 static void check_changed(const cJSON *result, const char *name, const char *value) {
@@ -316,10 +316,9 @@ TEST(plans_every_exchange) {
         const cJSON *plan = NULL;
         double optimal_s = 0;
         cJSON_ArrayForEach(plan, item_at(all, "plans")) {
-            cJSON *result =
-                ask_for(*state, "gradweave/result@1",
-                        "gradweave simulate " TWO " --algo %s --policy %s --density 0.01 --json",
-                        pairs[i].algorithm, text_at(plan, "policy"));
+            cJSON *result = ask_result(
+                *state, "gradweave simulate " TWO " --algo %s --policy %s --density 0.01 --json",
+                pairs[i].algorithm, text_at(plan, "policy"));
             double iteration_s = number_at(plan, "iteration_s");
             assert_true(near(number_at(result, "iteration_s"), iteration_s, 1e-9));
             assert_true(iteration_s >= number_at(plan, "lower_bound_s"));
@@ -338,10 +337,9 @@ TEST(messages_take_about_as_long) {
     for (size_t i = 0; i < PIPELINES; i++) {
         double seconds[2];
         for (int messages = 0; messages < 2; messages++) {
-            cJSON *result =
-                ask_for(*state, "gradweave/result@1",
-                        "gradweave simulate two.json --cluster box-4x1gbit --algo %s%s --json",
-                        pipelines[i].name, messages ? " --network messages" : "");
+            cJSON *result = ask_result(
+                *state, "gradweave simulate two.json --cluster box-4x1gbit --algo %s%s --json",
+                pipelines[i].name, messages ? " --network messages" : "");
             seconds[messages] = number_at(result, "iteration_s");
         }
         assert_true(near(seconds[1], seconds[0], 0.3));
@@ -360,9 +358,8 @@ TEST(servers_update) {
         double seconds[2];
         for (int updates = 0; updates < 2; updates++) {
             cJSON *result =
-                ask_for(*state, "gradweave/result@1",
-                        "gradweave simulate %s --cluster box-4x1gbit --algo ps%s --json",
-                        updates ? "two.json" : "idle-server.json", levels[i]);
+                ask_result(*state, "gradweave simulate %s --cluster box-4x1gbit --algo ps%s --json",
+                           updates ? "two.json" : "idle-server.json", levels[i]);
             seconds[updates] = number_at(result, "iteration_s");
         }
         assert_true(near(seconds[1] - seconds[0], update / 1e3, 1e-8));

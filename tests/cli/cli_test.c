@@ -143,10 +143,11 @@ static void check_plan_file(const char *folder, const char *policy, const char *
     cJSON *written = parse_document(text, "gradweave/plan@1");
     assert_true(cJSON_Compare(printed, written, 1));
     check_plan(written, 161);
-    cJSON *result = ask_for(folder, "gradweave/result@1",
-                            "gradweave simulate " RESNET50 " --workers 8 --density 0.01 --algo %s "
-                            "--plan plan.json --json",
-                            algorithm);
+    cJSON *result =
+        ask_result(folder,
+                   "gradweave simulate " RESNET50 " --workers 8 --density 0.01 --algo %s "
+                   "--plan plan.json --json",
+                   algorithm);
     assert_true(near(number_at(result, "iteration_s"), number_at(written, "iteration_s"), 1e-9));
     assert_true(number_at(result, "groups") == cJSON_GetArraySize(item_at(written, "groups")));
 }
@@ -210,9 +211,8 @@ TEST(simulates_as_compare_does) {
         assert_true(has_name(item_at(list, "algorithms"), text_at(ranked, "algorithm")));
         assert_true(number_at(ranked, "iteration_s") >= last_s);
         last_s = number_at(ranked, "iteration_s");
-        cJSON *alone =
-            ask_for(*state, "gradweave/result@1", "gradweave simulate " TINY " --algo %s --json",
-                    text_at(ranked, "algorithm"));
+        cJSON *alone = ask_result(*state, "gradweave simulate " TINY " --algo %s --json",
+                                  text_at(ranked, "algorithm"));
         assert_true(cJSON_Compare(ranked, alone, 1));
     }
     check_says(*state, "gradweave compare " TINY, "tiny (4 tensors", "algorithm ", "omgs", NULL);
@@ -220,8 +220,7 @@ TEST(simulates_as_compare_does) {
 
 /* OMGS paper: 0.18 s of compute and 1.92 s of allreduce. */
 TEST(dense_resnet50_takes_what_was_published) {
-    cJSON *result = ask_for(*state, "gradweave/result@1",
-                            "gradweave simulate " RESNET50 " --algo dense --json");
+    cJSON *result = ask_result(*state, "gradweave simulate " RESNET50 " --algo dense --json");
     check_result(result);
     assert_true(
         near(number_at(result, "breakdown.forward_s") + number_at(result, "breakdown.backward_s"),
@@ -247,8 +246,8 @@ TEST(says_what_was_not_measured) {
                    NULL);
         assert_null(strstr(ask(*state, "%s4", commands[i]).out, "note"));
     }
-    cJSON *result = ask_for(*state, "gradweave/result@1",
-                            "gradweave simulate " TINY " --algo dense --workers 32 --json");
+    cJSON *result =
+        ask_result(*state, "gradweave simulate " TINY " --algo dense --workers 32 --json");
     const cJSON *note = cJSON_GetArrayItem(item_at(result, "notes"), 0);
     assert_non_null(strstr(text_at(note, ""), "allreduce: 32 workers not measured"));
 }
@@ -275,19 +274,18 @@ TEST(repeats_noise_from_its_seed) {
 /* All wait for the slowest: without overlap, its compute counts. */
 TEST(waits_for_stragglers) {
     double alike_s = number_at(
-        ask_for(*state, "gradweave/result@1", "gradweave simulate " TINY " --algo dense --json"),
-        "iteration_s");
-    double slow_s = number_at(ask_for(*state, "gradweave/result@1",
-                                      "gradweave simulate " TINY
-                                      " --algo dense --straggler 3:2 --straggler 1:1.5 --json"),
-                              "iteration_s");
+        ask_result(*state, "gradweave simulate " TINY " --algo dense --json"), "iteration_s");
+    double slow_s =
+        number_at(ask_result(*state, "gradweave simulate " TINY
+                                     " --algo dense --straggler 3:2 --straggler 1:1.5 --json"),
+                  "iteration_s");
     assert_true(near(slow_s - alike_s, 0.0056, 1e-9));
 }
 
 TEST(traces_every_worker) {
-    cJSON *result = ask_for(*state, "gradweave/result@1",
-                            "gradweave simulate " TINY " --algo omgs --iterations 2 --trace "
-                            "trace.json --straggler 1:1.2 --json");
+    cJSON *result =
+        ask_result(*state, "gradweave simulate " TINY " --algo omgs --iterations 2 --trace "
+                           "trace.json --straggler 1:1.2 --json");
     check_trace(*state, "trace.json", 4);
     char *text = read_text(*state, "trace.json");
     cJSON *trace = parse_document(text, NULL);

@@ -234,8 +234,8 @@ TEST(says_no_beyond_the_tolerance) {
     check_says(*state,
                "gradweave validate " TINY
                " --nodes 2 --algo dense,omgs --iterations 2 --tolerance 1000",
-               "measured: means of 2 iterations; mean error", "allgather: 2 workers not measured",
-               "allreduce: 2 workers not measured", NULL);
+               "measured: means of 2 iterations; mean error", "allreduce: 2 workers not measured",
+               "allgather: 2 workers not measured", NULL);
 }
 
 TEST(writes_a_trace_and_a_report) {
@@ -300,10 +300,10 @@ TEST(predicts_with_recorded_counts) {
         assert_true(near(number_at(result, "predicted.bytes_per_worker"),
                          number_at(result, "measured.bytes_per_worker"), 1e-12));
         cJSON *simulated =
-            ask_for(*state, "gradweave/result@1",
-                    "gradweave simulate " TINY " --workers 2 --density 0.01 --algo %s "
-                    "--iterations 4 --counts counts.json --json",
-                    algorithms[i]);
+            ask_result(*state,
+                       "gradweave simulate " TINY " --workers 2 --density 0.01 --algo %s "
+                       "--iterations 4 --counts counts.json --json",
+                       algorithms[i]);
         assert_true(number_at(simulated, "iteration_s") ==
                     number_at(result, "predicted.iteration_s"));
         char *written = read_text(*state, "counts.json");
@@ -326,10 +326,9 @@ TEST(predicts_with_other_counts) {
     assert_true(number_at(result, "predicted.bytes_per_worker") == 4 + 8 * 731);
     result = validate_one(*state, "--nodes 2 --algo sidco --counts trained", &validation);
     assert_string_equal(counts_of(result), "trained at 1/1 size over 4 iterations");
-    simulated = ask_document(*state,
-                             "gradweave simulate " TINY " --workers 2 --density 0.01 --algo sidco "
-                             "--iterations 4 --counts trained --counts-out kept.json --json",
-                             "gradweave/result@1");
+    simulated =
+        ask_result(*state, "gradweave simulate " TINY " --workers 2 --density 0.01 --algo sidco "
+                           "--iterations 4 --counts trained --counts-out kept.json --json");
     assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
     result = validate_one(*state, "--nodes 2 --algo sidco --counts kept.json", &validation);
     assert_string_equal(counts_of(result), "recorded in kept.json");

@@ -311,14 +311,17 @@ static const char *ask_well(const char *folder, const char *command) {
 
 const char *check_says(const char *folder, const char *command, ...) {
     const char *text = ask_well(folder, command);
+    const char *place = text;
     va_list parts;
     va_start(parts, command);
     for (const char *part = va_arg(parts, const char *); part != NULL;
          part = va_arg(parts, const char *)) {
-        if (strstr(text, part) == NULL) {
-            print_error("%s: expected \"%s\" in:\n%s\n", command, part, text);
-            fail();
+        place = strstr(place, part);
+        if (place == NULL) {
+            fail_msg("%s: expected \"%s\", behind what is expected before it, in:\n%s", command,
+                     part, text);
         }
+        place += strlen(part);
     }
     va_end(parts);
     return text;

@@ -41,7 +41,7 @@ struct answer ask_into(const char *folder, const char *command, const char *out)
 
 /*
  * What the command prints, which does well and without a word on stderr; all the parts that follow
- * it, the last of them NULL, must be in there.
+ * it, the last of them NULL, must be in there in their order.
  */
 const char *check_says(const char *folder, const char *command, ...) __attribute__((sentinel));
 
@@ -77,6 +77,7 @@ cJSON *parse_document(const char *text, const char *schema);
 cJSON *ask_document(const char *folder, const char *command, const char *schema);
 cJSON *ask_for(const char *folder, const char *schema, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#define ask_result(folder, ...) ask_for((folder), "gradweave/result@1", __VA_ARGS__)
 
 /* What stands at a path such as "breakdown.forward_s", which must be there. */
 const cJSON *item_at(const cJSON *document, const char *path);
