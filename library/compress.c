@@ -67,6 +67,10 @@ static enum gw_status check_compression(const struct gradweave_compression *comp
                        "elements, kept: expected 1 <= kept <= elements < 2^32, got %zu and %zu", n,
                        k);
     }
+    if (compression->workers > UINT32_MAX) {
+        return gw_fail(error, GW_BAD_INPUT, "workers: expected less than 2^32, got %zu",
+                       compression->workers);
+    }
     if (compression->worker > 0 && compression->worker >= compression->workers) {
         size_t workers = compression->workers > 0 ? compression->workers : 1;
         return gw_fail(error, GW_BAD_INPUT, "worker: expected one below %zu, got %zu", workers,

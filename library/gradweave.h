@@ -191,7 +191,7 @@ GRADWEAVE_API const char *gradweave_compressor_name(size_t i);
 struct gradweave_compression {
     const char *compressor; /* "topk" and so on: gradweave_compressor_name() */
     size_t elements, kept;  /* 1 <= kept <= elements < 2^32; approximate ones select about `kept` */
-    size_t worker, workers; /* worker < workers; 0 and 0 are as 0 and 1 */
+    size_t worker, workers; /* worker < workers < 2^32; 0 and 0 are as 0 and 1 */
     uint64_t seed;          /* the same on all workers */
     double threshold;       /* magnitude: "hard-threshold" sends what reaches it (0: all), "exdyna"
                              * begins with it (0: 1 / (2 sqrt(kept))) */

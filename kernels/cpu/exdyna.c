@@ -170,6 +170,9 @@ struct state {
 
 static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
     size_t workers = task->workers > 0 ? task->workers : 1;
+    if (workers > (PTRDIFF_MAX - sizeof(struct state)) / sizeof(size_t)) {
+        return gw_fail_memory(error, "opening ExDyna");
+    }
     struct state *state = *out = calloc(1, sizeof *state + workers * sizeof *state->blocks_of);
     if (state == NULL) {
         return gw_fail_memory(error, "opening ExDyna");

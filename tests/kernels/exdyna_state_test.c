@@ -228,6 +228,15 @@ TEST(moves_balance_neighbours_alone) {
     assert_true(near(last, first, 1e-4));
 }
 
+TEST(more_workers_than_memory_has_room_for_are_refused) {
+    const struct gw_task task = {.n = 100, .k = 10, .workers = (size_t)1 << 61};
+    void *opened = NULL;
+    struct gw_error error;
+    assert_int_equal(gw_state_open(gw_compressor_find("exdyna"), &task, &opened, &error),
+                     GW_FAILED);
+    assert_null(opened);
+}
+
 /* ---- thresholds ---------------------------------------------------------------------------- */
 
 TEST(thresholds_follow_algorithm_5) {

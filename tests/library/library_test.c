@@ -221,7 +221,7 @@ TEST(compresses_with_every_compressor) {
 
 TEST(refuses_compressions_that_make_no_sense) {
     const struct gradweave_compression good = {.compressor = "topk", .elements = 5, .kept = 2};
-    enum { BAD = 8 };
+    enum { BAD = 9 };
     struct gradweave_compression bad[BAD];
     for (size_t i = 0; i < BAD; i++) {
         bad[i] = good;
@@ -236,6 +236,8 @@ TEST(refuses_compressions_that_make_no_sense) {
     bad[6].layers = (const size_t[]){2, SIZE_MAX};
     bad[6].layer_count = 2;
     bad[7].compressor = NULL;
+    bad[8] = (struct gradweave_compression){
+        .compressor = "exdyna", .elements = 100, .kept = 10, .workers = (size_t)1 << 61};
     static const char *const messages[] = {"1 <= kept <= elements",
                                            "1 <= kept <= elements",
                                            "got \"magic\"",
@@ -243,7 +245,8 @@ TEST(refuses_compressions_that_make_no_sense) {
                                            "worker: expected",
                                            "layers: expected 5 elements",
                                            "layers[1]: expected 1 to 3",
-                                           "got \"\""};
+                                           "got \"\"",
+                                           "workers: expected less than 2^32"};
     for (size_t i = 0; i < BAD; i++) {
         struct gradweave_error error;
         struct gradweave_compressor *none = (void *)&error;
