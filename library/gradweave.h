@@ -139,8 +139,9 @@ GRADWEAVE_API enum gradweave_status gradweave_predict(const struct gradweave_que
 
 /*
  * Predicts every pipeline, on all cores, and gives the fastest first: *count says how many
- * `predictions` has room for, and gets how many there are. Those that the cluster's file does not
- * allow are left out; fails if that is all of them. docs/examples/predict.c is a whole program.
+ * `predictions` has room for, and gets how many there are, which may be more: then the fastest are
+ * given. Those that the cluster's file does not allow are left out; fails if that is all of them.
+ * docs/examples/predict.c is a whole program.
  */
 GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_question *question,
                                                    struct gradweave_prediction *predictions,

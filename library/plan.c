@@ -159,7 +159,7 @@ static enum gw_status plan_inputs(const struct gradweave_network *network,
                                    .density = costs->density,
                                    .compress = dense ? NULL : &inputs->compress,
                                    .exchange = &inputs->exchange};
-    GW_TRY(gw_planner_plan(&planning, policy, out, error));
+    GW_TRY(gw_planner_plan(&planning, policy == NULL ? "" : policy, out, error));
     if (!isfinite(out->iteration_s)) {
         gw_plan_free(out);
         return gw_fail(error, GW_BAD_INPUT,

@@ -80,10 +80,10 @@ static enum gw_status rank(const struct gw_comparison *comparison,
     struct gw_ranking ranking;
     enum gw_status status = gw_rank(comparison, &ranking, error);
     if (status == GW_OK) {
-        *count = ranking.count < *count ? ranking.count : *count;
-        for (size_t i = 0; i < *count; i++) {
+        for (size_t i = 0; i < ranking.count && i < *count; i++) {
             predictions[i] = prediction_of(&ranking.results[i]);
         }
+        *count = ranking.count;
     }
     gw_ranking_free(&ranking);
     return status;
@@ -145,7 +145,12 @@ static enum gw_status explain(const struct gw_question *question, const char *po
                               struct gradweave_group_times *groups, size_t *count,
                               struct gradweave_explanation *out, struct gw_error *error) {
     struct gw_explanation explanation;
-    GW_TRY(gw_plans_make(question, compressor, NULL, policy, plans, error));
+    const struct gw_policy *one = NULL;
+    uint64_t argument = 0;
+    policy = policy == NULL ? "" : policy;
+    GW_TRY(gw_policy_parse(policy, &one, &argument, error)); /* "all" are several plans */
+    GW_TRY(
+        gw_plans_make(question, compressor == NULL ? "" : compressor, NULL, policy, plans, error));
     const struct gw_plan *plan = &plans->plans[0];
     GW_TRY(gw_explain(question, plan, NULL, &plans->arena, &explanation, error));
     GW_TRY(copy_groups(&explanation, groups, count, error));

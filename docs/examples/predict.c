@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
             GRADWEAVE_OK) {
         return fprintf(stderr, "%s\n", error.message), 1;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < SHOWN && i < count; i++) {
         printf("%s: %.1f ms, of which %.1f ms exposed communication\n", fastest[i].algorithm,
                1e3 * fastest[i].iteration_s, 1e3 * fastest[i].exposed_comm_s);
     }

@@ -124,6 +124,7 @@ TEST(refuses_what_makes_no_sense) {
     costs.exchange.startup_s = -1;
     check_refused(&network, &costs, "omgs", "exchange: expected finite coefficients >= 0");
     check_refused(&network, &sparse, "magic", "expected one of per-tensor");
+    check_refused(&network, &sparse, NULL, "expected one of per-tensor");
     static const uint64_t most[] = {1, 1, 1, (UINT64_C(1) << 53) - 3};
     static const uint64_t more[] = {1, 1, 1, (UINT64_C(1) << 53) - 2};
     struct gradweave_network large = network;
@@ -287,8 +288,12 @@ TEST(ranks_what_it_predicts) {
         assert_true(i == 0 || ranked[i - 1].iteration_s <= ranked[i].iteration_s);
         check_sum(&predicted);
     }
-    assert_int_equal(gradweave_rank(&resnet, ranked, &two, NULL), GRADWEAVE_OK);
-    assert_int_equal(two, 2);
+    struct gradweave_prediction fastest[3] = {[2] = {.algorithm = "untouched"}};
+    assert_int_equal(gradweave_rank(&resnet, fastest, &two, NULL), GRADWEAVE_OK);
+    assert_int_equal(two, count);
+    assert_string_equal(fastest[0].algorithm, ranked[0].algorithm);
+    assert_string_equal(fastest[1].algorithm, ranked[1].algorithm);
+    assert_string_equal(fastest[2].algorithm, "untouched");
 }
 
 TEST(explains_a_plan) {
@@ -312,6 +317,29 @@ TEST(explains_a_plan) {
     assert_int_equal(gradweave_explain(&resnet, "single", "topk", groups, &none, &why, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_string_equal(error.message, "count: expected room for 1 groups, got 0");
+}
+
+TEST(refuses_plans_that_make_no_sense) {
+    static struct gradweave_group_times groups[512];
+    static const struct {
+        const char *policy, *compressor, *message;
+    } cases[] = {
+        {NULL, "topk", "policy: expected one of per-tensor"},
+        {"magic", "topk", "got \"magic\""},
+        {"all", "topk", "got \"all\""}, /* of the command line alone */
+        {"optimal", NULL, "compressor"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gradweave_explanation why;
+        struct gradweave_error error = {""};
+        size_t count = sizeof groups / sizeof *groups;
+        assert_int_equal(gradweave_explain(&resnet, cases[i].policy, cases[i].compressor, groups,
+                                           &count, &why, &error),
+                         GRADWEAVE_BAD_INPUT);
+        if (strstr(error.message, cases[i].message) == NULL) {
+            fail_msg("expected \"%s\" in \"%s\"", cases[i].message, error.message);
+        }
+    }
 }
 
 TEST(refuses_questions_that_make_no_sense) {
