@@ -139,6 +139,10 @@ static inline bool held(const struct gw_communicator *communicator, unsigned cha
 /* Collectives and messages. */
 extern check *const promises[];
 
+/* Of them, those that name a root, and one of sums that are rounded. */
+check roots_are_served;
+check sums_have_the_same_bits;
+
 /* The same of short parts and messages, which takes little time. */
 extern check *const short_promises[];
 
