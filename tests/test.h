@@ -1,6 +1,7 @@
 /*
  * Tests that say their name once: TEST(name) { ... } is a test, and runs behind those that stand
- * above it. tests/main.c has main().
+ * above it. tests/main.c has main(). One whose name begins with measured_ takes times, and runs
+ * only where it is asked for, under a name of its own with the label `measure`.
  */
 #ifndef GW_TESTS_TEST_H
 #define GW_TESTS_TEST_H

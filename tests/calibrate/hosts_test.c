@@ -172,8 +172,9 @@ static enum gw_status calibrate_hosts(struct gw_communicator *communicator, void
     const cJSON *speeds = cJSON_GetObjectItem(source, "speeds");
     const cJSON *speed = cJSON_GetArrayItem(speeds, 0);
     assert_int_equal(cJSON_GetArraySize(speeds), 1);
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(speed, "compute_s")) > 1e-5);
-    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(speed, "memory_s")) > 1e-5);
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(speed, "compute_s")) >
+                1e-4); /* 200,000 steps */
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(speed, "memory_s")) > 1e-4); /* 32 MiB */
     assert_true(cJSON_IsArray(cJSON_GetObjectItem(source, "warnings")));
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(source, "ranks")), communicator->size);
     gw_cluster_free(&cluster);

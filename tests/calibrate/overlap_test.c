@@ -126,6 +126,8 @@ struct rank {
     atomic_size_t computed, communicated;
     size_t fails_at; /* computes; 0: never */
     bool says;       /* what computing takes */
+    double block_s;
+    size_t rounds;
     struct gw_overlap_point point;
     bool known;
     enum gw_status status;
@@ -176,8 +178,8 @@ static enum gw_status measure(struct gw_communicator *communicator, void *contex
                                                .compute_context = rank,
                                                .communicate = communicate,
                                                .communicate_context = rank,
-                                               .block_s = 0.02,
-                                               .rounds = 3,
+                                               .block_s = rank->block_s,
+                                               .rounds = rank->rounds,
                                                .longest_s = 10};
     (void)error;
     rank->communicator = communicator;
@@ -192,7 +194,11 @@ TEST(threads_run_at_once) {
         struct rank ranks[2];
         memset(ranks, 0, sizeof ranks);
         for (int r = 0; r < 2; r++) {
-            ranks[r] = (struct rank){.slowing = {2, 1}, .alone_s = {1e-3, 1e-3}, .says = says == 1};
+            ranks[r] = (struct rank){.slowing = {2, 1},
+                                     .alone_s = {1e-3, 1e-3},
+                                     .says = says == 1,
+                                     .block_s = 0.02,
+                                     .rounds = 3};
         }
         run_ranks(2, measure, ranks, sizeof *ranks);
         for (int r = 0; r < 2; r++) {
@@ -209,10 +215,53 @@ TEST(threads_run_at_once) {
 TEST(a_failure_comes_out) {
     struct rank ranks[1];
     memset(ranks, 0, sizeof ranks);
-    ranks[0] = (struct rank){.slowing = {1, 1}, .alone_s = {1e-3, 1e-3}, .fails_at = 5};
+    ranks[0] = (struct rank){
+        .slowing = {1, 1}, .alone_s = {1e-3, 1e-3}, .fails_at = 5, .block_s = 0.02, .rounds = 3};
     run_ranks(1, measure, ranks, sizeof *ranks);
     assert_int_equal(ranks[0].status, GW_FAILED);
     assert_string_equal(ranks[0].error.message, "a compressor that gave up");
+}
+
+/* Within 10% of what the threads do. */
+static bool recovers(const struct rank *like) {
+    struct rank ranks[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        memcpy(&ranks[r], like, sizeof ranks[r]);
+    }
+    run_ranks(RANKS, measure, ranks, sizeof *ranks);
+    const struct gw_overlap_point *point = &ranks[0].point;
+    for (int r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].status, GW_OK);
+        assert_true(ranks[r].known);
+        assert_memory_equal(&ranks[r].point, point, sizeof *point);
+        assert_int_equal(ranks[r].communicated, ranks[0].communicated);
+    }
+    assert_true(point->compute.low <= point->compute.factor);
+    assert_true(point->compute.factor <= point->compute.high);
+    print_message("slowed %.2f and %.2f times, of %g and %g\n", point->compute.factor,
+                  point->communication.factor, like->slowing.compute, like->slowing.communication);
+    return near(point->compute.factor, like->slowing.compute, 0.1) &&
+           near(point->communication.factor, like->slowing.communication, 0.1);
+}
+
+/* Who else works on this machine can only be in the way of some attempts. */
+TEST(measured_factors_are_those_of_threads) {
+    const struct rank cases[] = {
+        {.slowing = {1, 1}, .alone_s = {2e-3, 3e-3}, .block_s = 0.03, .rounds = 5},
+        {.slowing = {2, 1}, .alone_s = {2e-3, 3e-3}, .block_s = 0.03, .rounds = 5},
+        {.slowing = {1, 3}, .alone_s = {2e-3, 3e-3}, .block_s = 0.03, .rounds = 5},
+        {.slowing = {2.5, 1.5}, .alone_s = {2e-3, 3e-3}, .block_s = 0.03, .rounds = 5},
+        /* computing takes longer than a block at once, which is 12 ms */
+        {.slowing = {1, 1}, .alone_s = {20e-3, 3e-3}, .block_s = 0.006, .rounds = 3},
+        {.slowing = {2, 1}, .alone_s = {20e-3, 3e-3}, .block_s = 0.006, .rounds = 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bool right = false;
+        for (int attempt = 0; attempt < 10 && !right; attempt++) {
+            right = recovers(&cases[i]);
+        }
+        assert_true(right);
+    }
 }
 
 /* ---- the cluster's ------------------------------------------------------------------------- */

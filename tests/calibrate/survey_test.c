@@ -211,7 +211,7 @@ TEST(the_time_is_kept_and_large_sizes_go) {
         measured++;
     }
     print_message("%zu sizes in %.2f s\n", measured, wholes[0].took_s);
-    assert_in_range(measured, 6, 20);
+    assert_in_range(measured, 6, 12);
     for (size_t i = measured; wholes[0].sizes[1][i] > 0; i++) {
         assert_true(wholes[0].medians_s[1][i] == 0);
     }
