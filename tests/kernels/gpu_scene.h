@@ -36,6 +36,8 @@ static inline size_t below(const struct scene *scene, size_t limit) {
 }
 
 /* The same `count` items on both sides, and one behind them that nothing may change. */
+enum { TWINS_GUARD = 7 }; /* each byte of it */
+
 struct twins {
     void *at[SIDES];
     size_t count, size;
@@ -44,6 +46,7 @@ struct twins {
 static inline struct twins make_twins(const struct scene *scene, size_t count, size_t size) {
     struct twins twins = {.count = count, .size = size};
     twins.at[HOST] = allocate(count + 1, size);
+    memset((char *)twins.at[HOST] + count * size, TWINS_GUARD, size);
     assert_ok(gw_device_allocate(scene->device, (count + 1) * size, &twins.at[GPU], NULL));
     return twins;
 }
@@ -70,6 +73,9 @@ static inline void check_twins(const struct scene *scene, const struct twins *tw
             fail_msg("%s %zu of %zu: %.9g, expected %.9g", what, i / twins->size, twins->count,
                      (double)values[0], (double)values[1]);
         }
+    }
+    for (size_t i = bytes - twins->size; i < bytes; i++) {
+        assert_int_equal(expected[i], TWINS_GUARD);
     }
     free(actual);
 }
