@@ -318,7 +318,9 @@ TEST(a_million_workers_cost_what_two_do) {
     simulation.compute_noise = (struct gw_noise){.kind = GW_NOISE_LOGNORMAL, .sigma = 0.1};
     assert_int_equal(count_lanes(&schedule, &scene, &simulation, &workers), noisy);
     assert_int_equal(workers, 1);
-    (void)simulate(&schedule, &scene, &simulation);
+    of_many = simulate(&schedule, &scene, &simulation);
+    simulation.seed++; /* another seed, another answer */
+    assert_true(simulate(&schedule, &scene, &simulation).iteration_s != of_many.iteration_s);
     gw_schedule_free(&schedule);
     close_scene(&scene);
 }
