@@ -1,4 +1,5 @@
 /* Options that several verbs have. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -67,6 +68,7 @@ const struct gw_option gw_changes_table[] = {
 
 /* "OPERATION=NAME"; `target` is a struct gw_choices. */
 static void read_collective(char *argument, void *target, struct argp_state *state) {
+    static char *operations[GW_MOST_CHOICES]; /* kept until the program ends */
     struct gw_choices *choices = target;
     char *equals = strchr(argument, '=');
     if (equals == NULL || equals == argument || equals[1] == '\0') {
@@ -78,10 +80,16 @@ static void read_collective(char *argument, void *target, struct argp_state *sta
     }
     if (choices->count == GW_MOST_CHOICES) {
         gw_refuse(state, "--collective: expected at most %d of them", GW_MOST_CHOICES);
+        return;
     }
-    *equals = '\0';
+    char **operation = &operations[choices->count];
+    *operation = strndup(argument, (size_t)(equals - argument));
+    if (*operation == NULL) {
+        gw_refuse(state, "--collective: not enough memory");
+        return;
+    }
     choices->each[choices->count++] =
-        (struct gw_collective_choice){.operation = argument, .name = equals + 1};
+        (struct gw_collective_choice){.operation = *operation, .name = equals + 1};
 }
 
 const struct gw_option gw_choices_table[] = {
