@@ -149,8 +149,10 @@ static enum gw_status explain(const struct gw_question *question, const char *po
     uint64_t argument = 0;
     policy = policy == NULL ? "" : policy;
     GW_TRY(gw_policy_parse(policy, &one, &argument, error)); /* "all" are several plans */
-    GW_TRY(
-        gw_plans_make(question, compressor == NULL ? "" : compressor, NULL, policy, plans, error));
+    if (compressor == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "compressor: expected a name, got NULL");
+    }
+    GW_TRY(gw_plans_make(question, compressor, NULL, policy, plans, error));
     const struct gw_plan *plan = &plans->plans[0];
     GW_TRY(gw_explain(question, plan, NULL, &plans->arena, &explanation, error));
     GW_TRY(copy_groups(&explanation, groups, count, error));

@@ -327,7 +327,7 @@ TEST(refuses_plans_that_make_no_sense) {
         {NULL, "topk", "policy: expected one of per-tensor"},
         {"magic", "topk", "got \"magic\""},
         {"all", "topk", "got \"all\""}, /* of the command line alone */
-        {"optimal", NULL, "compressor"},
+        {"optimal", NULL, "compressor: expected a name, got NULL"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gradweave_explanation why;
