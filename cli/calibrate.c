@@ -63,7 +63,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "55, for --check 8", .maximum = 1e7},
     {"only", 0, "WHAT[,WHAT..]", GW_TEXT, IN(only),
      .help = "Measure these alone: names of collectives and compressors, network, overlap",
-     .otherwise = "everything", .names = GW_NAMES_COMPRESSORS, .is_list = true},
+     .otherwise = "everything", .names = GW_NAMES_CALIBRATED, .is_list = true},
     {"add", 0, NULL, GW_FLAG, IN(add), .help = "Keep what CLUSTER.json has besides"},
     {"resume", 0, NULL, GW_FLAG, IN(calibration.resume),
      .help = "Go on with a calibration that was interrupted, where there is one"},
@@ -127,22 +127,21 @@ static const char *find_collective(const char *name) {
     return NULL;
 }
 
-/* All that --only may name, with commas between; the program ends after it. */
+/* All that --only may name, each before a comma; the program ends after it. */
 static void refuse_unknown(const char *name, struct argp_state *state) {
+    const struct gw_option only = {.names = GW_NAMES_CALIBRATED};
+    const char *const *names = gw_option_names(&only);
     char *text = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&text, &length);
-    for (size_t i = 0; stream != NULL && gw_calibrated_collectives[i] != NULL; i++) {
-        (void)fprintf(stream, "%s, ", gw_calibrated_collectives[i]);
-    }
-    for (size_t i = 0; stream != NULL && gw_compressors[i] != NULL; i++) {
-        (void)fprintf(stream, "%s, ", gw_compressors[i]->name);
+    for (size_t i = 0; stream != NULL && names[i] != NULL; i++) {
+        (void)fprintf(stream, "%s, ", names[i]);
     }
     if (stream != NULL) {
         (void)fclose(stream);
     }
-    gw_refuse(state, "--only: expected some of %snetwork, overlap, each once, got \"%s\"",
-              text == NULL ? "" : text, name);
+    gw_refuse(state, "--only: expected some of %seach once, got \"%s\"", text == NULL ? "" : text,
+              name);
     free(text);
 }
 

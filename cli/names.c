@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/calibrate.h"
 #include "cli/cli.h"
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -40,6 +41,21 @@ static void add_collectives(const char **names) {
     }
 }
 
+static void add_compressors(const char **names) {
+    for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+        add_name(names, gw_compressors[i]->name);
+    }
+}
+
+static void add_calibrated(const char **names) {
+    for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
+        add_name(names, gw_calibrated_collectives[i]);
+    }
+    add_compressors(names);
+    add_name(names, "network");
+    add_name(names, "overlap");
+}
+
 static void add_names(const char **names, enum gw_names kind) {
     switch (kind) {
     case GW_NAMES_ALGORITHMS:
@@ -48,10 +64,14 @@ static void add_names(const char **names, enum gw_names kind) {
         }
         break;
     case GW_NAMES_COMPRESSORS:
-        for (size_t i = 0; gw_compressors[i] != NULL; i++) {
-            add_name(names, gw_compressors[i]->name);
-        }
+        add_compressors(names);
+        break;
+    case GW_NAMES_COMPRESSORS_OR_NONE:
+        add_compressors(names);
         add_name(names, "none");
+        break;
+    case GW_NAMES_CALIBRATED:
+        add_calibrated(names);
         break;
     case GW_NAMES_EXCHANGES:
         for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {

@@ -31,6 +31,8 @@ enum gw_names {
     GW_NO_NAMES,
     GW_NAMES_ALGORITHMS,
     GW_NAMES_COMPRESSORS,
+    GW_NAMES_COMPRESSORS_OR_NONE,
+    GW_NAMES_CALIBRATED, /* what can be calibrated by itself */
     GW_NAMES_EXCHANGES,
     GW_NAMES_POLICIES,
     GW_NAMES_COLLECTIVES, /* operation=name */

@@ -20,7 +20,7 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_POLICIES},
     {"compressor", 'c', "C", GW_TEXT, IN(compressor),
      .help = "Compressor, or none for dense exchange", .value = "topk",
-     .names = GW_NAMES_COMPRESSORS},
+     .names = GW_NAMES_COMPRESSORS_OR_NONE},
     {"exchange", 0, "E", GW_TEXT, IN(exchange),
      .help = "How what the compressor leaves travels (see gradweave list exchanges)",
      .otherwise = "the compressor's own", .names = GW_NAMES_EXCHANGES},

@@ -57,7 +57,7 @@ const struct gw_option gw_changes_table[] = {
     {"compressor", 'c', "C", GW_TEXT, offsetof(struct gw_choice_changes, compressor),
      .help = "Compressor instead of the algorithm's own, or none; it brings its exchange where the "
              "algorithm's cannot carry what it leaves",
-     .names = GW_NAMES_COMPRESSORS},
+     .names = GW_NAMES_COMPRESSORS_OR_NONE},
     {"exchange", 0, "E", GW_TEXT, offsetof(struct gw_choice_changes, exchange),
      .help = "Exchange instead of the algorithm's own (see gradweave list exchanges)",
      .names = GW_NAMES_EXCHANGES},

@@ -12,7 +12,14 @@ TEST(completes_in_bash) {
                  {"gradweave simulate -a omgs-", "omgs-optimal "},
                  {"gradweave compare --algo topk,mg-", "topk,mg-wfbp "},
                  {"gradweave simulate --network m", "messages "},
-                 {"gradweave validate --transport = n", "nccl "}};
+                 {"gradweave validate --transport = n", "nccl "},
+                 {"gradweave calibrate --only allr", "allreduce "},
+                 {"gradweave calibrate --only topk,n", "topk,network "},
+                 {"gradweave calibrate --only o", "overlap "},
+                 {"gradweave calibrate --compressor no", " "},
+                 {"gradweave bench --compressor no", " "},
+                 {"gradweave plan --compressor no", "none "},
+                 {"gradweave compare --compressor no", "none "}};
     struct answer script = ask(*state, "gradweave completion bash");
     assert_int_equal(script.status, 0);
     assert_null(strchr(script.out, '\'')); /* which write_text would change */
