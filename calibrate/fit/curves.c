@@ -435,5 +435,8 @@ enum gw_status gw_choose_curve(const struct gw_subject *subject,
         cJSON_Delete(*details);
         *details = NULL;
     }
+    if (written != GW_OK) {
+        gw_curve_free(curve);
+    }
     return fitted != GW_OK ? fitted : written;
 }

@@ -107,6 +107,35 @@ TEST(a_line_comes_with_its_intervals) {
     forget_curve(&noisy);
 }
 
+static size_t allocations_left;
+
+static void *allocate_some(size_t size) {
+    if (allocations_left == 0) {
+        return NULL;
+    }
+    allocations_left--;
+    return malloc(size);
+}
+
+TEST(a_curve_that_there_is_no_memory_to_write_down_is_given_back) {
+    struct fitted jump = measured(MOST_SIZES, 5e-4, 0);
+    cJSON_Hooks hooks = {.malloc_fn = allocate_some, .free_fn = free};
+    enum gw_status status = GW_FAILED;
+    for (size_t most = 0; status != GW_OK; most = 2 * most + 1) {
+        struct gw_error error;
+        allocations_left = most;
+        cJSON_InitHooks(&hooks);
+        status = gw_choose_curve(&subject, jump.measurements, jump.count, &jump.curve,
+                                 &jump.details, &error);
+        cJSON_InitHooks(NULL);
+        assert_true(status == GW_OK || status == GW_FAILED);
+        assert_int_equal(jump.curve.points != NULL, status == GW_OK);
+        assert_int_equal(jump.details != NULL, status == GW_OK);
+        assert_true(status != GW_OK || most > 100);
+    }
+    forget_curve(&jump);
+}
+
 TEST(a_jump_becomes_two_segments) {
     struct fitted jump = measured(MOST_SIZES, 5e-4, 0);
     choose_curve(&jump);
