@@ -318,18 +318,29 @@ static enum gw_status put_array(struct gw_json_writer *writer, const char *key, 
     return gw_json_put(source, key, array, error);
 }
 
+static enum gw_status time_hosts(struct gw_communicator *communicator, const struct gw_clock *clock,
+                                 const struct gw_host_list *list, struct gw_host_times *times,
+                                 struct gw_error *error) {
+    float *memory = malloc(MEMORY_ELEMENTS * sizeof *memory);
+    if (memory == NULL) {
+        return gw_fail_memory(error, "comparing hosts");
+    }
+    const struct gw_host_work work = {compute, read_memory, memory};
+    for (size_t i = 0; i < MEMORY_ELEMENTS; i++) {
+        memory[i] = 1;
+    }
+    enum gw_status status = gw_time_hosts(communicator, clock, list, &work, times, error);
+    free(memory);
+    return status;
+}
+
 static enum gw_status compare_speeds(struct gw_communicator *communicator,
                                      const struct gw_clock *clock, struct gw_host_list *list,
                                      cJSON *source, struct gw_error *error) {
     struct gw_json_writer writer;
     struct gw_host_times *times = gw_arena_zeros(&list->arena, list->count, sizeof *times);
-    float *memory = gw_arena_zeros(&list->arena, MEMORY_ELEMENTS, sizeof *memory);
     GW_TRY(gw_arena_check(&list->arena, "comparing hosts", error));
-    const struct gw_host_work work = {compute, read_memory, memory};
-    for (size_t i = 0; i < MEMORY_ELEMENTS; i++) {
-        memory[i] = 1;
-    }
-    GW_TRY(gw_time_hosts(communicator, clock, list, &work, times, error));
+    GW_TRY(time_hosts(communicator, clock, list, times, error));
     gw_writer_begin(&writer);
     gw_writer_array(&writer, "speeds");
     for (size_t h = 0; h < list->count; h++) {

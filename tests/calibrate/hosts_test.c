@@ -2,6 +2,8 @@
  * Hosts and links beside each other, in made-up time: ranks are said to be on different hosts, and
  * work and messages take longer on one host and on one link.
  */
+#include <malloc.h>
+
 #include "calibrate/hosts/hosts.h"
 #include "tests/test.h"
 
@@ -152,17 +154,26 @@ TEST(links_carry_what_they_carry) {
 
 /* ---- this machine -------------------------------------------------------------------------- */
 
+/* Parts give back what they take by megabytes. `context`: bytes at first (0: these), or NULL. */
 static void tell(void *context, double share, const char *what) {
-    (void)context;
+    struct mallinfo2 heap = mallinfo2();
+    size_t bytes = heap.uordblks + heap.hblkhd;
+    size_t *first = context;
     (void)what;
     assert_true(share >= 0 && share <= 1);
+    if (first != NULL) {
+        *first = *first == 0 ? bytes : *first;
+        assert_true(bytes < *first + (1 << 20));
+    }
 }
 
 /* By the machine's clock; what it warns of here depends on the machine. */
 static enum gw_status calibrate_hosts(struct gw_communicator *communicator, void *context,
                                       struct gw_error *error) {
     const struct gw_calibration calibration = gw_calibration_defaults();
-    const struct gw_report report = {.tell = tell, .scale = 1};
+    size_t first = 0;
+    const struct gw_report report = {
+        .tell = tell, .context = communicator->size == 1 ? &first : NULL, .scale = 1};
     struct gw_cluster cluster;
     (void)context;
     GW_TRY(gw_cluster_create(&cluster, "threads", (size_t)communicator->size, 1, error));
