@@ -65,11 +65,11 @@ enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size
 
 /* --transport: what memory of GPUs travels by. */
 enum gw_transport_choice {
-    GW_TRANSPORT_NCCL,
-    GW_TRANSPORT_MPI,
+    GW_TRANSPORT_NCCL = GW_GPU_NCCL,
+    GW_TRANSPORT_MPI = GW_GPU_MPI,
     GW_TRANSPORT_ANY, /* not given: NCCL where each rank has a GPU to itself, else MPI */
 };
-extern const char *const gw_transport_choices[];
+extern const char *const gw_transport_choices[]; /* also by enum gw_gpu_transport */
 
 struct gw_gpu_job {
     struct gw_device *device;

@@ -52,7 +52,6 @@ struct run {
 
 #define IN(member) offsetof(struct options, member)
 
-static const char *const transports[] = {[GW_GPU_NCCL] = "nccl", [GW_GPU_MPI] = "mpi"};
 static const char *const computes[] = {
     [GW_COMPUTE_WAIT] = "wait", [GW_COMPUTE_GEMM] = "gemm", NULL};
 
@@ -189,7 +188,7 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
     GW_TRY(choose_transport(run, communicator, error));
     run->device = (struct gw_validation_device){
         .gpu = run->gpu.name,
-        .transport = transports[run->executor.transport],
+        .transport = gw_transport_choices[run->executor.transport],
         .compute = computes[options->compute],
         .cublas = options->compute == GW_COMPUTE_GEMM ? gw_cublas_version() : NULL,
         .ranks_on_one = run->device.ranks_on_one};
@@ -287,9 +286,7 @@ static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm 
     answer->pairs = gw_arena_zeros(&run->arena, count, sizeof *answer->pairs);
     answer->infeasible = gw_arena_zeros(&run->arena, count, sizeof *answer->infeasible);
     answer->algorithms = gw_arena_zeros(&run->arena, count, sizeof *answer->algorithms);
-    if (answer->pairs == NULL || answer->infeasible == NULL || answer->algorithms == NULL) {
-        return gw_fail_memory(error, "validating");
-    }
+    GW_TRY(gw_arena_check(&run->arena, "validating", error));
     if (run->options->trace != NULL && count != 1) {
         return gw_fail(error, GW_BAD_INPUT, "--trace: expected a single algorithm with it, got %zu",
                        count);

@@ -277,9 +277,10 @@ static void average(const struct counts_plot *plot, const struct gw_counts *coun
     }
 }
 
-enum gw_status train_windows(const struct counts_plot *plot, const struct gw_compressor *compressor,
-                             double (*of)(const struct gw_counts *counts, size_t iteration),
-                             double *heights, struct gw_error *error) {
+static enum gw_status train_windows(const struct counts_plot *plot,
+                                    const struct gw_compressor *compressor,
+                                    double (*of)(const struct gw_counts *counts, size_t iteration),
+                                    double *heights, struct gw_error *error) {
     struct gw_group all = {.first = plot->model.tensor_count - 1, .last = 0};
     const struct gw_plan plan = {.model = plot->model.name,
                                  .density = plot->density,

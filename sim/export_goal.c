@@ -226,9 +226,8 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
         .exchanges = &exchanges,
         .ends = gw_arena_zeros(&arena, schedule->operation_count + 1, sizeof *export.ends),
         .awaited = gw_arena_zeros(&arena, schedule->dependency_count + 1, sizeof *export.awaited)};
-    enum gw_status status = export.ends == NULL || export.awaited == NULL
-                                ? gw_fail_memory(error, "exporting a schedule")
-                                : gw_exchanges_open(&exchanges, simulator, &arena, error);
+    enum gw_status status = gw_arena_check(&arena, "exporting a schedule", error);
+    status = status == GW_OK ? gw_exchanges_open(&exchanges, simulator, &arena, error) : status;
     status = status == GW_OK ? write_file(&export, path, error) : status;
     gw_arena_free(&arena);
     return status;

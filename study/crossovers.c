@@ -230,10 +230,8 @@ enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
     struct search search = {.found = out};
     search.predictions = gw_arena_zeros(&out->arena, count + pair, sizeof *search.predictions);
     search.times_s = gw_arena_zeros(&out->arena, count, sizeof *search.times_s);
-    return out->times_s == NULL || out->fastest == NULL || out->gaps == NULL ||
-                   search.predictions == NULL || search.times_s == NULL
-               ? gw_fail_memory(error, "comparing")
-               : find_all(&search, error);
+    GW_TRY(gw_arena_check(&out->arena, "comparing", error));
+    return find_all(&search, error);
 }
 
 void gw_crossovers_close(struct gw_crossovers *crossovers) {

@@ -21,8 +21,10 @@ struct reader {
     struct items axes[GW_AXES];
 };
 
+static const char reading[] = "reading what to sweep";
+
 static enum gw_status fail_memory(struct gw_error *error) {
-    return gw_fail_memory(error, "reading what to sweep");
+    return gw_fail_memory(error, reading);
 }
 
 /* Room for so many items, the first of which are to come. */
@@ -228,9 +230,7 @@ static enum gw_status read_inputs(struct reader *reader, struct gw_error *error)
     GW_TRY(check_names(clusters, error));
     grid->models = gw_arena_zeros(&grid->arena, models->count, sizeof *grid->models);
     grid->clusters = gw_arena_zeros(&grid->arena, clusters->count, sizeof *grid->clusters);
-    if (grid->models == NULL || grid->clusters == NULL) {
-        return fail_memory(error);
-    }
+    GW_TRY(gw_arena_check(&grid->arena, reading, error));
     grid->inputs_fingerprint = gw_fingerprint_start;
     for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
         const struct items *items = &reader->axes[axes[a]];
@@ -269,9 +269,7 @@ static enum gw_status read_algorithms(struct reader *reader, struct gw_error *er
     GW_TRY(find_algorithms(reader, &presets, &count, error));
     grid->algorithms = gw_arena_zeros(&grid->arena, count, sizeof *grid->algorithms);
     const char **names = gw_arena_zeros(&grid->arena, count, sizeof *names);
-    if (grid->algorithms == NULL || names == NULL) {
-        return fail_memory(error);
-    }
+    GW_TRY(gw_arena_check(&grid->arena, reading, error));
     for (size_t i = 0; i < count; i++) {
         enum gw_status status =
             gw_algorithm_change(presets[i], &reader->request->changes, &grid->algorithms[i], error);

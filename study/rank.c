@@ -105,9 +105,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     out->infeasible = gw_arena_zeros(arena, comparison->count, sizeof *out->infeasible);
     struct gw_prediction *predictions =
         gw_arena_zeros(arena, comparison->count, sizeof *predictions);
-    if (out->results == NULL || out->infeasible == NULL || predictions == NULL) {
-        return gw_fail_memory(error, "comparing");
-    }
+    GW_TRY(gw_arena_check(arena, "comparing", error));
     GW_TRY(gw_comparison_predict(comparison, predictions, error));
     sort(predictions, out);
     out->equal_count = count_equals(out);
