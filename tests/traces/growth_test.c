@@ -140,7 +140,10 @@ TEST(sums_of_two_terms_are_found) {
     gw_cluster_free(&cluster);
 }
 
-/* The target: 8 workers from 2 and 4 within 10%, at the 3% to which measurements repeat. */
+/*
+ * The target: 8 workers from 2 and 4 within 10%, at the 3% to which measurements repeat. Fewer
+ * rounds are given two deviations of their count.
+ */
 TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
     int rounds = gw_trials(200);
     static const size_t measured[] = {2, 4};
@@ -158,7 +161,8 @@ TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
         }
         print_message("%s %zu: %d of %d within 10%%, %.1f%% in the mean\n", truths[t].collective, t,
                       good, rounds, 100 * sum);
-        assert_true(good >= rounds * 85 / 100 || rounds < 200);
+        double spared = rounds < 200 ? 2 * sqrt(0.85 * 0.15 * rounds) : 0;
+        assert_true(good >= 0.85 * rounds - spared);
     }
 }
 
@@ -166,7 +170,7 @@ TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
  * From 2, 3, 4, 8 workers to 16 and 64: what is said to be uncertain is about as far off as it is.
  */
 TEST(uncertainty_is_of_the_errors_size) {
-    int rounds = gw_trials(100);
+    int rounds = gw_trials(100) < 20 ? 20 : gw_trials(100);
     static const size_t measured[] = {2, 3, 4, 8};
     static const size_t asked[] = {6, 16, 64};
     struct gw_random *random = random_stream(4);
@@ -186,7 +190,7 @@ TEST(uncertainty_is_of_the_errors_size) {
         }
         print_message("%zu workers: off by %.1f%%, said %.1f%%\n", asked[a], 100 * errors,
                       100 * said);
-        assert_true((said > 0.5 * errors && said < 6 * errors) || rounds < 100);
+        assert_true(said > 0.5 * errors && said < 6 * errors);
     }
 }
 
