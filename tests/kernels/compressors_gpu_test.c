@@ -152,9 +152,12 @@ static size_t draw_layers(struct gw_random *random, size_t n, size_t *sizes) {
     return count;
 }
 
-/* One task from its gradients on, some iterations of error feedback long. */
-static void compare(struct comparison *comparison, struct gw_random *random, size_t input) {
-    size_t n = draw_size(random);
+/* One task of at most so many elements from its gradients on, some iterations of error feedback
+ * long. */
+static void compare(struct comparison *comparison, struct gw_random *random, size_t input,
+                    size_t most) {
+    size_t drawn = draw_size(random);
+    size_t n = drawn <= most ? drawn : between(random, 1, most);
     size_t sizes[LAYERS];
     size_t layers = draw_layers(random, n, sizes);
     float *u = allocate(n, sizeof *u);
@@ -200,19 +203,46 @@ static void compare(struct comparison *comparison, struct gw_random *random, siz
 
 TEST(both_select_the_same) {
     struct gw_device *device = need_device();
-    size_t tried = (size_t)gw_trials(2 * INPUTS);
+    size_t large = (size_t)gw_trials(2 * INPUTS); /* the others are small */
     for (size_t c = 0; gw_compressors[c] != NULL; c++) {
         struct gw_random *random = open_random(10 + c);
         if (gw_gpu_kernel_of(gw_compressors[c]) != NULL) {
             struct comparison comparison = begin_comparison(device, gw_compressors[c]->name, ROOM);
             comparison.workspace->epoch = GW_GPU_EPOCHS - 1 - between(random, 0, 39);
-            for (size_t input = 0; input < tried; input++) {
-                compare(&comparison, random, (c * tried + input) % INPUTS);
+            size_t first = between(random, 0, INPUTS - 1);
+            for (size_t at = 0; at < large || at < INPUTS; at++) {
+                compare(&comparison, random, (first + at) % INPUTS, at < large ? ROOM : 1000);
             }
             end_comparison(&comparison);
         }
         gw_random_close(random);
     }
+    gw_device_close(device);
+}
+
+/* Top-k whose sample sees nothing but the largest elements, or the smallest: it looks again. */
+TEST(samples_may_deceive) {
+    enum { N = 40000 };
+    static const size_t ks[] = {1, 600, 2000, N - 1};
+    struct gw_device *device = need_device();
+    struct gw_random *random = open_random(2);
+    struct comparison comparison = begin_comparison(device, "topk", N);
+    float *u = allocate(N, sizeof *u);
+    size_t stride = gw_sample_stride(N);
+    comparison.task.u = u;
+    comparison.task.n = N;
+    for (size_t turn = 0; turn < 8; turn++) {
+        size_t k = ks[turn / 2];
+        draw_gradient(GW_SHAPE_LAPLACE, 1, 2, seed + turn, N, u);
+        for (size_t i = 0; i < N / stride; i++) {
+            u[gw_sample_position(i, stride, 0)] *= turn % 2 ? 1e-6f : 1e6f;
+        }
+        comparison.task.k = k - between(random, 0, k / 4);
+        assert_true(same_selection(&comparison, 0));
+    }
+    free(u);
+    end_comparison(&comparison);
+    gw_random_close(random);
     gw_device_close(device);
 }
 

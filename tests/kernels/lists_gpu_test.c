@@ -85,7 +85,7 @@ static size_t draw_entries(const struct scene *scene, size_t n, size_t one_in,
 
 TEST(vectors_are_added_one_after_the_other) {
     struct scene scene = open_scene(1);
-    for (size_t at = 0; at < (size_t)gw_trials(20); at++) {
+    for (size_t at = 0; at < 20; at++) {
         size_t n = draw_size(&scene, at);
         size_t blocks = 1 + below(&scene, 6);
         struct twins vectors = draw_values(&scene, 6 * n);
@@ -101,7 +101,7 @@ TEST(vectors_are_added_one_after_the_other) {
 TEST(lists_of_entries_are_added_and_fall_apart) {
     enum { LISTS = 6 };
     struct scene scene = open_scene(2);
-    for (size_t at = 0; at < (size_t)gw_trials(24); at++) {
+    for (size_t at = 0; at < 24; at++) {
         size_t n = draw_size(&scene, at / 2);
         size_t counts[LISTS];
         size_t all = 0;
@@ -150,7 +150,7 @@ TEST(lists_of_entries_are_added_and_fall_apart) {
 
 TEST(elements_are_taken_and_put) {
     struct scene scene = open_scene(5);
-    for (size_t at = 0; at < (size_t)gw_trials(16); at++) {
+    for (size_t at = 0; at < 16; at++) {
         size_t n = draw_size(&scene, at);
         struct gw_entry *entries = allocate(n + 1, sizeof *entries);
         size_t count = draw_entries(&scene, n, 1 + below(&scene, 3), entries);
@@ -298,7 +298,7 @@ static void check_sums(const struct scene *scene, const float *values, const siz
 
 TEST(sums_of_parts_are_the_same) {
     struct scene scene = open_scene(6);
-    for (size_t at = 0; at < (size_t)gw_trials(2 * INPUTS); at++) {
+    for (size_t at = 0; at < 2 * INPUTS; at++) {
         size_t n =
             at == 0 ? 600011 : 1 + draw_size(&scene, at); /* more segments than sums of them */
         float *values = allocate(n, sizeof *values);
