@@ -10,7 +10,7 @@
 enum { LEAST_PER_THREAD = 8, MOST = 4096 };
 
 /* As long as a round shall take. */
-static const double round_s = 0.1;
+static const double round_s = 0.2;
 
 struct answer {
     enum gw_status status;
@@ -19,51 +19,57 @@ struct answer {
     size_t length;
 };
 
-/* What a rank has answered in a round. */
-struct share {
-    size_t bytes;
-    double seconds; /* that it took */
+/* What a rank is to answer in a round, as rank 0 tells it, unless some rank has failed. */
+struct part {
+    struct gw_error failure;
+    uint64_t first;
+    size_t count;
+    uint64_t begin, end; /* of all ranks' parts */
 };
 
-struct round {
+/* What came of it, as the rank tells rank 0. */
+struct report {
+    struct gw_error failure;
+    double seconds;
+    size_t bytes; /* of its answers */
+};
+
+struct sharing {
     const struct gw_shared_points *points;
     struct gw_communicator *communicator; /* NULL: alone */
     size_t rank, size;
-    uint64_t first;         /* point of all ranks */
-    size_t each;            /* points of a rank; behind the last point of all there are none */
-    struct answer *answers; /* of this rank, one for each of its points */
-    struct share *shares;   /* of each rank */
-    char *received;         /* on rank 0: the answers of all ranks but itself, behind each other */
-    const char **texts;     /* where each rank's answers are */
+    struct part part;       /* of this rank */
+    struct answer *answers; /* one for each of its points */
+    /* Of each rank, on rank 0. */
+    struct part *parts, *next;
+    struct report *reports;
+    char *received; /* the answers of the others, behind each other */
 };
 
-static void answer_point(size_t part, void *context) {
-    const struct round *round = context;
-    const struct gw_shared_points *points = round->points;
-    struct answer *answer = &round->answers[part];
-    uint64_t point = round->first + part * round->size + round->rank;
+/* ---- answers ------------------------------------------------------------------------------- */
+
+static void answer_point(size_t i, void *context) {
+    const struct sharing *sharing = context;
+    const struct gw_shared_points *points = sharing->points;
+    struct answer *answer = &sharing->answers[i];
     *answer = (struct answer){0};
-    if (point >= points->count) {
-        return;
-    }
     FILE *stream = open_memstream(&answer->text, &answer->length);
     answer->status = stream == NULL ? gw_fail_memory(&answer->why, "sweeping")
-                                    : points->answer(point, stream, points->context, &answer->why);
+                                    : points->answer(sharing->part.first + i, stream,
+                                                     points->context, &answer->why);
     if (stream != NULL && fclose(stream) != 0 && answer->status == GW_OK) {
         answer->status = gw_fail_memory(&answer->why, "sweeping");
     }
 }
 
 /* This rank's answers behind each other, each below its length; the caller's. */
-static enum gw_status answer_points(struct round *round, char **out, struct gw_error *error) {
-    double start_s = gw_clock_now_s();
+static enum gw_status answer_part(struct sharing *sharing, char **out, size_t *bytes,
+                                  struct gw_error *error) {
     enum gw_status status = GW_OK;
-    struct share *own = &round->shares[round->rank];
-    *own = (struct share){0};
-    gw_parallel(round->each, round->points->threads, answer_point, round);
-    FILE *stream = open_memstream(out, &own->bytes);
-    for (size_t i = 0; i < round->each; i++) {
-        struct answer *answer = &round->answers[i];
+    gw_parallel(sharing->part.count, sharing->points->threads, answer_point, sharing);
+    FILE *stream = open_memstream(out, bytes);
+    for (size_t i = 0; i < sharing->part.count; i++) {
+        struct answer *answer = &sharing->answers[i];
         if (answer->status != GW_OK && status == GW_OK) {
             status = gw_fail(error, answer->status, "%s", answer->why.message);
         }
@@ -76,57 +82,141 @@ static enum gw_status answer_points(struct round *round, char **out, struct gw_e
         free(answer->text);
     }
     bool kept = stream != NULL && fclose(stream) == 0;
-    own->seconds = gw_clock_now_s() - start_s;
     return kept || status != GW_OK ? status : gw_fail_memory(error, "sweeping");
 }
 
-/* Rank 0 takes the answers of all, in the order of the points. */
-static enum gw_status take_answers(const struct round *round, struct gw_error *error) {
-    const struct gw_shared_points *points = round->points;
-    for (size_t i = 0; i < round->each * round->size; i++) {
-        uint64_t point = round->first + i;
-        const char **text = &round->texts[i % round->size];
+/* Rank 0 takes a rank's answers. */
+static enum gw_status take_part(const struct gw_shared_points *points, const struct part *part,
+                                const char *text, struct gw_error *error) {
+    for (uint64_t point = part->first; point < part->first + part->count; point++) {
         size_t length = 0;
-        if (point >= points->count) {
-            return GW_OK;
-        }
-        memcpy(&length, *text, sizeof length);
-        bool last = point + 1 == points->count || i + 1 == round->each * round->size;
-        GW_TRY(points->take(point, *text + sizeof length, length, last, points->context, error));
-        *text += sizeof length + length;
+        memcpy(&length, text, sizeof length);
+        text += sizeof length;
+        GW_TRY(points->take(point, text, length, point + 1 == part->end, points->context, error));
+        text += length;
     }
     return GW_OK;
 }
 
-/* ---- between ranks -------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------------------------- */
 
-/* All ranks learn how much each has answered, and whether one has failed. */
-static enum gw_status compare_shares(struct round *round, enum gw_status status,
-                                     struct gw_error *error) {
-    const struct share own = round->shares[round->rank];
-    size_t bytes = 0;
-    GW_TRY(gw_allgather(round->communicator, &own, sizeof own, round->shares, error));
-    for (size_t rank = 1; rank < round->size; rank++) {
-        bytes += round->shares[rank].bytes;
+/* The parts' counts are given, of points from `first` on; behind the last point there are none. */
+static void deal(const struct sharing *sharing, uint64_t first, struct part *parts) {
+    uint64_t end = first;
+    for (size_t rank = 0; rank < sharing->size; rank++) {
+        uint64_t left = sharing->points->count - end;
+        size_t count = parts[rank].count < left ? parts[rank].count : (size_t)left;
+        parts[rank] = (struct part){.first = end, .count = count};
+        end += count;
     }
-    if (round->rank == 0 && status == GW_OK) {
-        round->received = malloc(bytes + 1);
-        status = round->received == NULL ? gw_fail_memory(error, "gathering answers") : GW_OK;
+    for (size_t rank = 0; rank < sharing->size; rank++) {
+        parts[rank].begin = first;
+        parts[rank].end = end;
     }
-    return gw_agree(round->communicator, status, error);
 }
 
-/* The answers of all ranks come to rank 0. */
-static enum gw_status gather_answers(struct round *round, const char *own, struct gw_error *error) {
-    if (round->rank != 0) {
-        return gw_send(round->communicator, 0, own, round->shares[round->rank].bytes, error);
+static void deal_first(const struct sharing *sharing) {
+    for (size_t rank = 0; rank < sharing->size; rank++) {
+        sharing->parts[rank].count = LEAST_PER_THREAD * sharing->points->threads;
     }
-    char *end = round->received;
-    for (size_t rank = 1; rank < round->size; rank++) {
-        size_t bytes = round->shares[rank].bytes;
-        GW_TRY(gw_receive(round->communicator, (int)rank, end, bytes, error));
-        round->texts[rank] = end;
-        end += bytes;
+    deal(sharing, sharing->points->first, sharing->parts);
+}
+
+/*
+ * Each rank gets as many points as take it as long as a round shall, at the pace of its last part,
+ * so that none waits long for a slower one; of the last points each gets its share.
+ */
+static void deal_next(const struct sharing *sharing) {
+    const double least = LEAST_PER_THREAD * (double)sharing->points->threads;
+    uint64_t first = sharing->parts[0].end;
+    double left = (double)(sharing->points->count - first);
+    double all = 0;
+    for (size_t rank = 0; rank < sharing->size; rank++) {
+        double pace = (double)sharing->parts[rank].count / sharing->reports[rank].seconds;
+        sharing->next[rank].count = (size_t)fmax(fmin(pace * round_s, MOST), least);
+        all += (double)sharing->next[rank].count;
+    }
+    for (size_t rank = 0; rank < sharing->size && all > left; rank++) {
+        double count = (double)sharing->next[rank].count;
+        sharing->next[rank].count = (size_t)ceil(count * left / all);
+    }
+    deal(sharing, first, sharing->next);
+}
+
+/* ---- between ranks -------------------------------------------------------------------------- */
+
+/*
+ * On rank 0, once all have reported: makes room for their answers and the parts that come next, or
+ * has the failure of the lowest rank that has one in all of them, as gw_agree tells it.
+ */
+static void judge(struct sharing *sharing) {
+    struct gw_error failure = {0};
+    size_t bytes = 0;
+    for (size_t rank = sharing->size; rank-- > 0;) {
+        const struct report *report = &sharing->reports[rank];
+        bytes += report->bytes;
+        if (report->failure.status != GW_OK) {
+            gw_error_set(&failure, report->failure.status, "rank %zu: %.480s", rank,
+                         report->failure.message);
+        }
+    }
+    sharing->received = malloc(bytes + 1);
+    if (sharing->received == NULL && failure.status == GW_OK) {
+        (void)gw_fail_memory(&failure, "gathering answers");
+    }
+    deal_next(sharing);
+    for (size_t rank = 0; rank < sharing->size; rank++) {
+        sharing->next[rank].failure = failure;
+    }
+}
+
+/*
+ * Rank 0 hears how all ranks have fared, and tells each what comes next. Whoever waits leaves its
+ * core to those that still work. A rank that has failed keeps its own message.
+ */
+static enum gw_status compare(struct sharing *sharing, const struct report *own, struct part *next,
+                              struct gw_error *error) {
+    struct gw_communicator *ranks = sharing->communicator;
+    sharing->reports[0] = *own;
+    if (sharing->rank != 0) {
+        GW_TRY(gw_send(ranks, 0, own, sizeof *own, error));
+        GW_TRY(gw_receive_resting(ranks, 0, next, sizeof *next, error));
+    } else {
+        for (size_t rank = 1; rank < sharing->size; rank++) {
+            GW_TRY(
+                gw_receive_resting(ranks, (int)rank, &sharing->reports[rank], sizeof *own, error));
+        }
+        judge(sharing);
+        for (size_t rank = 1; rank < sharing->size; rank++) {
+            GW_TRY(gw_send(ranks, (int)rank, &sharing->next[rank], sizeof *next, error));
+        }
+        *next = sharing->next[0];
+    }
+    if (own->failure.status != GW_OK) {
+        return own->failure.status;
+    }
+    return next->failure.status == GW_OK
+               ? GW_OK
+               : gw_fail(error, next->failure.status, "%s", next->failure.message);
+}
+
+/* The answers of all ranks come to rank 0, which takes them: *taken is how it fares with them. */
+static enum gw_status gather(struct sharing *sharing, const char *own, size_t bytes,
+                             enum gw_status *taken, struct gw_error *error) {
+    if (sharing->rank != 0) {
+        return gw_send(sharing->communicator, 0, own, bytes, error);
+    }
+    char *end = sharing->received;
+    for (size_t rank = 1; rank < sharing->size; rank++) {
+        GW_TRY(
+            gw_receive(sharing->communicator, (int)rank, end, sharing->reports[rank].bytes, error));
+        end += sharing->reports[rank].bytes;
+    }
+    const char *text = sharing->received;
+    *taken = take_part(sharing->points, &sharing->parts[0], own, error);
+    for (size_t rank = 1; rank < sharing->size && *taken == GW_OK; rank++) {
+        *taken = take_part(sharing->points, &sharing->parts[rank], text, error);
+        text += sharing->reports[rank].bytes;
     }
     return GW_OK;
 }
@@ -135,68 +225,61 @@ static enum gw_status gather_answers(struct round *round, const char *own, struc
 
 /*
  * `taken`: how rank 0 fared with the answers so far, which the others learn here. What is returned
- * all ranks have agreed on; how rank 0 fares with this round's answers is in *taken then.
+ * all ranks have agreed on.
  */
-static enum gw_status go_round(struct round *round, enum gw_status *taken, struct gw_error *error) {
+static enum gw_status go_round(struct sharing *sharing, enum gw_status *taken, struct part *next,
+                               struct gw_error *error) {
     char *own = NULL;
-    enum gw_status status = *taken == GW_OK ? answer_points(round, &own, error) : *taken;
-    if (round->communicator != NULL) {
-        status = compare_shares(round, status, error);
-        status = status == GW_OK ? gather_answers(round, own, error) : status;
+    struct report report = {0};
+    double start_s = gw_clock_now_s();
+    enum gw_status status =
+        *taken == GW_OK ? answer_part(sharing, &own, &report.bytes, error) : *taken;
+    report.seconds = gw_clock_now_s() - start_s;
+    if (status != GW_OK) {
+        report.failure = *error;
+        report.failure.status = status;
     }
-    if (status == GW_OK && round->rank == 0) {
-        round->texts[0] = own;
-        *taken = take_answers(round, error);
-    }
-    free(round->received);
-    round->received = NULL;
+    status = compare(sharing, &report, next, error);
+    status = status == GW_OK ? gather(sharing, own, report.bytes, taken, error) : status;
+    free(sharing->received);
+    sharing->received = NULL;
     free(own);
     return status;
 }
 
-/* As many points as take as long as a round shall, by the slowest rank of the last one. */
-static size_t next_size(const struct round *round) {
-    double seconds = 0;
-    for (size_t rank = 0; rank < round->size; rank++) {
-        seconds = fmax(seconds, round->shares[rank].seconds);
-    }
-    size_t least = LEAST_PER_THREAD * round->points->threads;
-    double each = fmin((double)round->each * fmin(round_s / seconds, MOST), MOST);
-    return each > (double)least ? (size_t)each : least;
-}
-
-static enum gw_status go_rounds(struct round *round, struct gw_error *error) {
+static enum gw_status go_rounds(struct sharing *sharing, struct gw_error *error) {
     enum gw_status taken = GW_OK;
-    round->each = LEAST_PER_THREAD * round->points->threads;
-    while (round->first < round->points->count) {
-        GW_TRY(go_round(round, &taken, error));
-        round->first += round->each * round->size;
-        round->each = next_size(round);
-        if (round->communicator == NULL || round->first >= round->points->count) {
+    deal_first(sharing);
+    sharing->part = sharing->parts[sharing->rank];
+    while (sharing->part.begin < sharing->part.end) {
+        struct part next;
+        GW_TRY(go_round(sharing, &taken, &next, error));
+        sharing->part = next;
+        struct part *dealt = sharing->parts;
+        sharing->parts = sharing->next;
+        sharing->next = dealt;
+        if (sharing->communicator == NULL) {
             GW_TRY(taken);
         }
     }
-    return GW_OK;
+    return taken;
 }
 
 enum gw_status gw_share_points(const struct gw_shared_points *points,
                                struct gw_communicator *communicator, struct gw_error *error) {
-    struct round round = {.points = points,
-                          .communicator = communicator,
-                          .rank = communicator == NULL ? 0 : (size_t)communicator->rank,
-                          .size = communicator == NULL ? 1 : (size_t)communicator->size,
-                          .first = points->first};
+    struct gw_arena arena = {0};
+    struct sharing sharing = {.points = points,
+                              .communicator = communicator,
+                              .rank = communicator == NULL ? 0 : (size_t)communicator->rank,
+                              .size = communicator == NULL ? 1 : (size_t)communicator->size};
     size_t most = MOST + LEAST_PER_THREAD * points->threads;
-    round.answers = calloc(most, sizeof *round.answers);
-    round.shares = calloc(round.size, sizeof *round.shares);
-    round.texts = calloc(round.size, sizeof *round.texts);
-    enum gw_status status = round.answers == NULL || round.shares == NULL || round.texts == NULL
-                                ? gw_fail_memory(error, "sweeping")
-                                : GW_OK;
+    sharing.answers = gw_arena_zeros(&arena, most, sizeof *sharing.answers);
+    sharing.parts = gw_arena_zeros(&arena, sharing.size, sizeof *sharing.parts);
+    sharing.next = gw_arena_zeros(&arena, sharing.size, sizeof *sharing.next);
+    sharing.reports = gw_arena_zeros(&arena, sharing.size, sizeof *sharing.reports);
+    enum gw_status status = gw_arena_check(&arena, "sweeping", error);
     status = communicator == NULL ? status : gw_agree(communicator, status, error);
-    status = status == GW_OK ? go_rounds(&round, error) : status;
-    free(round.answers);
-    free(round.shares);
-    free(round.texts);
+    status = status == GW_OK ? go_rounds(&sharing, error) : status;
+    gw_arena_free(&arena);
     return status;
 }

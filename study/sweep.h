@@ -161,8 +161,8 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
 /* ---- points shared among threads and ranks (share.c) ---------------------------------------- */
 
 /*
- * Points that do not depend on each other, answered in rounds: of each round rank r answers every
- * size-th point from its r-th on, with all its threads, and rank 0 takes the answers of all.
+ * Points that do not depend on each other, answered in rounds: of each a rank answers as many as
+ * its pace allows, with all its threads, and rank 0 takes the answers of all.
  */
 struct gw_shared_points {
     uint64_t first, count; /* the points are first .. count - 1 */
@@ -174,7 +174,7 @@ struct gw_shared_points {
 
     /*
      * Takes a point's answer, on rank 0's calling thread, in the order of the points. `last`: of a
-     * round, which are tenths of seconds unless a point takes longer.
+     * round, which are fifths of seconds unless a point takes longer.
      */
     enum gw_status (*take)(uint64_t point, const char *answer, size_t length, bool last,
                            void *context, struct gw_error *error);

@@ -143,6 +143,10 @@ enum gw_status gw_send(struct gw_communicator *communicator, int to, const void 
 enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *data, size_t bytes,
                           struct gw_error *error);
 
+/* As gw_receive into memory of the host, off the core but for some looks in a millisecond. */
+enum gw_status gw_receive_resting(struct gw_communicator *communicator, int from, void *data,
+                                  size_t bytes, struct gw_error *error);
+
 /* Room for a host's name; longer ones are cut. */
 enum { GW_HOST_SIZE = 64 };
 

@@ -121,7 +121,7 @@ TEST(ranks_share_the_points) {
         check_taken(&ranks[0]);
         for (int rank = 0; rank < size; rank++) {
             assert_int_equal(ranks[rank].status, GW_OK);
-            assert_true(ranks[rank].answered >= (2000 - 11) / (uint64_t)size);
+            assert_true(ranks[rank].answered > 100);
             answered += ranks[rank].answered;
         }
         assert_true(answered == 2000 - 11);
