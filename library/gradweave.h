@@ -4,9 +4,10 @@
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
  * Sections: errors, planning (simple to complete), predicting (an iteration, a ranking, why a plan
- * takes its time), compression. Nothing here prints or exits. Only gradweave_rank starts threads
- * without being told how many. Calls that share no arguments may run at the same time. Times are
- * seconds, sizes are elements or bytes as the name says.
+ * takes its time), sweeping, validating, compression. Nothing here prints or exits. Only
+ * gradweave_rank and gradweave_sweep start threads without being told how many. Calls that share no
+ * arguments may run at the same time. Times are seconds, sizes are elements or bytes as the name
+ * says.
  */
 #ifndef GRADWEAVE_H
 #define GRADWEAVE_H
@@ -176,6 +177,70 @@ GRADWEAVE_API enum gradweave_status
 gradweave_explain(const struct gradweave_question *question, const char *policy,
                   const char *compressor, struct gradweave_group_times *groups, size_t *count,
                   struct gradweave_explanation *explanation, struct gradweave_error *error);
+
+/* ---- sweeping ------------------------------------------------------------------------------- */
+
+/*
+ * A grid of questions: every combination of the values of its axes, each as text as `gradweave
+ * sweep` takes it for the option of that name: names with commas between, numbers ("2,4,8",
+ * "1e-4:1e-1:log10"), factors
+ * ("0.5x,1x"). NULL: the default that stands beside it.
+ */
+struct gradweave_grid {
+    const char *model, *cluster; /* required */
+    const char *algorithm;       /* all */
+    const char *workers;         /* as many as the cluster has */
+    const char *density;         /* 0.001 */
+    const char *bandwidth;       /* 1x: as it was measured */
+    const char *straggler;       /* 1: factor on the compute times of worker 0 */
+    const char *noise;           /* 0: standard deviation of the logarithm of each compute time */
+    size_t iterations;           /* of each point; 0: 1 */
+    uint64_t seed;               /* of the noise */
+    size_t threads;              /* 0: as many as there are cores */
+};
+
+/* One of its points, which lives as long as the call that it is given to. */
+struct gradweave_sweep_point {
+    uint64_t number, count; /* counted from 0, the algorithm changing first; points in all */
+    const char *model, *cluster, *algorithm;
+    size_t workers; /* 0: as many as the cluster has, of a point without prediction */
+    double density, bandwidth, straggler, noise;
+    const struct gradweave_prediction *prediction; /* means over the iterations; NULL: none, ... */
+    const char *why;                               /* ... for this reason */
+};
+
+/* Takes a point; the sweep goes on until it returns something else than 0. */
+typedef int gradweave_take_point(const struct gradweave_sweep_point *point, void *context);
+
+/* Predicts all points, and gives them to `take` in their order, on the calling thread. */
+GRADWEAVE_API enum gradweave_status gradweave_sweep(const struct gradweave_grid *grid,
+                                                    gradweave_take_point *take, void *context,
+                                                    struct gradweave_error *error);
+
+/* ---- validating ----------------------------------------------------------------------------- */
+
+/* What a pipeline's iteration took where it was measured, and what was predicted. */
+struct gradweave_measurement {
+    const char *algorithm;
+    double measured_s;                      /* mean of an iteration, above 0 */
+    struct gradweave_prediction prediction; /* filled */
+    double error;                           /* filled: (predicted - measured) / measured */
+};
+
+/* Of the errors' magnitudes. */
+struct gradweave_validation {
+    double mean_error, largest_error;
+};
+
+/*
+ * Predicts the pipelines of `count` measurements of your own, at least one, and says how far off
+ * the predictions are. (To run pipelines for real: `gradweave validate`, which needs MPI.)
+ */
+GRADWEAVE_API enum gradweave_status gradweave_validate(const struct gradweave_question *question,
+                                                       struct gradweave_measurement *measurements,
+                                                       size_t count,
+                                                       struct gradweave_validation *validation,
+                                                       struct gradweave_error *error);
 
 /* ---- compression --------------------------------------------------------------------------- */
 

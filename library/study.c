@@ -1,8 +1,9 @@
-/* Predictions, rankings and explanations for programs that embed the library. */
+/* What the study answers, for programs that embed the library. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "library/finish.h"
-#include "study/study.h"
+#include "study/sweep.h"
 
 const char *gradweave_algorithm_name(size_t i) {
     for (size_t known = 0; gw_algorithms[known].name != NULL; known++) {
@@ -184,5 +185,151 @@ enum gradweave_status gradweave_explain(const struct gradweave_question *questio
         gw_plans_free(&plans);
         gw_question_close(&read);
     }
+    return gw_library_finish(status, &failure, error);
+}
+
+/* ---- sweep ----------------------------------------------------------------------------------- */
+
+struct sweep {
+    struct gw_grid grid;
+    gradweave_take_point *take;
+    void *context;
+    bool stopped;
+};
+
+/* What becomes of a point on the way from the thread that predicts it to the caller. */
+struct answer {
+    bool feasible;
+    size_t workers;
+    struct gradweave_prediction prediction;
+    struct gw_error why;
+};
+
+/* An infeasible point is an answer; memory that ran out is not. */
+static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
+                                   struct gw_error *error) {
+    const struct sweep *sweep = context;
+    const struct gw_point point = gw_grid_point(&sweep->grid, number);
+    struct gw_prediction found;
+    gw_point_predict(&sweep->grid, &point, &found);
+    if (found.status != GW_OK && found.status != GW_BAD_INPUT) {
+        return gw_fail(error, found.status, "%s", found.why.message);
+    }
+    struct answer answer = {.feasible = found.status == GW_OK, .why = found.why};
+    if (answer.feasible) {
+        answer.workers = found.result.workers;
+        answer.prediction = prediction_of(&found.result);
+    }
+    return fwrite(&answer, sizeof answer, 1, stream) == 1 ? GW_OK
+                                                          : gw_fail_memory(error, "sweeping");
+}
+
+static enum gw_status take_answer(uint64_t number, const char *text, size_t length, bool last,
+                                  void *context, struct gw_error *error) {
+    struct sweep *sweep = context;
+    const struct gw_grid *grid = &sweep->grid;
+    const struct gw_point point = gw_grid_point(grid, number);
+    struct answer answer;
+    (void)length;
+    (void)last;
+    memcpy(&answer, text, sizeof answer);
+    const struct gradweave_sweep_point given = {
+        .number = number,
+        .count = grid->point_count,
+        .model = gw_point_name(grid, &point, GW_AXIS_MODEL),
+        .cluster = gw_point_name(grid, &point, GW_AXIS_CLUSTER),
+        .algorithm = gw_point_name(grid, &point, GW_AXIS_ALGORITHM),
+        .workers = answer.feasible ? answer.workers
+                                   : (size_t)gw_point_value(grid, &point, GW_AXIS_WORKERS),
+        .density = gw_point_value(grid, &point, GW_AXIS_DENSITY),
+        .bandwidth = gw_point_value(grid, &point, GW_AXIS_BANDWIDTH),
+        .straggler = gw_point_value(grid, &point, GW_AXIS_STRAGGLER),
+        .noise = gw_point_value(grid, &point, GW_AXIS_NOISE),
+        .prediction = answer.feasible ? &answer.prediction : NULL,
+        .why = answer.feasible ? NULL : answer.why.message};
+    sweep->stopped = sweep->take(&given, sweep->context) != 0;
+    return sweep->stopped ? gw_fail(error, GW_FAILED, "stopped by the caller") : GW_OK;
+}
+
+static enum gw_status sweep_points(const struct gradweave_grid *grid, struct sweep *sweep,
+                                   struct gw_error *error) {
+    const struct gw_grid_request request = {.texts = {[GW_AXIS_MODEL] = grid->model,
+                                                      [GW_AXIS_CLUSTER] = grid->cluster,
+                                                      [GW_AXIS_WORKERS] = grid->workers,
+                                                      [GW_AXIS_DENSITY] = grid->density,
+                                                      [GW_AXIS_BANDWIDTH] = grid->bandwidth,
+                                                      [GW_AXIS_STRAGGLER] = grid->straggler,
+                                                      [GW_AXIS_NOISE] = grid->noise,
+                                                      [GW_AXIS_ALGORITHM] = grid->algorithm},
+                                            .iterations = grid->iterations,
+                                            .seeded = true,
+                                            .seed = grid->seed};
+    if (grid->model == NULL || grid->cluster == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a name or the path of a file, got NULL",
+                       grid->model == NULL ? "model" : "cluster");
+    }
+    enum gw_status status = gw_grid_open(&request, &sweep->grid, error);
+    if (status == GW_OK) {
+        const struct gw_shared_points points = {.count = sweep->grid.point_count,
+                                                .threads =
+                                                    grid->threads == 0 ? gw_cores() : grid->threads,
+                                                .context = sweep,
+                                                .answer = answer_point,
+                                                .take = take_answer};
+        status = gw_share_points(&points, NULL, error);
+    }
+    gw_grid_close(&sweep->grid);
+    return sweep->stopped ? GW_OK : status;
+}
+
+enum gradweave_status gradweave_sweep(const struct gradweave_grid *grid, gradweave_take_point *take,
+                                      void *context, struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct sweep sweep = {.take = take, .context = context};
+    return gw_library_finish(sweep_points(grid, &sweep, &failure), &failure, error);
+}
+
+/* ---- validate -------------------------------------------------------------------------------- */
+
+static enum gw_status validate(const struct gradweave_question *question,
+                               struct gradweave_measurement *measurements,
+                               struct gw_validation *validation, struct gw_error *error) {
+    for (size_t i = 0; i < validation->count; i++) {
+        struct gradweave_measurement *measurement = &measurements[i];
+        struct gw_validation_pair *pair = &validation->pairs[i];
+        if (!(measurement->measured_s > 0)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "measured_s: expected a number above 0, got %g as number %zu",
+                           measurement->measured_s, i);
+        }
+        GW_TRY(predict(question, measurement->algorithm, &pair->predicted, error));
+        pair->measured.iteration_s = measurement->measured_s;
+        measurement->prediction = prediction_of(&pair->predicted);
+    }
+    GW_TRY(gw_validation_compare(validation, error));
+    for (size_t i = 0; i < validation->count; i++) {
+        measurements[i].error = validation->pairs[i].error;
+    }
+    return GW_OK;
+}
+
+enum gradweave_status gradweave_validate(const struct gradweave_question *question,
+                                         struct gradweave_measurement *measurements, size_t count,
+                                         struct gradweave_validation *validation,
+                                         struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gw_arena arena = {0};
+    struct gw_validation answer = {.count = count,
+                                   .pairs = gw_arena_zeros(&arena, count, sizeof *answer.pairs)};
+    enum gw_status status =
+        count > 0 ? gw_arena_check(&arena, "validating", &failure)
+                  : gw_fail(&failure, GW_BAD_INPUT, "count: expected a measurement, got none");
+    status = status == GW_OK ? validate(question, measurements, &answer, &failure) : status;
+    if (status == GW_OK) {
+        *validation =
+            (struct gradweave_validation){.mean_error = gw_validation_mean_error(&answer),
+                                          .largest_error = gw_validation_largest_error(&answer)};
+    }
+    gw_arena_free(&arena);
     return gw_library_finish(status, &failure, error);
 }

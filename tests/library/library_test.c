@@ -319,6 +319,119 @@ TEST(explains_a_plan) {
     assert_string_equal(error.message, "count: expected room for 1 groups, got 0");
 }
 
+/* ---- sweeps -------------------------------------------------------------------------------- */
+
+/* Points that were taken, up to `stop_at`. */
+struct taken {
+    uint64_t count, infeasible, stop_at;
+};
+
+/* Each is what gradweave_predict says of its question. */
+static int take_point(const struct gradweave_sweep_point *point, void *context) {
+    static const char *const algorithms[] = {"dense", "omgs", "randk"};
+    static const double densities[] = {0.001, 0.01};
+    static const size_t workers[] = {4, 16};
+    struct taken *taken = context;
+    size_t number = (size_t)taken->count++;
+    assert_true(point->number == number && point->count == 12);
+    assert_string_equal(point->model, resnet.model);
+    assert_string_equal(point->cluster, resnet.cluster);
+    assert_string_equal(point->algorithm, algorithms[number % 3]);
+    assert_true(point->density == densities[number / 3 % 2]);
+    assert_int_equal(point->workers, workers[number / 6]);
+    assert_true(point->bandwidth == 1 && point->straggler == 1 && point->noise == 0);
+    struct gradweave_question question = resnet;
+    struct gradweave_prediction predicted;
+    struct gradweave_error error;
+    question.workers = point->workers;
+    question.density = point->density;
+    enum gradweave_status status =
+        gradweave_predict(&question, point->algorithm, &predicted, &error);
+    if (status == GRADWEAVE_OK) {
+        assert_true(point->why == NULL && point->prediction->iteration_s == predicted.iteration_s);
+        assert_string_equal(point->prediction->algorithm, point->algorithm);
+        check_sum(point->prediction);
+    } else {
+        assert_null(point->prediction);
+        assert_string_equal(point->why, error.message);
+        taken->infeasible++;
+    }
+    return point->number == taken->stop_at;
+}
+
+TEST(sweeps_over_what_it_predicts) {
+    struct gradweave_grid grid = {.model = resnet.model,
+                                  .cluster = resnet.cluster,
+                                  .algorithm = "dense,omgs,randk",
+                                  .workers = "4:16:log2",
+                                  .density = "0.001,0.01"};
+    for (grid.threads = 0; grid.threads <= 2; grid.threads++) {
+        struct taken taken = {.stop_at = UINT64_MAX};
+        assert_int_equal(gradweave_sweep(&grid, take_point, &taken, NULL), GRADWEAVE_OK);
+        assert_int_equal(taken.count, 12);
+        assert_int_equal(taken.infeasible, 4); /* the cluster has no curve of randk */
+    }
+    struct taken few = {.stop_at = 4};
+    assert_int_equal(gradweave_sweep(&grid, take_point, &few, NULL), GRADWEAVE_OK);
+    assert_int_equal(few.count, 5);
+}
+
+TEST(refuses_sweeps_that_make_no_sense) {
+    static const struct {
+        struct gradweave_grid grid;
+        const char *message;
+    } cases[] = {{{.cluster = "c"}, "model: expected a name"},
+                 {{.model = "m"}, "cluster: expected a name"},
+                 {{.model = "m", .cluster = "nowhere.json"}, "m"},
+                 {{.model = "resnet50", .cluster = "p102-1gbe-16", .algorithm = "magic"}, "magic"},
+                 {{.model = "resnet50", .cluster = "p102-1gbe-16", .density = "2"}, "density"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct taken taken = {.count = 0};
+        struct gradweave_error error = {""};
+        assert_int_equal(gradweave_sweep(&cases[i].grid, take_point, &taken, &error),
+                         GRADWEAVE_BAD_INPUT);
+        assert_int_equal(taken.count, 0);
+        if (strstr(error.message, cases[i].message) == NULL) {
+            fail_msg("expected \"%s\" in \"%s\"", cases[i].message, error.message);
+        }
+    }
+}
+
+/* ---- validations --------------------------------------------------------------------------- */
+
+TEST(says_how_far_off_predictions_are) {
+    struct gradweave_measurement measured[] = {{.algorithm = "dense"}, {.algorithm = "omgs"}};
+    struct gradweave_prediction predicted[2];
+    struct gradweave_validation validation;
+    struct gradweave_error error;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(gradweave_predict(&resnet, measured[i].algorithm, &predicted[i], NULL),
+                         GRADWEAVE_OK);
+        measured[i].measured_s = predicted[i].iteration_s / (i == 0 ? 1.25 : 0.9);
+    }
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, NULL), GRADWEAVE_OK);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(measured[i].prediction.iteration_s == predicted[i].iteration_s);
+        assert_true(fabs(measured[i].error - (i == 0 ? 0.25 : -0.1)) < 1e-12);
+    }
+    assert_true(fabs(validation.mean_error - 0.175) < 1e-12);
+    assert_true(fabs(validation.largest_error - 0.25) < 1e-12);
+    assert_int_equal(gradweave_validate(&resnet, measured, 0, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "expected a measurement"));
+    measured[1].measured_s = NAN;
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "measured_s: expected a number above 0"));
+    measured[1].measured_s = 1;
+    measured[1].algorithm = "magic";
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "magic"));
+}
+
+/* ---- what is refused ----------------------------------------------------------------------- */
+
 TEST(refuses_plans_that_make_no_sense) {
     static struct gradweave_group_times groups[512];
     static const struct {
