@@ -54,7 +54,7 @@ static size_t ran_long;
 
 static void run_long(const struct gw_algorithm *algorithm) {
     if (gw_algorithm_overlaps(algorithm)) {
-        run_scenario(algorithm, 3, 0.01, 200);
+        run_scenario(algorithm, 3, 0.01, (size_t)gw_trials(200));
         ran_long++;
     }
 }

@@ -22,6 +22,11 @@ static size_t draw_size(const struct scene *scene, size_t at) {
     return at < SIZES ? sizes[at] : between(scene->random, 1, 12000);
 }
 
+/* All of those sizes, and random ones. */
+static size_t cases(int random) {
+    return 10 + (size_t)gw_trials(random);
+}
+
 /* ---- a sketch here and there --------------------------------------------------------------- */
 
 struct pair {
@@ -100,7 +105,7 @@ static size_t check_choice(struct scene *scene, const struct pair *pair, size_t 
 
 TEST(tables_and_what_they_tell_are_the_same) {
     struct scene scene = open_scene(1);
-    for (size_t at = 0; at < 24; at++) {
+    for (size_t at = 0; at < cases(14); at++) {
         size_t n = draw_size(&scene, at);
         size_t rows = at % 2 == 0 ? GW_SKETCH_ROWS : 2 * between(scene.random, 0, 7) + 1;
         struct pair pair =
@@ -156,7 +161,7 @@ TEST(the_same_coordinates_are_chosen) {
     struct scene scene = open_scene(5);
     bool fewer = false;
     bool as_many = false;
-    for (size_t at = 0; at < 28; at++) {
+    for (size_t at = 0; at < cases(18); at++) {
         size_t n = draw_size(&scene, at);
         size_t k =
             at % 3 == 0 ? between(scene.random, 1, n) : 1 + n / between(scene.random, 2, 100);
@@ -189,7 +194,7 @@ TEST(far_too_many_heavy_hitters_are_no_problem) {
 
 TEST(nan_is_bad_input) {
     struct scene scene = open_scene(7);
-    for (size_t at = 0; at < 10; at++) {
+    for (size_t at = 0; at < 2 + (size_t)gw_trials(8); at++) {
         size_t n = between(scene.random, 1, 3000);
         struct pair pair = open_pair(&scene, 3, 64, seed);
         float *u = draw_values(&scene, INFINITE, n);
