@@ -352,8 +352,8 @@ static const struct {
     {JOB_WITH("'seed': -1"), "bad.json: seed: expected an integer >= 0, got -1"},
     {JOB_WITH("'workers': '1:10000:lin10000', 'density': '1e-4:1:lin10000', 'noise': [0, 1]"),
      "expected at most 1000000000 points in a sweep, got more"},
-    {JOB_WITH("'workers': '1:10000:lin10000', 'noise': [0, 1]"),
-     "expected --out FILE for 440000 points, which are more than 100000"},
+    {JOB_WITH("'algorithms': ['dense'], 'workers': '1:10000:lin10000', 'noise': '0:10:lin11'"),
+     "expected --out FILE for 110000 points, which are more than 100000"},
 };
 
 TEST_WITH(bad_jobs_are_refused, make_inputs, remove_folder) {

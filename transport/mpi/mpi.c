@@ -139,9 +139,11 @@ static enum gw_status mpi_collect(struct gw_communicator *communicator,
         return gather_unequal(communicator, call, error);
     case GW_BROADCAST:
         return broadcast(communicator, call, error);
-    default:
-        return sum(communicator, call, error);
+    case GW_ALLREDUCE:
+    case GW_REDUCE:
+        break;
     }
+    return sum(communicator, call, error);
 }
 
 static enum gw_status mpi_barrier(struct gw_communicator *communicator, struct gw_error *error) {

@@ -42,9 +42,14 @@ static enum gw_status run_own(struct gw_communicator *communicator,
         result = calls->Broadcast(send, receive, bytes, ncclChar, call->root, world->comm,
                                   world->stream);
         break;
-    default:
+    case GW_REDUCE:
         result = calls->Reduce(send, receive, count, ncclFloat, ncclSum, call->root, world->comm,
                                world->stream);
+        break;
+    case GW_ALLGATHER_UNEQUAL:
+    case GW_GATHER:
+    case GW_SCATTER: /* made of messages, below */
+        break;
     }
     return gw_nccl_wait_for(world, result, names[call->kind], true, error);
 }
@@ -244,9 +249,13 @@ static enum gw_status nccl_collect(struct gw_communicator *communicator,
     case GW_GATHER:
     case GW_SCATTER:
         return exchange_with_root(communicator, call, error);
-    default:
-        return run_own(communicator, call, error);
+    case GW_ALLGATHER:
+    case GW_ALLREDUCE:
+    case GW_BROADCAST:
+    case GW_REDUCE:
+        break;
     }
+    return run_own(communicator, call, error);
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
