@@ -1,5 +1,7 @@
-/* Which functions each compressor has, on a processor and on a GPU. */
+/* Which functions each compressor has, on a processor and on a GPU, and the memory they work in. */
 #include "kernels/compressors.h"
+
+#include "kernels/memory.h"
 
 #ifdef GW_HAVE_CUDA
 #define ON_GPU(name) &gw_gpu_kernel_##name
@@ -96,4 +98,24 @@ void gw_state_observe(const struct gw_compressor *compressor, void *state, const
     if (state != NULL && kernel->observe != NULL) {
         kernel->observe(state, counts);
     }
+}
+
+/* ---- memories ------------------------------------------------------------------------------ */
+
+enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,
+                              struct gw_error *error) {
+    if (stream == NULL) {
+        *out = (struct gw_memory){.does = &gw_memory_on_host};
+        return GW_OK;
+    }
+    *out = (struct gw_memory){
+        .does = &gw_memory_on_gpu, .device = gw_device_stream_device(stream), .stream = stream};
+    return gw_gpu_workspace_open(out->device, &out->gpu_workspace, error);
+}
+
+void gw_memory_close(struct gw_memory *memory) {
+    gw_gpu_workspace_close(memory->gpu_workspace);
+    gw_workspace_free(&memory->workspace);
+    gw_selection_free(&memory->selection);
+    *memory = (struct gw_memory){0};
 }

@@ -58,12 +58,12 @@ enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_err
 /* Frees; what is partial stays. */
 void gw_sweep_files_close(struct gw_sweep_files *files);
 
-/* ---- a grid's answers (sweep.c) -------------------------------------------------------------- */
-
 /* A document "gradweave/result@1", or "gradweave/infeasible@1", with the point; the caller's. */
 enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
                                  const struct gw_prediction *prediction, cJSON **out,
                                  struct gw_error *error);
+
+/* ---- a grid's answers (sweep.c) -------------------------------------------------------------- */
 
 /* For a person: a column for every axis that is more than a point. */
 struct gw_sweep_table {

@@ -9,6 +9,34 @@
 
 #include "report/sweep.h"
 
+/* ---- documents ------------------------------------------------------------------------------ */
+
+enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_point *point,
+                                 const struct gw_prediction *prediction, cJSON **out,
+                                 struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    if (prediction->status == GW_OK) {
+        gw_result_write(&prediction->result, &writer);
+    } else {
+        gw_writer_text(&writer, "schema", "gradweave/infeasible@1");
+        gw_writer_text(&writer, "reason", prediction->why.message);
+    }
+    gw_writer_number(&writer, "point", (double)point->number);
+    gw_writer_object(&writer, "axes");
+    for (size_t a = 0; a < GW_AXES; a++) {
+        enum gw_axis axis = (enum gw_axis)a;
+        const char *name = gw_axis_kinds[axis].name;
+        if (gw_axis_kinds[axis].rule == NULL) {
+            gw_writer_text(&writer, name, gw_point_name(grid, point, axis));
+        } else {
+            gw_writer_number(&writer, name, gw_point_value(grid, point, axis));
+        }
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
 /* ---- formats ------------------------------------------------------------------------------- */
 
 struct gw_sweep_format {

@@ -70,10 +70,6 @@ void gw_exchanges_again(struct gw_exchanges *exchanges, const struct gw_schedule
     }
 }
 
-uint32_t gw_exchange_steps(const struct gw_exchange *exchange, uint32_t rank) {
-    return exchange->call.bytes == 0 ? 0 : exchange->collective->steps(&exchange->call, rank);
-}
-
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
 /* A worker: how far it is, and where its time went. */
