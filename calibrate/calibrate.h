@@ -71,6 +71,15 @@ enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communi
                                                  const struct gw_cluster *cluster, bool cuda,
                                                  struct gw_error *error);
 
+/*
+ * What makes the cluster's figures those of other hosts, links or ranks than the job has, in words,
+ * in `arena`: collective, some 100 ms for each two hosts where the file knows of links. The same on
+ * every rank.
+ */
+enum gw_status gw_calibration_doubts(struct gw_communicator *communicator,
+                                     const struct gw_cluster *cluster, struct gw_arena *arena,
+                                     char ***out, size_t *count, struct gw_error *error);
+
 /* Adds to a new calibration what only the old one has: curves, the network, further keys. */
 enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct gw_cluster *older,
                                         struct gw_error *error);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/calibrate.h"
 #include "cli/job.h"
 #include "exec/exec.h"
 #include "kernels/gpu.h"
@@ -465,6 +466,9 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
 /* What rank 0 presents, the others wait for: they agree on it afterwards. */
 static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
                                struct gw_error *error) {
+    struct gw_validation *answer = &run->answer;
+    GW_TRY(gw_calibration_doubts(communicator, &answer->question.cluster, &run->arena,
+                                 &answer->doubts, &answer->doubt_count, error));
     measure_all(run, communicator, error);
     if (communicator->rank != 0) {
         return GW_OK;

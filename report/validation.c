@@ -4,10 +4,10 @@
 
 #include "report/report.h"
 
-/* The predictions' notes, each once. */
+/* What to doubt first of all, then the predictions' notes, each once. */
 struct notes {
     size_t count;
-    char **texts; /* which are the predictions' */
+    char **texts; /* which are the validation's */
 };
 
 static void add_note(struct notes *notes, char *text) {
@@ -21,10 +21,13 @@ static void add_note(struct notes *notes, char *text) {
 
 static enum gw_status collect_notes(const struct gw_validation *validation, struct gw_arena *arena,
                                     struct notes *out, struct gw_error *error) {
-    *out = (struct notes){.texts = gw_arena_zeros(arena, validation->count * GW_RESULT_MOST_NOTES,
-                                                  sizeof *out->texts)};
+    size_t most = validation->doubt_count + validation->count * GW_RESULT_MOST_NOTES;
+    *out = (struct notes){.texts = gw_arena_zeros(arena, most, sizeof *out->texts)};
     if (out->texts == NULL) {
         return gw_fail_memory(error, "validating");
+    }
+    for (size_t i = 0; i < validation->doubt_count; i++) {
+        add_note(out, validation->doubts[i]);
     }
     for (size_t i = 0; i < validation->count; i++) {
         struct gw_result *predicted = &validation->pairs[i].predicted;

@@ -346,6 +346,8 @@ struct gw_validation {
     size_t infeasible_count;
     struct gw_infeasible *infeasible;          /* those of all algorithms that cannot be run */
     const struct gw_validation_device *device; /* NULL: processors */
+    char **doubts; /* why predictions may be about another cluster than measurements */
+    size_t doubt_count;
 };
 
 /* Refuses sources and files of counts that do not go with what was asked for. */

@@ -337,11 +337,23 @@ struct checked {
     struct gw_check check;
 };
 
+static enum gw_status check_undoubted(struct gw_communicator *communicator,
+                                      const struct gw_cluster *cluster, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    char **doubts = NULL;
+    size_t count = 1;
+    GW_TRY(gw_calibration_doubts(communicator, cluster, &arena, &doubts, &count, error));
+    assert_int_equal(count, 0);
+    gw_arena_free(&arena);
+    return GW_OK;
+}
+
 static enum gw_status check(struct gw_communicator *communicator, void *context,
                             struct gw_error *error) {
     struct checked *checked = context;
     checked->calibration.clock = &fake_self->clock;
     GW_TRY(gw_calibration_require_same_hosts(communicator, checked->cluster, false, error));
+    GW_TRY(check_undoubted(communicator, checked->cluster, error));
     return gw_calibration_check(communicator, &checked->calibration, checked->cluster, 0.5,
                                 &checked->check, error);
 }
@@ -438,30 +450,48 @@ TEST(medians_without_spread_are_no_use) {
     }
 }
 
+/* A cluster of other hosts; `doubt`: what is to be said of it, besides how many ranks a node has.
+ */
+struct other_hosts {
+    const char *source, *doubt;
+    const struct gw_cluster *cluster;
+};
+
 static enum gw_status refuse(struct gw_communicator *communicator, void *context,
                              struct gw_error *error) {
-    const struct checked *checked = context;
-    assert_int_equal(
-        gw_calibration_require_same_hosts(communicator, checked->cluster, false, error),
-        GW_BAD_INPUT);
+    const struct other_hosts *other = context;
+    struct gw_arena arena = {0};
+    char **doubts = NULL;
+    size_t count = 0;
+    assert_int_equal(gw_calibration_require_same_hosts(communicator, other->cluster, false, error),
+                     GW_BAD_INPUT);
     assert_non_null(strstr(error->message, "expected"));
+    assert_int_equal(
+        gw_calibration_doubts(communicator, other->cluster, &arena, &doubts, &count, error), GW_OK);
+    assert_int_equal(count, 2);
+    assert_non_null(strstr(doubts[0], other->doubt));
+    assert_string_equal(doubts[1], "a.json has 1 worker on a node, this job up to 2");
+    gw_arena_free(&arena);
     return GW_OK;
 }
 
-TEST(other_hosts_are_refused) {
-    static const char *const clusters[] = {
-        "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,\"collectives\":{},"
-        "\"compressors\":{}}",
-        "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,\"collectives\":{},"
-        "\"compressors\":{},\"source\":{\"hosts\":[\"some other host\"]}}",
-        "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,\"collectives\":{},"
-        "\"compressors\":{},\"source\":{\"hosts\":[]}}"};
+TEST(other_hosts_are_refused_or_doubted) {
+    static const struct other_hosts others[] = {
+        {"", "a.json was not calibrated on hosts that it names"},
+        {",\"source\":{\"hosts\":[\"some other host\"],"
+         "\"links\":[{\"bytes_per_s\":1e8},{\"bytes_per_s\":\"?\"}]}",
+         "a.json was calibrated on other hosts than 1 of this job's 1, such as "},
+        {",\"source\":{\"hosts\":[]}", "on other hosts than 1 of this job's 1"}};
     (void)state;
-    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[400];
         struct gw_cluster cluster;
-        struct checked ranks[2] = {0};
-        assert_int_equal(
-            gw_cluster_parse(clusters[i], strlen(clusters[i]), "a.json", &cluster, NULL), GW_OK);
+        struct other_hosts ranks[2] = {others[i], others[i]};
+        (void)snprintf(text, sizeof text,
+                       "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,"
+                       "\"collectives\":{},\"compressors\":{}%s}",
+                       others[i].source);
+        assert_int_equal(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL), GW_OK);
         ranks[0].cluster = ranks[1].cluster = &cluster;
         run_ranks(2, refuse, ranks, sizeof *ranks);
         gw_cluster_free(&cluster);

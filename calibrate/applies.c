@@ -1,0 +1,145 @@
+/* Whether a cluster's figures are about the hosts, links and ranks of the job at hand. */
+#include <string.h>
+
+#include "calibrate/calibrate.h"
+#include "calibrate/hosts/hosts.h"
+
+static const double other_link = 1.25; /* by what factor links differ that are not the same */
+
+struct doubts {
+    const struct gw_cluster *cluster;
+    const cJSON *source; /* of the cluster; NULL: none */
+    struct gw_arena *arena;
+    char **texts;
+    size_t count;
+};
+
+enum { MOST_DOUBTS = 3 };
+
+static void add(struct doubts *doubts, char *text) {
+    doubts->texts[doubts->count++] = text;
+}
+
+/* ---- hosts ----------------------------------------------------------------------------------- */
+
+static bool has_host(const cJSON *hosts, const char *name) {
+    const cJSON *host = NULL;
+    cJSON_ArrayForEach(host, hosts) {
+        const char *listed = cJSON_GetStringValue(host);
+        if (listed != NULL && strncmp(listed, name, GW_HOST_SIZE - 1) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void compare_hosts(struct doubts *doubts, const struct gw_host_list *list) {
+    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(doubts->source, "hosts");
+    const char *path = doubts->cluster->path;
+    if (!cJSON_IsArray(hosts)) {
+        add(doubts, gw_arena_format(doubts->arena,
+                                    "%s was not calibrated on hosts that it names: predictions may "
+                                    "be about another network than measurements",
+                                    path));
+        return;
+    }
+    size_t others = 0;
+    const char *first = "";
+    for (size_t h = 0; h < list->count; h++) {
+        if (!has_host(hosts, list->names[h])) {
+            first = others++ == 0 ? list->names[h] : first;
+        }
+    }
+    if (others > 0) {
+        add(doubts, gw_arena_format(doubts->arena,
+                                    "%s was calibrated on other hosts than %zu of this job's %zu, "
+                                    "such as %.64s: predictions may be about another network",
+                                    path, others, list->count, first));
+    }
+}
+
+static void compare_ranks(struct doubts *doubts, const struct gw_host_list *list) {
+    size_t then = doubts->cluster->workers_per_node;
+    size_t now = gw_host_list_most_ranks(list);
+    if (then != now) {
+        add(doubts,
+            gw_arena_format(doubts->arena, "%s has %zu worker%s on a node, this job up to %zu",
+                            doubts->cluster->path, then, then == 1 ? "" : "s", now));
+    }
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+/* Bytes per second in the median of the file's links; 0 if it says nothing of them. */
+static double rate_then(const struct doubts *doubts) {
+    const cJSON *links = cJSON_GetObjectItemCaseSensitive(doubts->source, "links");
+    size_t count = 0;
+    double *rates =
+        gw_arena_zeros(doubts->arena, (size_t)cJSON_GetArraySize(links) + 1, sizeof *rates);
+    const cJSON *link = NULL;
+    cJSON_ArrayForEach(link, links) {
+        const cJSON *rate = cJSON_GetObjectItemCaseSensitive(link, "bytes_per_s");
+        if (rates != NULL && cJSON_IsNumber(rate) && rate->valuedouble > 0) {
+            rates[count++] = rate->valuedouble;
+        }
+    }
+    struct gw_summary summary = {0};
+    if (count > 0) {
+        gw_summarise(rates, count, &summary);
+    }
+    return summary.median;
+}
+
+/* The same of this job's links, on every rank. */
+static enum gw_status find_rate(struct gw_communicator *communicator, struct gw_host_list *list,
+                                double *out, struct gw_error *error) {
+    size_t count = gw_link_count(list);
+    struct gw_link_rate *links = gw_arena_zeros(&list->arena, count, sizeof *links);
+    double *rates = gw_arena_zeros(&list->arena, count, sizeof *rates);
+    struct gw_summary summary;
+    GW_TRY(gw_agree(communicator, gw_arena_check(&list->arena, "comparing links", error), error));
+    GW_TRY(gw_time_links(communicator, &gw_machine_clock, list, links, error));
+    for (size_t i = 0; i < count; i++) {
+        rates[i] = links[i].bytes_per_s;
+    }
+    gw_summarise(rates, count, &summary);
+    *out = summary.median;
+    return GW_OK;
+}
+
+static enum gw_status compare_links(struct doubts *doubts, struct gw_communicator *communicator,
+                                    struct gw_host_list *list, struct gw_error *error) {
+    double then = rate_then(doubts);
+    double now = then;
+    if (then > 0 && gw_link_count(list) > 0) { /* the same on all ranks, as the file is */
+        GW_TRY(find_rate(communicator, list, &now, error));
+    }
+    if (then > 0 && (now > other_link * then || then > other_link * now)) {
+        add(doubts, gw_arena_format(doubts->arena,
+                                    "links carry %.4g MB/s now, in %s %.4g: calibrate --check says "
+                                    "what else has changed",
+                                    now / 1e6, doubts->cluster->path, then / 1e6));
+    }
+    return GW_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+enum gw_status gw_calibration_doubts(struct gw_communicator *communicator,
+                                     const struct gw_cluster *cluster, struct gw_arena *arena,
+                                     char ***out, size_t *count, struct gw_error *error) {
+    struct doubts doubts = {.cluster = cluster,
+                            .source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"),
+                            .arena = arena,
+                            .texts = gw_arena_zeros(arena, MOST_DOUBTS, sizeof *doubts.texts)};
+    struct gw_host_list list;
+    GW_TRY(gw_agree(communicator, gw_arena_check(arena, "comparing hosts", error), error));
+    GW_TRY(gw_host_list_open(communicator, &list, error));
+    compare_hosts(&doubts, &list);
+    compare_ranks(&doubts, &list);
+    enum gw_status status = compare_links(&doubts, communicator, &list, error);
+    gw_host_list_close(&list);
+    *out = doubts.texts;
+    *count = doubts.count;
+    return status == GW_OK ? gw_arena_check(arena, "comparing hosts", error) : status;
+}
