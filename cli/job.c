@@ -7,12 +7,19 @@
 /* ---- ranks --------------------------------------------------------------------------------------
  */
 
+const struct gw_option gw_watch_table[] = {
+    {"timeout", 0, "S", GW_POSITIVE, offsetof(struct gw_job_options, timeout_s),
+     .help = "Seconds without a sign of life from a rank until the job is ended", .value = "60"},
+    {0},
+};
+
 const struct gw_option gw_job_table[] = {
     {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_job_options, nodes),
      .help = "Start an MPI job of N ranks (not needed inside one)", .maximum = 65536},
     {"hostfile", 0, "FILE", GW_TEXT, offsetof(struct gw_job_options, hostfile),
      .help = "Hosts for --nodes, passed to mpirun",
      .otherwise = "the Slurm allocation's, or this one", .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .table = gw_watch_table},
     {0},
 };
 
@@ -28,6 +35,17 @@ void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
     }
 }
 
+/* The job of a rank that is watched over, while others of its threads use the communicator. */
+static void end_job(void *context, int rank, const char *host, double silent_s) {
+    struct gw_communicator *communicator = context;
+    char phase[GW_PHASE_SIZE];
+    gw_progress_phase(phase);
+    (void)fprintf(stderr, "gradweave: rank %d on %s has not answered for %.0f s%s%s\n", rank, host,
+                  silent_s, phase[0] == '\0' ? "" : ", during ", phase);
+    (void)fflush(stderr);
+    communicator->transport->abort(communicator, GW_FAILED);
+}
+
 static int run_rank(const struct gw_job_options *options, gw_job_body *body, void *context) {
     struct gw_error error = {0};
     struct gw_communicator communicator;
@@ -41,6 +59,11 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
                          "--nodes: expected %d, the size of the MPI job it was started in, got %zu",
                          communicator.size, options->nodes);
     }
+    struct gw_watch *watch = NULL;
+    if (status == GW_OK) {
+        status = gw_watch_open(&communicator, options->timeout_s, end_job, &communicator, &watch,
+                               &error);
+    }
     if (status == GW_OK) {
         status = body(&communicator, context, &verdict, &error);
     }
@@ -50,6 +73,7 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
         verdict = gw_cli_fail(&error);
     }
     communicator.transport->close(&communicator);
+    gw_watch_close(watch); /* MPI ends when all ranks are done */
     return speaks ? gw_mpi_exit_status(verdict) : GW_OK;
 }
 

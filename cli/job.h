@@ -6,16 +6,19 @@
 #include "device/device.h"
 #include "transport/gpu.h"
 #include "transport/transport.h"
+#include "transport/watch.h"
 
 /* ---- ranks --------------------------------------------------------------------------------------
  */
 
-/* --nodes, --hostfile. */
+/* --nodes, --hostfile, --timeout. */
 struct gw_job_options {
     size_t nodes; /* 0: not given */
     const char *hostfile;
+    double timeout_s; /* without a sign of life from a rank, until the job is ended */
 };
-extern const struct gw_option gw_job_table[]; /* for struct gw_job_options */
+extern const struct gw_option gw_job_table[];   /* for struct gw_job_options */
+extern const struct gw_option gw_watch_table[]; /* of these --timeout alone */
 
 /* Their rules. */
 #define GW_NEEDS_JOB                                                                               \

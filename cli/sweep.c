@@ -13,6 +13,7 @@ struct options {
     } outs;
     bool resume;
     size_t threads; /* 0: not given */
+    struct gw_job_options job;
 };
 
 #define IN(member) offsetof(struct options, member)
@@ -61,6 +62,7 @@ static const struct gw_option option_table[] = {
      .help = "Continue a sweep that was interrupted, where there is one"},
     {"threads", 0, "N", GW_COUNT, IN(threads), .help = "Threads",
      .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = 1024},
+    {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_watch_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
@@ -174,12 +176,11 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 static int run(int argc, char **argv) {
     struct options options = {0};
     struct gw_error error = {0};
-    struct gw_job_options job = {0};
     int verdict = GW_OK;
     gw_parse_options(&gw_verb_sweep, argc, argv, &options);
     options.request.seeded = gw_option_is_given("seed");
     if (gw_mpi_is_inside_job()) {
-        return gw_job_run(&job, argv, body, &options);
+        return gw_job_run(&options.job, argv, body, &options);
     }
     return body(NULL, &options, &verdict, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
 }

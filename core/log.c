@@ -1,8 +1,10 @@
 #include "core/log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -39,8 +41,20 @@ struct gw_progress gw_progress_begin(const char *title, int wanted) {
     };
 }
 
+static pthread_mutex_t phase_lock = PTHREAD_MUTEX_INITIALIZER;
+static char phase[GW_PHASE_SIZE];
+
+void gw_progress_phase(char out[GW_PHASE_SIZE]) {
+    (void)pthread_mutex_lock(&phase_lock);
+    memcpy(out, phase, sizeof phase);
+    (void)pthread_mutex_unlock(&phase_lock);
+}
+
 void gw_progress_update(struct gw_progress *progress, double share, const char *what) {
     enum { width = 30 };
+    (void)pthread_mutex_lock(&phase_lock);
+    (void)snprintf(phase, sizeof phase, "%s %.80s", progress->title, what);
+    (void)pthread_mutex_unlock(&phase_lock);
     double now = gw_clock_now_s();
     if (!progress->visible || now - progress->started_s < 1 || now - progress->drawn_s < 0.1) {
         return;

@@ -24,4 +24,8 @@ struct gw_progress gw_progress_begin(const char *title, int wanted);
 void gw_progress_update(struct gw_progress *progress, double share, const char *what);
 void gw_progress_end(struct gw_progress *progress);
 
+/* What progress was last told, such as "validate omgs", whether or not it is shown; any thread. */
+enum { GW_PHASE_SIZE = 96 };
+void gw_progress_phase(char out[GW_PHASE_SIZE]);
+
 #endif

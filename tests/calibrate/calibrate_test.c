@@ -477,11 +477,11 @@ static enum gw_status refuse(struct gw_communicator *communicator, void *context
 
 TEST(other_hosts_are_refused_or_doubted) {
     static const struct other_hosts others[] = {
-        {"", "a.json was not calibrated on hosts that it names"},
-        {",\"source\":{\"hosts\":[\"some other host\"],"
-         "\"links\":[{\"bytes_per_s\":1e8},{\"bytes_per_s\":\"?\"}]}",
-         "a.json was calibrated on other hosts than 1 of this job's 1, such as "},
-        {",\"source\":{\"hosts\":[]}", "on other hosts than 1 of this job's 1"}};
+        {.source = "", .doubt = "a.json was not calibrated on hosts that it names"},
+        {.source = ",\"source\":{\"hosts\":[\"some other host\"],\"links\":["
+                   "{\"bytes_per_s\":1e8},{\"bytes_per_s\":\"?\"}]}",
+         .doubt = "a.json was calibrated on other hosts than 1 of this job's 1, such as "},
+        {.source = ",\"source\":{\"hosts\":[]}", .doubt = "on other hosts than 1 of this job's 1"}};
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         char text[400];

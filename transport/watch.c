@@ -1,0 +1,220 @@
+#include "transport/watch.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "core/core.h"
+
+enum { MOST_ADDRESSES = 8, NUDGE_MS = 250 };
+static const double question_s = 1;
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Where a rank can be asked. */
+struct place {
+    char host[GW_WATCH_HOST_SIZE];
+    uint32_t addresses[MOST_ADDRESSES]; /* IPv4, in the network's order; 0: no more */
+    uint16_t port;                      /* in the network's order; 0: it cannot be asked */
+};
+
+/* Of interfaces that are up; loopback ones are for ranks of the same host. */
+static void find_addresses(struct place *place) {
+    struct ifaddrs *all = NULL;
+    size_t count = 0;
+    if (getifaddrs(&all) != 0) {
+        return;
+    }
+    for (const struct ifaddrs *one = all; one != NULL && count < MOST_ADDRESSES;
+         one = one->ifa_next) {
+        if (one->ifa_addr != NULL && one->ifa_addr->sa_family == AF_INET) {
+            struct sockaddr_in address;
+            memcpy(&address, one->ifa_addr, sizeof address);
+            if (ntohl(address.sin_addr.s_addr) >> 24 != IN_LOOPBACKNET) {
+                place->addresses[count++] = address.sin_addr.s_addr;
+            }
+        }
+    }
+    freeifaddrs(all);
+}
+
+/* A socket on any free port, and where it is; -1 where there is no network. */
+static int open_socket(struct place *place) {
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t length = sizeof address;
+    int handle = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    (void)gethostname(place->host, sizeof place->host - 1);
+    if (handle >= 0 && bind(handle, (struct sockaddr *)&address, length) == 0 &&
+        getsockname(handle, (struct sockaddr *)&address, &length) == 0) {
+        place->port = address.sin_port;
+        find_addresses(place);
+    }
+    return handle;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* A datagram; others than those of this job are passed over. */
+struct datagram {
+    uint64_t job; /* drawn by rank 0 */
+    uint32_t rank;
+    bool answers;
+};
+
+struct gw_watch {
+    pthread_t thread;
+    atomic_bool ends;
+    int handle;
+    uint64_t job;
+    uint32_t rank, next;
+    bool same_host;
+    struct place place; /* of the next rank */
+    double timeout_s;
+    gw_lost *lost;
+    void *context;
+};
+
+static void send_to(const struct gw_watch *watch, uint32_t address, bool answers) {
+    const struct datagram datagram = {.job = watch->job, .rank = watch->rank, .answers = answers};
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = watch->place.port, .sin_addr.s_addr = address};
+    (void)sendto(watch->handle, &datagram, sizeof datagram, MSG_DONTWAIT,
+                 (const struct sockaddr *)&to, sizeof to);
+}
+
+static void ask(const struct gw_watch *watch) {
+    if (watch->same_host) {
+        send_to(watch, htonl(INADDR_LOOPBACK), false);
+        return;
+    }
+    for (size_t i = 0; i < MOST_ADDRESSES && watch->place.addresses[i] != 0; i++) {
+        send_to(watch, watch->place.addresses[i], false);
+    }
+}
+
+/* Answers what is asked; true if the next rank has answered. */
+static bool take(const struct gw_watch *watch) {
+    struct datagram datagram;
+    struct sockaddr_in from;
+    socklen_t length = sizeof from;
+    bool answered = false;
+    while (recvfrom(watch->handle, &datagram, sizeof datagram, MSG_DONTWAIT,
+                    (struct sockaddr *)&from, &length) == (ssize_t)sizeof datagram) {
+        if (datagram.job == watch->job && datagram.answers) {
+            answered = answered || datagram.rank == watch->next;
+        } else if (datagram.job == watch->job) {
+            datagram.answers = true;
+            datagram.rank = watch->rank;
+            (void)sendto(watch->handle, &datagram, sizeof datagram, MSG_DONTWAIT,
+                         (const struct sockaddr *)&from, length);
+        }
+        length = sizeof from;
+    }
+    return answered;
+}
+
+/* A rank that was stopped itself, and goes on, begins to count anew. */
+static void *watch_next(void *context) {
+    struct gw_watch *watch = context;
+    struct pollfd ready = {.fd = watch->handle, .events = POLLIN};
+    bool has_answered = false;
+    double heard_s = gw_clock_now_s();
+    double asked_s = heard_s - question_s;
+    double looked_s = heard_s;
+    while (!atomic_load(&watch->ends)) {
+        double now_s = gw_clock_now_s();
+        if (now_s - looked_s > question_s) {
+            heard_s = now_s;
+        }
+        looked_s = now_s;
+        if (now_s - asked_s >= question_s) {
+            ask(watch);
+            asked_s = now_s;
+        }
+        if (poll(&ready, 1, NUDGE_MS) > 0 && take(watch)) {
+            has_answered = true;
+            heard_s = gw_clock_now_s();
+        }
+        if (has_answered && watch->lost != NULL && now_s - heard_s > watch->timeout_s) {
+            watch->lost(watch->context, (int)watch->next, watch->place.host, now_s - heard_s);
+            watch->lost = NULL;
+        }
+    }
+    return NULL;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static enum gw_status find_places(struct gw_communicator *communicator, struct gw_watch *watch,
+                                  struct gw_error *error) {
+    struct place mine = {0};
+    struct place *places = calloc((size_t)communicator->size, sizeof *places);
+    enum gw_status status = places == NULL ? gw_fail_memory(error, "watching ranks") : GW_OK;
+    status = gw_agree(communicator, status, error);
+    watch->handle = open_socket(&mine);
+    if (communicator->rank == 0 &&
+        getrandom(&watch->job, sizeof watch->job, 0) != (ssize_t)sizeof watch->job) {
+        watch->job = (uint64_t)getpid();
+    }
+    if (status == GW_OK) {
+        status = gw_broadcast(communicator, 0, &watch->job, sizeof watch->job, error);
+    }
+    if (status == GW_OK) {
+        status = gw_allgather(communicator, &mine, sizeof mine, places, error);
+    }
+    if (status == GW_OK) {
+        watch->place = places[watch->next];
+        watch->same_host = strcmp(mine.host, watch->place.host) == 0;
+    }
+    free(places);
+    return status;
+}
+
+enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeout_s, gw_lost *lost,
+                             void *context, struct gw_watch **out, struct gw_error *error) {
+    *out = NULL;
+    if (communicator->size == 1) {
+        return GW_OK;
+    }
+    struct gw_watch *watch = calloc(1, sizeof *watch);
+    enum gw_status status = watch == NULL ? gw_fail_memory(error, "watching ranks") : GW_OK;
+    GW_TRY(gw_agree(communicator, status, error));
+    watch->rank = (uint32_t)communicator->rank;
+    watch->next = (uint32_t)((communicator->rank + 1) % communicator->size);
+    watch->timeout_s = timeout_s;
+    watch->lost = lost;
+    watch->context = context;
+    status = find_places(communicator, watch, error);
+    int failed = status == GW_OK ? pthread_create(&watch->thread, NULL, watch_next, watch) : 0;
+    bool started = status == GW_OK && failed == 0;
+    if (failed != 0) {
+        status = gw_fail(error, GW_FAILED, "watching ranks: %s", strerror(failed));
+    }
+    status = gw_agree(communicator, status, error);
+    if (status == GW_OK) {
+        *out = watch;
+    } else if (started) {
+        gw_watch_close(watch);
+    } else {
+        (void)close(watch->handle);
+        free(watch);
+    }
+    return status;
+}
+
+void gw_watch_close(struct gw_watch *watch) {
+    if (watch == NULL) {
+        return;
+    }
+    atomic_store(&watch->ends, true);
+    (void)pthread_join(watch->thread, NULL);
+    (void)close(watch->handle);
+    free(watch);
+}
