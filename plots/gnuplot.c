@@ -1,9 +1,12 @@
 #include "plots/gnuplot.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,12 +57,19 @@ static void put_text(FILE *stream, const char *name, const char *value) {
     (void)fputs("; ", stream);
 }
 
-/* Our stdout belongs to results: what gnuplot has to say goes to stderr. */
-static enum gw_status run_gnuplot(char *settings, char *script, struct gw_error *error) {
+/*
+ * gnuplot takes names that begin with '|' or '<' for commands, and quotes at their ends for its
+ * own: it is handed descriptors, and no name that a user has chosen. Our stdout belongs to results:
+ * what gnuplot has to say goes to stderr.
+ */
+static enum gw_status run_gnuplot(char *settings, char *script, int data, int picture,
+                                  struct gw_error *error) {
     char *const command[] = {(char *)"gnuplot", (char *)"-e", settings, script, NULL};
     pid_t child = fork();
     if (child == 0) {
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+        (void)fcntl(data, F_SETFD, 0);
+        (void)fcntl(picture, F_SETFD, 0);
         execvp(command[0], command);
         _exit(127);
     }
@@ -75,63 +85,129 @@ static enum gw_status run_gnuplot(char *settings, char *script, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, const char *data,
-                                const char *kind, const char *picture, struct gw_error *error) {
+static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, const char *kind,
+                                int data, int picture, struct gw_error *error) {
+    char names[2][32];
     char *settings = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&settings, &length);
     if (stream == NULL) {
         return gw_fail_memory(error, "plotting");
     }
-    put_text(stream, "data", data);
-    put_text(stream, "output", picture);
+    (void)snprintf(names[0], sizeof names[0], "/dev/fd/%d", data);
+    (void)snprintf(names[1], sizeof names[1], "/dev/fd/%d", picture);
+    put_text(stream, "data", names[0]);
+    put_text(stream, "output", names[1]);
     put_text(stream, "kind", kind);
     put_text(stream, "heading", drawing->title);
     drawing->print_settings(drawing->subject, stream);
     bool complete = fclose(stream) == 0;
-    enum gw_status status =
-        complete ? run_gnuplot(settings, script, error) : gw_fail_memory(error, "plotting");
+    enum gw_status status = complete ? run_gnuplot(settings, script, data, picture, error)
+                                     : gw_fail_memory(error, "plotting");
     free(settings);
     return status;
 }
 
-/* The table goes through a file that has no name: nothing of it can be left behind. */
-static enum gw_status draw_table(const struct gw_drawing *drawing, const struct table *table,
-                                 char *script, const char *kind, const char *picture,
-                                 struct gw_error *error) {
-    FILE *stream = tmpfile();
-    if (stream == NULL || fwrite(table->text, 1, table->length, stream) != table->length ||
-        fflush(stream) != 0) {
-        enum gw_status status =
-            gw_fail(error, GW_FAILED, "a temporary file: cannot be written: %s", strerror(errno));
-        if (stream != NULL) {
-            (void)fclose(stream);
-        }
-        return status;
+/* ---- pictures ------------------------------------------------------------------------------ */
+
+/* How a whole picture begins (or has in its beginning) and ends, but for white space. */
+static const struct format {
+    const char *kind, *start, *end;
+    size_t start_length, end_length;
+} formats[] = {
+    {"png", "\x89PNG\r\n\x1a\n", "\0\0\0\0IEND\xae\x42\x60\x82", 8, 12},
+    {"svg", "<", "</svg>", 1, 6},
+    {"pdf", "%PDF-", "%%EOF", 5, 5},
+};
+
+/* gnuplot says success when its writes fail. */
+static bool is_whole(const char *kind, const char *text, size_t length) {
+    const struct format *format = formats;
+    while (strcmp(format->kind, kind) != 0) {
+        format++;
     }
-    char data[32];
-    snprintf(data, sizeof data, "/dev/fd/%d", fileno(stream));
-    enum gw_status status = draw_data(drawing, script, data, kind, picture, error);
-    (void)fclose(stream);
+    bool is_text = strcmp(kind, "png") != 0;
+    while (is_text && length > 0 && isspace((unsigned char)text[length - 1])) {
+        length--;
+    }
+    return length >= format->start_length + format->end_length &&
+           memcmp(text, format->start, format->start_length) == 0 &&
+           memcmp(text + length - format->end_length, format->end, format->end_length) == 0;
+}
+
+/* What the descriptor holds, which must be a whole picture, goes where all files go. */
+static enum gw_status keep_picture(int descriptor, const char *path, struct gw_error *error) {
+    char name[32];
+    char *text = NULL;
+    size_t length = 0;
+    (void)snprintf(name, sizeof name, "/dev/fd/%d", descriptor);
+    GW_TRY(gw_file_read(name, &text, &length, error));
+    enum gw_status status = is_whole(ending(path), text, length)
+                                ? gw_file_write(path, text, length, error)
+                                : gw_fail(error, GW_FAILED,
+                                          "%s: cannot be drawn: gnuplot left %zu bytes, which are "
+                                          "no whole picture",
+                                          path, length);
+    free(text);
+    return status;
+}
+
+static bool write_all(int descriptor, const struct table *table) {
+    size_t written = 0;
+    while (written < table->length) {
+        ssize_t step = write(descriptor, table->text + written, table->length - written);
+        if (step < 0 && errno != EINTR) {
+            return false;
+        }
+        written += step > 0 ? (size_t)step : 0;
+    }
+    return true;
+}
+
+/* Table and picture pass through memory: nothing of them can be left behind. */
+static enum gw_status draw_table(const struct gw_drawing *drawing, const struct table *table,
+                                 char *script, const char *path, struct gw_error *error) {
+    int data = memfd_create("table", MFD_CLOEXEC);
+    int picture = memfd_create("picture", MFD_CLOEXEC);
+    enum gw_status status =
+        data >= 0 && picture >= 0 && write_all(data, table)
+            ? GW_OK
+            : gw_fail(error, GW_FAILED, "a file in memory: cannot be written: %s", strerror(errno));
+    if (status == GW_OK) {
+        status = draw_data(drawing, script, ending(path), data, picture, error);
+    }
+    if (status == GW_OK) {
+        status = keep_picture(picture, path, error);
+    }
+    if (data >= 0) {
+        (void)close(data);
+    }
+    if (picture >= 0) {
+        (void)close(picture);
+    }
     return status;
 }
 
 static enum gw_status draw_picture(const struct gw_drawing *drawing, const struct table *table,
                                    const char *path, struct gw_error *error) {
     char *folder = NULL;
+    char *script = NULL;
     GW_TRY(gw_data_folder(GW_DATA_PLOTS, &folder, error));
-    char script[4096];
-    snprintf(script, sizeof script, "%s/%s", folder, drawing->script);
-    free(folder);
-    char *picture = NULL;
-    GW_TRY(gw_file_temporary(path, &picture, error));
-    enum gw_status status = draw_table(drawing, table, script, ending(path), picture, error);
-    if (status == GW_OK) {
-        status = gw_file_replace(picture, path, error);
-    } else {
-        gw_file_discard(picture);
+    char *whole = realpath(folder, NULL); /* which begins with a slash, not with '<' */
+    if (whole == NULL) {
+        enum gw_status status =
+            gw_fail(error, GW_FAILED, "%s: cannot be read: %s", folder, strerror(errno));
+        free(folder);
+        return status;
     }
-    free(picture);
+    int length = asprintf(&script, "%s/%s", whole, drawing->script);
+    free(whole);
+    free(folder);
+    if (length < 0) {
+        return gw_fail_memory(error, "plotting");
+    }
+    enum gw_status status = draw_table(drawing, table, script, path, error);
+    free(script);
     return status;
 }
 

@@ -2,6 +2,8 @@
  * Pictures, with a gnuplot that the tests write: what stays as it was when it fails, and where its
  * words go.
  */
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "plots/plots.h"
@@ -24,20 +26,22 @@ static const char table[] =
     "0.80,omgs,p,1,2,0.25,0,0\n"
     "1.20,omgs,m,1,2,0.25,1,0\n";
 
-/* Draws a picture that is its data, twice, as the real one reads them more than once. */
-static const char drawing[] = "#!/bin/sh\n"
-                              "echo words\n"
-                              "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
-                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
-                              "cat \"$data\" \"$data\" > \"$output\"\n";
+/* Draws a picture around its data, twice, as the real one reads them more than once. */
+static const char drawing[] =
+    "#!/bin/sh\n"
+    "echo words\n"
+    "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
+    "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+    "{ echo '<svg>'; cat \"$data\" \"$data\"; echo '</svg>'; } > \"$output\"\n";
 
-/* Draws a picture that is what it was called with, without folders, and its data. */
+/* Draws a picture around what it was called with, without folders, and its data. */
 static const char showing[] = "#!/bin/sh\n"
                               "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
                               "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
-                              "expr \"$2\" : \".*\\(heading=.*\\)\" > \"$output\"\n"
-                              "basename \"$3\" >> \"$output\"\n"
-                              "cat \"$data\" >> \"$output\"\n";
+                              "{ echo '<svg>'\n"
+                              "expr \"$2\" : \".*\\(heading=.*\\)\"\n"
+                              "basename \"$3\"\n"
+                              "cat \"$data\"; echo '</svg>'; } > \"$output\"\n";
 
 static const char failing[] = "#!/bin/sh\n"
                               "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
@@ -59,6 +63,13 @@ static void assert_holds(const char *path, const char *expected) {
     assert_ok(gw_file_read(path, &text, &length, &error));
     assert_string_equal(text, expected);
     free(text);
+}
+
+/* A picture that was drawn around the text. */
+static void assert_drawn(const char *path, const char *text) {
+    char expected[4096];
+    (void)snprintf(expected, sizeof expected, "<svg>\n%s</svg>\n", text);
+    assert_holds(path, expected);
 }
 
 static void put(const char *path, const char *text) {
@@ -85,7 +96,7 @@ TEST_IN_FOLDER(a_picture_and_its_data_are_written) {
     (void)snprintf(twice, sizeof twice, "%s%s", table, table);
     install_gnuplot(folder, drawing);
     assert_ok(draw(folder, path_in(folder, "p.svg"), path_in(folder, "p.csv")));
-    assert_holds(path_in(folder, "p.svg"), twice);
+    assert_drawn(path_in(folder, "p.svg"), twice);
     assert_holds(path_in(folder, "p.csv"), table);
     assert_holds(path_in(folder, "stdout"), "");
     assert_int_equal(count_entries(folder), 4);
@@ -122,7 +133,7 @@ TEST_IN_FOLDER(streams_become_a_table) {
                                    .iterations = &iteration};
     install_gnuplot(folder, showing);
     assert_ok(gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), &error));
-    assert_holds(path_in(folder, "p.svg"), expected);
+    assert_drawn(path_in(folder, "p.svg"), expected);
     assert_int_equal(count_entries(folder), 2);
 }
 
@@ -130,13 +141,13 @@ TEST_IN_FOLDER(a_link_to_a_picture_stays_a_link) {
     const char *folder = *state;
     struct stat status;
     install_gnuplot(folder, drawing);
-    put(path_in(folder, "target.png"), "old");
-    assert_int_equal(symlink("target.png", path_in(folder, "link.png")), 0);
-    assert_ok(draw(folder, path_in(folder, "link.png"), NULL));
-    assert_int_equal(lstat(path_in(folder, "link.png"), &status), 0);
+    put(path_in(folder, "target.svg"), "old");
+    assert_int_equal(symlink("target.svg", path_in(folder, "link.svg")), 0);
+    assert_ok(draw(folder, path_in(folder, "link.svg"), NULL));
+    assert_int_equal(lstat(path_in(folder, "link.svg"), &status), 0);
     assert_true(S_ISLNK(status.st_mode));
-    assert_int_equal(stat(path_in(folder, "target.png"), &status), 0);
-    assert_int_equal(status.st_size, 2 * (sizeof table - 1));
+    assert_int_equal(stat(path_in(folder, "target.svg"), &status), 0);
+    assert_int_equal(status.st_size, strlen("<svg>\n</svg>\n") + 2 * (sizeof table - 1));
     assert_int_equal(count_entries(folder), 4);
 }
 
@@ -156,6 +167,67 @@ TEST_IN_FOLDER(a_failed_picture_changes_nothing) {
     assert_int_equal(count_entries(folder), 4);
 }
 
+/* gnuplot ends with 0 whatever becomes of its writes. */
+TEST_IN_FOLDER(half_a_picture_changes_nothing) {
+    const char *folder = *state;
+    static const char *const starts[][2] = {{"png", "\\211PNG\\r\\n\\032\\n and no end"},
+                                            {"svg", "<svg>\\n</sv"},
+                                            {"pdf", "%%PDF-1.5\\n%%EO"},
+                                            {"svg", ""}};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        char script[512];
+        char name[16];
+        (void)snprintf(script, sizeof script,
+                       "#!/bin/sh\noutput=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                       "printf '%s' > \"$output\"\nexit 0\n",
+                       starts[i][1]);
+        (void)snprintf(name, sizeof name, "p.%s", starts[i][0]);
+        install_gnuplot(folder, script);
+        put(path_in(folder, name), "old picture");
+        assert_int_equal(draw(folder, path_in(folder, name), NULL), GW_FAILED);
+        assert_non_null(strstr(error.message, ": cannot be drawn: gnuplot left "));
+        assert_holds(path_in(folder, name), "old picture");
+    }
+    assert_int_equal(count_entries(folder), 5);
+}
+
+/* A full disk leaves the old picture. */
+TEST_IN_FOLDER(a_picture_that_finds_no_room_changes_nothing) {
+    const char *folder = *state;
+    struct rlimit before;
+    install_gnuplot(folder, drawing);
+    put(path_in(folder, "p.svg"), "old picture");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit limit = {.rlim_cur = sizeof table + 10, .rlim_max = before.rlim_max};
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    enum gw_status status = draw(folder, path_in(folder, "p.svg"), NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, handler);
+    assert_int_equal(status, GW_FAILED);
+    assert_holds(path_in(folder, "p.svg"), "old picture");
+}
+
+/* gnuplot would run what follows a '|' or a '<', and take quotes for its own: it sees no path. */
+TEST_IN_FOLDER(any_path_will_do_for_a_picture) {
+    static const char *const names[] = {
+        "|touch PWNED;#.svg",      "<touch PWNED;#.svg", "'q'.svg", "\"d\".svg",
+        "a line\nand another.svg", "$(touch X)`y`.svg",  "-.svg",   " .svg"};
+    int before = open(".", O_RDONLY | O_DIRECTORY);
+    const char *folder = *state;
+    char twice[2 * sizeof table];
+    (void)snprintf(twice, sizeof twice, "%s%s", table, table);
+    install_gnuplot(folder, drawing);
+    assert_int_equal(chdir(folder), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_ok(draw(".", names[i], NULL));
+        assert_drawn(names[i], twice);
+    }
+    assert_int_equal(count_entries("."), 2 + sizeof names / sizeof *names);
+    assert_int_equal(fchdir(before), 0);
+    (void)close(before);
+}
+
 /* ---- lines --------------------------------------------------------------------------------- */
 
 static void check_lines(const char *folder, const double *values, const double *sparse,
@@ -172,7 +244,7 @@ static void check_lines(const char *folder, const double *values, const double *
                                         .line_count = 2,
                                         .lines = lines};
     assert_ok(gw_plot_lines(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
-    assert_holds(path_in(folder, "p.svg"), expected);
+    assert_drawn(path_in(folder, "p.svg"), expected);
     const char *rows = strstr(expected, "lines.gp\n") + strlen("lines.gp\n");
     assert_holds(path_in(folder, "p.csv"), rows);
 }
@@ -236,7 +308,7 @@ TEST_IN_FOLDER(crossovers_become_lines_and_marks) {
         gw_plot_crossovers(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
     (void)snprintf(expected, sizeof expected, "%s%s", settings, rows);
     assert_holds(path_in(folder, "p.csv"), rows);
-    assert_holds(path_in(folder, "p.svg"), expected);
+    assert_drawn(path_in(folder, "p.svg"), expected);
     assert_ok(gw_plot_crossovers(&chart, NULL, path_in(folder, "alone.csv"), &error));
     assert_holds(path_in(folder, "alone.csv"), rows);
     assert_int_equal(count_entries(folder), 4);
@@ -278,7 +350,8 @@ TEST_IN_FOLDER(calibrations_become_curves_and_points) {
     assert_ok(
         gw_plot_calibration(&cluster, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
     assert_ok(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error));
-    assert_memory_equal(text, calibrated_settings, sizeof calibrated_settings - 1);
+    assert_memory_equal(text + strlen("<svg>\n"), calibrated_settings,
+                        sizeof calibrated_settings - 1);
     free(text);
     assert_ok(gw_file_read(path_in(folder, "p.csv"), &text, &length, &error));
     for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
