@@ -141,9 +141,10 @@ struct gw_bench_row {
     struct gw_summary select_s;     /* of a selection from u */
     struct gw_summary compress_s;   /* the same with the gradient added, and what is sent cleared */
     double passes, compress_passes; /* medians over that of a pass in the same repeats */
-    bool waits;                     /* on a GPU: for a count in between, so that the GPU idles */
-    double count_ratio;             /* selected over kept */
-    double energy_ratio;            /* ||selected||^2 / ||top-k||^2 */
+    size_t outliers, compress_outliers; /* repeats of these that lie far off the median */
+    bool waits;          /* on a GPU: for a count in between, so that the GPU idles */
+    double count_ratio;  /* selected over kept */
+    double energy_ratio; /* ||selected||^2 / ||top-k||^2 */
 };
 
 struct gw_bench_result {

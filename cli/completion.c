@@ -285,6 +285,7 @@ static void print_rules(const struct gw_verb *verb, const struct gw_option *opti
 static void print_option(const struct gw_verb *verb, const struct gw_option *option) {
     char metavar[GW_METAVAR_SIZE];
     char range[GW_RANGE_SIZE];
+    char names[GW_NAMES_SIZE];
     printf(".It");
     if (option->letter != 0) {
         printf(" Fl %c ,", option->letter);
@@ -292,6 +293,7 @@ static void print_option(const struct gw_verb *verb, const struct gw_option *opt
     printf(" Fl -%s", option->name);
     printf(has_value(option) ? " Ar %s\n" : "\n", gw_option_metavar(option, metavar));
     print_escaped(option->help, "-\\", "\\");
+    printf("%s%s", gw_option_all_names(option, names)[0] == '\0' ? "" : ": ", names);
     printf("%s%s.\n", gw_option_range(option, range)[0] == '\0' ? "" : ": ", range);
     if (option->value != NULL || option->otherwise != NULL) {
         printf("Default: %s.\n", option->value != NULL ? option->value : option->otherwise);

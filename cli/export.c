@@ -37,7 +37,7 @@ static const struct gw_option_rule rules[] = {
 static enum gw_status print(const struct options *options, const struct gw_question *question,
                             struct gw_error *error) {
     if (!options->output.json) {
-        printf("%s: %s, %zu workers\n", options->out, options->algorithm, question->workers);
+        gw_print("%s: %s, %zu workers\n", options->out, options->algorithm, question->workers);
         return GW_OK;
     }
     struct gw_json_writer writer;

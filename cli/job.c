@@ -28,8 +28,8 @@ void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
     if (status != GW_OK) {
         char host[GW_HOST_SIZE] = "";
         (void)gethostname(host, sizeof host - 1);
-        (void)fprintf(stderr, "gradweave: rank %d on %s: %s\n", communicator->rank, host,
-                      error->message);
+        gw_print_to(stderr, "gradweave: rank %d on %s: %s\n", communicator->rank, host,
+                    error->message);
         (void)fflush(stderr);
         communicator->transport->abort(communicator, (int)status);
     }

@@ -39,6 +39,10 @@ static void print_help(void) {
  */
 static int finish(int exit_status) {
     bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
+    if (answered && gw_print_failed()) {
+        (void)fprintf(stderr, "gradweave: not enough memory for printing an answer\n");
+        return gw_mpi_exit_status(GW_FAILED);
+    }
     if (!answered || (fflush(stdout) == 0 && !ferror(stdout))) {
         return exit_status;
     }
@@ -75,8 +79,8 @@ int main(int argc, char **argv) {
     for (size_t i = 0; gw_verbs[i] != NULL; i++) {
         names[i] = gw_verbs[i]->name;
     }
-    (void)fprintf(stderr, "gradweave: expected a verb (gradweave --help lists them), got %s%s%s\n",
-                  argc > 1 ? "\"" : "", argc > 1 ? verb : "nothing", argc > 1 ? "\"" : "");
+    gw_print_to(stderr, "gradweave: expected a verb (gradweave --help lists them), got %s%s%s\n",
+                argc > 1 ? "\"" : "", argc > 1 ? verb : "nothing", argc > 1 ? "\"" : "");
     gw_print_nearest(verb, names);
     return GW_BAD_INPUT;
 }

@@ -165,6 +165,6 @@ const char *gw_find_nearest(const char *text, const char *const *names) {
 void gw_print_nearest(const char *text, const char *const *names) {
     const char *nearest = gw_find_nearest(text, names);
     if (nearest != NULL) {
-        (void)fprintf(stderr, "Did you mean \"%s\"?\n", nearest);
+        gw_print_to(stderr, "Did you mean \"%s\"?\n", nearest);
     }
 }

@@ -116,7 +116,7 @@ static void print_meant(const char *message) {
 }
 
 int gw_cli_fail(const struct gw_error *error) {
-    (void)fprintf(stderr, "gradweave: %s\n", error->message);
+    gw_print_to(stderr, "gradweave: %s\n", error->message);
     if (error->status == GW_BAD_INPUT) {
         print_meant(error->message);
     }
@@ -424,16 +424,26 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     return ARGP_ERR_UNKNOWN;
 }
 
+const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAMES_SIZE]) {
+    out[0] = '\0';
+    if (option->names == GW_NAMES_CALIBRATED) {
+        (void)join_choices(gw_option_names(option), ", ", " or ", out, GW_NAMES_SIZE);
+    }
+    return out;
+}
+
 /* "Share of elements (above 0 and at most 1; default: 0.001)"; NULL: not enough memory. */
 static char *describe(const struct gw_option *option) {
     char range[GW_RANGE_SIZE];
+    char names[GW_NAMES_SIZE];
     char *text = NULL;
     const char *usual = option->value != NULL ? option->value : option->otherwise;
     bool is_limited = gw_option_range(option, range)[0] != '\0';
-    int length = usual == NULL ? asprintf(&text, "%s%s%s%s", option->help, is_limited ? " (" : "",
-                                          range, is_limited ? ")" : "")
-                               : asprintf(&text, "%s (%s%sdefault: %s)", option->help, range,
-                                          is_limited ? "; " : "", usual);
+    const char *colon = gw_option_all_names(option, names)[0] == '\0' ? "" : ": ";
+    int length = usual == NULL ? asprintf(&text, "%s%s%s%s%s%s", option->help, colon, names,
+                                          is_limited ? " (" : "", range, is_limited ? ")" : "")
+                               : asprintf(&text, "%s%s%s (%s%sdefault: %s)", option->help, colon,
+                                          names, range, is_limited ? "; " : "", usual);
     return length < 0 ? NULL : text;
 }
 

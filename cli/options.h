@@ -133,6 +133,10 @@ const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SI
 enum { GW_METAVAR_SIZE = 128 };
 const char *gw_option_metavar(const struct gw_option *option, char out[GW_METAVAR_SIZE]);
 
+/* "allgather, allreduce or topk" where only this says what a value may name; "". Returns `out`. */
+enum { GW_NAMES_SIZE = 1024 };
+const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAMES_SIZE]);
+
 /* All that a value may name, ended by NULL; kept until the program ends. NULL: not known. */
 const char *const *gw_option_names(const struct gw_option *option);
 

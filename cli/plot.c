@@ -7,15 +7,24 @@
 
 struct options {
     struct gw_output_options output;
-    const char *kind;
+    enum { BREAKDOWN, VALIDATION, CALIBRATION, BOUNDS, DENSITY, PADDING } kind;
     struct gw_picture picture;
 };
 
 #define MISSING "expected KIND, then MODEL, FILE or CLUSTER, and --out PICTURE"
 #define IN(member) offsetof(struct options, member)
 
+static const char *const kind_names[] = {[BREAKDOWN] = "breakdown",
+                                         [VALIDATION] = "validation",
+                                         [CALIBRATION] = "calibration",
+                                         [BOUNDS] = "bounds",
+                                         [DENSITY] = "density",
+                                         [PADDING] = "padding",
+                                         NULL};
+
 static const struct gw_option option_table[] = {
-    {NULL, 0, "KIND", GW_TEXT, IN(kind), .help = "What kind of picture"},
+    {NULL, 0, "KIND", GW_CHOICE, IN(kind), .help = "What kind of picture", .choices = kind_names,
+     .expected = "expected breakdown, validation, calibration, bounds, density or padding, got"},
     {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
      .names = GW_NAMES_FILES},
     {"out", 'o', "FILE", GW_TEXT, IN(picture.out),
@@ -56,21 +65,21 @@ static const struct gw_option_rule rules[] = {
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 static const struct kind {
-    const char *name;
     const char *subject; /* what is expected after the name; NULL: nothing */
     enum gw_status (*draw)(const struct gw_picture *picture, struct gw_error *error);
     const char *algorithms; /* if none are given; NULL: it draws none */
-} kinds[] = {{"breakdown", "MODEL", gw_draw_breakdown, "all"},
-             {"validation", "VALIDATION.json", gw_draw_validation, NULL},
-             {"calibration", "CLUSTER", gw_draw_calibration, NULL},
-             {"bounds", NULL, gw_draw_bounds, NULL},
-             {"density", "MODEL", gw_draw_density, "hard-threshold,topk,exdyna"},
-             {"padding", "MODEL", gw_draw_padding, NULL}};
+} kinds[] = {[BREAKDOWN] = {"MODEL", gw_draw_breakdown, "all"},
+             [VALIDATION] = {"VALIDATION.json", gw_draw_validation, NULL},
+             [CALIBRATION] = {"CLUSTER", gw_draw_calibration, NULL},
+             [BOUNDS] = {NULL, gw_draw_bounds, NULL},
+             [DENSITY] = {"MODEL", gw_draw_density, "hard-threshold,topk,exdyna"},
+             [PADDING] = {"MODEL", gw_draw_padding, NULL}};
 
-static enum gw_status plot_kind(const struct kind *kind, const struct options *options,
-                                struct gw_error *error) {
+static enum gw_status plot_kind(const struct options *options, struct gw_error *error) {
+    const struct kind *kind = &kinds[options->kind];
     if ((kind->subject == NULL) != (options->picture.subject == NULL)) {
-        return gw_fail(error, GW_BAD_INPUT, "plot %s: expected %s, got %s%s%s", kind->name,
+        return gw_fail(error, GW_BAD_INPUT, "plot %s: expected %s, got %s%s%s",
+                       kind_names[options->kind],
                        kind->subject == NULL ? "no more words" : kind->subject,
                        options->picture.subject == NULL ? "" : "\"",
                        options->picture.subject == NULL ? "nothing" : options->picture.subject,
@@ -87,23 +96,14 @@ static enum gw_status plot(const struct options *options, struct gw_error *error
     if (options->picture.data != NULL) {
         GW_TRY(gw_file_check_target(options->picture.data, error));
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(kinds[i].name, options->kind) == 0) {
-            return plot_kind(&kinds[i], options, error);
-        }
-    }
-    return gw_fail(
-        error, GW_BAD_INPUT,
-        "plot: expected breakdown, validation, calibration, bounds, density or padding, got "
-        "\"%s\"",
-        options->kind);
+    return plot_kind(options, error);
 }
 
 static enum gw_status print_json(const struct options *options, struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/plot@1");
-    gw_writer_text(&writer, "kind", options->kind);
+    gw_writer_text(&writer, "kind", kind_names[options->kind]);
     gw_writer_text(&writer, "picture", options->picture.out);
     if (options->picture.data != NULL) {
         gw_writer_text(&writer, "data", options->picture.data);

@@ -144,9 +144,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     struct gw_arena arena = {0};
     status = predict(options, question, &pipeline, &arena, &result, error);
     if (status == GW_OK) {
-        status =
-            gw_print_prediction(question, &result, gw_counts_depend_on_data(algorithm.compressor),
-                                options->output.json, error);
+        status = gw_print_prediction(question, &algorithm, &result, options->output.json, error);
     }
     gw_arena_free(&arena);
     gw_pipeline_close(&pipeline);

@@ -308,6 +308,7 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                         .ranks = ranks,
                         .answer = {.iterations = options->iterations,
                                    .seed = options->seed,
+                                   .tolerance = options->tolerance,
                                    .interference = options->interference,
                                    .counts = options->counts.source,
                                    .counts_out = options->counts.out}};

@@ -16,6 +16,7 @@
 #include "core/statistics.h"
 #include "core/status.h"
 #include "core/system.h"
+#include "core/terminal.h"
 #include "core/units.h"
 #include "core/values.h"
 #include "core/warm_up.h"

@@ -7,32 +7,17 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/terminal.h"
 #include "core/units.h"
 
 static const double largest_exact_integer = 9007199254740992.0; /* 2^53 */
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* How many bytes the UTF-8 character at `c` has; 0 if it is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *c) {
-    size_t length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-    if (c[0] > 0xf4) {
-        return 0;
-    }
-    for (size_t i = 1; i < length; i++) {
-        if ((c[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool too_long = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
-    bool outside = (c[0] == 0xed && c[1] > 0x9f) || (c[0] == 0xf4 && c[1] > 0x8f);
-    return too_long || outside ? 0 : length;
-}
-
 static enum gw_status check_utf8(const char *text, const char *file, struct gw_error *error) {
     const unsigned char *start = (const unsigned char *)text;
     for (const unsigned char *c = start; *c != '\0';) {
-        size_t length = utf8_length(c);
+        size_t length = gw_utf8_length(c);
         if (length == 0) {
             return gw_fail(error, GW_BAD_INPUT, "%s: byte %td: expected UTF-8, got 0x%02x", file,
                            c - start, *c);
@@ -40,6 +25,23 @@ static enum gw_status check_utf8(const char *text, const char *file, struct gw_e
         c += length;
     }
     return GW_OK;
+}
+
+/* How many arrays and objects are open at `end`. */
+static size_t find_depth(const char *text, const char *end) {
+    size_t depth = 0;
+    bool quoted = false;
+    for (const char *c = text; c < end && *c != '\0'; c++) {
+        if (quoted && *c == '\\') {
+            c++;
+        } else if (*c == '"') {
+            quoted = !quoted;
+        } else if (!quoted) {
+            depth += *c == '[' || *c == '{';
+            depth -= depth > 0 && (*c == ']' || *c == '}');
+        }
+    }
+    return depth;
 }
 
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
@@ -58,6 +60,13 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
     for (const char *c = text; end != NULL && c < end && *c != '\0'; c++) {
         column = *c == '\n' ? 1 : column + 1;
         line += *c == '\n';
+    }
+    if (end != NULL && find_depth(text, end) >= CJSON_NESTING_LIMIT) {
+        return gw_fail(
+            error, GW_BAD_INPUT,
+            "%s: line %zu, column %zu: expected at most %d arrays and objects within each "
+            "other, got more",
+            file, line, column, CJSON_NESTING_LIMIT);
     }
     return gw_fail(error, GW_BAD_INPUT, "%s: line %zu, column %zu: expected valid JSON", file, line,
                    column);
@@ -256,6 +265,30 @@ static bool make_exact(cJSON *node) {
     return true;
 }
 
+/* A copy with a line feed behind it. cJSON escapes controls of C0; those of C1 and DEL are here. */
+static enum gw_status end_text(const char *printed, char **out, struct gw_error *error) {
+    enum { escape = 6 }; /* of "\u007f" */
+    size_t controls = 0;
+    for (const char *c = printed; *c != '\0'; c++) {
+        controls += *c != '\n' && *c != '\t' && gw_is_control((const unsigned char *)c);
+    }
+    char *text = malloc(strlen(printed) + escape * controls + 2);
+    if (text == NULL) {
+        return gw_fail_memory(error, "printing JSON");
+    }
+    *out = text;
+    for (const unsigned char *c = (const unsigned char *)printed; *c != '\0'; c++) {
+        if (*c == '\n' || *c == '\t' || !gw_is_control(c)) {
+            *text++ = (char)*c;
+        } else {
+            c += *c == 0xc2;
+            text += sprintf(text, "\\u%04x", *c);
+        }
+    }
+    memcpy(text, "\n", 2);
+    return GW_OK;
+}
+
 static enum gw_status print(const cJSON *document, bool compact, char **text,
                             struct gw_error *error) {
     cJSON *copy = cJSON_Duplicate(document, 1);
@@ -264,16 +297,10 @@ static enum gw_status print(const cJSON *document, bool compact, char **text,
         printed = compact ? cJSON_PrintUnformatted(copy) : cJSON_Print(copy);
     }
     cJSON_Delete(copy);
-    size_t length = printed == NULL ? 0 : strlen(printed);
-    *text = printed == NULL ? NULL : malloc(length + 2);
-    if (*text == NULL) {
-        cJSON_free(printed);
-        return gw_fail_memory(error, "printing JSON");
-    }
-    memcpy(*text, printed, length);
-    memcpy(*text + length, "\n", 2);
+    enum gw_status status =
+        printed == NULL ? gw_fail_memory(error, "printing JSON") : end_text(printed, text, error);
     cJSON_free(printed);
-    return GW_OK;
+    return status;
 }
 
 static enum gw_status write_printed(const cJSON *document, bool compact, const char *path,

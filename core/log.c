@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/terminal.h"
 #include "core/units.h"
 
 static enum gw_log_level current_level = GW_LOG_NORMAL;
@@ -25,7 +26,7 @@ void gw_log(enum gw_log_level level, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    (void)fprintf(stderr, "%s\n", line);
+    gw_print_to(stderr, "%s\n", line);
 }
 
 /* Whether progress may be drawn in this process. */
@@ -50,6 +51,23 @@ void gw_progress_phase(char out[GW_PHASE_SIZE]) {
     (void)pthread_mutex_unlock(&phase_lock);
 }
 
+enum { GW_PROGRESS_SIZE = 160 };
+
+/* Over the line before it, whose rest is erased, or (where the terminal cannot) blanked. */
+static void draw(struct gw_progress *progress, const char *line) {
+    size_t length = strlen(line);
+    size_t rest = length < progress->drawn ? progress->drawn - length : 0;
+    (void)fputc('\r', stderr);
+    gw_print_to(stderr, "%s", line);
+    if (gw_terminal_erases()) {
+        (void)fputs("\033[K", stderr);
+    } else {
+        gw_print_to(stderr, "%*s", (int)rest, "");
+    }
+    (void)fflush(stderr);
+    progress->drawn = length;
+}
+
 void gw_progress_update(struct gw_progress *progress, double share, const char *what) {
     enum { width = 30 };
     (void)pthread_mutex_lock(&phase_lock);
@@ -70,14 +88,16 @@ void gw_progress_update(struct gw_progress *progress, double share, const char *
     if (worked > 0) {
         gw_format_duration((now - progress->started_s) * (1 - share) / worked, left);
     }
-    (void)fprintf(stderr, "\r%s [%s] %3.0f%%, %s left  %.40s\033[K", progress->title, bar,
-                  100 * share, left, what);
-    (void)fflush(stderr);
+    char line[GW_PROGRESS_SIZE];
+    (void)snprintf(line, sizeof line, "%s [%s] %3.0f%%, %s left  %.40s", progress->title, bar,
+                   100 * share, left, what);
+    draw(progress, line);
 }
 
 void gw_progress_end(struct gw_progress *progress) {
     if (progress->drawn_s > 0) {
-        (void)fprintf(stderr, "\r\033[K");
+        draw(progress, "");
+        (void)fputc('\r', stderr);
         (void)fflush(stderr);
     }
 }

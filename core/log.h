@@ -2,6 +2,8 @@
 #ifndef GW_CORE_LOG_H
 #define GW_CORE_LOG_H
 
+#include <stddef.h>
+
 enum gw_log_level { GW_LOG_QUIET, GW_LOG_NORMAL, GW_LOG_VERBOSE };
 
 void gw_log_set_level(enum gw_log_level level);
@@ -18,6 +20,7 @@ struct gw_progress {
     double started_s, drawn_s;
     double first_share; /* of work that was done before: the remaining time does not count on it */
     int visible;
+    size_t drawn; /* characters of the line that is shown */
 };
 
 struct gw_progress gw_progress_begin(const char *title, int wanted);

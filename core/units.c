@@ -10,9 +10,16 @@ struct unit {
     const char *name;
 };
 
+/* From here on numbers have exponents, and are no longer than others. */
+static const double MOST_PLAIN = 1e6;
+
 /* Four significant digits in the largest unit that leaves at least 1 before the point. */
 static const char *format(double value, const struct unit *units, int count, char *out) {
     int u = 0;
+    if (fabs(value) >= MOST_PLAIN * units[0].size) {
+        snprintf(out, GW_UNITS_SIZE, "%.3e %s", value / units[0].size, units[0].name);
+        return out;
+    }
     while (u < count - 1 && fabs(value) < 0.9995 * units[u].size) {
         u++;
     }
@@ -63,7 +70,8 @@ const char *gw_format_count(double count, char out[GW_UNITS_SIZE]) {
 }
 
 const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]) {
-    snprintf(out, GW_UNITS_SIZE, "%+.1f%%", 100 * share);
+    double percent = 100 * share;
+    snprintf(out, GW_UNITS_SIZE, fabs(percent) < MOST_PLAIN ? "%+.1f%%" : "%+.3e%%", percent);
     return out;
 }
 

@@ -39,6 +39,13 @@ static bool has_logarithmic_heights(const struct gw_line_chart *chart) {
 /* The values, and a column for each line. */
 static void print_table(const void *subject, FILE *stream) {
     const struct gw_line_chart *chart = subject;
+    (void)fputc('#', stream);
+    gw_csv_text(stream, chart->axis);
+    for (size_t l = 0; l < chart->line_count; l++) {
+        (void)fputc(',', stream);
+        gw_csv_text(stream, chart->lines[l].label);
+    }
+    (void)fputc('\n', stream);
     for (size_t v = 0; v < chart->value_count; v++) {
         (void)fprintf(stream, "%.9g", chart->values[v]);
         for (size_t l = 0; l < chart->line_count; l++) {

@@ -1,5 +1,6 @@
 /* How fast and how good compressors were. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/measurements.h"
@@ -36,29 +37,38 @@ static void print_quality(struct gw_table *table, const struct gw_bench_row *row
     gw_table_cell(table, "%.3f", row->energy_ratio);
 }
 
+/* How far the 5th and the 95th percentile are off the median. */
+static void print_range(struct gw_table *table, const struct gw_summary *times) {
+    gw_table_cell(table, "%+.0f%% %+.0f%%", 100 * (times->p5 / times->median - 1),
+                  100 * (times->p95 / times->median - 1));
+}
+
 static void print_cpu(const struct gw_bench_request *request,
                       const struct gw_bench_result *result) {
-    static const char *const headings[] = {"compressor",   "median", "passes", "with residual",
-                                           "selected / k", "energy", NULL};
+    static const char *const headings[] = {"compressor",    "median",       "p5, p95", "passes",
+                                           "with residual", "selected / k", "energy",  NULL};
     char pass[GW_UNITS_SIZE];
-    printf("%zu thread%s, %s; one pass of reading takes %s\n\n", request->threads,
-           request->threads == 1 ? "" : "s", gw_instruction_set(),
-           gw_format_seconds(result->read_pass_s.median, pass));
-    struct gw_table *table = gw_table_open(headings, "lrrrrr");
+    gw_print("%zu thread%s, %s; one pass of reading takes %s\n\n", request->threads,
+             request->threads == 1 ? "" : "s", gw_instruction_set(),
+             gw_format_seconds(result->read_pass_s.median, pass));
+    struct gw_table *table = gw_table_open(headings, "lrrrrrr");
     for (size_t i = 0; i < result->count; i++) {
         const struct gw_bench_row *row = &result->rows[i];
         char median[GW_UNITS_SIZE];
         gw_table_cell(table, "%s", row->compressor->name);
         gw_table_cell(table, "%s", gw_format_seconds(row->select_s.median, median));
+        print_range(table, &row->select_s);
         gw_table_cell(table, "%.2f", row->passes);
         gw_table_cell(table, "%.2f", row->compress_passes);
         print_quality(table, row);
     }
     gw_table_print_and_close(table);
-    printf("\npasses: medians of %zu repeats over that of one pass of reading; with residual: the "
-           "gradient added,\nwhat is sent cleared; energy: of what is selected over that of exact "
-           "top-k\n",
-           request->repeats);
+    gw_print(
+        "\np5, p95: how far off the median; passes: medians of %zu repeats over that of one pass "
+        "of reading; with\nresidual: the gradient added, what is sent cleared; energy: of what is "
+        "selected over that of "
+        "exact\ntop-k\n",
+        request->repeats);
 }
 
 /* Bytes of the vector a second; copies have moved twice as many. */
@@ -72,8 +82,7 @@ static void print_gpu_row(const struct gw_bench_request *request, const struct g
     char median[GW_UNITS_SIZE];
     gw_table_cell(table, "%s%s", row->compressor->name, row->waits ? " *" : "");
     gw_table_cell(table, "%s", gw_format_seconds(row->select_s.median, median));
-    gw_table_cell(table, "%+.0f%% %+.0f%%", 100 * (row->select_s.p5 / row->select_s.median - 1),
-                  100 * (row->select_s.p95 / row->select_s.median - 1));
+    print_range(table, &row->select_s);
     gw_table_cell(table, "%.3g", bandwidth(request, row->select_s.median) / 1e9);
     gw_table_cell(table, "%.2f", row->passes);
     print_target(table, row->passes, target.select);
@@ -90,31 +99,66 @@ static void print_gpu(const struct gw_bench_request *request,
     double copy_s = result->copy_s.median;
     char pass[GW_UNITS_SIZE];
     char read[GW_UNITS_SIZE];
-    printf("%s; copies move %.3g GB/s, so that one pass takes %s; reading and summing takes %s\n\n",
-           request->gpu->name, 2 * bandwidth(request, copy_s) / 1e9,
-           gw_format_seconds(copy_s / 2, pass),
-           gw_format_seconds(result->read_pass_s.median, read));
+    gw_print(
+        "%s; copies move %.3g GB/s, so that one pass takes %s; reading and summing takes %s\n\n",
+        request->gpu->name, 2 * bandwidth(request, copy_s) / 1e9,
+        gw_format_seconds(copy_s / 2, pass), gw_format_seconds(result->read_pass_s.median, read));
     struct gw_table *table = gw_table_open(headings, "lrrrrrrrrr");
     for (size_t i = 0; i < result->count; i++) {
         print_gpu_row(request, &result->rows[i], table);
     }
     gw_table_print_and_close(table);
-    printf("\npasses: medians of %zu repeats over that of half a copy within the GPU's memory, by "
-           "the GPU's clock, with a\ncache that holds none of it; targets: an H100's; GB/s: the "
-           "vector's bytes; with residual: the gradient added,\nwhat is sent cleared; energy: of "
-           "what is selected over that of exact top-k; *: waits for a count in between\n",
-           request->repeats);
+    gw_print(
+        "\npasses: medians of %zu repeats over that of half a copy within the GPU's memory, by "
+        "the GPU's clock, with a\ncache that holds none of it; targets: an H100's; GB/s: the "
+        "vector's bytes; with residual: the gradient added,\nwhat is sent cleared; energy: of "
+        "what is selected over that of exact top-k; *: waits for a count in between\n",
+        request->repeats);
+}
+
+static void warn_of_outliers(const struct gw_bench_request *request,
+                             const struct gw_bench_result *result) {
+    struct gw_arena arena = {0};
+    size_t room = 1;
+    for (size_t i = 0; i < result->count; i++) {
+        room += strlen(result->rows[i].compressor->name) + GW_UNITS_SIZE;
+    }
+    char *names = gw_arena_zeros(&arena, room, 1);
+    for (size_t i = 0; names != NULL && i < result->count; i++) {
+        const struct gw_bench_row *row = &result->rows[i];
+        size_t outliers =
+            row->outliers > row->compress_outliers ? row->outliers : row->compress_outliers;
+        char name[96];
+        (void)snprintf(name, sizeof name, "%s (%zu of %zu)", row->compressor->name, outliers,
+                       request->repeats);
+        if (outliers > 0) {
+            gw_list_name(names, room, name);
+        }
+    }
+    if (names != NULL && names[0] != '\0') {
+        char *note = NULL;
+        if (asprintf(
+                &note,
+                "repeats far off the median: %s; something else may have run: measure again on "
+                "a quiet machine, or with more --repeats",
+                names) >= 0) {
+            gw_print_notes((const char *const *)&note, 1);
+            free(note);
+        }
+    }
+    gw_arena_free(&arena);
 }
 
 void gw_bench_print(const struct gw_bench_request *request, const struct gw_bench_result *result) {
     char elements[GW_UNITS_SIZE];
-    printf("%s elements (%s), density %g, ", gw_format_count((double)request->elements, elements),
-           request->shape, request->density);
+    gw_print("%s elements (%s), density %g, ", gw_format_count((double)request->elements, elements),
+             request->shape, request->density);
     if (request->gpu == NULL) {
         print_cpu(request, result);
     } else {
         print_gpu(request, result);
     }
+    warn_of_outliers(request, result);
 }
 
 /* ---- a document ---------------------------------------------------------------------------- */
@@ -146,8 +190,10 @@ static void write_row(struct gw_json_writer *writer, const struct gw_bench_reque
     gw_writer_number(writer, "median_s", row->select_s.median);
     gw_writer_number(writer, "p5_s", row->select_s.p5);
     gw_writer_number(writer, "p95_s", row->select_s.p95);
+    gw_writer_number(writer, "outliers", (double)row->outliers);
     gw_writer_number(writer, "passes", row->passes);
     gw_writer_number(writer, "with_residual_s", row->compress_s.median);
+    gw_writer_number(writer, "with_residual_outliers", (double)row->compress_outliers);
     gw_writer_number(writer, "with_residual_passes", row->compress_passes);
     gw_writer_number(writer, "count_ratio", row->count_ratio);
     gw_writer_number(writer, "energy_ratio", row->energy_ratio);

@@ -199,7 +199,7 @@ static void print_compressors(const struct gw_cluster *cluster,
                                            "+-",         "per element", "+-",
                                            "elements",   "error",       "precise"};
     struct gw_table *table = gw_table_open(headings, "llrrrrrrr");
-    printf("\n");
+    gw_print("\n");
     for (size_t i = 0; i < cluster->compressor_count; i++) {
         const struct gw_compressor_cost *cost = &cluster->compressors[i];
         const struct row row = {.name = cost->name,
@@ -238,7 +238,7 @@ static void print_network(const struct gw_network *network, struct verdict *verd
                                            "gap (g)",   "O per MiB",   "G per MiB",
                                            "bandwidth", "error",       "precise"};
     struct gw_table *table = gw_table_open(headings, "lrrrrrrrr");
-    printf("\n");
+    gw_print("\n");
     print_link(table, "within", &network->within, network->kept, verdict);
     print_link(table, "between", &network->between, network->kept, verdict);
     gw_table_print_and_close(table);
@@ -289,7 +289,7 @@ static void print_growth(const cJSON *document) {
         print_share(table, cJSON_GetNumberValue(member(law, "left_out_error")));
         print_share(table, cJSON_GetNumberValue(member(law, "largest_left_out_error")));
     }
-    printf("\n");
+    gw_print("\n");
     gw_table_print_and_close(table);
 }
 
@@ -336,10 +336,10 @@ static void print_overlap(const cJSON *document) {
             print_pair(table, collective, pair);
         }
     }
-    printf("\n");
+    gw_print("\n");
     gw_table_print_and_close(table);
-    printf("Factors on what each takes alone: medians of rounds (95%% intervals; of 5 or fewer, "
-           "ranges).\n");
+    gw_print("Factors on what each takes alone: medians of rounds (95%% intervals; of 5 or fewer, "
+             "ranges).\n");
 }
 
 /* ---- warnings ------------------------------------------------------------------------------ */
@@ -358,7 +358,7 @@ static void print_wrapped(const char *first, const char *indent, const char *tex
             }
             length = length > 0 ? length : strcspn(text, " "); /* a word longer than a line */
         }
-        printf("%s%.*s\n", start, (int)length, text);
+        gw_print("%s%.*s\n", start, (int)length, text);
         text += length;
         text += strspn(text, " ");
         start = indent;
@@ -369,7 +369,7 @@ static void print_warnings(const cJSON *document) {
     const cJSON *warnings = member(member(document, "source"), "warnings");
     const cJSON *warning = NULL;
     if (cJSON_GetArraySize(warnings) > 0) {
-        printf("\n");
+        gw_print("\n");
     }
     cJSON_ArrayForEach(warning, warnings) {
         if (cJSON_IsString(warning)) {
@@ -383,14 +383,16 @@ static void print_warnings(const cJSON *document) {
 static void print_legend(const struct gw_calibration *calibration, const char *out) {
     char bytes[GW_UNITS_SIZE];
     char elements[GW_UNITS_SIZE];
-    printf("\nP: workers. startup: the curve's value at size zero. per byte, per element: what one "
-           "more adds\namong large sizes; bandwidth: bytes that a worker contributes, over that "
-           "time. +-: half of the 95%%\ninterval. error: of sizes held out from the fit, in the "
-           "mean. precise: medians known to %g%%.\n",
-           100 * calibration->precision);
-    printf("Collectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to\n%s\n",
-           gw_format_bytes((double)calibration->max_bytes, bytes),
-           gw_format_count((double)calibration->max_elements, elements), out);
+    gw_print(
+        "\nP: workers. startup: the curve's value at size zero. per byte, per element: what one "
+        "more adds\namong large sizes; bandwidth: bytes that a worker contributes, over that "
+        "time. +-: half of the 95%%\ninterval. error: of sizes held out from the fit, in the "
+        "mean. precise: medians known to %g%%.\n",
+        100 * calibration->precision);
+    gw_print(
+        "Collectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to\n%s\n",
+        gw_format_bytes((double)calibration->max_bytes, bytes),
+        gw_format_count((double)calibration->max_elements, elements), out);
 }
 
 /* What kept medians from being known, and what would help. */
@@ -427,8 +429,8 @@ static void print_verdict(const struct verdict *verdict, const struct gw_calibra
 void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *document,
                           const struct gw_calibration *calibration, const char *out) {
     struct verdict verdict = {0};
-    printf("%s: %zu workers, %zu per node\n\n", cluster->name, cluster->workers,
-           cluster->workers_per_node);
+    gw_print("%s: %zu workers, %zu per node\n\n", cluster->name, cluster->workers,
+             cluster->workers_per_node);
     if (cluster->collective_count > 0) {
         print_collectives(cluster, calibration, &verdict);
     }
@@ -481,7 +483,7 @@ static void print_check_table(const struct gw_check *check) {
 
 void gw_check_print(const struct gw_check *check, const char *name, double tolerance) {
     print_check_table(check);
-    printf(
+    gw_print(
         "\n%s %s: %zu of %zu sizes moved by more than %g%% and out of their usual spread, in %zu "
         "of %zu curves two or more\n",
         name,

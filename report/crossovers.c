@@ -45,14 +45,15 @@ static void print_heading(const struct gw_crossovers *crossovers) {
     const struct gw_question *question = crossovers->comparison->question;
     const struct gw_axis_values *values = crossovers->values;
     char texts[3][GW_UNITS_SIZE];
-    printf("%s (%zu tensors, %s elements), ", question->model.name, question->model.tensor_count,
-           gw_format_count((double)gw_model_elements(&question->model), texts[0]));
+    gw_print("%s (%zu tensors, %s elements), ", question->model.name, question->model.tensor_count,
+             gw_format_count((double)gw_model_elements(&question->model), texts[0]));
     if (!varies_workers(crossovers)) {
-        printf("%zu worker%s, ", question->workers, question->workers == 1 ? "" : "s");
+        gw_print("%zu worker%s, ", question->workers, question->workers == 1 ? "" : "s");
     }
-    printf("cluster %s, density %g; %s from %s to %s\n\n", question->cluster.name,
-           question->density, values->kind->name, gw_axis_text(values, values->values[0], texts[1]),
-           gw_axis_text(values, values->values[values->count - 1], texts[2]));
+    gw_print("cluster %s, density %g; %s from %s to %s\n\n", question->cluster.name,
+             question->density, values->kind->name,
+             gw_axis_text(values, values->values[0], texts[1]),
+             gw_axis_text(values, values->values[values->count - 1], texts[2]));
 }
 
 static void put_row(struct gw_table *table, const struct gw_crossovers *crossovers, size_t value) {
@@ -100,16 +101,16 @@ static void print_crossing(const struct gw_crossovers *crossovers,
     gw_axis_text(crossovers->values, crossing->to, texts[1]);
     gw_format_seconds(crossing->iteration_s, texts[2]);
     if (varies_workers(crossovers)) {
-        printf("%s is fastest up to %s worker%s, from %s on %s, which takes %s there\n", before,
-               texts[0], crossing->from == 1 ? "" : "s", texts[1], after, texts[2]);
+        gw_print("%s is fastest up to %s worker%s, from %s on %s, which takes %s there\n", before,
+                 texts[0], crossing->from == 1 ? "" : "s", texts[1], after, texts[2]);
     } else {
-        printf("%s is fastest up to %s, then %s, which takes %s there\n", before, texts[0], after,
-               texts[2]);
+        gw_print("%s is fastest up to %s, then %s, which takes %s there\n", before, texts[0], after,
+                 texts[2]);
     }
 }
 
 static void print_crossings(const struct gw_crossovers *crossovers) {
-    printf("\n");
+    gw_print("\n");
     for (size_t i = 0; i < crossovers->crossing_count; i++) {
         print_crossing(crossovers, &crossovers->crossings[i]);
     }
@@ -118,7 +119,7 @@ static void print_crossings(const struct gw_crossovers *crossovers) {
         while (crossovers->fastest[v] == GW_NO_ALGORITHM) {
             v++;
         }
-        printf("%s is fastest throughout\n", name_of(crossovers, crossovers->fastest[v]));
+        gw_print("%s is fastest throughout\n", name_of(crossovers, crossovers->fastest[v]));
     }
 }
 
@@ -130,13 +131,13 @@ static void print_gaps(const struct gw_crossovers *crossovers) {
         if (gap->values == 0) {
             continue;
         }
-        printf("%sinfeasible: %s", before, name_of(crossovers, i));
+        gw_print("%sinfeasible: %s", before, name_of(crossovers, i));
         before = "";
         if (gap->values < crossovers->values->count) {
-            printf(" at %zu of %zu values, the first %s", gap->values, crossovers->values->count,
-                   gw_axis_text(crossovers->values, gap->first, text));
+            gw_print(" at %zu of %zu values, the first %s", gap->values, crossovers->values->count,
+                     gw_axis_text(crossovers->values, gap->first, text));
         }
-        printf(": %s\n", gap->why.message);
+        gw_print(": %s\n", gap->why.message);
     }
 }
 
@@ -147,8 +148,10 @@ static void print_notes(const struct gw_crossovers *crossovers) {
         double at = crossovers->values->values[note->first];
         const char *unit = !varies_workers(crossovers) ? "" : at == 1 ? " worker" : " workers";
         char text[GW_UNITS_SIZE];
-        printf("\nnote at %s%s: %s\n", gw_axis_text(crossovers->values, at, text), unit,
-               note->text);
+        char first[GW_UNITS_SIZE + 32];
+        (void)snprintf(first, sizeof first,
+                       "note at %s%s: ", gw_axis_text(crossovers->values, at, text), unit);
+        gw_print_note(first, "%s", note->text);
     }
 }
 

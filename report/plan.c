@@ -106,9 +106,9 @@ static void print_overlap(const struct gw_explanation *explanation) {
     char exposed[GW_UNITS_SIZE];
     double hidden_s = fmax(0, explanation->comm_s - explanation->exposed_comm_s);
     double share = explanation->comm_s > 0 ? hidden_s / explanation->comm_s : 0;
-    printf("\nExchanges take %s: %s (%.1f%%) hidden behind compute, %s exposed at the end.\n",
-           gw_format_seconds(explanation->comm_s, all), gw_format_seconds(hidden_s, hidden),
-           100 * share, gw_format_seconds(explanation->exposed_comm_s, exposed));
+    gw_print("\nExchanges take %s: %s (%.1f%%) hidden behind compute, %s exposed at the end.\n",
+             gw_format_seconds(explanation->comm_s, all), gw_format_seconds(hidden_s, hidden),
+             100 * share, gw_format_seconds(explanation->exposed_comm_s, exposed));
 }
 
 static void print_waits(const struct gw_explanation *explanation) {
@@ -125,16 +125,16 @@ static void print_waits(const struct gw_explanation *explanation) {
         pauses_s += g == 0 ? 0 : gw_explanation_network_wait_s(explanation, g);
     }
     if (waiting == 0) {
-        printf("No gradients wait for the network.\n");
+        gw_print("No gradients wait for the network.\n");
     } else {
-        printf("Gradients of %zu of %zu groups wait for the network, those of group %zu longest, "
-               "%s.\n",
-               waiting, count, longest,
-               gw_format_seconds(gw_explanation_gradients_wait_s(explanation, longest), text));
+        gw_print("Gradients of %zu of %zu groups wait for the network, those of group %zu longest, "
+                 "%s.\n",
+                 waiting, count, longest,
+                 gw_format_seconds(gw_explanation_gradients_wait_s(explanation, longest), text));
     }
-    printf("The network waits %s for the first group and %s between groups.\n",
-           gw_format_seconds(gw_explanation_network_wait_s(explanation, 0), text),
-           gw_format_seconds(pauses_s, between));
+    gw_print("The network waits %s for the first group and %s between groups.\n",
+             gw_format_seconds(gw_explanation_network_wait_s(explanation, 0), text),
+             gw_format_seconds(pauses_s, between));
 }
 
 static void print_critical_path(const struct gw_explanation *explanation) {
@@ -146,22 +146,22 @@ static void print_critical_path(const struct gw_explanation *explanation) {
     double compute_s = explanation->groups[critical].compressed_s;
     double exchange_s = explanation->groups[last].exchange_end_s - compute_s;
     double update_s = explanation->update_s;
-    printf("%s is the bottleneck: %s of compute until group %zu can travel, then %s of exchange",
-           explanation->bottleneck == GW_STREAM_COMPUTE ? "Compute" : "The network",
-           gw_format_seconds(compute_s, compute), critical,
-           gw_format_seconds(exchange_s, exchange));
+    gw_print("%s is the bottleneck: %s of compute until group %zu can travel, then %s of exchange",
+             explanation->bottleneck == GW_STREAM_COMPUTE ? "Compute" : "The network",
+             gw_format_seconds(compute_s, compute), critical,
+             gw_format_seconds(exchange_s, exchange));
     if (critical < last) {
-        printf(" without a pause");
+        gw_print(" without a pause");
     }
     if (update_s > 0) {
-        printf(", then %s of update", gw_format_seconds(update_s, update));
+        gw_print(", then %s of update", gw_format_seconds(update_s, update));
     }
-    printf(".\n");
+    gw_print(".\n");
 }
 
 static void print_explanation(const struct gw_explanation *explanation) {
     size_t count = explanation->plan->group_count;
-    printf("\n%s, %zu group%s:\n\n", explanation->plan->policy, count, count == 1 ? "" : "s");
+    gw_print("\n%s, %zu group%s:\n\n", explanation->plan->policy, count, count == 1 ? "" : "s");
     print_groups(explanation);
     print_overlap(explanation);
     print_waits(explanation);
@@ -274,7 +274,7 @@ static void print_table(const struct gw_question *question, const struct gw_plan
                         const char *exchange) {
     static const char *const headings[] = {"policy", "groups", "iteration", "above optimum"};
     const struct gw_plan *plans = made->plans;
-    gw_print_heading(question);
+    gw_print_heading(question, strcmp(plans[0].compressor, "none") == 0);
     struct gw_table *table = gw_table_open(headings, "lrrr");
     for (size_t i = 0; i < made->count; i++) {
         char time[GW_UNITS_SIZE];
@@ -287,10 +287,10 @@ static void print_table(const struct gw_question *question, const struct gw_plan
     }
     gw_table_print_and_close(table);
     char bound[GW_UNITS_SIZE];
-    printf("\n%s exchange%s%s; no plan takes less than %s\n",
-           strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
-           exchange == NULL ? "" : " by ", exchange == NULL ? "" : exchange,
-           gw_format_seconds(plans[0].lower_bound_s, bound));
+    gw_print("\n%s exchange%s%s; no plan takes less than %s\n",
+             strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
+             exchange == NULL ? "" : " by ", exchange == NULL ? "" : exchange,
+             gw_format_seconds(plans[0].lower_bound_s, bound));
     gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
 }
 

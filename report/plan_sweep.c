@@ -60,20 +60,20 @@ static void print_heading(const struct gw_plan_sweep *sweep) {
     char last[GW_UNITS_SIZE];
     value_text(sweep, 0, first);
     value_text(sweep, sweep->values.count - 1, last);
-    printf("%s (%zu tensors, %s elements), cluster %s", question->model.name,
-           question->model.tensor_count,
-           gw_format_count((double)gw_model_elements(&question->model), elements),
-           question->cluster.name);
+    gw_print("%s (%zu tensors, %s elements), cluster %s", question->model.name,
+             question->model.tensor_count,
+             gw_format_count((double)gw_model_elements(&question->model), elements),
+             question->cluster.name);
     if (!varies(sweep, GW_AXIS_WORKERS)) {
-        printf(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
+        gw_print(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
     }
     if (!varies(sweep, GW_AXIS_DENSITY)) {
-        printf(", density %g", question->density);
+        gw_print(", density %g", question->density);
     }
     if (sweep->values.count == 1) {
-        printf("; %s %s\n", swept, first);
+        gw_print("; %s %s\n", swept, first);
     } else {
-        printf("; %s from %s to %s\n", swept, first, last);
+        gw_print("; %s from %s to %s\n", swept, first, last);
     }
 }
 
@@ -125,7 +125,7 @@ static void print_best(const struct gw_plan_sweep *sweep) {
             put_faster(table, sweep, v);
         }
     }
-    printf("\n");
+    gw_print("\n");
     gw_table_print_and_close(table);
 }
 
@@ -180,8 +180,8 @@ static void print_policies(const struct gw_plan_sweep *sweep, size_t exchange) {
                           cell->groups);
         }
     }
-    printf("\n%s exchange: iteration in %s/groups\n\n", gw_plan_sweep_exchange(sweep, exchange),
-           scale.name);
+    gw_print("\n%s exchange: iteration in %s/groups\n\n", gw_plan_sweep_exchange(sweep, exchange),
+             scale.name);
     gw_table_print_and_close(table);
 }
 
@@ -203,15 +203,15 @@ static void print_run(const struct gw_plan_sweep *sweep, size_t first, size_t la
     value_text(sweep, first, texts[0]);
     value_text(sweep, last, texts[1]);
     if (first == 0 && to_the_end) {
-        printf(" throughout");
+        gw_print(" throughout");
     } else if (first == 0) {
-        printf(" up to %s", texts[1]);
+        gw_print(" up to %s", texts[1]);
     } else if (to_the_end) {
-        printf(" from %s on", texts[0]);
+        gw_print(" from %s on", texts[0]);
     } else if (first == last) {
-        printf(" at %s", texts[0]);
+        gw_print(" at %s", texts[0]);
     } else {
-        printf(" from %s to %s", texts[0], texts[1]);
+        gw_print(" from %s to %s", texts[0], texts[1]);
     }
 }
 
@@ -224,14 +224,14 @@ static void print_runs(const struct gw_plan_sweep *sweep, const int *states, int
             last++;
         }
         if (states[first] == state) {
-            printf("%s", begun ? " and" : "");
+            gw_print("%s", begun ? " and" : "");
             print_run(sweep, first, last);
             begun = true;
             first = last;
         }
     }
     if (!begun) {
-        printf(" nowhere");
+        gw_print(" nowhere");
     }
 }
 
@@ -245,10 +245,10 @@ static void print_faster(const struct gw_plan_sweep *sweep, int *states) {
     for (size_t v = 0; v < sweep->values.count; v++) {
         states[v] = gw_plan_sweep_compare(sweep, v);
     }
-    printf("\nfaster with its best plan");
+    gw_print("\nfaster with its best plan");
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
         if (has_state(sweep, states, sides[i].state)) {
-            printf("%s%s", before, sides[i].who);
+            gw_print("%s%s", before, sides[i].who);
             print_runs(sweep, states, sides[i].state);
             before = ", ";
         }
@@ -257,12 +257,12 @@ static void print_faster(const struct gw_plan_sweep *sweep, int *states) {
     for (size_t v = 1; v < sweep->values.count; v++) {
         if (states[v] != states[v - 1]) {
             char texts[2][GW_UNITS_SIZE];
-            printf("%s%s and %s", before, value_text(sweep, v - 1, texts[0]),
-                   value_text(sweep, v, texts[1]));
+            gw_print("%s%s and %s", before, value_text(sweep, v - 1, texts[0]),
+                     value_text(sweep, v, texts[1]));
             before = ", ";
         }
     }
-    printf("\n");
+    gw_print("\n");
 }
 
 static const struct gw_plan_cell *find_row(const struct gw_plan_sweep *sweep, size_t exchange,
@@ -278,7 +278,8 @@ static const struct gw_plan_cell *find_row(const struct gw_plan_sweep *sweep, si
 /* Where the best plan saves something on the better of the two that need no thought. */
 static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
     static const double worth = 0.01;
-    printf("\nmerging well saves %g%% or more of the better of per-tensor and single", 100 * worth);
+    gw_print("\nmerging well saves %g%% or more of the better of per-tensor and single",
+             100 * worth);
     for (size_t e = 0; e < sweep->exchange_count; e++) {
         const struct gw_plan_cell *apart = find_row(sweep, e, "per-tensor");
         const struct gw_plan_cell *merged = find_row(sweep, e, "single");
@@ -286,10 +287,10 @@ static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
             double plain_s = fmin(apart[v].iteration_s, merged[v].iteration_s);
             states[v] = plain_s > 0 && plain_s - best_s(sweep, e, v) >= worth * plain_s;
         }
-        printf("%s%s", e == 0 ? ": " : ", ", gw_plan_sweep_exchange(sweep, e));
+        gw_print("%s%s", e == 0 ? ": " : ", ", gw_plan_sweep_exchange(sweep, e));
         print_runs(sweep, states, 1);
     }
-    printf("\n");
+    gw_print("\n");
 }
 
 static void print_findings(const struct gw_plan_sweep *sweep, int *states) {

@@ -1,4 +1,5 @@
 /* What an iteration is predicted to take, and where its time goes. */
+#include "kernels/gradients/emulation.h"
 #include "report/report.h"
 
 static void print_part(struct gw_table *table, const char *name, double seconds, double whole) {
@@ -11,7 +12,7 @@ static void print_part(struct gw_table *table, const char *name, double seconds,
 static void print_spread(const struct gw_spread *spread) {
     static const char *const headings[] = {"min", "5%", "25%", "50%", "75%", "95%", "99%", "max"};
     char text[4][GW_UNITS_SIZE];
-    printf(
+    gw_print(
         "\nmean of %zu iterations, standard deviation %s; 95%% interval of the mean %s to %s\n\n",
         spread->count, gw_format_seconds(spread->sd, text[0]),
         gw_format_seconds(spread->mean_low, text[1]),
@@ -31,38 +32,35 @@ static void print_range(const struct gw_result *result) {
     if (result->uncertainty_count == 0) {
         return;
     }
-    printf("\niteration %s to %s, as uncertain as",
-           gw_format_seconds(result->iteration_low_s, text[0]),
-           gw_format_seconds(result->iteration_high_s, text[1]));
+    gw_print("\niteration %s to %s, as uncertain as",
+             gw_format_seconds(result->iteration_low_s, text[0]),
+             gw_format_seconds(result->iteration_high_s, text[1]));
     for (size_t i = 0; i < result->uncertainty_count; i++) {
-        printf("%s %s +-%.1f%%", i == 0 ? "" : ",", result->uncertainties[i].collective,
-               100 * result->uncertainties[i].relative);
+        gw_print("%s %s +-%.1f%%", i == 0 ? "" : ",", result->uncertainties[i].collective,
+                 100 * result->uncertainties[i].relative);
     }
-    printf("\n");
+    gw_print("\n");
 }
 
 /* Where they depend on gradients. */
-static void print_counts(const struct gw_result *result, bool depends_on_data) {
-    if (!depends_on_data) {
-        return;
-    }
-    printf("counts %s", result->counts);
+static void print_counts(const struct gw_result *result) {
+    gw_print("counts %s", result->counts);
     if (result->padding > 0) {
-        printf(": padding x %.3f", result->padding);
+        gw_print(": padding x %.3f", result->padding);
     }
     if (result->actual_density > 0) {
-        printf(", actual density %.4g, %.4g times as asked", result->actual_density,
-               result->actual_density / result->density);
+        gw_print(", actual density %.4g, %.4g times as asked", result->actual_density,
+                 result->actual_density / result->density);
     }
-    printf("\n");
+    gw_print("\n");
 }
 
-static void print_text(const struct gw_question *question, bool depends_on_data,
+static void print_text(const struct gw_question *question, const struct gw_algorithm *algorithm,
                        const struct gw_result *result) {
     static const char *const headings[] = {"part", "time", "share"};
     char text[GW_UNITS_SIZE];
     char changed[GW_CHANGES_SIZE];
-    gw_print_heading(question);
+    gw_print_heading(question, !gw_algorithm_is_sparse(algorithm));
     struct gw_table *table = gw_table_open(headings, "lrr");
     const struct gw_breakdown *parts = &result->breakdown;
     print_part(table, "forward", parts->forward_s, result->iteration_s);
@@ -76,19 +74,22 @@ static void print_text(const struct gw_question *question, bool depends_on_data,
     if (result->iterations > 1) {
         print_spread(&result->spread);
     }
-    printf("\n%s%s: %zu group%s", result->algorithm, gw_result_changes_text(result, changed),
-           result->groups, result->groups == 1 ? "" : "s");
-    printf(", %s from each worker", gw_format_bytes(result->bytes_per_worker, text));
-    printf(", network busy %s\n", gw_format_seconds(result->comm_s, text));
-    print_counts(result, depends_on_data);
+    gw_print("\n%s%s: %zu group%s", result->algorithm, gw_result_changes_text(result, changed),
+             result->groups, result->groups == 1 ? "" : "s");
+    gw_print(", %s from each worker", gw_format_bytes(result->bytes_per_worker, text));
+    gw_print(", network busy %s\n", gw_format_seconds(result->comm_s, text));
+    if (gw_counts_depend_on_data(algorithm->compressor)) {
+        print_counts(result);
+    }
     gw_print_result_notes(result);
 }
 
 enum gw_status gw_print_prediction(const struct gw_question *question,
-                                   const struct gw_result *result, bool depends_on_data, bool json,
+                                   const struct gw_algorithm *algorithm,
+                                   const struct gw_result *result, bool json,
                                    struct gw_error *error) {
     if (!json) {
-        print_text(question, depends_on_data, result);
+        print_text(question, algorithm, result);
         return GW_OK;
     }
     struct gw_json_writer writer;
@@ -123,7 +124,7 @@ static void print_ranks(const struct gw_goal *goal, const struct gw_goal_result 
         gw_table_cell(table, "%s", gw_format_seconds((double)result->finish_ns[rank] * 1e-9, text));
     }
     gw_table_print_and_close(table);
-    printf("\n");
+    gw_print("\n");
 }
 
 static void print_goal(const char *path, const struct gw_goal *goal,
@@ -134,17 +135,17 @@ static void print_goal(const char *path, const struct gw_goal *goal,
     for (uint32_t rank = 1; rank < goal->rank_count; rank++) {
         last = result->finish_ns[rank] > result->finish_ns[last] ? rank : last;
     }
-    printf("%s: %u ranks, %u operations\n\n", path, goal->rank_count, goal->operation_count);
+    gw_print("%s: %u ranks, %u operations\n\n", path, goal->rank_count, goal->operation_count);
     if (goal->rank_count <= SHOWN) {
         print_ranks(goal, result);
     }
-    printf("the last rank, %u, finishes at %s\n", last,
-           gw_format_seconds((double)result->finish_ns[last] * 1e-9, text));
-    printf("%llu events", (unsigned long long)result->events);
-    printf(" in %s", gw_format_seconds(result->wall_s, text));
-    printf(" (%.1f million per second), read in %s\n",
-           (double)result->events / (result->wall_s > 0 ? result->wall_s : 1e-9) / 1e6,
-           gw_format_seconds(read_s, text));
+    gw_print("the last rank, %u, finishes at %s\n", last,
+             gw_format_seconds((double)result->finish_ns[last] * 1e-9, text));
+    gw_print("%llu events", (unsigned long long)result->events);
+    gw_print(" in %s", gw_format_seconds(result->wall_s, text));
+    gw_print(" (%.1f million per second), read in %s\n",
+             (double)result->events / (result->wall_s > 0 ? result->wall_s : 1e-9) / 1e6,
+             gw_format_seconds(read_s, text));
 }
 
 enum gw_status gw_print_goal(const char *path, const struct gw_goal *goal,

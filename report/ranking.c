@@ -178,13 +178,13 @@ static void print_infeasible(const struct gw_ranking *ranking) {
         if (first < i) {
             continue;
         }
-        printf("%sinfeasible: %s", i == 0 ? "\n" : "", ranking->infeasible[i].algorithm);
+        gw_print("%sinfeasible: %s", i == 0 ? "\n" : "", ranking->infeasible[i].algorithm);
         for (size_t j = i + 1; j < ranking->infeasible_count; j++) {
             if (is_same_reason(ranking, i, j)) {
-                printf(", %s", ranking->infeasible[j].algorithm);
+                gw_print(", %s", ranking->infeasible[j].algorithm);
             }
         }
-        printf(": %s\n", ranking->infeasible[i].why.message);
+        gw_print(": %s\n", ranking->infeasible[i].why.message);
     }
 }
 
@@ -206,24 +206,34 @@ void gw_counts_note_print(const struct gw_counts_note *note,
         return;
     }
     if (comparison->trained) {
-        printf("\nnote: counts of %s are trained on generated gradients, means over %d "
-               "iterations\n",
-               note->names, GW_COMPARISON_TRAINED);
+        gw_print_note(
+            "note: ", "counts of %s are trained on generated gradients, means over %d iterations",
+            note->names, GW_COMPARISON_TRAINED);
     } else {
-        printf("\nnote: counts as asked of %s; what they select depends on the gradients: "
-               "--counts trained\n",
-               note->names);
+        gw_print_note("note: ",
+                      "counts as asked of %s; what they select depends on the gradients: --counts "
+                      "trained",
+                      note->names);
     }
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+static bool are_dense(const struct gw_comparison *comparison) {
+    const char *compressor = comparison->changes.compressor;
+    size_t dense = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        dense += !gw_algorithm_is_sparse(comparison->algorithms[i]);
+    }
+    return compressor == NULL ? dense == comparison->count : strcmp(compressor, "none") == 0;
+}
+
 static void print_text(const struct gw_ranking *ranking, const char *why) {
     const struct gw_comparison *comparison = ranking->comparison;
-    gw_print_heading(comparison->question);
+    gw_print_heading(comparison->question, are_dense(comparison));
     gw_print_changes(&comparison->changes);
     print_table(ranking);
-    printf("%s%s%s", why[0] == '\0' ? "" : "\n", why, why[0] == '\0' ? "" : "\n");
+    gw_print("%s%s%s", why[0] == '\0' ? "" : "\n", why, why[0] == '\0' ? "" : "\n");
     print_infeasible(ranking);
     struct gw_result all = {0};
     struct gw_counts_note counts = {{0}};

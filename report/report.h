@@ -27,7 +27,8 @@ void gw_table_print_and_close(struct gw_table *table);
 void gw_table_close(struct gw_table *table);
 
 /* "resnet50, 16 workers, density 0.001, cluster p102-1gbe-16" */
-void gw_print_heading(const struct gw_question *question);
+/* "dense" instead of the density where nothing is compressed. */
+void gw_print_heading(const struct gw_question *question, bool dense);
 
 /* " with policy optimal, compressor dgc"; "" where nothing was changed. Returns `out`. */
 enum { GW_CHANGES_SIZE = 128 };
@@ -37,6 +38,9 @@ const char *gw_result_changes_text(const struct gw_result *result, char out[GW_C
 /* "all with policy optimal", a paragraph below a heading; nothing where nothing was changed. */
 void gw_print_changes(const struct gw_choice_changes *changes);
 
+/* A paragraph that begins with `first`, "note: ", and is as wide as the terminal. */
+void gw_print_note(const char *first, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void gw_print_notes(const char *const *notes, size_t count);
 void gw_print_result_notes(const struct gw_result *result);
 
@@ -57,9 +61,10 @@ enum gw_status gw_print_plans(const struct gw_question *question, const struct g
 enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
                                    struct gw_error *error);
 
-/* A prediction for a person, or as its document; whether its counts depend on gradients. */
+/* A prediction of the algorithm for a person, or as its document. */
 enum gw_status gw_print_prediction(const struct gw_question *question,
-                                   const struct gw_result *result, bool depends_on_data, bool json,
+                                   const struct gw_algorithm *algorithm,
+                                   const struct gw_result *result, bool json,
                                    struct gw_error *error);
 
 /* When the ranks of a GOAL schedule finish, which took read_s to read from the file. */

@@ -19,17 +19,17 @@ static const char *format_value(const struct gw_grid *grid, const struct gw_poin
 static void print_heading(const struct gw_grid *grid) {
     char text[GW_UNITS_SIZE];
     struct gw_point first = gw_grid_point(grid, 0);
-    printf("%s point%s", gw_format_count((double)grid->point_count, text),
-           grid->point_count == 1 ? "" : "s");
+    gw_print("%s point%s", gw_format_count((double)grid->point_count, text),
+             grid->point_count == 1 ? "" : "s");
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (!is_shown(grid, axis) && gw_axis_kinds[axis].rule == NULL) {
-            printf("; %s %s", gw_axis_kinds[axis].name,
-                   gw_point_name(grid, &first, (enum gw_axis)axis));
+            gw_print("; %s %s", gw_axis_kinds[axis].name,
+                     gw_point_name(grid, &first, (enum gw_axis)axis));
         } else if (!is_shown(grid, axis)) {
-            printf("; %s %s", gw_axis_kinds[axis].name, format_value(grid, &first, axis, text));
+            gw_print("; %s %s", gw_axis_kinds[axis].name, format_value(grid, &first, axis, text));
         }
     }
-    printf("\n\n");
+    gw_print("\n\n");
 }
 
 static void open_table(struct gw_sweep_table *table, const struct gw_grid *grid) {
@@ -99,8 +99,8 @@ static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid
     table->table = NULL;
     gw_print_result_notes(&table->notes);
     if (table->infeasible > 0) {
-        printf("\nnote: %s of the points have no answer, %s\n",
-               gw_format_count((double)table->infeasible, text), table->reason);
+        gw_print_note("note: ", "%s of the points have no answer, %s",
+                      gw_format_count((double)table->infeasible, text), table->reason);
     }
 }
 
@@ -217,18 +217,18 @@ static enum gw_status print_json(struct gw_sweep_output *output, struct gw_error
 static void print_files(const struct gw_sweep_output *output, double seconds) {
     char texts[2][GW_UNITS_SIZE];
     double simulated = (double)(output->grid->point_count - output->done);
-    printf("%s points, %s of them infeasible, in ",
-           gw_format_count((double)output->grid->point_count, texts[0]),
-           gw_format_count((double)output->infeasible, texts[1]));
+    gw_print("%s points, %s of them infeasible, in ",
+             gw_format_count((double)output->grid->point_count, texts[0]),
+             gw_format_count((double)output->infeasible, texts[1]));
     for (size_t i = 0; i < output->files.count; i++) {
-        printf("%s%s", i == 0 ? "" : ", ", output->files.files[i].path);
+        gw_print("%s%s", i == 0 ? "" : ", ", output->files.files[i].path);
     }
-    printf("\n%s simulated in %s", gw_format_count(simulated, texts[0]),
-           gw_format_seconds(seconds, texts[1]));
+    gw_print("\n%s simulated in %s", gw_format_count(simulated, texts[0]),
+             gw_format_seconds(seconds, texts[1]));
     if (simulated > 0 && seconds > 0) {
-        printf(", %s a second", gw_format_count(simulated / seconds, texts[0]));
+        gw_print(", %s a second", gw_format_count(simulated / seconds, texts[0]));
     }
-    printf("\n");
+    gw_print("\n");
 }
 
 enum gw_status gw_sweep_output_print(struct gw_sweep_output *output, double seconds,

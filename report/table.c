@@ -57,10 +57,12 @@ void gw_table_cell(struct gw_table *table, const char *format, ...) {
         table->texts = texts;
         table->capacity = capacity;
     }
+    char text[CELL_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(table->texts[table->cells++], CELL_SIZE, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    gw_visible(text, table->texts[table->cells++], CELL_SIZE);
 }
 
 void gw_table_print_and_close(struct gw_table *table) {
@@ -78,14 +80,14 @@ void gw_table_print_and_close(struct gw_table *table) {
         bool last = column + 1 == table->columns;
         int width = (int)widths[column];
         if (table->alignment[column] == 'r') {
-            printf("%s%*s", column == 0 ? "" : "  ", width, table->texts[i]);
+            gw_print("%s%*s", column == 0 ? "" : "  ", width, table->texts[i]);
         } else if (last) {
-            printf("%s%s", column == 0 ? "" : "  ", table->texts[i]);
+            gw_print("%s%s", column == 0 ? "" : "  ", table->texts[i]);
         } else {
-            printf("%s%-*s", column == 0 ? "" : "  ", width, table->texts[i]);
+            gw_print("%s%-*s", column == 0 ? "" : "  ", width, table->texts[i]);
         }
         if (last) {
-            printf("\n");
+            gw_print("\n");
         }
     }
     gw_table_close(table);
@@ -100,13 +102,16 @@ void gw_table_close(struct gw_table *table) {
 
 /* ---- headings and notes -------------------------------------------------------------------- */
 
-void gw_print_heading(const struct gw_question *question) {
+void gw_print_heading(const struct gw_question *question, bool dense) {
     char elements[GW_UNITS_SIZE];
-    printf("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, density %g\n\n",
-           question->model.name, question->model.tensor_count,
-           gw_format_count((double)gw_model_elements(&question->model), elements),
-           question->workers, question->workers == 1 ? "" : "s", question->cluster.name,
-           question->density);
+    char density[GW_UNITS_SIZE] = "dense";
+    if (!dense) {
+        (void)snprintf(density, sizeof density, "density %g", question->density);
+    }
+    gw_print("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, %s\n\n",
+             question->model.name, question->model.tensor_count,
+             gw_format_count((double)gw_model_elements(&question->model), elements),
+             question->workers, question->workers == 1 ? "" : "s", question->cluster.name, density);
 }
 
 const char *gw_changes_text(const struct gw_choice_changes *changes, char out[GW_CHANGES_SIZE]) {
@@ -126,7 +131,7 @@ const char *gw_changes_text(const struct gw_choice_changes *changes, char out[GW
 void gw_print_changes(const struct gw_choice_changes *changes) {
     char text[GW_CHANGES_SIZE];
     if (gw_changes_text(changes, text)[0] != '\0') {
-        printf("all%s\n\n", text);
+        gw_print("all%s\n\n", text);
     }
 }
 
@@ -136,9 +141,20 @@ const char *gw_result_changes_text(const struct gw_result *result, char out[GW_C
     return gw_changes_text(&changes, out);
 }
 
+void gw_print_note(const char *first, const char *format, ...) {
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    gw_print("\n");
+    gw_print_wrapped(first, length < 0 ? format : text, gw_terminal_width());
+    free(length < 0 ? NULL : text);
+}
+
 void gw_print_notes(const char *const *notes, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        printf("\nnote: %s\n", notes[i]);
+        gw_print_note("note: ", "%s", notes[i]);
     }
 }
 
@@ -151,6 +167,10 @@ void gw_print_result_notes(const struct gw_result *result) {
 
 void gw_collect_notes(struct gw_result *all, const struct gw_result *result) {
     for (size_t i = 0; i < result->note_count; i++) {
-        gw_result_note(all, result->notes[i]);
+        if (i < result->warning_count) {
+            gw_result_warn(all, result->notes[i]);
+        } else {
+            gw_result_note(all, result->notes[i]);
+        }
     }
 }

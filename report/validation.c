@@ -44,15 +44,15 @@ static void print_device(const struct gw_validation_device *device) {
     if (device == NULL) {
         return;
     }
-    printf("on %s; data travels by %s; computing is %s%s\n", device->gpu, device->transport,
-           device->cublas == NULL ? "a kernel that waits" : "products of matrices by cuBLAS ",
-           device->cublas == NULL ? "" : device->cublas);
+    gw_print("on %s; data travels by %s; computing is %s%s\n", device->gpu, device->transport,
+             device->cublas == NULL ? "a kernel that waits" : "products of matrices by cuBLAS ",
+             device->cublas == NULL ? "" : device->cublas);
     if (device->ranks_on_one > 1) {
-        printf("%zu ranks share a GPU, which does one rank's kernels after the other's: all of "
-               "them are slower than with a GPU each\n",
-               device->ranks_on_one);
+        gw_print("%zu ranks share a GPU, which does one rank's kernels after the other's: all of "
+                 "them are slower than with a GPU each\n",
+                 device->ranks_on_one);
     }
-    printf("\n");
+    gw_print("\n");
 }
 
 static void print_row(struct gw_table *table, const char *algorithm, const char *what,
@@ -75,16 +75,16 @@ static void print_row(struct gw_table *table, const char *algorithm, const char 
 static void print_warm_up(const struct gw_warmed_up *warmed_up) {
     char text[GW_UNITS_SIZE];
     if (warmed_up->iterations == 0) {
-        printf(", not settled before\n");
+        gw_print(", not settled before\n");
         return;
     }
-    printf(", %s %zu iteration%s of compression alone (%s)",
-           warmed_up->reached ? "settled in" : "not settled after", warmed_up->iterations,
-           warmed_up->iterations == 1 ? "" : "s", gw_format_seconds(warmed_up->seconds, text));
+    gw_print(", %s %zu iteration%s of compression alone (%s)",
+             warmed_up->reached ? "settled in" : "not settled after", warmed_up->iterations,
+             warmed_up->iterations == 1 ? "" : "s", gw_format_seconds(warmed_up->seconds, text));
     if (!warmed_up->reached) {
-        printf(", %.3g in the last", warmed_up->ratio);
+        gw_print(", %.3g in the last", warmed_up->ratio);
     }
-    printf("\n");
+    gw_print("\n");
 }
 
 /* Of which pipelines, in the end, it depended on gradients how much was selected. */
@@ -95,9 +95,9 @@ static void print_counts(const struct gw_validation *validation) {
         if (!pair->counts_depend_on_data) {
             continue;
         }
-        printf("%s%s: predicted with counts %s; measured %.3g times as much as asked", before,
-               pair->predicted.algorithm, pair->predicted.counts,
-               gw_validation_pair_selected_ratio(pair));
+        gw_print("%s%s: predicted with counts %s; measured %.3g times as much as asked", before,
+                 pair->predicted.algorithm, pair->predicted.counts,
+                 gw_validation_pair_selected_ratio(pair));
         print_warm_up(&pair->warmed_up);
         before = "";
     }
@@ -110,17 +110,51 @@ static void print_changed(const struct gw_validation *validation) {
         const struct gw_result *result = &validation->pairs[i].predicted;
         char changed[GW_CHANGES_SIZE];
         if (gw_result_changes_text(result, changed)[0] != '\0') {
-            printf("%s%s%s\n", before, result->algorithm, changed);
+            gw_print("%s%s%s\n", before, result->algorithm, changed);
             before = "";
         }
     }
+}
+
+static bool is_beyond(const struct gw_validation *validation, size_t pair) {
+    return fabs(validation->pairs[pair].error) > validation->tolerance;
+}
+
+/* What the exit status says: "beyond --tolerance 0.1: omgs +23.1%". */
+static void print_verdict(const struct gw_validation *validation) {
+    const char *before = "";
+    if (isinf(validation->tolerance)) {
+        return;
+    }
+    if (gw_validation_largest_error(validation) <= validation->tolerance) {
+        gw_print("all within --tolerance %g\n", validation->tolerance);
+        return;
+    }
+    gw_print("beyond --tolerance %g: ", validation->tolerance);
+    for (size_t i = 0; i < validation->count; i++) {
+        char error[GW_UNITS_SIZE];
+        if (is_beyond(validation, i)) {
+            gw_print("%s%s %s", before, validation->pairs[i].predicted.algorithm,
+                     gw_format_percent(validation->pairs[i].error, error));
+            before = ", ";
+        }
+    }
+    gw_print("; exit status 1\n");
+}
+
+static bool all_are_dense(const struct gw_validation *validation) {
+    size_t dense = 0;
+    for (size_t i = 0; i < validation->count; i++) {
+        dense += !gw_algorithm_is_sparse(validation->pairs[i].pipeline.algorithm);
+    }
+    return dense == validation->count;
 }
 
 static void print_text(const struct gw_validation *validation, const struct notes *notes) {
     static const char *const headings[] = {
         "algorithm",   "",        "iteration", "forward", "backward",
         "compression", "exposed", "other",     "bytes",   "error"};
-    gw_print_heading(&validation->question);
+    gw_print_heading(&validation->question, all_are_dense(validation));
     print_device(validation->device);
     struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
     for (size_t i = 0; i < validation->count; i++) {
@@ -134,12 +168,13 @@ static void print_text(const struct gw_validation *validation, const struct note
     print_changed(validation);
     print_counts(validation);
     for (size_t i = 0; i < validation->infeasible_count; i++) {
-        printf("%s%s: left out: %s\n", i == 0 ? "\n" : "", validation->infeasible[i].algorithm,
-               validation->infeasible[i].why.message);
+        gw_print("%s%s: left out: %s\n", i == 0 ? "\n" : "", validation->infeasible[i].algorithm,
+                 validation->infeasible[i].why.message);
     }
-    printf("\nmeasured: means of %zu iterations; mean error %.1f%%, largest %.1f%%\n",
-           validation->iterations, 100 * gw_validation_mean_error(validation),
-           100 * gw_validation_largest_error(validation));
+    gw_print("\nmeasured: means of %zu iterations; mean error %.1f%%, largest %.1f%%\n",
+             validation->iterations, 100 * gw_validation_mean_error(validation),
+             100 * gw_validation_largest_error(validation));
+    print_verdict(validation);
     for (size_t i = 0; i < notes->count; i++) {
         const char *note = notes->texts[i];
         gw_print_notes(&note, 1);
@@ -207,6 +242,20 @@ static void write_device(struct gw_json_writer *writer, const struct gw_validati
     gw_writer_end(writer);
 }
 
+static void write_verdict(struct gw_json_writer *writer, const struct gw_validation *validation) {
+    if (isinf(validation->tolerance)) {
+        return;
+    }
+    gw_writer_number(writer, "tolerance", validation->tolerance);
+    gw_writer_array(writer, "beyond_tolerance");
+    for (size_t i = 0; i < validation->count; i++) {
+        if (is_beyond(validation, i)) {
+            gw_writer_text(writer, NULL, validation->pairs[i].predicted.algorithm);
+        }
+    }
+    gw_writer_end(writer);
+}
+
 static enum gw_status make_document(const struct gw_validation *validation,
                                     const struct notes *notes, cJSON **out,
                                     struct gw_error *error) {
@@ -236,6 +285,7 @@ static enum gw_status make_document(const struct gw_validation *validation,
     gw_writer_end(&writer);
     gw_writer_number(&writer, "mean_error", gw_validation_mean_error(validation));
     gw_writer_number(&writer, "largest_error", gw_validation_largest_error(validation));
+    write_verdict(&writer, validation);
     if (notes->count > 0) {
         gw_writer_texts(&writer, "notes", notes->texts, notes->count);
     }

@@ -15,7 +15,10 @@ import statistics
 import sys
 import time
 
-import torch
+try:
+    import torch
+except ImportError:  # --help works without it
+    torch = None
 
 
 # ---- networks ------------------------------------------------------------------------------------
@@ -228,6 +231,9 @@ def main():
     unknown = [name for name in options.networks if name not in NETWORKS]
     if unknown:
         parser.error(f"expected some of {', '.join(NETWORKS)}, got {', '.join(unknown)}")
+    if torch is None:
+        print("profile_networks: expected PyTorch: a Python with the package torch", file=sys.stderr)
+        return 2
     if options.device == "cuda" and not torch.cuda.is_available():
         print("profile_networks: expected a GPU that PyTorch can use", file=sys.stderr)
         return 2

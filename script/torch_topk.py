@@ -9,7 +9,10 @@ import json
 import statistics
 import sys
 
-import torch
+try:
+    import torch
+except ImportError:  # --help works without it
+    torch = None
 
 
 def main():
@@ -19,6 +22,9 @@ def main():
     parser.add_argument("--density", type=float, default=0.001)
     parser.add_argument("--repeats", type=int, default=20)
     options = parser.parse_args()
+    if torch is None:
+        print("torch_topk: expected PyTorch: a Python with the package torch", file=sys.stderr)
+        return 2
     if not torch.cuda.is_available():
         print("torch_topk: expected a GPU that PyTorch can use", file=sys.stderr)
         return 2

@@ -94,11 +94,11 @@ static void note_substitute(struct gw_result *result, const char *compute, const
         snprintf(note, sizeof note,
                  "overlap of %s and %s not measured; taken to be as of %s and %s", compute,
                  collective, measured_compute, measured_collective);
-        gw_result_note(result, note);
+        gw_result_warn(result, note);
     } else if (result != NULL && strcmp(compute, measured_compute) != 0) {
         snprintf(note, sizeof note, "overlap of %s and %s not measured; taken to be as of %s",
                  compute, collective, measured_compute);
-        gw_result_note(result, note);
+        gw_result_warn(result, note);
     }
 }
 
@@ -157,7 +157,7 @@ static void note_interference(struct gw_result *result, size_t measured, size_t 
     if (result != NULL && measured != workers) {
         snprintf(note, sizeof note, "overlap of %zu workers not measured; taken to be as of %zu",
                  workers, measured);
-        gw_result_note(result, note);
+        gw_result_warn(result, note);
     }
 }
 

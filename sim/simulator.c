@@ -163,7 +163,7 @@ static const char *first_exchange(const struct gw_schedule *schedule) {
 
 static void note(struct gw_result *result, const char *text) {
     if (result != NULL) {
-        gw_result_note(result, text);
+        gw_result_warn(result, text);
     }
 }
 

@@ -451,6 +451,16 @@ const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
     return out;
 }
 
+static bool is_among(const struct gw_algorithm *algorithm, const struct gw_algorithm *const *found,
+                     size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (found[i] == algorithm) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
                                    const struct gw_algorithm ***out, size_t *count,
                                    struct gw_error *error) {
@@ -471,7 +481,9 @@ enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
         return GW_OK;
     }
     for (char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
-        GW_TRY(gw_algorithm_find(name, &(*out)[(*count)++], error));
+        const struct gw_algorithm **found = &(*out)[*count];
+        GW_TRY(gw_algorithm_find(name, found, error));
+        *count += !is_among(*found, *out, *count);
     }
     return GW_OK;
 }

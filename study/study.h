@@ -243,7 +243,7 @@ enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
                                         const struct gw_pipeline *pipeline, const char *path,
                                         struct gw_error *error);
 
-/* The algorithms in `text`, "all" or names with commas between; the arena's. */
+/* The algorithms in `text`, "all" or names with commas between, each once; the arena's. */
 enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
                                    const struct gw_algorithm ***out, size_t *count,
                                    struct gw_error *error);
@@ -340,6 +340,7 @@ struct gw_validation {
     bool interference;               /* in predictions */
     const char *counts;              /* of predictions: "recorded", "asked", "trained" or a file */
     const char *counts_out;          /* file to keep recorded counts in, or NULL */
+    double tolerance;                /* largest error that is allowed; INFINITY: any */
     struct gw_algorithm *algorithms; /* with changed choices, of all that were asked for */
     size_t count;
     struct gw_validation_pair *pairs;

@@ -55,6 +55,21 @@ static inline int gw_trials(int full) {
     return trials < 1 ? 1 : trials;
 }
 
+/* Joins the lines of each note again, which are as long as the terminal is wide. In place. */
+static inline char *join_notes(char *text) {
+    bool note = false;
+    for (char *at = text; *at != '\0'; at++) {
+        bool begins = at == text || at[-1] == '\n';
+        note = begins ? strncmp(at, "note", 4) == 0 : note;
+        if (note && at[0] == '\n' && at[1] == ' ') {
+            size_t blanks = strspn(at + 1, " ");
+            memmove(at + 1, at + 1 + blanks, strlen(at + 1 + blanks) + 1);
+            *at = ' ';
+        }
+    }
+    return text;
+}
+
 /* A folder for one test's files: setup and teardown of the test, which finds its path in *state. */
 static inline int make_folder(void **state) {
     char *folder = strdup("/tmp/gradweave-test-XXXXXX");

@@ -19,16 +19,28 @@ void gw_result_add(struct gw_result *result, const struct gw_measure *measure) {
     result->comm_s += weight * (measure->comm_s - result->comm_s);
 }
 
-void gw_result_note(struct gw_result *result, const char *note) {
+static bool add_note(struct gw_result *result, const char *note, size_t place) {
     enum { capacity = sizeof result->notes / sizeof *result->notes };
     for (size_t i = 0; i < result->note_count; i++) {
         if (strcmp(result->notes[i], note) == 0) {
-            return;
+            return false;
         }
     }
-    if (note[0] != '\0' && result->note_count < capacity) {
-        snprintf(result->notes[result->note_count++], GW_RESULT_NOTE_SIZE, "%s", note);
+    if (note[0] == '\0' || result->note_count == capacity) {
+        return false;
     }
+    memmove(result->notes[place + 1], result->notes[place],
+            (result->note_count++ - place) * sizeof *result->notes);
+    snprintf(result->notes[place], GW_RESULT_NOTE_SIZE, "%s", note);
+    return true;
+}
+
+void gw_result_note(struct gw_result *result, const char *note) {
+    (void)add_note(result, note, result->note_count);
+}
+
+void gw_result_warn(struct gw_result *result, const char *warning) {
+    result->warning_count += add_note(result, warning, result->warning_count);
 }
 
 void gw_result_uncertain(struct gw_result *result, const char *collective, double relative) {

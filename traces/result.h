@@ -28,6 +28,7 @@ struct gw_result {
     double actual_density, padding;  /* means of iterations (traces/counts.h); 0: not known */
     char notes[GW_RESULT_MOST_NOTES][GW_RESULT_NOTE_SIZE];
     size_t note_count;
+    size_t warning_count; /* of the first notes */
     struct gw_result_uncertainty uncertainties[8];
     size_t uncertainty_count;
     /* iteration_s were all derived curves that much too slow or too fast; both 0: not worked out */
@@ -41,6 +42,9 @@ void gw_result_add(struct gw_result *result, const struct gw_measure *measure);
 
 /* Adds a remark for the reader, once; silently full after GW_RESULT_MOST_NOTES. "" adds nothing. */
 void gw_result_note(struct gw_result *result, const char *note);
+
+/* The same before all that are no warnings: that a number rests on what nobody measured. */
+void gw_result_warn(struct gw_result *result, const char *warning);
 
 /* The same for how uncertain a collective is; 0 and NAN (not known) add nothing. */
 void gw_result_uncertain(struct gw_result *result, const char *collective, double relative);

@@ -198,6 +198,10 @@ static enum gw_status select_once(void *context, const struct gw_task *task, siz
 
 /* ---- one compressor ------------------------------------------------------------------------ */
 
+/* In standard deviations, as normal repeats' median absolute deviation tells: as hyperfine has it.
+ */
+static const double far_off = 10;
+
 static enum gw_status measure(struct run *run, size_t which, struct gw_bench_row *row,
                               struct gw_error *error) {
     size_t repeats = run->bench->repeats;
@@ -214,6 +218,8 @@ static enum gw_status measure(struct run *run, size_t which, struct gw_bench_row
     gw_summarise(run->seconds[run->device == NULL ? READ : COPY], repeats, &pass);
     gw_summarise(run->seconds[SELECT], repeats, &row->select_s);
     gw_summarise(run->seconds[COMPRESS], repeats, &row->compress_s);
+    row->outliers = gw_count_outliers(run->seconds[SELECT], repeats, far_off);
+    row->compress_outliers = gw_count_outliers(run->seconds[COMPRESS], repeats, far_off);
     double pass_s = run->device == NULL ? pass.median : pass.median / 2;
     row->compressor = run->compressor;
     row->waits = run->gpu != NULL && run->gpu->waits;

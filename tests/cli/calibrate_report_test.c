@@ -50,7 +50,7 @@ static char *print_for(const char *folder, const char *text,
     assert_int_equal(gw_file_read(path_in(folder, "stdout"), &printed, &length, &error), GW_OK);
     gw_cluster_free(&cluster);
     cJSON_Delete(document);
-    return printed;
+    return join_notes(printed);
 }
 
 static char *print(const char *folder, const char *text) {

@@ -252,6 +252,40 @@ TEST(says_what_was_not_measured) {
     assert_non_null(strstr(text_at(note, ""), "allreduce: 32 workers not measured"));
 }
 
+/* The density is of what is compressed; an algorithm that is named twice is shown once. */
+TEST(says_what_is_dense) {
+    static const char *const dense[] = {
+        "gradweave simulate " TINY " --algo dense",
+        "gradweave plan " TINY " --compressor none",
+        "gradweave compare " TINY " --algo dense,p-sgd,dense",
+        "gradweave compare " TINY " --algo omgs,topk --compressor none",
+    };
+    for (size_t i = 0; i < sizeof dense / sizeof *dense; i++) {
+        const char *text = check_says(*state, dense[i], "4 workers, cluster small, dense\n", NULL);
+        assert_null(strstr(text, "density"));
+    }
+    check_says(*state, "gradweave compare " TINY " --algo dense,omgs", "density 0.001\n", NULL);
+    cJSON *twice =
+        ask_document(*state, "gradweave compare " TINY " --algo dense,p-sgd,dense --json",
+                     "gradweave/comparison@1");
+    assert_int_equal(cJSON_GetArraySize(item_at(twice, "results")), 2);
+}
+
+TEST(names_do_not_command_the_terminal) {
+    write_text(
+        *state, "red.json",
+        "{'schema': 'gradweave/model@1', 'name': '\\u001b[31mred\\u009b', 'forward_s': 1e300, "
+        "'tensors': [{'name': '\\u001b[2J', 'elements': 10, 'backward_s': 0}]}");
+    check_says(*state, "gradweave plan red.json --cluster small.json --explain",
+               "\\x1b[31mred\\u009b (1 tensors", "1.000e+300 s", "\\x1b[2J\n", NULL);
+    struct answer refused = ask(*state, "gradweave plan red.json --cluster small.json --plan");
+    assert_null(strchr(refused.err, '\033'));
+    write_text(*state, "odd.json", "{'schema': '\\u001b[31m'}");
+    struct answer odd = ask(*state, "gradweave plan odd.json --cluster small.json");
+    assert_int_equal(odd.status, 2);
+    assert_non_null(strstr(odd.err, "got \"\\x1b[31m\""));
+}
+
 TEST(repeats_noise_from_its_seed) {
     static const char *const command =
         "gradweave simulate " TINY " --algo omgs --iterations 5 --noise 0.1 --json --seed ";
@@ -415,6 +449,7 @@ TEST(draws_bounds) {
                NULL);
     check_png(*state, "bounds.png");
     char *table = read_text(*state, "bounds.csv");
+    assert_memory_equal(table, "#k / d,random-k: 1 - k/d,bound: (1 - k/d)^2,top-k\n", 50);
     assert_non_null(strstr(table, "0.001,0.999,0.998001,"));
     assert_non_null(strstr(table, "\n1,0,0,0\n"));
 }
@@ -434,6 +469,7 @@ TEST(measures_compressors) {
         assert_true(number_at(row, "median_s") > 0);
         assert_true(number_at(row, "passes") > 0);
         assert_true(number_at(row, "energy_ratio") >= 0);
+        assert_true(number_at(row, "outliers") <= 3);
         if (strcmp(text_at(row, "compressor"), "topk") == 0) {
             assert_true(number_at(row, "count_ratio") == 1);
             assert_true(number_at(row, "energy_ratio") == 1);
@@ -444,7 +480,7 @@ TEST(measures_compressors) {
     check_says(*state,
                "gradweave bench compressors --elements 20000 --shape laplace --compressor dgc,topk "
                "--threads 2 --repeats 2",
-               "20,000 elements (laplace)", "dgc", NULL);
+               "20,000 elements (laplace)", "p5, p95", "dgc", NULL);
 }
 
 FIXTURES(make_inputs, remove_folder)

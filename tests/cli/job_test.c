@@ -231,10 +231,15 @@ TEST(says_no_beyond_the_tolerance) {
               "gradweave validate " TINY
               " --nodes 2 --settle 10 --iterations 2 --tolerance 0 --json",
               1, 2, false);
+    struct answer beyond = ask(*state, "gradweave validate " TINY
+                                       " --nodes 2 --algo dense,omgs --iterations 2 --tolerance 0");
+    assert_int_equal(beyond.status, 1);
+    assert_non_null(strstr(beyond.out, "\nbeyond --tolerance 0: dense "));
+    assert_non_null(strstr(beyond.out, "%; exit status 1\n"));
     check_says(*state,
                "gradweave validate " TINY
                " --nodes 2 --algo dense,omgs --iterations 2 --tolerance 1000",
-               "measured: means of 2 iterations; mean error",
+               "measured: means of 2 iterations; mean error", "all within --tolerance 1000\n",
                "note: small.json was not calibrated on hosts that it names",
                "allreduce: 2 workers not measured", "allgather: 2 workers not measured", NULL);
 }

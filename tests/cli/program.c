@@ -131,7 +131,7 @@ struct answer finish(const struct running *running, double seconds) {
         }
         nap(0.001);
     }
-    struct answer answer = {.out = drain(running->out),
+    struct answer answer = {.out = join_notes(drain(running->out)),
                             .err = without_warning(drain(running->err))};
     answer.status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     if (late) {

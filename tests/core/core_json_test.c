@@ -89,6 +89,37 @@ TEST(broken_json_is_located) {
 }
 
 /* Lone, cut and over-long sequences, surrogates and what lies beyond Unicode (RFC 3629). */
+/* cJSON's limit, which a file's depth is held to. */
+TEST(depth_is_limited) {
+    for (size_t depth = 999; depth <= 1001; depth++) {
+        char text[2048];
+        cJSON *document = NULL;
+        memset(text, '[', depth);
+        memset(text + depth, ']', depth);
+        text[2 * depth] = '\0';
+        enum gw_status status = gw_json_parse(text, 2 * depth, "deep.json", &document, &error);
+        assert_int_equal(status, depth <= 1000 ? GW_OK : GW_BAD_INPUT);
+        cJSON_Delete(document);
+    }
+    assert_string_equal(error.message,
+                        "deep.json: line 1, column 1001: expected at most 1000 arrays "
+                        "and objects within each other, got more");
+}
+
+/* Controls that cJSON writes as they are: a terminal would take them for its own. */
+TEST(controls_are_escaped) {
+    cJSON *document = cJSON_CreateString("\033\177\302\233 \303\204\n");
+    char *text = NULL;
+    cJSON *again = NULL;
+    assert_int_equal(gw_json_print(document, &text, NULL), GW_OK);
+    assert_string_equal(text, "\"\\u001b\\u007f\\u009b \303\204\\n\"\n");
+    assert_int_equal(gw_json_parse(text, strlen(text), "text", &again, NULL), GW_OK);
+    assert_true(cJSON_Compare(document, again, true));
+    cJSON_Delete(document);
+    cJSON_Delete(again);
+    free(text);
+}
+
 TEST(text_must_be_utf8) {
     static const char *const bad[] = {"\"\xff\"",
                                       "\"\x80\"",

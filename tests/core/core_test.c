@@ -17,6 +17,9 @@ TEST(units_as_a_person_would_write_them) {
         {gw_format_seconds, 1.5, "1.500 s"},
         {gw_format_seconds, 9.9996, "10.00 s"},
         {gw_format_seconds, 12345, "12345 s"},
+        {gw_format_seconds, 1e300, "1.000e+300 s"},
+        {gw_format_bytes, 1e300, "9.095e+287 TiB"},
+        {gw_format_percent, 1e300, "+1.000e+302%"},
         {gw_format_seconds, 0.0123, "12.30 ms"},
         {gw_format_seconds, 0.99949, "999.5 ms"},
         {gw_format_seconds, 0.99999, "1.000 s"},
@@ -55,6 +58,68 @@ TEST(units_as_a_person_would_write_them) {
         assert_ptr_equal(table[i].format(table[i].value, out), out);
         assert_string_equal(out, table[i].text);
     }
+}
+
+/* ---- text for a terminal --------------------------------------------------------------------- */
+
+/* Into a file; what stands there then. */
+static const char *capture(void (*print)(const char *text), const char *text) {
+    static char got[512];
+    FILE *file = tmpfile();
+    assert_non_null(file);
+    (void)fflush(stdout);
+    int before = dup(STDOUT_FILENO);
+    assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
+    print(text);
+    (void)fflush(stdout);
+    assert_true(dup2(before, STDOUT_FILENO) >= 0);
+    (void)close(before);
+    rewind(file);
+    got[fread(got, 1, sizeof got - 1, file)] = '\0';
+    (void)fclose(file);
+    return got;
+}
+
+static void print_name(const char *name) {
+    gw_print("%s\n", name);
+}
+
+static void print_narrow(const char *text) {
+    gw_print_wrapped("note: ", text, 20);
+}
+
+TEST(no_name_commands_the_terminal) {
+    static const struct {
+        const char *name, *shown, *cell;
+    } names[] = {
+        {"resnet50", "resnet50\n", "resnet50"},
+        {"\033[31mred\007", "\\x1b[31mred\\x07\n", "\\x1b[31mred\\x07"},
+        {"a\rb\tc\177", "a\\x0db\\x09c\\x7f\n", "a\\x0db\\x09c\\x7f"},
+        {"\302\2331m", "\\u009b1m\n", "\\u009b1m"},       /* the CSI of eight bits */
+        {"\2331m\377", "\\x9b1m\\xff\n", "\\x9b1m\\xff"}, /* no UTF-8 */
+        {"Übung µs", "Übung µs\n", "Übung µs"},
+        {"two\nlines", "two\nlines\n", "two\\x0alines"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char cell[64];
+        assert_string_equal(capture(print_name, names[i].name), names[i].shown);
+        gw_visible(names[i].name, cell, sizeof cell);
+        assert_string_equal(cell, names[i].cell);
+    }
+    char little[6];
+    gw_visible("abc\033d", little, sizeof little);
+    assert_string_equal(little, "abc");
+}
+
+TEST(notes_are_as_wide_as_the_terminal) {
+    assert_string_equal(capture(print_narrow, "a word that is short"),
+                        "note: a word that is\n      short\n");
+    assert_string_equal(capture(print_narrow, "incomprehensibilities at all"),
+                        "note: incomprehensibilities\n      at all\n");
+    assert_string_equal(capture(print_narrow, "ÄÄÄÄ öööö üüüü a"),
+                        "note: ÄÄÄÄ öööö üüüü\n      a\n");
+    assert_string_equal(capture(print_narrow, ""), "note: \n");
+    assert_int_equal(gw_terminal_width(), 80); /* a test has none */
 }
 
 TEST(csv_is_quoted_where_it_must_be) {

@@ -108,6 +108,20 @@ TEST(ends_are_understood) {
         {LINE "cut short", 104, -1,
          "mpirun: expected to start the job's ranks, but it ended with status 104 and says: cut "
          "short"},
+        {LINE
+         "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* "
+         "not finding the required libraries\n" LINE,
+         255, -1,
+         "mpirun: cannot reach all hosts: expected that ssh gets to each of them without a "
+         "password and finds Open MPI there"},
+        {LINE "An ORTE daemon has unexpectedly failed after launch and before\ncommunicating back "
+              "to mpirun.\n" LINE,
+         1, -1,
+         "mpirun: cannot reach all hosts: expected that ssh gets to each of them without a "
+         "password and finds Open MPI there"},
+        {LINE "Out of luck.\n" LINE, 255, -1,
+         "mpirun: expected to start the job's ranks, but it ended with status 255 and says: Out of "
+         "luck."},
         {"", 127, -1, "mpirun: cannot be started: expected Open MPI's mpirun in PATH"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

@@ -203,6 +203,19 @@ static enum gw_status fail_signal(const struct gw_launch_report *report, int num
                    number, strsignal(number));
 }
 
+/* Whether mpirun has not got to all hosts; why, ssh (or what else was to start its daemons) said.
+ */
+static bool has_missed_hosts(const struct gw_launch_report *report) {
+    static const char *const said[] = {"unable to reliably start one or more daemons",
+                                       "daemon has unexpectedly failed after launch"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        if (strstr(report->text, said[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum gw_status gw_launch_report_end(const struct gw_launch_report *report, int status,
                                     int *exit_status, struct gw_error *error) {
     char said[QUOTED];
@@ -214,7 +227,12 @@ enum gw_status gw_launch_report_end(const struct gw_launch_report *report, int s
         return gw_fail(error, GW_FAILED,
                        "mpirun: cannot be started: expected Open MPI's mpirun in PATH");
     }
-    if (status > 128) {
+    if (has_missed_hosts(report)) {
+        return gw_fail(error, GW_FAILED,
+                       "mpirun: cannot reach all hosts: expected that ssh gets to each of them "
+                       "without a password and finds Open MPI there");
+    }
+    if (status > 128 && status - 128 < NSIG) {
         return fail_signal(report, status - 128, error);
     }
     quote(report, said);

@@ -1,0 +1,145 @@
+#include "core/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* ---- characters ------------------------------------------------------------------------------ */
+
+size_t gw_utf8_length(const unsigned char *c) {
+    size_t length = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+    if (c[0] > 0xf4) {
+        return 0;
+    }
+    for (size_t i = 1; i < length; i++) {
+        if ((c[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool too_long = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
+    bool outside = (c[0] == 0xed && c[1] > 0x9f) || (c[0] == 0xf4 && c[1] > 0x8f);
+    return too_long || outside ? 0 : length;
+}
+
+bool gw_is_control(const unsigned char *c) {
+    return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0);
+}
+
+static size_t columns_of(const char *text, size_t bytes) {
+    size_t columns = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return columns;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static bool failed;
+
+bool gw_print_failed(void) {
+    return failed;
+}
+
+enum { ESCAPE_SIZE = 8 };
+
+/* The character at `c` as a terminal may have it; how many bytes of the text it is. */
+static size_t show(const unsigned char *c, char out[ESCAPE_SIZE]) {
+    size_t length = gw_utf8_length(c);
+    if (length > 0 && !gw_is_control(c)) {
+        memcpy(out, c, length);
+        out[length] = '\0';
+        return length;
+    }
+    (void)(length == 2 ? snprintf(out, ESCAPE_SIZE, "\\u%04x", c[1])
+                       : snprintf(out, ESCAPE_SIZE, "\\x%02x", c[0]));
+    return length == 2 ? 2 : 1;
+}
+
+static void put(FILE *stream, const char *text) {
+    const unsigned char *c = (const unsigned char *)text;
+    while (*c != '\0') {
+        char shown[ESCAPE_SIZE] = "\n";
+        c += *c == '\n' ? 1 : show(c, shown);
+        (void)fputs(shown, stream);
+    }
+}
+
+void gw_visible(const char *text, char *out, size_t size) {
+    const unsigned char *c = (const unsigned char *)text;
+    size_t used = 0;
+    out[0] = '\0';
+    while (*c != '\0') {
+        char shown[ESCAPE_SIZE];
+        c += show(c, shown);
+        size_t length = strlen(shown);
+        if (used + length >= size) {
+            return;
+        }
+        memcpy(out + used, shown, length + 1);
+        used += length;
+    }
+}
+
+void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0) {
+        failed = true;
+        return;
+    }
+    put(stream, text);
+    free(text);
+}
+
+void gw_print_to(FILE *stream, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    gw_vprint_to(stream, format, arguments);
+    va_end(arguments);
+}
+
+void gw_print(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    gw_vprint_to(stdout, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- the terminal ---------------------------------------------------------------------------- */
+
+size_t gw_terminal_width(void) {
+    enum { usual = 80, least = 40 };
+    struct winsize size = {0};
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 ||
+        size.ws_col == 0) {
+        return usual;
+    }
+    return size.ws_col > least ? size.ws_col : least;
+}
+
+bool gw_terminal_erases(void) {
+    const char *kind = getenv("TERM");
+    return kind != NULL && kind[0] != '\0' && strcmp(kind, "dumb") != 0;
+}
+
+void gw_print_wrapped(const char *first, const char *text, size_t width) {
+    size_t indent = columns_of(first, strlen(first));
+    size_t column = indent;
+    gw_print("%s", first);
+    for (const char *word = text + strspn(text, " "); *word != '\0';) {
+        size_t length = strcspn(word, " ");
+        size_t columns = columns_of(word, length);
+        bool begins = column == indent;
+        if (!begins && column + 1 + columns > width) {
+            gw_print("\n%*s", (int)indent, "");
+            column = indent;
+            begins = true;
+        }
+        gw_print("%s%.*s", begins ? "" : " ", (int)length, word);
+        column += columns + !begins;
+        word += length;
+        word += strspn(word, " ");
+    }
+    gw_print("\n");
+}
