@@ -44,6 +44,9 @@ struct gw_output_options {
 };
 extern const struct gw_option gw_output_table[]; /* for struct gw_output_options */
 
+/* --strict: for verbs that read files; stores nothing. */
+extern const struct gw_option gw_strict_table[];
+
 /*
  * For struct gw_question_options of verbs that ask about a model on a cluster: MODEL; --cluster,
  * --density; --workers; and all of these.

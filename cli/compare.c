@@ -39,6 +39,7 @@ static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
     {"interference", 0, NULL, GW_FLAG, IN(interference),
      .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };

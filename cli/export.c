@@ -22,6 +22,7 @@ static const struct gw_option option_table[] = {
     {"out", 0, "FILE", GW_TEXT, offsetof(struct options, out),
      .help = "Where to write the schedule", .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, choices), .table = gw_choices_table},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
     {0},
 };

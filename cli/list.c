@@ -10,6 +10,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "everything", .choices = gw_list_names,
      .expected = "expected one of algorithms, compressors, exchanges, policies, collectives, "
                  "models, clusters; got"},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
     {0},
 };

@@ -59,7 +59,16 @@ static int run(const struct gw_verb *verb, int argc, char **argv) {
     return verb->answer(verb->values, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
+/* All ranks of a job read the same files, and one warning is enough. */
+static void warn(const char *message, void *context) {
+    (void)context;
+    if (gw_mpi_job_rank() <= 0) {
+        gw_log(GW_LOG_NORMAL, "gradweave: warning: %s", message);
+    }
+}
+
 int main(int argc, char **argv) {
+    gw_key_rules.warn = warn;
     argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";
     for (size_t i = 0; gw_verbs[i] != NULL; i++) {

@@ -140,9 +140,6 @@ const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAME
 /* All that a value may name, ended by NULL; kept until the program ends. NULL: not known. */
 const char *const *gw_option_names(const struct gw_option *option);
 
-/* The nearest of the names, if it is so near that it may be meant; or NULL. */
-const char *gw_find_nearest(const char *text, const char *const *names);
-
 /* Says on stderr which name was meant, if one is near. */
 void gw_print_nearest(const char *text, const char *const *names);
 

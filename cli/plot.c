@@ -52,6 +52,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "2000"},
     {"decay", 0, "ITERATION", GW_COUNT, IN(picture.decay),
      .help = "density, padding: from which gradients are a tenth as large", .otherwise = "never"},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };

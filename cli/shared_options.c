@@ -22,6 +22,17 @@ const struct gw_option gw_output_table[] = {
     {0},
 };
 
+static void set_strict(char *argument, void *target, struct argp_state *state) {
+    (void)argument, (void)target, (void)state;
+    gw_key_rules.strict = true;
+}
+
+const struct gw_option gw_strict_table[] = {
+    {"strict", 0, NULL, GW_CUSTOM, 0, .help = "Refuse files with keys that nothing reads",
+     .read = set_strict},
+    {0},
+};
+
 const struct gw_option gw_model_table[] = {
     {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_question_options, model),
      .help = "Model file, or the name of one that ships", .names = GW_NAMES_MODELS},

@@ -87,6 +87,7 @@ static const struct gw_option option_table[] = {
      .help = "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with "
              "--loggp",
      .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
@@ -95,7 +96,7 @@ static const struct gw_option_rule rules[] = {
     {"counts-out", GW_NEEDS, "counts=trained", "--counts-out: expected --counts trained beside it"},
     GW_NEEDS_MODEL("MODEL goal"),
     GW_NEEDS_CLUSTER("cluster goal"),
-    {"goal", GW_ALLOWS, "loggp json quiet verbose seed threads",
+    {"goal", GW_ALLOWS, "loggp json quiet verbose strict seed threads",
      "--goal: expected nothing but --loggp and --json beside it"},
     {NULL, GW_NEEDS, "algo goal", "expected --algo ALGORITHM (gradweave list algorithms)"},
     {0},

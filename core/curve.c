@@ -21,6 +21,9 @@ static double points_time(const struct gw_curve *curve, double n) {
     }
     double slope =
         (points[high].time_s - points[low].time_s) / (points[high].size - points[low].size);
+    if (slope < 0 && n > points[high].size) {
+        return points[high].time_s;
+    }
     double time = points[low].time_s + slope * (n - points[low].size);
     return time > 0 ? time : 0;
 }

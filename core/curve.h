@@ -10,6 +10,13 @@
 
 #include "core/status.h"
 
+/*
+ * What times may be, in all that is read: nothing lasts longer, also for each byte or element, and
+ * what is shorter counts as 0. Sums, products and squares of them stay far from overflow.
+ */
+#define GW_MOST_SECONDS 1e6
+#define GW_LEAST_SECONDS 1e-30
+
 struct gw_curve_point {
     double size;   /* bytes or elements, > 0 */
     double time_s; /* >= 0 */
@@ -27,7 +34,10 @@ struct gw_curve {
     struct gw_curve_point *points; /* owned; sizes strictly ascending */
 };
 
-/* Seconds at size n >= 0. What has no size costs nothing: 0 at n = 0. Never below zero. */
+/*
+ * Seconds at size n >= 0. What has no size costs nothing: 0 at n = 0. Beyond its points a curve
+ * goes on with the slope of the segment at that end, but never falls, and is never below zero.
+ */
 double gw_curve_time(const struct gw_curve *curve, double n);
 
 /* The startup: the curve's value extrapolated to size zero, in seconds, never below zero. */

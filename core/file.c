@@ -21,7 +21,7 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     char *buffer = malloc(capacity);
     while (buffer != NULL) {
         used += fread(buffer + used, 1, capacity - used - 1, stream);
-        if (used < capacity - 1) {
+        if (used < capacity - 1 || used > GW_FILE_MOST_BYTES) {
             break;
         }
         capacity *= 2;
@@ -39,6 +39,11 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     if (read_error != 0) {
         free(buffer);
         return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", path, strerror(read_error));
+    }
+    if (used > GW_FILE_MOST_BYTES) {
+        free(buffer);
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d MiB, got more", path,
+                       GW_FILE_MOST_BYTES >> 20);
     }
     buffer[used] = '\0';
     *text = buffer;

@@ -13,6 +13,9 @@
 
 #include "core/status.h"
 
+/* A larger file is no document: what never ends, such as /dev/zero, is refused here. */
+enum { GW_FILE_MOST_BYTES = 256 << 20 };
+
 /* Reads all of `path`, or fails with GW_BAD_INPUT. *text ends in a zero; the caller frees it. */
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error);
 

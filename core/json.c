@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/curve.h"
 #include "core/file.h"
+#include "core/shapes.h"
 #include "core/terminal.h"
 #include "core/units.h"
 
@@ -44,6 +46,18 @@ static size_t find_depth(const char *text, const char *end) {
     return depth;
 }
 
+/* Each value takes some 64 bytes, however short it is: so many must not be made of a short text. */
+static enum gw_status check_count(const char *text, const char *file, struct gw_error *error) {
+    size_t values = 1;
+    for (const char *c = text; *c != '\0'; c++) {
+        values += *c == ',' || *c == '[' || *c == '{';
+    }
+    return values <= GW_JSON_MOST_VALUES
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more", file,
+                         GW_JSON_MOST_VALUES);
+}
+
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error) {
     const char *end = NULL;
@@ -51,9 +65,15 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
         return gw_fail(error, GW_BAD_INPUT, "%s: expected JSON text, found a zero byte", file);
     }
     GW_TRY(check_utf8(text, file, error));
+    GW_TRY(check_count(text, file, error));
     *document = cJSON_ParseWithOpts(text, &end, 1);
     if (*document != NULL) {
-        return GW_OK;
+        enum gw_status status = gw_json_check_duplicates(*document, file, error);
+        if (status != GW_OK) {
+            cJSON_Delete(*document);
+            *document = NULL;
+        }
+        return status;
     }
     size_t line = 1;
     size_t column = 1;
@@ -91,7 +111,7 @@ enum gw_status gw_json_root(const cJSON *document, const char *file, const char 
         snprintf(expected, sizeof expected, "\"%s\"", schema);
         return gw_json_expected(&place, expected, error);
     }
-    return GW_OK;
+    return gw_json_check_keys(document, file, schema, error);
 }
 
 static void set_path(struct gw_json *place, const char *format, ...)
@@ -105,11 +125,18 @@ static void set_path(struct gw_json *place, const char *format, ...) {
     va_end(arguments);
 }
 
-struct gw_json gw_json_member(const struct gw_json *object, const char *key) {
-    struct gw_json place = {.node = cJSON_GetObjectItemCaseSensitive(object->node, key),
-                            .file = object->file};
+static struct gw_json member_at(const struct gw_json *object, const cJSON *node, const char *key) {
+    struct gw_json place = {.node = node, .file = object->file};
     set_path(&place, "%s%s%s", object->path, object->path[0] == '\0' ? "" : ".", key);
     return place;
+}
+
+struct gw_json gw_json_member(const struct gw_json *object, const char *key) {
+    return member_at(object, cJSON_GetObjectItemCaseSensitive(object->node, key), key);
+}
+
+struct gw_json gw_json_child(const struct gw_json *object, const cJSON *node) {
+    return member_at(object, node, node->string);
 }
 
 struct gw_json gw_json_item(const struct gw_json *array, const cJSON *node, size_t index) {
@@ -193,6 +220,31 @@ enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
 
 enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct gw_error *error) {
     return finite_number(place, false, out, error);
+}
+
+static enum gw_status limited_number(const struct gw_json *place, bool zero, double maximum,
+                                     const char *expected, double *out, struct gw_error *error) {
+    double value = 0;
+    GW_TRY(finite_number(place, zero, &value, error));
+    if (value > maximum) {
+        return gw_json_expected(place, expected, error);
+    }
+    *out = value;
+    return GW_OK;
+}
+
+enum gw_status gw_json_seconds(const struct gw_json *place, double *out, struct gw_error *error) {
+    GW_TRY(limited_number(place, true, GW_MOST_SECONDS, "at most 1e6 seconds", out, error));
+    *out = *out < GW_LEAST_SECONDS ? 0 : *out;
+    return GW_OK;
+}
+
+enum gw_status gw_json_size(const struct gw_json *place, double *out, struct gw_error *error) {
+    return limited_number(place, false, largest_exact_integer, "at most 2^53", out, error);
+}
+
+enum gw_status gw_json_factor(const struct gw_json *place, double *out, struct gw_error *error) {
+    return limited_number(place, false, 1e6, "at most 1e6", out, error);
 }
 
 enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,

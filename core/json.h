@@ -19,18 +19,29 @@ struct gw_json {
     char path[160];
 };
 
-/* Parses `text`; `file` names it in messages. The caller frees *document with cJSON_Delete. */
+/* What documents may hold (docs/files.md, "Limits"). */
+enum { GW_JSON_MOST_VALUES = 1 << 24 };
+
+/*
+ * Parses `text`; `file` names it in messages. Keys that an object has twice are bad input. The
+ * caller frees *document with cJSON_Delete.
+ */
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error);
 
 /* Reads and parses the file at `path`. */
 enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error *error);
 
-/* The document as a place; fails unless it is an object whose "schema" is `schema`. */
+/*
+ * The document as a place; fails unless it is an object whose "schema" is `schema`. All readers of
+ * documents begin here: keys that nobody reads are treated as gw_key_rules (shapes.h) say.
+ */
 enum gw_status gw_json_root(const cJSON *document, const char *file, const char *schema,
                             struct gw_json *root, struct gw_error *error);
 
 struct gw_json gw_json_member(const struct gw_json *object, const char *key);
+/* The member that `node` is: for loops over all of them, where looking for its key takes long. */
+struct gw_json gw_json_child(const struct gw_json *object, const cJSON *node);
 struct gw_json gw_json_item(const struct gw_json *array, const cJSON *node, size_t index);
 
 /* "<file>: <path>: expected <expected>, got <what is there>", with GW_BAD_INPUT. */
@@ -44,6 +55,11 @@ enum gw_status gw_json_array(const struct gw_json *place, struct gw_error *error
 enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
                                     struct gw_error *error);
 enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct gw_error *error);
+/* ... a time in [0, 1e6], also for each byte or element; a size in (0, 2^53]; a factor in (0, 1e6];
+ */
+enum gw_status gw_json_seconds(const struct gw_json *place, double *out, struct gw_error *error);
+enum gw_status gw_json_size(const struct gw_json *place, double *out, struct gw_error *error);
+enum gw_status gw_json_factor(const struct gw_json *place, double *out, struct gw_error *error);
 /* ... an integer in [minimum, 2^53], which a double holds exactly. */
 enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,
                                struct gw_error *error);

@@ -1,5 +1,6 @@
 #include "traces/cluster.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,11 +23,11 @@ static enum gw_status read_point(const struct gw_json *place, double previous_si
     }
     struct gw_json size = gw_json_item(place, cJSON_GetArrayItem(place->node, 0), 0);
     struct gw_json time = gw_json_item(place, cJSON_GetArrayItem(place->node, 1), 1);
-    GW_TRY(gw_json_positive(&size, &out->size, error));
+    GW_TRY(gw_json_size(&size, &out->size, error));
     if (!(out->size > previous_size)) {
         return gw_json_expected(&size, "sizes in ascending order", error);
     }
-    return gw_json_not_negative(&time, &out->time_s, error);
+    return gw_json_seconds(&time, &out->time_s, error);
 }
 
 static enum gw_status read_points(const struct gw_json *place, struct gw_curve *out,
@@ -56,10 +57,36 @@ static enum gw_status read_points(const struct gw_json *place, struct gw_curve *
     return GW_OK;
 }
 
-static enum gw_status read_optional(const struct gw_json *object, const char *key, double *out,
-                                    struct gw_error *error) {
-    struct gw_json place = gw_json_member(object, key);
-    return place.node == NULL ? GW_OK : gw_json_not_negative(&place, out, error);
+/* Of points that fall, the first, unless that is noise. */
+static enum gw_status check_rising(const struct gw_json *place, const struct gw_json *points,
+                                   const struct gw_curve *curve, struct gw_error *error) {
+    size_t fall = gw_cluster_find_fall(curve, place->node);
+    if (fall == 0) {
+        return GW_OK;
+    }
+    const cJSON *node = cJSON_GetArrayItem(points->node, (int)fall);
+    struct gw_json point = gw_json_item(points, node, fall);
+    struct gw_json time = gw_json_item(&point, cJSON_GetArrayItem(node, 1), 1);
+    return gw_json_expected(&time, "no less time than for the smaller sizes", error);
+}
+
+/* Each is 0 where it is absent, but not all of them. */
+static enum gw_status read_coefficients(const struct gw_json *place, struct gw_curve *out,
+                                        struct gw_error *error) {
+    static const char *const keys[] = {"fixed_s", "per_element_s", "per_nlog2n_s"};
+    double *const coefficients[] = {&out->fixed_s, &out->per_unit_s, &out->per_nlog2n_s};
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct gw_json coefficient = gw_json_member(place, keys[i]);
+        if (coefficient.node != NULL) {
+            GW_TRY(gw_json_seconds(&coefficient, coefficients[i], error));
+            found++;
+        }
+    }
+    return found > 0 ? GW_OK
+                     : gw_json_expected(place,
+                                        "points, or one of fixed_s, per_element_s and per_nlog2n_s",
+                                        error);
 }
 
 static enum gw_status read_curve(const struct gw_json *place, enum curve_names names,
@@ -67,17 +94,20 @@ static enum gw_status read_curve(const struct gw_json *place, enum curve_names n
     *out = (struct gw_curve){0};
     struct gw_json points = gw_json_member(place, "points");
     if (points.node != NULL) {
-        return read_points(&points, out, error);
+        GW_TRY(read_points(&points, out, error));
+        enum gw_status status = check_rising(place, &points, out, error);
+        if (status != GW_OK) {
+            gw_curve_free(out);
+        }
+        return status;
     }
     if (names == COMPRESSOR_CURVE) {
-        GW_TRY(read_optional(place, "fixed_s", &out->fixed_s, error));
-        GW_TRY(read_optional(place, "per_element_s", &out->per_unit_s, error));
-        return read_optional(place, "per_nlog2n_s", &out->per_nlog2n_s, error);
+        return read_coefficients(place, out, error);
     }
     struct gw_json alpha = gw_json_member(place, "alpha_s");
     struct gw_json beta = gw_json_member(place, "beta_s_per_byte");
-    GW_TRY(gw_json_not_negative(&alpha, &out->fixed_s, error));
-    return gw_json_not_negative(&beta, &out->per_unit_s, error);
+    GW_TRY(gw_json_seconds(&alpha, &out->fixed_s, error));
+    return gw_json_seconds(&beta, &out->per_unit_s, error);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -88,16 +118,49 @@ static enum gw_status read_collective(const struct gw_json *place, const char *n
     struct gw_json at = gw_json_member(place, "workers");
     uint64_t workers = 0;
     GW_TRY(gw_json_integer(&at, 1, &workers, error));
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        const struct gw_collective_cost *other = &cluster->collectives[i];
-        if (other->workers == workers && strcmp(other->name, name) == 0) {
-            return gw_json_expected(&at, "one entry for each number of workers", error);
-        }
-    }
     struct gw_curve curve = {0};
     GW_TRY(read_curve(place, COLLECTIVE_CURVE, &curve, error));
     return gw_cluster_add_collective(cluster, name, (size_t)workers, curve,
                                      cJSON_Duplicate(place->node, 1), error);
+}
+
+static int by_value(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Of a collective each number of workers has one entry. */
+static enum gw_status check_workers(const struct gw_json *entries, struct gw_error *error) {
+    size_t count = 0;
+    const cJSON *node = NULL;
+    double *workers = calloc((size_t)cJSON_GetArraySize(entries->node) + 1, sizeof *workers);
+    double twice = NAN;
+    if (workers == NULL) {
+        return gw_fail_memory(error, "reading a cluster");
+    }
+    cJSON_ArrayForEach(node, entries->node) {
+        const cJSON *number = cJSON_GetObjectItemCaseSensitive(node, "workers");
+        if (cJSON_IsNumber(number)) {
+            workers[count++] = number->valuedouble;
+        }
+    }
+    qsort(workers, count, sizeof *workers, by_value);
+    for (size_t i = 1; i < count; i++) {
+        twice = workers[i] == workers[i - 1] ? workers[i] : twice;
+    }
+    free(workers);
+    size_t index = 0;
+    size_t seen = 0;
+    cJSON_ArrayForEach(node, entries->node) {
+        const cJSON *number = cJSON_GetObjectItemCaseSensitive(node, "workers");
+        struct gw_json entry = gw_json_item(entries, node, index++);
+        if (cJSON_IsNumber(number) && number->valuedouble == twice && ++seen == 2) {
+            struct gw_json at = gw_json_child(&entry, number);
+            return gw_json_expected(&at, "one entry for each number of workers", error);
+        }
+    }
+    return GW_OK;
 }
 
 static enum gw_status read_collectives(const struct gw_json *root, struct gw_cluster *cluster,
@@ -106,8 +169,9 @@ static enum gw_status read_collectives(const struct gw_json *root, struct gw_clu
     GW_TRY(gw_json_object(&collectives, error));
     const cJSON *list = NULL;
     cJSON_ArrayForEach(list, collectives.node) {
-        struct gw_json entries = gw_json_member(&collectives, list->string);
+        struct gw_json entries = gw_json_child(&collectives, list);
         GW_TRY(gw_json_array(&entries, error));
+        GW_TRY(check_workers(&entries, error));
         size_t index = 0;
         const cJSON *node = NULL;
         cJSON_ArrayForEach(node, entries.node) {
@@ -124,7 +188,7 @@ static enum gw_status read_compressors(const struct gw_json *root, struct gw_clu
     GW_TRY(gw_json_object(&compressors, error));
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, compressors.node) {
-        struct gw_json place = gw_json_member(&compressors, node->string);
+        struct gw_json place = gw_json_child(&compressors, node);
         GW_TRY(gw_json_object(&place, error));
         struct gw_curve curve = {0};
         GW_TRY(read_curve(&place, COMPRESSOR_CURVE, &curve, error));
@@ -185,6 +249,57 @@ enum gw_status gw_cluster_read(const char *path, struct gw_cluster *out, struct 
 
 /* ---- building ------------------------------------------------------------------------------ */
 
+/* The range from the 5th to the 95th percentile of what was measured at a size. */
+static bool find_range(const cJSON *details, double size, double range[2]) {
+    const cJSON *raw = NULL;
+    cJSON_ArrayForEach(raw, cJSON_GetObjectItemCaseSensitive(details, "raw")) {
+        const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(raw, "bytes");
+        const cJSON *elements = cJSON_GetObjectItemCaseSensitive(raw, "elements");
+        const cJSON *p5 = cJSON_GetObjectItemCaseSensitive(raw, "p5_s");
+        const cJSON *p95 = cJSON_GetObjectItemCaseSensitive(raw, "p95_s");
+        if (cJSON_GetNumberValue(bytes != NULL ? bytes : elements) == size && cJSON_IsNumber(p5) &&
+            cJSON_IsNumber(p95)) {
+            range[0] = p5->valuedouble;
+            range[1] = p95->valuedouble;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool explains_fall(const cJSON *details, double size_before, double size) {
+    double before[2] = {0};
+    double here[2] = {0};
+    return find_range(details, size_before, before) && find_range(details, size, here) &&
+           here[1] >= before[0];
+}
+
+size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details) {
+    enum { most_falls = 1000 }; /* each of which looks through all of "raw" */
+    const double noise = 0.05;
+    double highest_s = 0;
+    size_t falls = 0;
+    for (size_t i = 0; i < curve->point_count; i++) {
+        const struct gw_curve_point *point = &curve->points[i];
+        if (i > 0 && point->time_s < point[-1].time_s && point->time_s < (1 - noise) * highest_s &&
+            (++falls > most_falls || !explains_fall(details, point[-1].size, point->size))) {
+            return i;
+        }
+        highest_s = fmax(highest_s, point->time_s);
+    }
+    return 0;
+}
+
+static void raise_fallen(struct gw_curve *curve, const cJSON *details) {
+    if (gw_cluster_find_fall(curve, details) == 0) {
+        return;
+    }
+    for (size_t i = 1; i < curve->point_count; i++) {
+        struct gw_curve_point *point = &curve->points[i];
+        point->time_s = point->time_s < point[-1].time_s ? point[-1].time_s : point->time_s;
+    }
+}
+
 enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_t workers,
                                  size_t workers_per_node, struct gw_error *error) {
     *out = (struct gw_cluster){.name = strdup(name),
@@ -201,8 +316,8 @@ enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_
 enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char *name,
                                          size_t workers, struct gw_curve curve, cJSON *details,
                                          struct gw_error *error) {
-    struct gw_collective_cost *larger = realloc(
-        cluster->collectives, (cluster->collective_count + 1) * sizeof *cluster->collectives);
+    struct gw_collective_cost *larger = gw_grow(cluster->collectives, cluster->collective_count + 1,
+                                                &cluster->collective_capacity, sizeof *larger);
     char *copy = strdup(name);
     if (larger != NULL) {
         cluster->collectives = larger;
@@ -213,6 +328,7 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
         cJSON_Delete(details);
         return gw_fail_memory(error, "adding a collective to a cluster");
     }
+    raise_fallen(&curve, details);
     larger[cluster->collective_count++] = (struct gw_collective_cost){
         .name = copy, .workers = workers, .curve = curve, .kept = details};
     return GW_OK;
@@ -221,8 +337,8 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
 enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char *name,
                                          struct gw_curve curve, cJSON *details,
                                          struct gw_error *error) {
-    struct gw_compressor_cost *larger = realloc(
-        cluster->compressors, (cluster->compressor_count + 1) * sizeof *cluster->compressors);
+    struct gw_compressor_cost *larger = gw_grow(cluster->compressors, cluster->compressor_count + 1,
+                                                &cluster->compressor_capacity, sizeof *larger);
     char *copy = strdup(name);
     if (larger != NULL) {
         cluster->compressors = larger;
@@ -233,6 +349,7 @@ enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char 
         cJSON_Delete(details);
         return gw_fail_memory(error, "adding a compressor to a cluster");
     }
+    raise_fallen(&curve, details);
     larger[cluster->compressor_count++] =
         (struct gw_compressor_cost){.name = copy, .curve = curve, .kept = details};
     return GW_OK;

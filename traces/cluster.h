@@ -53,7 +53,7 @@ struct gw_overlap_point {
 struct gw_overlap_pair {
     char *collective;
     char *compute; /* a compressor, or GW_OVERLAP_TIMED */
-    size_t point_count;
+    size_t point_count, point_capacity;
     struct gw_overlap_point *points; /* by ascending bytes */
 };
 
@@ -65,7 +65,7 @@ struct gw_overlap_pair {
 
 struct gw_overlap {
     size_t workers; /* of the collectives */
-    size_t pair_count;
+    size_t pair_count, pair_capacity;
     struct gw_overlap_pair *pairs;
     cJSON *kept; /* as it was read or measured, with what gradweave ignores */
 };
@@ -110,9 +110,9 @@ struct gw_cluster {
     char *name;
     char *path; /* where it was read, for messages; NULL for one that was just measured */
     size_t workers, workers_per_node;
-    size_t collective_count;
+    size_t collective_count, collective_capacity;
     struct gw_collective_cost *collectives;
-    size_t compressor_count;
+    size_t compressor_count, compressor_capacity;
     struct gw_compressor_cost *compressors;
     struct gw_network *network; /* NULL: not measured */
     struct gw_overlap *overlap; /* NULL: not measured */
@@ -131,8 +131,17 @@ enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *pa
                                 struct gw_error *error);
 
 /*
+ * A curve that falls makes more work cheaper. The number of the first point that lies below a
+ * smaller one's time by more than measuring explains; 0: there is none. It explains 5%, and, where
+ * `details` (the entry of a cluster file, or NULL) has in "raw" the 5th and 95th percentiles at its
+ * size and the one before, all that leaves these ranges overlapping.
+ */
+size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details);
+
+/*
  * For those who measure. The curve and `details` (an object of further keys, or NULL), or what the
- * network has kept, become the cluster's, also on failure.
+ * network has kept, become the cluster's, also on failure. Where a curve falls, its points are
+ * raised to the highest before them.
  */
 enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_t workers,
                                  size_t workers_per_node, struct gw_error *error);

@@ -12,7 +12,7 @@ static enum gw_status read_tensor(const struct gw_json *place, struct gw_tensor 
     struct gw_json backward = gw_json_member(place, "backward_s");
     GW_TRY(gw_json_copy_text(place, "name", &tensor->name, error));
     GW_TRY(gw_json_integer(&elements, 1, &tensor->elements, error));
-    return gw_json_not_negative(&backward, &tensor->backward_s, error);
+    return gw_json_seconds(&backward, &tensor->backward_s, error);
 }
 
 static enum gw_status read_tensors(const struct gw_json *root, struct gw_model *model,
@@ -56,14 +56,14 @@ static enum gw_status read_document(struct gw_model *model, const cJSON *documen
     GW_TRY(gw_json_copy_text(&root, "name", &model->name, error));
     model->bytes_per_element = 4;
     if (batch_size.node != NULL) {
-        GW_TRY(gw_json_positive(&batch_size, &model->batch_size, error));
+        GW_TRY(gw_json_size(&batch_size, &model->batch_size, error));
     }
     if (bytes_per_element.node != NULL) {
         GW_TRY(gw_json_integer(&bytes_per_element, 1, &model->bytes_per_element, error));
     }
-    GW_TRY(gw_json_not_negative(&forward, &model->forward_s, error));
+    GW_TRY(gw_json_seconds(&forward, &model->forward_s, error));
     if (update.node != NULL) {
-        GW_TRY(gw_json_not_negative(&update, &model->update_s, error));
+        GW_TRY(gw_json_seconds(&update, &model->update_s, error));
     }
     if (source.node != NULL) {
         GW_TRY(gw_json_object(&source, error));

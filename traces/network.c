@@ -14,13 +14,13 @@ static enum gw_status read_loggp(const struct gw_json *place, struct gw_loggp *o
     struct gw_json gap = gw_json_member(place, "gap_s");
     struct gw_json gap_per_byte = gw_json_member(place, "gap_s_per_byte");
     struct gw_json overhead_per_byte = gw_json_member(place, "overhead_s_per_byte");
-    GW_TRY(gw_json_not_negative(&latency, &out->latency_s, error));
-    GW_TRY(gw_json_not_negative(&overhead, &out->overhead_s, error));
-    GW_TRY(gw_json_not_negative(&gap, &out->gap_s, error));
-    GW_TRY(gw_json_not_negative(&gap_per_byte, &out->gap_s_per_byte, error));
+    GW_TRY(gw_json_seconds(&latency, &out->latency_s, error));
+    GW_TRY(gw_json_seconds(&overhead, &out->overhead_s, error));
+    GW_TRY(gw_json_seconds(&gap, &out->gap_s, error));
+    GW_TRY(gw_json_seconds(&gap_per_byte, &out->gap_s_per_byte, error));
     return overhead_per_byte.node == NULL
                ? GW_OK
-               : gw_json_not_negative(&overhead_per_byte, &out->overhead_s_per_byte, error);
+               : gw_json_seconds(&overhead_per_byte, &out->overhead_s_per_byte, error);
 }
 
 static enum gw_status read_links(const struct gw_json *place, const struct gw_cluster *cluster,
@@ -54,12 +54,14 @@ static enum gw_status read_topology(const struct gw_json *place, struct gw_netwo
         GW_TRY(gw_json_integer(&nodes, 0, &nodes_per_switch, error));
     }
     out->nodes_per_switch = (size_t)nodes_per_switch;
-    if (oversubscription.node != NULL &&
-        (gw_json_positive(&oversubscription, &out->oversubscription, NULL) != GW_OK ||
-         out->oversubscription < 1)) {
+    if (oversubscription.node == NULL) {
+        return GW_OK;
+    }
+    if (gw_json_positive(&oversubscription, &out->oversubscription, NULL) != GW_OK ||
+        out->oversubscription < 1) {
         return gw_json_expected(&oversubscription, "a finite number >= 1", error);
     }
-    return GW_OK;
+    return gw_json_factor(&oversubscription, &out->oversubscription, error);
 }
 
 static enum gw_status read_network(const struct gw_json *place, const struct gw_cluster *cluster,

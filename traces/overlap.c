@@ -10,7 +10,7 @@ static enum gw_status add_pair(struct gw_overlap *overlap, const char *collectiv
                                const char *compute, struct gw_overlap_pair **out,
                                struct gw_error *error) {
     struct gw_overlap_pair *larger =
-        realloc(overlap->pairs, (overlap->pair_count + 1) * sizeof *larger);
+        gw_grow(overlap->pairs, overlap->pair_count + 1, &overlap->pair_capacity, sizeof *larger);
     struct gw_overlap_pair pair = {.collective = strdup(collective), .compute = strdup(compute)};
     overlap->pairs = larger == NULL ? overlap->pairs : larger;
     if (larger == NULL || pair.collective == NULL || pair.compute == NULL) {
@@ -34,6 +34,18 @@ static struct gw_overlap_pair *find_pair(const struct gw_overlap *overlap, const
     return NULL;
 }
 
+static enum gw_status add_point(struct gw_overlap_pair *pair, struct gw_overlap_point point,
+                                struct gw_error *error) {
+    struct gw_overlap_point *larger =
+        gw_grow(pair->points, pair->point_count + 1, &pair->point_capacity, sizeof *larger);
+    if (larger == NULL) {
+        return gw_fail_memory(error, "adding overlap factors");
+    }
+    pair->points = larger;
+    larger[pair->point_count++] = point;
+    return GW_OK;
+}
+
 enum gw_status gw_overlap_add(struct gw_overlap *overlap, const char *collective,
                               const char *compute, struct gw_overlap_point point,
                               struct gw_error *error) {
@@ -41,14 +53,7 @@ enum gw_status gw_overlap_add(struct gw_overlap *overlap, const char *collective
     if (pair == NULL) {
         GW_TRY(add_pair(overlap, collective, compute, &pair, error));
     }
-    struct gw_overlap_point *larger =
-        realloc(pair->points, (pair->point_count + 1) * sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "adding overlap factors");
-    }
-    pair->points = larger;
-    larger[pair->point_count++] = point;
-    return GW_OK;
+    return add_point(pair, point, error);
 }
 
 void gw_overlap_free(struct gw_overlap *overlap) {
@@ -106,13 +111,13 @@ static enum gw_status read_factor(const struct gw_json *place, struct gw_overlap
     struct gw_json factor = gw_json_member(place, "factor");
     struct gw_json low = gw_json_member(place, "low");
     struct gw_json high = gw_json_member(place, "high");
-    GW_TRY(gw_json_positive(&factor, &out->factor, error));
+    GW_TRY(gw_json_factor(&factor, &out->factor, error));
     out->low = out->high = out->factor;
     if (low.node != NULL) {
-        GW_TRY(gw_json_positive(&low, &out->low, error));
+        GW_TRY(gw_json_factor(&low, &out->low, error));
     }
     if (high.node != NULL) {
-        GW_TRY(gw_json_positive(&high, &out->high, error));
+        GW_TRY(gw_json_factor(&high, &out->high, error));
     }
     if (out->low > out->factor) {
         return gw_json_expected(&low, "at most the factor", error);
@@ -126,7 +131,7 @@ static enum gw_status read_point(const struct gw_json *place, double previous_by
     struct gw_json bytes = gw_json_member(place, "bytes");
     struct gw_json compute = gw_json_member(place, "compute");
     struct gw_json communication = gw_json_member(place, "communication");
-    GW_TRY(gw_json_positive(&bytes, &out->bytes, error));
+    GW_TRY(gw_json_size(&bytes, &out->bytes, error));
     if (out->bytes <= previous_bytes) {
         return gw_json_expected(&bytes, "sizes in ascending order", error);
     }
@@ -143,12 +148,14 @@ static enum gw_status read_pair(const struct gw_json *place, const char *collect
     }
     double previous_bytes = 0;
     size_t index = 0;
+    struct gw_overlap_pair *pair = NULL;
     const cJSON *node = NULL;
+    GW_TRY(add_pair(overlap, collective, compute, &pair, error)); /* keys are there once */
     cJSON_ArrayForEach(node, place->node) {
         struct gw_json item = gw_json_item(place, node, index++);
         struct gw_overlap_point point = {0};
         GW_TRY(read_point(&item, previous_bytes, &point, error));
-        GW_TRY(gw_overlap_add(overlap, collective, compute, point, error));
+        GW_TRY(add_point(pair, point, error));
         previous_bytes = point.bytes;
     }
     return GW_OK;
@@ -165,14 +172,11 @@ static enum gw_status read_overlap(const struct gw_json *place, struct gw_overla
     GW_TRY(gw_json_object(&factors, error));
     const cJSON *of_collective = NULL;
     cJSON_ArrayForEach(of_collective, factors.node) {
-        struct gw_json collective = gw_json_member(&factors, of_collective->string);
+        struct gw_json collective = gw_json_child(&factors, of_collective);
         GW_TRY(gw_json_object(&collective, error));
         const cJSON *pair = NULL;
         cJSON_ArrayForEach(pair, collective.node) {
-            struct gw_json points = gw_json_member(&collective, pair->string);
-            if (gw_overlap_find(out, of_collective->string, pair->string) != NULL) {
-                return gw_json_expected(&points, "one list for each compressor", error);
-            }
+            struct gw_json points = gw_json_child(&collective, pair);
             GW_TRY(read_pair(&points, of_collective->string, pair->string, out, error));
         }
     }

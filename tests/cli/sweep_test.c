@@ -274,7 +274,7 @@ TEST_WITH(job_files_are_command_lines, make_inputs, remove_folder) {
                "{'schema': 'gradweave/sweep-job@1', 'models': ['tiny.json'], "
                "'clusters': 'small.json', 'algorithms': ['omgs', 'dense'], 'workers': [2, 8, 4], "
                "'density': '1e-3:1e-1:log5', 'bandwidth': [0.5, '2x'], 'noise': 0.1, "
-               "'straggler': '1,2', 'iterations': 3, 'seed': 7, 'ours': true}");
+               "'straggler': '1,2', 'iterations': 3, 'seed': 7}");
     check_done(*state, "gradweave sweep job.json --out job.csv");
     check_done(*state, TINY " --algo omgs,dense --workers 2,4,8 --density 1e-3:1e-1:log5 "
                             "--bandwidth 0.5x,2x --noise 0.1 --straggler 1,2 --iterations 3 "

@@ -171,6 +171,57 @@ static const struct bad_document bad_documents[] = {
     {CLUSTER, TOPK("{'points': [[1, 1]]}"),
      "compressors.topk.points: expected at least two points, got an array"},
 
+    {CLUSTER, TOPK("{}"),
+     "compressors.topk: expected points, or one of fixed_s, per_element_s and per_nlog2n_s, got an "
+     "object"},
+    {CLUSTER, TOPK("{'per_elements_s': 5}"),
+     "compressors.topk: expected points, or one of fixed_s, per_element_s and per_nlog2n_s, got an "
+     "object"},
+
+    /* keys that are there twice, with few others and with many */
+    {MODEL, MODEL_WITH("'update_s': 1, 'update_s': 1"),
+     "expected each key once, got 'update_s' twice"},
+    {MODEL, MODEL_WITH("'source': {'a': {'b': [0, [{'c': 1, 'd': 2, 'c': 3}]]}}"),
+     "source.a.b[1][0]: expected each key once, got 'c' twice"},
+    {CLUSTER, TOPK("{'fixed_s': 1, 'per_element_s': 2, 'fixed_s': 1}"),
+     "compressors.topk: expected each key once, got 'fixed_s' twice"},
+    {PLAN, GROUPS("[[0]], 'a': 0, 'b': 0, 'c': 0, 'd': 0, 'e': 0, 'f': 0, 'g': 0, 'a': 0"),
+     "expected each key once, got 'a' twice"},
+
+    /* curves that fall, and what falls by no more than measuring explains */
+    {CLUSTER, POINTS("[[1, 0.1], [1000, 0.002]]"),
+     "collectives.allreduce[0].points[1][1]: expected no less time than for the smaller sizes, got "
+     "0.002"},
+    {CLUSTER, POINTS("[[1, 1], [2, 0.97], [3, 0.96], [4, 0.94]]"),
+     "collectives.allreduce[0].points[3][1]: expected no less time than for the smaller sizes, got "
+     "0.94"},
+    {CLUSTER, TOPK("{'points': [[1, 1], [2, 2], [3, 1.8]]}"),
+     "compressors.topk.points[2][1]: expected no less time than for the smaller sizes, got 1.8"},
+    {CLUSTER,
+     TOPK("{'points': [[1, 2], [2, 1]], 'raw': [{'elements': 1, 'p5_s': 1.5, 'p95_s': 3}, "
+          "{'elements': 2, 'p5_s': 0.5, 'p95_s': 1.4}]}"),
+     "compressors.topk.points[1][1]: expected no less time than for the smaller sizes, got 1"},
+
+    /* what is larger than anything that is measured */
+    {MODEL, MODEL_WITH("'update_s': 1e20"), "update_s: expected at most 1e6 seconds, got 1e+20"},
+    {MODEL, TENSOR("'name': 'b', 'elements': 1, 'backward_s': 1000001"),
+     "tensors[1].backward_s: expected at most 1e6 seconds, got 1000001"},
+    {MODEL, MODEL_WITH("'batch_size': 1e16"), "batch_size: expected at most 2^53, got 1e+16"},
+    {CLUSTER, ALLREDUCE("[{'workers': 16, 'alpha_s': 1.6e29, 'beta_s_per_byte': 1}]"),
+     "collectives.allreduce[0].alpha_s: expected at most 1e6 seconds, got 1.6e+29"},
+    {CLUSTER, ALLREDUCE("[{'workers': 16, 'alpha_s': 1, 'beta_s_per_byte': 1e300}]"),
+     "collectives.allreduce[0].beta_s_per_byte: expected at most 1e6 seconds, got 1e+300"},
+    {CLUSTER, POINTS("[[1, 1], [1e16, 1]]"),
+     "collectives.allreduce[0].points[1][0]: expected at most 2^53, got 1e+16"},
+    {CLUSTER, TOPK("{'points': [[1, 1], [2, 1e7]]}"),
+     "compressors.topk.points[1][1]: expected at most 1e6 seconds, got 10000000"},
+    {CLUSTER, LINK("1e9", "0", "0", "0", ""),
+     "network.between.latency_s: expected at most 1e6 seconds, got 1000000000"},
+    {CLUSTER, NETWORK("{'between': " LOGGP ", 'oversubscription': 1e7}"),
+     "network.oversubscription: expected at most 1e6, got 10000000"},
+    {CLUSTER, SLOWED_BY("{'factor': 1e7}", "{}"),
+     "overlap.factors.allgather.topk[0].compute.factor: expected at most 1e6, got 10000000"},
+
     {CLUSTER, NETWORK("[]"), "network: expected an object, got an empty array"},
     {CLUSTER, NETWORK("{}"), "network.within: expected an object, got nothing"},
     {CLUSTER, NETWORK("{'between': 5}"), "network.between: expected an object, got 5"},
@@ -239,7 +290,7 @@ static const struct bad_document bad_documents[] = {
     {CLUSTER,
      FACTORS("{'allgather': {'topk': [{'bytes': 8, 'compute': {'factor': 1}, 'communication': "
              "{'factor': 1}}], 'topk': []}}"),
-     "overlap.factors.allgather.topk: expected one list for each compressor, got an array"},
+     "overlap.factors.allgather: expected each key once, got 'topk' twice"},
 
     {PLAN, PLAN_OF("'policy': 'omgs'"), "model: expected a string, got nothing"},
     {PLAN, PLAN_OF("'model': 'm'"), "policy: expected a string, got nothing"},

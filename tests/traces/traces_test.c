@@ -64,11 +64,11 @@ static const char cluster_text[] =
     "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 16, 'workers_per_node': 4, "
     "'rack': {'row': 3}, 'collectives': {"
     "'allgather': [{'workers': 16, 'alpha_s': 0.0034, 'beta_s_per_byte': 2.72e-7, 'note': 'x'},"
-    "{'workers': 4, 'points': [[1024, 0.0011], [1048576, 0.30000000000000004], [2e6, 0]]}],"
+    "{'workers': 4, 'points': [[1024, 0.0011], [1048576, 0.30000000000000004], [2e6, 0.29]]}],"
     "'broadcast': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]}, 'compressors': {"
     "'topk': {'fixed_s': 0, 'per_nlog2n_s': 2.18896957e-10, 'source': {'kind': 'published'}},"
     "'gaussiank': {'fixed_s': 2e-5, 'per_element_s': 1.1e-11},"
-    "'randk': {'points': [[1, 0.5], [2, 0.25]], 'provenance': 7}}}";
+    "'randk': {'points': [[1, 0.5], [2, 0.75]], 'provenance': 7}}}";
 
 TEST_IN_FOLDER(a_cluster_comes_back) {
     struct gw_cluster cluster;
@@ -192,19 +192,19 @@ TEST_IN_FOLDER(unreadable_documents_are_bad_input) {
 }
 
 static enum gw_status parse_any(enum document_kind kind, const char *text) {
-    struct gw_model model;
-    struct gw_cluster cluster;
-    struct gw_plan plan;
+    struct gw_model model = {0};
+    struct gw_cluster cluster = {0};
+    struct gw_plan plan = {0};
     size_t length = strlen(text);
     error = (struct gw_error){0};
-    switch (kind) {
-    case MODEL:
-        return gw_model_parse(text, length, "f", &model, &error);
-    case CLUSTER:
-        return gw_cluster_parse(text, length, "f", &cluster, &error);
-    default:
-        return gw_plan_parse(text, length, "f", &plan, &error);
-    }
+    enum gw_status status = kind == MODEL ? gw_model_parse(text, length, "f", &model, &error)
+                            : kind == CLUSTER
+                                ? gw_cluster_parse(text, length, "f", &cluster, &error)
+                                : gw_plan_parse(text, length, "f", &plan, &error);
+    gw_model_free(&model);
+    gw_cluster_free(&cluster);
+    gw_plan_free(&plan);
+    return status;
 }
 
 TEST(bad_documents_are_refused) {
@@ -218,4 +218,114 @@ TEST(bad_documents_are_refused) {
                      error.message, message);
         }
     }
+}
+
+/* ---- keys that nobody reads ---------------------------------------------------------------- */
+
+/* What was warned of, a line each. */
+static char warnings[4096];
+
+static void note_warning(const char *message, void *context) {
+    size_t *count = context;
+    size_t length = strlen(warnings);
+    (void)snprintf(warnings + length, sizeof warnings - length, "%s\n", message);
+    ++*count;
+}
+
+TEST(keys_that_nobody_reads_are_warned_of) {
+    static const struct {
+        enum document_kind kind;
+        const char *text, *warning; /* "": none */
+    } table[] = {
+        {MODEL, MODEL_WITH("'byte_per_element': 2"),
+         "f: nothing reads the key 'byte_per_element'; did you mean 'bytes_per_element'?\n"},
+        {MODEL, TENSOR("'name': 'b', 'elements': 1, 'backward_s': 1, 'backwards_s': 1"),
+         "f: tensors[1]: nothing reads the key 'backwards_s'; did you mean 'backward_s'?\n"},
+        {MODEL, MODEL_WITH("'source': {'kind': 'measured', 'who': ['me', {'x': 1}]}"), ""},
+        {MODEL, MODEL_WITH("'rack': {'forward': 1}"), "f: nothing reads the key 'rack'\n"},
+        {CLUSTER, TOPK("{'fixed_s': 0, 'per_elements_s': 5, 'raw': [{'x': 1}], 'fit': {'y': 2}}"),
+         "f: compressors.topk: nothing reads the key 'per_elements_s'; did you mean "
+         "'per_element_s'?\n"},
+        {CLUSTER, ALLREDUCE("[{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 1, 'alpha': 2}]"),
+         "f: collectives.allreduce[0]: nothing reads the key 'alpha'; did you mean 'alpha_s'?\n"},
+        {CLUSTER, LINK("1", "1", "1", "1", ", 'gap_per_byte_s': 1"),
+         "f: network.between: nothing reads the key 'gap_per_byte_s'; did you mean "
+         "'gap_s_per_byte'?\n"},
+        {CLUSTER, SLOWED_BY("{'factor': 1, 'hi': 2}", "{'factor': 1}"),
+         "f: overlap.factors.allgather.topk[0].compute: nothing reads the key 'hi'\n"},
+        {PLAN, GROUPS("[[0]], 'lower_bound': 3"),
+         "f: nothing reads the key 'lower_bound'; did you mean 'lower_bound_s'?\n"},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const char *text = quoted(table[i].text);
+        const char *expected = quoted(table[i].warning);
+        gw_key_rules = (struct gw_key_rules){.warn = note_warning, .context = &count};
+        warnings[0] = '\0';
+        assert_int_equal(parse_any(table[i].kind, text), GW_OK);
+        assert_string_equal(warnings, expected);
+        gw_key_rules = (struct gw_key_rules){.strict = true};
+        assert_int_equal(parse_any(table[i].kind, text),
+                         expected[0] == '\0' ? GW_OK : GW_BAD_INPUT);
+        gw_key_rules = (struct gw_key_rules){0};
+        assert_int_equal(parse_any(table[i].kind, text), GW_OK);
+    }
+    assert_int_equal(count, sizeof table / sizeof *table - 1);
+}
+
+TEST(a_few_unknown_keys_stand_for_many) {
+    enum { keys = 100 };
+    char text[4096] = "{'schema': 'gradweave/model@1'";
+    size_t count = 0;
+    for (int i = 0; i < keys; i++) {
+        size_t length = strlen(text);
+        (void)snprintf(text + length, sizeof text - length, ", 'k%d': 0", i);
+    }
+    strcat(text, ", 'name': 'm', 'forward_s': 1, 'tensors': [{'name': 'a', 'elements': 1, "
+                 "'backward_s': 0}]}");
+    gw_key_rules = (struct gw_key_rules){.warn = note_warning, .context = &count};
+    warnings[0] = '\0';
+    assert_int_equal(parse_any(MODEL, quoted(text)), GW_OK);
+    assert_int_equal(count, GW_MOST_KEY_WARNINGS + 1);
+    assert_non_null(strstr(warnings, "f: and 92 more keys that nothing reads"));
+    count = 0;
+    gw_key_rules.all = true;
+    assert_int_equal(parse_any(MODEL, quoted(text)), GW_OK);
+    assert_int_equal(count, keys);
+    gw_key_rules = (struct gw_key_rules){0};
+}
+
+/* Measured points that fall by what their ranges explain are taken as they are. */
+TEST(what_measuring_explains_may_fall) {
+    static const char *const curves[] = {
+        "{'points': [[1, 1], [2, 0.96], [3, 1.5]]}",
+        "{'points': [[1, 2], [2, 1], [3, 1.5]], 'raw': [{'elements': 1, 'p5_s': 1.5, 'p95_s': 3}, "
+        "{'elements': 2, 'p5_s': 0.5, 'p95_s': 1.6}]}"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        struct gw_cluster cluster;
+        (void)snprintf(text, sizeof text,
+                       "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, "
+                       "'collectives': {}, 'compressors': {'topk': %s}}",
+                       curves[i]);
+        parse_cluster(text, &cluster);
+        assert_true(cluster.compressors[0].curve.points[1].time_s == (i == 0 ? 0.96 : 1));
+        gw_cluster_free(&cluster);
+    }
+}
+
+/* What is measured must be readable: points that fall are raised as they become the cluster's. */
+TEST(curves_that_fall_are_raised) {
+    struct gw_cluster cluster;
+    struct gw_curve curve = {.point_count = 3, .points = calloc(3, sizeof *curve.points)};
+    assert_non_null(curve.points);
+    for (int i = 0; i < 3; i++) {
+        curve.points[i] = (struct gw_curve_point){i + 1, i == 0 ? 4 : i};
+    }
+    assert_ok(gw_cluster_create(&cluster, "b", 2, 1, &error));
+    assert_ok(gw_cluster_add_collective(&cluster, "allreduce", 2, curve, NULL, &error));
+    for (int i = 0; i < 3; i++) {
+        assert_true(cluster.collectives[0].curve.points[i].time_s == 4);
+    }
+    gw_cluster_free(&cluster);
 }

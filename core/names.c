@@ -1,0 +1,51 @@
+#include "core/names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * The least number of letters to insert, leave out, replace or swap with their neighbour that makes
+ * one text of the other (optimal string alignment). Texts beyond 63 letters are cut.
+ */
+static size_t count_edits(const char *a, const char *b) {
+    enum { MOST = 64 };
+    size_t rows[3][MOST];
+    size_t *before = rows[0];
+    size_t *last = rows[1];
+    size_t *now = rows[2];
+    size_t length = strnlen(b, MOST - 1);
+    for (size_t j = 0; j <= length; j++) {
+        last[j] = j;
+    }
+    for (size_t i = 1; i < MOST && a[i - 1] != '\0'; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= length; j++) {
+            size_t edits = last[j - 1] + (a[i - 1] != b[j - 1]);
+            edits = last[j] + 1 < edits ? last[j] + 1 : edits;
+            edits = now[j - 1] + 1 < edits ? now[j - 1] + 1 : edits;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            now[j] = swapped && before[j - 2] + 1 < edits ? before[j - 2] + 1 : edits;
+        }
+        size_t *unused = before;
+        before = last;
+        last = now;
+        now = unused;
+    }
+    return last[length];
+}
+
+const char *gw_find_nearest(const char *text, const char *const *names) {
+    const char *nearest = NULL;
+    const char *equals = strchr(text, '='); /* of "operation=name", the name is what may be wrong */
+    size_t length = strlen(equals == NULL ? text : equals + 1);
+    size_t least = (length + 2) / 3 + 1; /* a third of the letters, and no more */
+    for (size_t i = 0; names[i] != NULL; i++) {
+        size_t edits = count_edits(text, names[i]);
+        if (edits < least && edits < strlen(names[i])) {
+            least = edits;
+            nearest = names[i];
+        }
+    }
+    return least > 0 ? nearest : NULL;
+}

@@ -1,0 +1,44 @@
+/*
+ * Which keys documents have: one table for all schemas (shapes.c), against which every document
+ * that is read is held. Duplicate keys are bad input in all JSON.
+ */
+#ifndef GW_CORE_SHAPES_H
+#define GW_CORE_SHAPES_H
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+
+#include "core/status.h"
+
+/* ---- keys that nobody reads ---------------------------------------------------------------- */
+
+/* What the program does with them; one for the whole program, which sets it before it reads. */
+struct gw_key_rules {
+    bool strict; /* they are bad input */
+    /* Takes "<file>: <place>: ..." about one of them; NULL: they are kept without a word. */
+    void (*warn)(const char *message, void *context);
+    void *context;
+    bool all; /* warn of all, not only of the first GW_MOST_KEY_WARNINGS of a file */
+};
+extern struct gw_key_rules gw_key_rules;
+
+/* What a file may warn of before the rest of it is only counted. */
+enum { GW_MOST_KEY_WARNINGS = 8 };
+
+/* ---- checking ------------------------------------------------------------------------------ */
+
+/* Fails where an object has a key twice. O(n log n) in the keys of an object. */
+enum gw_status gw_json_check_duplicates(const cJSON *document, const char *file,
+                                        struct gw_error *error);
+
+/*
+ * Looks for keys that the schema's shapes do not have. Objects of which the table knows nothing,
+ * such as "source", are free to hold what they like. Fails only if the rules are strict.
+ */
+enum gw_status gw_json_check_keys(const cJSON *document, const char *file, const char *schema,
+                                  struct gw_error *error);
+
+/* Whether the table has a schema of that name. */
+bool gw_json_knows_schema(const char *schema);
+
+#endif
