@@ -84,8 +84,8 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .offset = IN(network), .table = gw_network_table},
     {"goal", 0, "FILE", GW_TEXT, IN(goal),
-     .help = "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with "
-             "--loggp",
+     .help = "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with the "
+             "parameters of --loggp, or those that it names, or LogGOPSim's",
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
@@ -187,28 +187,51 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
 
 /* ---- --goal: a GOAL schedule instead of a model ---------------------------------------------- */
 
-/* LogGOPSim's own, for whoever gives none. */
+/* LogGOPSim's own, where neither the command line nor the schedule has any. */
 static const char *const DEFAULT_LOGGP = "L=2500,o=1500,g=1000,O=0,G=6,S=65535";
 
-static enum gw_status run_goal(const char *path, const struct gw_loggops *parameters, bool json,
-                               struct gw_goal *goal, struct gw_goal_result *result,
-                               struct gw_error *error) {
+static enum gw_status parse_loggp(const char *loggp, struct gw_loggops *out,
+                                  struct gw_error *error) {
+    struct gw_loggp_text text;
+    GW_TRY(gw_loggp_parse(loggp, &text, error));
+    return gw_loggp_for_goal(&text, out, error);
+}
+
+/* Of the command line, of the schedule, or LogGOPSim's. */
+static enum gw_status choose_loggp(const char *path, const char *given, const struct gw_goal *goal,
+                                   struct gw_goal_parameters *out, struct gw_error *error) {
+    bool named = given == NULL && goal->loggp[0] != '\0';
+    *out = (struct gw_goal_parameters){.text = given != NULL ? given
+                                               : named       ? goal->loggp
+                                                             : DEFAULT_LOGGP,
+                                       .source = given != NULL ? "option"
+                                                 : named       ? "file"
+                                                               : "default"};
+    enum gw_status status = parse_loggp(out->text, &out->loggops, error);
+    if (status != GW_OK && named) {
+        gw_error_prefix(error, path);
+    }
+    return status;
+}
+
+static enum gw_status run_goal(const char *path, const char *given, bool json, struct gw_goal *goal,
+                               struct gw_goal_result *result, struct gw_error *error) {
+    struct gw_goal_parameters parameters;
     double start_s = gw_clock_now_s();
     GW_TRY(gw_goal_read(path, goal, error));
     double read_s = gw_clock_now_s() - start_s;
-    GW_TRY(gw_goal_run(goal, parameters, path, result, error));
-    return gw_print_goal(path, goal, result, read_s, json, error);
+    GW_TRY(choose_loggp(path, given, goal, &parameters, error));
+    GW_TRY(gw_goal_run(goal, &parameters.loggops, path, result, error));
+    return gw_print_goal(path, goal, &parameters, result, read_s, json, error);
 }
 
 static enum gw_status simulate_goal(const char *path, const char *loggp, bool json,
                                     struct gw_error *error) {
-    struct gw_loggp_text text;
     struct gw_loggops parameters;
     struct gw_goal goal = {0};
     struct gw_goal_result result = {0};
-    GW_TRY(gw_loggp_parse(loggp == NULL ? DEFAULT_LOGGP : loggp, &text, error));
-    GW_TRY(gw_loggp_for_goal(&text, &parameters, error));
-    enum gw_status status = run_goal(path, &parameters, json, &goal, &result, error);
+    GW_TRY(loggp == NULL ? GW_OK : parse_loggp(loggp, &parameters, error));
+    enum gw_status status = run_goal(path, loggp, json, &goal, &result, error);
     free(result.finish_ns);
     gw_goal_free(&goal);
     return status;

@@ -83,6 +83,7 @@ static enum gw_status check_parameters(const struct gw_loggops *parameters,
 /* The largest message whose bytes are not charged longer. */
 static uint64_t most_bytes(const struct gw_loggops *parameters) {
     uint64_t per_byte = parameters->O > parameters->G ? parameters->O : parameters->G;
+    per_byte += parameters->O_part > 0 || parameters->G_part > 0;
     return per_byte == 0 ? UINT64_MAX : GW_GOAL_LONGEST_NS / per_byte + 1;
 }
 

@@ -37,7 +37,11 @@ struct gw_goal_rank {
     uint32_t first, count; /* its operations lie together, in the order in which they stand */
 };
 
+/* Room for the LogGOPS parameters that a schedule names, as --loggp takes them. */
+enum { GW_GOAL_LOGGP_SIZE = 160 };
+
 struct gw_goal {
+    char loggp[GW_GOAL_LOGGP_SIZE]; /* of the first comment "// loggp L=1,G=2"; "": it names none */
     uint32_t rank_count;
     struct gw_goal_rank *ranks;
     uint32_t cpus, nics; /* of every rank: 1 more than the largest number that is named */
@@ -93,6 +97,9 @@ enum gw_status gw_goal_writer_open(struct gw_goal_writer **out, const char *path
 enum gw_status gw_goal_writer_close(struct gw_goal_writer *writer, struct gw_error *error);
 void gw_goal_writer_discard(struct gw_goal_writer *writer);
 
+/* Names parameters for who reads the schedule; LogGOPSim passes over comments. Before all ranks. */
+void gw_goal_write_loggp(struct gw_goal_writer *writer, const char *loggp);
+
 /* The rank that all what follows is of, up to the next. */
 enum gw_status gw_goal_write_rank(struct gw_goal_writer *writer, uint32_t rank,
                                   struct gw_error *error);
@@ -111,7 +118,8 @@ void gw_goal_write_irequires(struct gw_goal_writer *writer, uint32_t label, uint
 /* The LogGOPS model's parameters, in nanoseconds and nanoseconds per byte. */
 struct gw_loggops {
     uint64_t L, o, g, O, G;
-    uint64_t S; /* bytes: larger messages wait for their receiver (rendezvous) */
+    uint64_t S;            /* bytes: larger messages wait for their receiver (rendezvous) */
+    double O_part, G_part; /* of a nanosecond, added to O and G; what a message takes is rounded */
 };
 
 struct gw_goal_result {

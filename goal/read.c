@@ -420,6 +420,7 @@ static enum gw_status read_and_close(struct reader *reader, struct gw_goal *out,
     reader->goal.cpus = reader->goal.nics = 1;
     reserve(reader);
     enum gw_status status = read_all(reader, error);
+    memcpy(reader->goal.loggp, reader->text.scanner.loggp, sizeof reader->goal.loggp);
     gw_scanner_close(&reader->text.scanner);
     labels_free(&reader->labels);
     free(reader->dependencies);

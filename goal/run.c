@@ -3,6 +3,7 @@
  * large-scale applications in the LogGOPS model", 2010). Times are whole nanoseconds. As there, a
  * message of 0 bytes is charged -1 byte.
  */
+#include <math.h>
 #include <stdlib.h>
 
 #include "goal/run.h"
@@ -48,6 +49,20 @@ static uint64_t later(uint64_t a, uint64_t b) {
 static uint64_t after(uint64_t now, uint64_t charge) {
     uint64_t back = 0 - charge;
     return charge > INT64_MAX && back > now ? 0 : now + charge;
+}
+
+/* What bytes are charged; one less than 0 is charged -1. */
+static uint64_t per_bytes(uint64_t each, double part, uint64_t bytes) {
+    uint64_t whole = bytes * each;
+    return part == 0 ? whole : whole + (uint64_t)llround((double)(int64_t)bytes * part);
+}
+
+static uint64_t bytes_on_cpu(const struct run *run, uint64_t bytes) {
+    return per_bytes(run->p.O, run->p.O_part, bytes);
+}
+
+static uint64_t bytes_on_nic(const struct run *run, uint64_t bytes) {
+    return per_bytes(run->p.G, run->p.G_part, bytes);
 }
 
 static uint64_t *cpu_clock(struct run *run, uint32_t rank, uint8_t cpu) {
@@ -208,8 +223,8 @@ static enum gw_status send(struct run *run, struct gw_event event) {
     uint64_t resource = resource_of(operation, rank);
     GW_TRY(start(run, event.id));
     operation->state &= (uint8_t)~QUEUED_UP;
-    *cpu = after(run->now, run->p.o + (operation->size - 1) * run->p.O);
-    *nic = after(run->now, run->p.g + (operation->size - 1) * run->p.G);
+    *cpu = after(run->now, run->p.o + bytes_on_cpu(run, operation->size - 1));
+    *nic = after(run->now, run->p.g + bytes_on_nic(run, operation->size - 1));
     struct gw_event message = {
         .time = run->now + run->p.o + run->p.L, .order = run->next_order++, .id = event.id};
     GW_TRY(gw_queue_push(run->queue, message, run->error));
@@ -267,8 +282,9 @@ static enum gw_status arrive(struct run *run, struct gw_event event) {
     bool queued_up = (message->state & QUEUED_UP) != 0;
     uint64_t resource = resource_of(message, rank);
     uint64_t size = message->size;
-    *cpu = after(run->now, run->p.o + later((size - 1) * run->p.O, (size - 1) * run->p.G));
-    *nic = after(run->now, run->p.g + (size - 1) * run->p.G);
+    *cpu =
+        after(run->now, run->p.o + later(bytes_on_cpu(run, size - 1), bytes_on_nic(run, size - 1)));
+    *nic = after(run->now, run->p.g + bytes_on_nic(run, size - 1));
     uint64_t free_at = later(*cpu, *nic);
     uint32_t posted = GW_UNMATCHED;
     GW_TRY(gw_match(run->matching, event.id, &posted, run->error));
@@ -452,8 +468,9 @@ static enum gw_status collect(struct run *run, struct gw_goal_result *out) {
 
 /* Counts what depends on nothing, and what is matched; sees whether a charge may be negative. */
 static void survey(struct run *run, struct gw_matched *matched) {
-    uint64_t per_byte = later(run->p.O, run->p.G);
-    bool negative = run->p.o < per_byte || run->p.g < run->p.G;
+    uint64_t gap = run->p.G + (run->p.G_part > 0);
+    uint64_t per_byte = later(run->p.O + (run->p.O_part > 0), gap);
+    bool negative = run->p.o < per_byte || run->p.g < gap;
     for (uint32_t i = 0; i < run->goal->operation_count; i++) {
         const struct gw_goal_operation *operation = &run->goal->operations[i];
         bool root = operation->waits == 0;

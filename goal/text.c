@@ -168,9 +168,26 @@ enum gw_status gw_scanner_expected(const struct gw_scanner *scanner, struct gw_e
 
 /* ---- blanks and comments ------------------------------------------------------------------- */
 
+/* Keeps what a comment says behind "// loggp ", if it is the first that does. */
+static void keep_loggp(struct gw_scanner *scanner) {
+    static const char first[] = "// loggp ";
+    if (scanner->loggp[0] != '\0' || memcmp(scanner->at, first, strlen(first)) != 0) {
+        return;
+    }
+    const char *text = scanner->at + strlen(first);
+    size_t room = (size_t)(scanner->end - text);
+    size_t length = strcspn(text, "\r\n");
+    length = length < room ? length : room;
+    if (length < sizeof scanner->loggp) {
+        memcpy(scanner->loggp, text, length);
+        scanner->loggp[length] = '\0';
+    }
+}
+
 /* Up to the end of the line, which stays. */
 static enum gw_status skip_line_comment(struct gw_scanner *scanner, struct gw_error *error) {
     const char *newline = NULL;
+    keep_loggp(scanner);
     for (;;) {
         newline = memchr(scanner->at, '\n', (size_t)(scanner->end - scanner->at));
         scanner->at = newline != NULL ? newline : scanner->end;

@@ -29,6 +29,7 @@ struct gw_scanner {
     size_t rest_length;
     bool last; /* no text follows `end` */
     char *piece;
+    char loggp[GW_GOAL_LOGGP_SIZE]; /* as in struct gw_goal */
 };
 
 struct gw_word {

@@ -119,6 +119,12 @@ enum gw_status gw_goal_writer_open(struct gw_goal_writer **out, const char *path
     return GW_OK;
 }
 
+void gw_goal_write_loggp(struct gw_goal_writer *writer, const char *loggp) {
+    char line[GW_GOAL_LOGGP_SIZE + 16];
+    char *at = put_text(put_text(line, "// loggp "), loggp);
+    write_text(writer, line, put_text(at, "\n"));
+}
+
 static void end_rank(struct gw_goal_writer *writer) {
     static const char end[] = "}\n";
     if (writer->in_rank) {

@@ -1,4 +1,6 @@
 /* What an iteration is predicted to take, and where its time goes. */
+#include <string.h>
+
 #include "kernels/gradients/emulation.h"
 #include "report/report.h"
 
@@ -101,6 +103,7 @@ enum gw_status gw_print_prediction(const struct gw_question *question,
 /* ---- GOAL schedules -------------------------------------------------------------------------- */
 
 static enum gw_status print_goal_json(const struct gw_goal *goal,
+                                      const struct gw_goal_parameters *parameters,
                                       const struct gw_goal_result *result, struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
@@ -112,6 +115,8 @@ static enum gw_status print_goal_json(const struct gw_goal *goal,
     gw_writer_end(&writer);
     gw_writer_number(&writer, "events", (double)result->events);
     gw_writer_number(&writer, "wall_s", result->wall_s);
+    gw_writer_text(&writer, "loggp", parameters->text);
+    gw_writer_text(&writer, "loggp_source", parameters->source);
     return gw_print_written(&writer, error);
 }
 
@@ -128,6 +133,7 @@ static void print_ranks(const struct gw_goal *goal, const struct gw_goal_result 
 }
 
 static void print_goal(const char *path, const struct gw_goal *goal,
+                       const struct gw_goal_parameters *parameters,
                        const struct gw_goal_result *result, double read_s) {
     enum { SHOWN = 16 };
     char text[GW_UNITS_SIZE];
@@ -135,7 +141,12 @@ static void print_goal(const char *path, const struct gw_goal *goal,
     for (uint32_t rank = 1; rank < goal->rank_count; rank++) {
         last = result->finish_ns[rank] > result->finish_ns[last] ? rank : last;
     }
-    gw_print("%s: %u ranks, %u operations\n\n", path, goal->rank_count, goal->operation_count);
+    gw_print("%s: %u ranks, %u operations\n", path, goal->rank_count, goal->operation_count);
+    gw_print("LogGOPS parameters %s, %s\n\n", parameters->text,
+             strcmp(parameters->source, "option") == 0 ? "as given"
+             : strcmp(parameters->source, "file") == 0
+                 ? "which the schedule names"
+                 : "LogGOPSim's own, as the schedule names none (--loggp)");
     if (goal->rank_count <= SHOWN) {
         print_ranks(goal, result);
     }
@@ -149,11 +160,12 @@ static void print_goal(const char *path, const struct gw_goal *goal,
 }
 
 enum gw_status gw_print_goal(const char *path, const struct gw_goal *goal,
+                             const struct gw_goal_parameters *parameters,
                              const struct gw_goal_result *result, double read_s, bool json,
                              struct gw_error *error) {
     if (json) {
-        return print_goal_json(goal, result, error);
+        return print_goal_json(goal, parameters, result, error);
     }
-    print_goal(path, goal, result, read_s);
+    print_goal(path, goal, parameters, result, read_s);
     return GW_OK;
 }

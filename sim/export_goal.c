@@ -5,7 +5,9 @@
  * LogGOPSim starts an operation when its own processor is free, even if what it requires on another
  * processor is still going on. So what crosses over is carried by a network interface of its own:
  * one processor sends a byte to its own rank on it, and then the other one does, which cannot be
- * before the interface is free again. Crossing takes 2 o + g.
+ * before the interface is free again. That takes 2 o + g, and the byte comes a latency later, which
+ * would show in the end: so the schedule is for an o, g and O of 0, with what they take as
+ * calculations of its own, and nothing crosses over behind the last exchange.
  */
 #include <math.h>
 
@@ -26,6 +28,9 @@ struct export {
     struct gw_goal_writer *writer;
     struct ends *ends;    /* per operation of the schedule, of the rank at work */
     struct ends *awaited; /* per dependency of the operation at work */
+    const struct gw_loggp *loggp;
+    size_t last_exchange; /* of the schedule's operations; SIZE_MAX: there is none */
+    struct ends late;     /* on the processor of messages, of what was computed behind that */
     struct ends streams[GW_STREAM_COUNT];
 };
 
@@ -110,6 +115,57 @@ static uint32_t write_start(struct export *export, size_t index, double seconds)
     return label;
 }
 
+/* A calculation by the processor of messages behind what has ended, or (of no time) that alone. */
+static struct ends write_pause(struct export *export, double seconds, struct ends before) {
+    if (seconds < 0.5e-9) {
+        return before;
+    }
+    uint32_t label = write_calculation(export, seconds, MESSAGE_CPU);
+    require(export, label, before);
+    return (struct ends){.first = label};
+}
+
+/* What a step takes besides the latency and its bytes, on either side of that. */
+static double sending_s(const struct export *export, uint64_t bytes) {
+    return export->loggp->overhead_s + (double)bytes * export->loggp->overhead_s_per_byte;
+}
+
+static double receiving_s(const struct export *export, uint64_t bytes) {
+    double bytes_s = (double)bytes * export->loggp->gap_s_per_byte;
+    return export->loggp->overhead_s + fmax(0, export->loggp->gap_s - bytes_s);
+}
+
+/* Where all ranks are alike: elsewhere what is sent last may leave later than all has come. */
+static bool waits_for_last(const struct export *export, size_t index) {
+    if (!export->exchanges->symmetric) {
+        return false;
+    }
+    const struct gw_schedule *schedule = export->simulator->schedule;
+    const struct gw_operation *operation = &schedule->operations[index];
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        if (schedule->dependencies[operation->first_dependency + d] == export->last_exchange) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * From the first operation on that waits for the last exchange, nothing but the end waits for both
+ * processors, so each of them computes what is left, behind its own: the later one ends when the
+ * operation does.
+ */
+static struct ends write_late(struct export *export, size_t index, double seconds) {
+    const struct gw_operation *operation = &export->simulator->schedule->operations[index];
+    if (export->late.first == 0) {
+        export->late = export->ends[export->last_exchange];
+    }
+    export->late = write_pause(export, seconds, export->late);
+    uint32_t label = write_calculation(export, seconds, COMPUTE_CPU);
+    require(export, label, export->streams[operation->stream]);
+    return (struct ends){.first = label};
+}
+
 /* A rank's steps of an exchange, each after the one before it; its number is the tag. */
 static struct ends write_steps(struct export *export, uint32_t rank, uint32_t number,
                                struct ends before) {
@@ -120,6 +176,7 @@ static struct ends write_steps(struct export *export, uint32_t rank, uint32_t nu
         struct ends ends = {0};
         exchange->collective->step(&exchange->call, rank, i, &step);
         if (step.to != GW_NOBODY) {
+            before = write_pause(export, sending_s(export, step.send_bytes), before);
             ends.first = write_message(export, GW_GOAL_SEND, step.to, step.send_bytes, number);
             require(export, ends.first, before);
         }
@@ -127,6 +184,9 @@ static struct ends write_steps(struct export *export, uint32_t rank, uint32_t nu
             ends.second =
                 write_message(export, GW_GOAL_RECEIVE, step.from, step.receive_bytes, number);
             require(export, ends.second, before);
+            struct ends received = {.first = ends.second};
+            ends.second =
+                write_pause(export, receiving_s(export, step.receive_bytes), received).first;
         }
         before = ends;
     }
@@ -138,6 +198,7 @@ static void write_worker(struct export *export, uint32_t worker) {
     const struct gw_simulation *simulation = &simulator->simulation;
     double slowdown = simulation->slowdown == NULL ? 1 : simulation->slowdown[worker];
     uint32_t exchanges = 0;
+    export->late = (struct ends){0};
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         export->streams[stream] = (struct ends){0};
     }
@@ -145,7 +206,10 @@ static void write_worker(struct export *export, uint32_t worker) {
         const struct gw_operation *operation = &simulator->schedule->operations[i];
         bool exchange = operation->kind == GW_EXCHANGE;
         double seconds = gw_operation_is_shared(operation) ? 0 : simulator->seconds[i] * slowdown;
-        struct ends ends = {.first = write_start(export, i, seconds)};
+        bool late = cpu_of(operation) == COMPUTE_CPU &&
+                    (export->late.first > 0 || waits_for_last(export, i));
+        struct ends ends = late ? write_late(export, i, seconds)
+                                : (struct ends){.first = write_start(export, i, seconds)};
         if (exchange) {
             ends = write_steps(export, worker, exchanges++, ends);
         }
@@ -187,14 +251,32 @@ static enum gw_status write_ranks(struct export *export, struct gw_error *error)
     return GW_OK;
 }
 
-static enum gw_status write_file(struct export *export, const char *path, struct gw_error *error) {
+static enum gw_status write_file(struct export *export, const char *path, const char *loggp,
+                                 struct gw_error *error) {
     GW_TRY(gw_goal_writer_open(&export->writer, path, export->exchanges->ranks, error));
+    gw_goal_write_loggp(export->writer, loggp);
     enum gw_status status = write_ranks(export, error);
     if (status != GW_OK) {
         gw_goal_writer_discard(export->writer);
         return status;
     }
     return gw_goal_writer_close(export->writer, error);
+}
+
+/* LogGOPS charges a message of n bytes n - 1 of them: the first one is a part of the latency. */
+static void describe_loggp(const struct gw_loggp *loggp, char out[GW_EXPORT_LOGGP_SIZE]) {
+    const double ns = 1e9;
+    double latency_ns = round((loggp->latency_s + loggp->gap_s_per_byte) * ns);
+    (void)snprintf(out, GW_EXPORT_LOGGP_SIZE, "L=%.0f,o=0,g=0,O=0,G=%.12g", latency_ns,
+                   loggp->gap_s_per_byte * ns);
+}
+
+static size_t find_last_exchange(const struct gw_schedule *schedule) {
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        last = schedule->operations[i].kind == GW_EXCHANGE ? i : last;
+    }
+    return last;
 }
 
 /* What does not fit in nanoseconds is refused before anything is written. */
@@ -216,19 +298,22 @@ static enum gw_status check_times(const struct gw_simulator *simulator, struct g
 }
 
 enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, const char *path,
-                                        struct gw_error *error) {
+                                        char loggp[GW_EXPORT_LOGGP_SIZE], struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
     struct gw_arena arena = {0};
     struct gw_exchanges exchanges = {0};
     GW_TRY(check_times(simulator, error));
+    describe_loggp(&simulator->network.between, loggp);
     struct export export = {
         .simulator = simulator,
+        .loggp = &simulator->network.between,
+        .last_exchange = find_last_exchange(schedule),
         .exchanges = &exchanges,
         .ends = gw_arena_zeros(&arena, schedule->operation_count + 1, sizeof *export.ends),
         .awaited = gw_arena_zeros(&arena, schedule->dependency_count + 1, sizeof *export.awaited)};
     enum gw_status status = gw_arena_check(&arena, "exporting a schedule", error);
     status = status == GW_OK ? gw_exchanges_open(&exchanges, simulator, &arena, error) : status;
-    status = status == GW_OK ? write_file(&export, path, error) : status;
+    status = status == GW_OK ? write_file(&export, path, loggp, error) : status;
     gw_arena_free(&arena);
     return status;
 }

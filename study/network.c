@@ -69,8 +69,10 @@ enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_log
     GW_TRY(whole("L", text->L, &out->L, error));
     GW_TRY(whole("o", text->o, &out->o, error));
     GW_TRY(whole("g", text->g, &out->g, error));
-    GW_TRY(whole("O", text->O, &out->O, error));
-    GW_TRY(whole("G", text->G, &out->G, error));
+    out->O = (uint64_t)text->O;
+    out->G = (uint64_t)text->G;
+    out->O_part = text->O - floor(text->O);
+    out->G_part = text->G - floor(text->G);
     return isinf(text->S) ? GW_OK : whole("S", text->S, &out->S, error);
 }
 

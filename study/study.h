@@ -74,7 +74,7 @@ struct gw_loggp_text {
 
 enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struct gw_error *error);
 
-/* The parameters for a GOAL schedule, whose times are whole numbers. */
+/* The parameters for a GOAL schedule, whose times are whole numbers but for those per byte. */
 enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
                                  struct gw_error *error);
 

@@ -227,4 +227,81 @@ TEST(takes_as_long_as_messages) {
     for_all_cases(*state, check_times_agree);
 }
 
+/* ---- there and back ------------------------------------------------------------------------- */
+
+static double finish_of(const char *folder, const char *options) {
+    cJSON *result = ask_for(folder, "gradweave/goal-result@1",
+                            "gradweave simulate --goal round.goal --json%s", options);
+    const cJSON *rank = NULL;
+    double last_ns = 0;
+    cJSON_ArrayForEach(rank, item_at(result, "finish_ns")) {
+        last_ns = fmax(last_ns, rank->valuedouble);
+    }
+    return last_ns;
+}
+
+/* Every operation of a rank may be rounded by half a nanosecond. */
+static void check_round_trip(const char *folder, const char *question) {
+    cJSON *messages =
+        ask_result(folder, "gradweave simulate %s --network messages --json", question);
+    struct answer written =
+        ask(folder, "gradweave export goal %s --out round.goal --json", question);
+    struct gw_goal goal = {0};
+    assert_int_equal(written.status, 0);
+    assert_ok(gw_goal_read(path_in(folder, "round.goal"), &goal, NULL));
+    double rounding_ns = 1 + 0.5 * goal.ranks[0].count;
+    gw_goal_free(&goal);
+    double finish_ns = finish_of(folder, "");
+    double expected_ns = 1e9 * number_at(messages, "iteration_s");
+    if (!(fabs(finish_ns - expected_ns) <= rounding_ns)) {
+        fail_msg("%s: %.1f ns by the schedule, %.1f ns by messages, expected at most %g between",
+                 question, finish_ns, expected_ns, rounding_ns);
+    }
+}
+
+static void make_random_model(const char *folder, struct gw_random *random, char *text,
+                              size_t size) {
+    size_t tensors = 1 + gw_random_below(random, 12);
+    size_t used = (size_t)snprintf(
+        text, size,
+        "{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': %.9f, "
+        "'update_s': %.9f, 'tensors': [",
+        1e-3 * gw_random_uniform(random), (double)gw_random_below(random, 2) * 1e-5);
+    for (size_t i = 0; i < tensors; i++) {
+        used += (size_t)snprintf(
+            text + used, size - used, "%s{'name': 't%zu', 'elements': %d, 'backward_s': %.9f}",
+            i == 0 ? "" : ", ", i, (int)(100 + gw_random_below(random, 100000)),
+            1e-4 * gw_random_uniform(random));
+    }
+    (void)snprintf(text + used, size - used, "]}");
+    write_text(folder, "random.json", text);
+}
+
+/* Where all ranks are alike; with overheads and gaps as well, and bytes of parts of nanoseconds. */
+TEST(a_schedule_takes_what_messages_take) {
+    static const char *const pipelines[] = {"p-sgd",
+                                            "dense",
+                                            "mg-wfbp",
+                                            "ddp --policy optimal",
+                                            "omgs",
+                                            "topk --policy threshold:5000",
+                                            "dgc --policy per-tensor",
+                                            "p-sgd --policy optimal"};
+    static const char *const parameters[] = {"", " --loggp L=5000,G=0.008", " --loggp L=700,G=10",
+                                             " --loggp L=5000,o=700,g=2500,O=0.125,G=0.8"};
+    struct gw_random *random = NULL;
+    char text[4096];
+    assert_ok(gw_random_open(&random, choose_seed(), 0, NULL));
+    for (int trial = gw_trials(60); trial > 0; trial--) {
+        char question[256];
+        make_random_model(*state, random, text, sizeof text);
+        (void)snprintf(question, sizeof question,
+                       "random.json --cluster small.json --workers %d --algo %s%s",
+                       (int)(2 + gw_random_below(random, 7)), pipelines[gw_random_below(random, 8)],
+                       parameters[gw_random_below(random, 4)]);
+        check_round_trip(*state, question);
+    }
+    gw_random_close(random);
+}
+
 FIXTURES(make_inputs, remove_folder)

@@ -29,7 +29,7 @@ static void check_finish(const char *folder, const char *command, const double *
     }
     assert_true(number_at(result, "events") == events);
     assert_true(number_at(result, "wall_s") > 0 && number_at(result, "wall_s") < 10);
-    assert_int_equal(cJSON_GetArraySize(result), 4);
+    assert_int_equal(cJSON_GetArraySize(result), 6);
 }
 
 TEST(tells_when_ranks_finish) {
@@ -45,9 +45,40 @@ TEST(tells_when_ranks_finish) {
 
 TEST(says_it_in_words) {
     check_says(*state, "gradweave simulate --goal ping.goal", "ping.goal: 3 ranks, 5 operations\n",
+               "LogGOPS parameters L=2500,o=1500,g=1000,O=0,G=6,S=65535, LogGOPSim's own, as",
                "rank  finishes\n", "   0  12.20 us\n", "   1  7.600 us\n", "   2  12.00 us\n",
                "the last rank, 0, finishes at 12.20 us\n", "7 events in ",
                " million per second), read in ", NULL);
+}
+
+/* Those of the command line, or those that a comment in the schedule names. */
+TEST(says_what_parameters_were_used) {
+    static const char sends[] = "num_ranks 2\n%srank 0 {\nsend 1001b to 1\n}\n"
+                                "rank 1 {\nrecv 1001b from 0\n}\n";
+    static const struct {
+        const char *comment, *options, *source, *loggp;
+        double finish_ns;
+    } cases[] = {
+        {"", "", "default", "L=2500,o=1500,g=1000,O=0,G=6,S=65535", 11500},
+        {"// loggp L=7,G=0.008\n", "", "file", "L=7,G=0.008", 15},
+        {"// loggp L=7,G=0.008\n// loggp L=9\n", "--loggp L=5,G=2.5", "option", "L=5,G=2.5", 2505},
+        {"/* words */ // of loggp L=9\n", "--loggp O=0.25,o=3", "option", "O=0.25,o=3", 256},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text, sends, cases[i].comment);
+        write_text(*state, "sends.goal", text);
+        cJSON *result = ask_for(*state, "gradweave/goal-result@1",
+                                "gradweave simulate --goal sends.goal --json %s", cases[i].options);
+        assert_string_equal(text_at(result, "loggp_source"), cases[i].source);
+        assert_string_equal(text_at(result, "loggp"), cases[i].loggp);
+        double finish_ns = cJSON_GetArrayItem(item_at(result, "finish_ns"), 1)->valuedouble;
+        assert_true(near(finish_ns, cases[i].finish_ns, 0));
+    }
+    write_text(*state, "odd.goal", "num_ranks 1\n// loggp L=x\nrank 0 {\n}\n");
+    struct answer odd = ask(*state, "gradweave simulate --goal odd.goal");
+    assert_int_equal(odd.status, 2);
+    assert_non_null(strstr(odd.err, "odd.goal: --loggp: expected L=NS"));
 }
 
 /* From 17 ranks on the table is left out. */
@@ -75,12 +106,13 @@ TEST(says_what_it_has_written) {
     assert_string_equal(text_at(document, "file"), "omgs.goal");
     assert_string_equal(text_at(document, "algorithm"), "omgs");
     assert_true(number_at(document, "workers") == 3);
-    assert_int_equal(cJSON_GetArraySize(document), 4);
+    assert_int_equal(cJSON_GetArraySize(document), 5);
+    assert_string_equal(text_at(document, "loggp"), "L=166677,o=0,g=0,O=0,G=10");
     char *text = read_text(*state, "omgs.goal");
-    assert_memory_equal(text, "num_ranks 3\n", 12);
-    assert_string_equal(
-        check_says(*state, "gradweave " EXPORT " --algo omgs --workers 3 --out again.goal", NULL),
-        "again.goal: omgs, 3 workers\n");
+    assert_memory_equal(text, "num_ranks 3\n// loggp L=", 23);
+    check_says(*state, "gradweave " EXPORT " --algo omgs --workers 3 --out again.goal",
+               "again.goal: omgs, 3 workers; for --loggp L=166677,o=0,g=0,O=0,G=10\n",
+               "\nnote: network not measured: derived from allgather among 4 workers", NULL);
     assert_string_equal(read_text(*state, "again.goal"), text);
 }
 

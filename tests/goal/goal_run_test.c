@@ -283,8 +283,9 @@ static struct gw_goal_result run_pattern(const struct pattern *pattern,
 /* What LogGOPSim prints for these schedules; where more than 16 operations become free at once,
  * the order in which its sort leaves them shows. */
 TEST(agrees_with_loggopsim) {
-    static const struct gw_loggops usual = {2500, 1500, 1000, 0, 6, 65535};
-    static const struct gw_loggops other = {100, 50, 3000, 2, 1, 10};
+    static const struct gw_loggops usual = {
+        .L = 2500, .o = 1500, .g = 1000, .O = 0, .G = 6, .S = 65535};
+    static const struct gw_loggops other = {.L = 100, .o = 50, .g = 3000, .O = 2, .G = 1, .S = 10};
     static const struct {
         enum shape shape;
         uint32_t ranks;
@@ -370,7 +371,8 @@ TEST(faster_networks_are_not_slower) {
  * than 16 of them: in whatever order they start, each takes the message that it stands for.
  */
 TEST(one_tag_is_enough_for_a_ring) {
-    static const struct gw_loggops parameters = {2500, 1500, 1000, 0, 6, 65535};
+    static const struct gw_loggops parameters = {
+        .L = 2500, .o = 1500, .g = 1000, .O = 0, .G = 6, .S = 65535};
     for (uint32_t ranks = 2; ranks <= 48; ranks++) {
         struct pattern tags = ring(ranks, 5000, 2 * (ranks - 1), true);
         struct pattern one = ring(ranks, 5000, 2 * (ranks - 1), false);

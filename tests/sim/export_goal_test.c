@@ -70,11 +70,13 @@ static struct gw_simulator *open_scene(const struct scene *scene) {
     return open_simulator(&scene->schedule, &scene->cluster, &scene->simulation);
 }
 
+static char loggp[GW_EXPORT_LOGGP_SIZE];
+
 static struct gw_goal export(struct scene *scene, const char *path) {
     struct gw_simulator *simulator = open_scene(scene);
     struct gw_error error = {0};
     struct gw_goal goal = {0};
-    if (gw_simulator_export_goal(simulator, path, &error) != GW_OK ||
+    if (gw_simulator_export_goal(simulator, path, loggp, &error) != GW_OK ||
         gw_goal_read(path, &goal, &error) != GW_OK) {
         fail_msg("%s", error.message);
     }
@@ -177,7 +179,7 @@ TEST_IN_FOLDER(refuses_times_that_do_not_fit) {
     make_scene(&scene, gw_collectives[0], 2, 40);
     scene.schedule.operations[0].duration_s = 4.7e9; /* 2^62 ns are 4.61e9 s */
     struct gw_simulator *simulator = open_scene(&scene);
-    assert_int_equal(gw_simulator_export_goal(simulator, path_in(*state, "f.goal"), &error),
+    assert_int_equal(gw_simulator_export_goal(simulator, path_in(*state, "f.goal"), loggp, &error),
                      GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "expected operations of at most 2^62 ns"));
     assert_int_equal(count_entries(*state), 0);
