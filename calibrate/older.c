@@ -87,8 +87,7 @@ static enum gw_status compare_hosts(const struct gw_cluster *cluster,
 
 static enum gw_status compare_devices(const struct gw_cluster *cluster, bool cuda,
                                       struct gw_error *error) {
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
-    const char *device = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "device"));
+    const char *device = gw_cluster_device(cluster);
     bool was_cuda = device != NULL && strcmp(device, "cuda") == 0;
     return was_cuda == cuda ? GW_OK
                             : gw_fail(error, GW_BAD_INPUT,

@@ -32,6 +32,11 @@ endif()
 
 include(CheckIPOSupported)
 check_ipo_supported(RESULT GRADWEAVE_HAVE_IPO LANGUAGES C)
+# Programs with CUDA are linked by nvcc's host compiler, which must know what the C compiler's objects are.
+if(CMAKE_CUDA_COMPILER AND NOT "${CMAKE_C_COMPILER_ID} ${CMAKE_CUDA_HOST_LINK_LAUNCHER}" MATCHES "^(GNU .*(gcc|g[+][+]|/c[+][+])|.*Clang .*clang)")
+  message(STATUS "No inlining across files: ${CMAKE_C_COMPILER_ID} compiles C, and ${CMAKE_CUDA_HOST_LINK_LAUNCHER} links")
+  set(GRADWEAVE_HAVE_IPO FALSE)
+endif()
 
 # gradweave_room(NAME SOURCES file... USES room-or-library... [INLINED])
 # A room is a static library; what it may include is what it USES (tests/rooms.cmake holds it to that).

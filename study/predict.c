@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "kernels/gradients/emulation.h"
 #include "study/study.h"
@@ -316,6 +317,27 @@ enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
     return status;
 }
 
+static bool is_processor(const char *device) {
+    return strcasecmp(device, "cpu") == 0;
+}
+
+/* Compression that was timed on one kind of device, beside computing that was on another one. */
+static void note_devices(const struct gw_question *question, struct gw_result *result) {
+    const char *computes = question->model.device;
+    const char *compresses = gw_cluster_device(&question->cluster);
+    if (computes == NULL || compresses == NULL ||
+        is_processor(computes) == is_processor(compresses)) {
+        return;
+    }
+    char note[GW_RESULT_NOTE_SIZE];
+    (void)snprintf(note, sizeof note,
+                   "compression was timed on %.64s (%.64s), computing on %.64s (%.64s): on one of "
+                   "the two the other takes another time",
+                   is_processor(compresses) ? "processors" : compresses, question->cluster.name,
+                   is_processor(computes) ? "processors" : computes, question->model.name);
+    gw_result_note(result, note);
+}
+
 /* Says in the result what its iterations took; sets its bytes to their mean. */
 static void describe_counts(const struct selection_counts *taken, struct gw_schedule *schedule,
                             struct gw_result *result) {
@@ -424,6 +446,7 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
     }
     if (status == GW_OK && gw_algorithm_is_sparse(pipeline->algorithm)) {
         describe_counts(&counts, &pipeline->schedule, out);
+        note_devices(question, out);
     }
     free_counts(&counts);
     return status;

@@ -247,6 +247,11 @@ enum gw_status gw_cluster_read(const char *path, struct gw_cluster *out, struct 
     return status;
 }
 
+const char *gw_cluster_device(const struct gw_cluster *cluster) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "device"));
+}
+
 /* ---- building ------------------------------------------------------------------------------ */
 
 /* The range from the 5th to the 95th percentile of what was measured at a size. */

@@ -198,6 +198,10 @@ enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const ch
  */
 enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error *error);
 
+/* What its compressors were timed on, as its source says: "cpu", "cuda" or a name; NULL: not said.
+ */
+const char *gw_cluster_device(const struct gw_cluster *cluster);
+
 /* On how many nodes so many workers run, each node but the last filled. */
 size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers);
 

@@ -67,6 +67,10 @@ static enum gw_status read_document(struct gw_model *model, const cJSON *documen
     }
     if (source.node != NULL) {
         GW_TRY(gw_json_object(&source, error));
+        struct gw_json device = gw_json_member(&source, "device");
+        if (device.node != NULL) {
+            GW_TRY(gw_json_copy_text(&source, "device", &model->device, error));
+        }
     }
     GW_TRY(read_tensors(&root, model, error));
     double bytes = (double)model->bytes_per_element * (double)gw_model_elements(model);
@@ -108,6 +112,7 @@ void gw_model_free(struct gw_model *model) {
     }
     free(model->tensors);
     free(model->name);
+    free(model->device);
     *model = (struct gw_model){0};
 }
 

@@ -12,6 +12,7 @@ struct gw_tensor {
 
 struct gw_model {
     char *name;
+    char *device;      /* that computes, as its source says; NULL: not said */
     double batch_size; /* samples per worker; 0: not said */
     uint64_t bytes_per_element;
     double forward_s, update_s;

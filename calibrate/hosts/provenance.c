@@ -135,7 +135,7 @@ static enum gw_status put_settings(const struct gw_communicator *communicator,
                                    const struct gw_calibration *calibration, cJSON **source,
                                    struct gw_error *error) {
     const struct gw_communicator *gpus = calibration->gpu_communicator;
-    const char *const texts[][2] = {{"device", calibration->device == NULL ? NULL : "cuda"},
+    const char *const texts[][2] = {{"device", calibration->device == NULL ? "cpu" : "cuda"},
                                     {"gpu_transport", gpus == NULL ? NULL : gpus->transport->name},
                                     {"transport", communicator->transport->name},
                                     {"mpi", gw_mpi_version()},
