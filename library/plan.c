@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +9,9 @@ const char *gradweave_version(void) {
     return GW_VERSION;
 }
 
+/* As in files (docs/files.md, "Limits"). */
 static bool is_time(double seconds) {
-    return isfinite(seconds) && seconds >= 0;
+    return seconds >= 0 && seconds <= GW_MOST_SECONDS;
 }
 
 static enum gw_status check_points(const struct gradweave_curve *curve, const char *name,
@@ -23,14 +23,15 @@ static enum gw_status check_points(const struct gradweave_curve *curve, const ch
     double before = 0;
     for (size_t i = 0; i < curve->point_count; i++) {
         const struct gradweave_point *point = &curve->points[i];
-        if (!isfinite(point->size) || !(point->size > before)) {
+        if (!(point->size > before) || point->size > 0x1p53) {
             return gw_fail(error, GW_BAD_INPUT,
-                           "%s.points[%zu].size: expected a finite number above %g, got %g", name,
-                           i, before, point->size);
+                           "%s.points[%zu].size: expected a number above %g and at most 2^53, got "
+                           "%g",
+                           name, i, before, point->size);
         }
         if (!is_time(point->time_s)) {
             return gw_fail(error, GW_BAD_INPUT,
-                           "%s.points[%zu].time_s: expected a finite number >= 0, got %g", name, i,
+                           "%s.points[%zu].time_s: expected 0 to 1e6 seconds, got %g", name, i,
                            point->time_s);
         }
         before = point->size;
@@ -45,7 +46,7 @@ static enum gw_status check_curve(const struct gradweave_curve *curve, const cha
     }
     return is_time(curve->startup_s) && is_time(curve->per_unit_s) && is_time(curve->per_nlog2n_s)
                ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "%s: expected finite coefficients >= 0", name);
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected coefficients from 0 to 1e6", name);
 }
 
 static unsigned bytes_per_element(const struct gradweave_network *network) {
@@ -63,8 +64,7 @@ static enum gw_status check_tensors(const struct gradweave_network *network,
                            i);
         }
         if (!is_time(network->backward_s[i])) {
-            return gw_fail(error, GW_BAD_INPUT, "backward_s[%zu]: expected a finite number >= 0",
-                           i);
+            return gw_fail(error, GW_BAD_INPUT, "backward_s[%zu]: expected 0 to 1e6 seconds", i);
         }
         total += network->elements[i];
     }
@@ -83,7 +83,7 @@ static enum gw_status check_input(const struct gradweave_network *network,
         return gw_fail(error, GW_BAD_INPUT, "tensor_count: expected at least one tensor, got 0");
     }
     if (!is_time(network->forward_s) || !is_time(network->update_s)) {
-        return gw_fail(error, GW_BAD_INPUT, "forward_s, update_s: expected finite numbers >= 0");
+        return gw_fail(error, GW_BAD_INPUT, "forward_s, update_s: expected 0 to 1e6 seconds");
     }
     GW_TRY(check_tensors(network, error));
     if (!(costs->density > 0) || costs->density > 1) {
@@ -120,6 +120,17 @@ static enum gw_status copy_curve(const struct gradweave_curve *curve, struct gw_
     return GW_OK;
 }
 
+/* Points that fall are refused as in files. */
+static enum gw_status check_rising(const struct gw_curve *curve, const char *name,
+                                   struct gw_error *error) {
+    size_t fall = gw_cluster_find_fall(curve, NULL);
+    return fall == 0 ? GW_OK
+                     : gw_fail(error, GW_BAD_INPUT,
+                               "%s.points[%zu].time_s: expected no less time than for the smaller "
+                               "sizes, got %g",
+                               name, fall, curve->points[fall].time_s);
+}
+
 static enum gw_status copy_inputs(const struct gradweave_network *network,
                                   const struct gradweave_costs *costs, struct inputs *out,
                                   struct gw_error *error) {
@@ -132,7 +143,12 @@ static enum gw_status copy_inputs(const struct gradweave_network *network,
         out->tensors[i].backward_s = network->backward_s[i];
     }
     GW_TRY(copy_curve(&costs->exchange, &out->exchange, error));
-    return costs->density == 1 ? GW_OK : copy_curve(&costs->compress, &out->compress, error);
+    GW_TRY(check_rising(&out->exchange, "exchange", error));
+    if (costs->density == 1) {
+        return GW_OK;
+    }
+    GW_TRY(copy_curve(&costs->compress, &out->compress, error));
+    return check_rising(&out->compress, "compress", error);
 }
 
 static void free_inputs(struct inputs *inputs) {
@@ -159,13 +175,7 @@ static enum gw_status plan_inputs(const struct gradweave_network *network,
                                    .density = costs->density,
                                    .compress = dense ? NULL : &inputs->compress,
                                    .exchange = &inputs->exchange};
-    GW_TRY(gw_planner_plan(&planning, policy == NULL ? "" : policy, out, error));
-    if (!isfinite(out->iteration_s)) {
-        gw_plan_free(out);
-        return gw_fail(error, GW_BAD_INPUT,
-                       "times: expected them to add up to a finite iteration, got an endless one");
-    }
-    return GW_OK;
+    return gw_planner_plan(&planning, policy == NULL ? "" : policy, out, error);
 }
 
 enum gradweave_status gradweave_plan(const struct gradweave_network *network,

@@ -114,7 +114,8 @@ static size_t count_runs(const struct gw_front *front, double loss) {
 static double sufficient_loss(const struct gw_front *front, size_t most, double guess) {
     double too_little = 0;
     double enough = INFINITY;
-    for (int step = 0; step < 16 || isinf(enough); step++) {
+    for (int step = 0; step < 16 || (isinf(enough) && isfinite(guess)); step++) {
+        guess = guess > 0 ? guess : 1; /* the least that two costs differ by, in steps */
         size_t count = count_runs(front, guess);
         if (count > most) {
             too_little = guess;

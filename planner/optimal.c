@@ -14,6 +14,7 @@
 static const double most_work = 2.5e9;          /* pairs carried over arcs */
 static const double most_work_for_groups = 2e8; /* of it, only to find fewer groups */
 static const size_t most_tensors = 50000;
+static const size_t most_rounds = 100; /* of passes, each of which is wider than the one before */
 static const size_t most_pairs = 45000000; /* in the fronts of one pass */
 
 struct search {
@@ -145,11 +146,12 @@ static enum gw_status mark_dense(const struct gw_planning *planning, struct gw_a
 
 /* ---- plans that are known ------------------------------------------------------------------ */
 
-/* Takes the plan with those marks, by tensor, if it takes less than *best_s or is the first. */
+/* Takes the plan with those marks, by tensor, if it takes less than *best_s (without the update) or
+ * is the first. */
 static void try_marks(const struct gw_planning *planning, bool *ends, bool *best, double *best_s) {
     size_t tensor_count = planning->model->tensor_count;
     ends[0] = true;
-    double time_s = gw_marks_iteration_s(planning, ends);
+    double time_s = gw_marks_exchanged_s(planning, ends);
     if (time_s < *best_s || !best[0]) {
         *best_s = time_s;
         memcpy(best, ends, tensor_count * sizeof *best);
@@ -262,7 +264,8 @@ static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_
 static enum gw_status bound_from_below(struct search *x, size_t most_weights,
                                        struct gw_error *error) {
     double gap = INFINITY;
-    while (is_open(x) && x->best_time - x->proven_time < gap / 2) {
+    for (size_t round = 0;
+         round < most_rounds && is_open(x) && x->best_time - x->proven_time < gap / 2; round++) {
         gap = x->best_time - x->proven_time;
         GW_TRY(pass_of_hulls(x, true, most_weights, error));
         GW_TRY(pass_of_hulls(x, false, most_weights, error));
@@ -278,7 +281,7 @@ static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
     size_t widest = most_pairs / (x->tensors + 1);
     size_t weights = 12;
     size_t stairs = 32;
-    while (is_open(x)) {
+    for (size_t round = 0; round < most_rounds && is_open(x); round++) {
         GW_TRY(bound_from_below(x, weights, error));
         GW_TRY(pass(x, GW_REAL, true, stairs / 8, error));
         GW_TRY(pass_of_hulls(x, true, weights, error));
@@ -341,8 +344,7 @@ static enum gw_status mark_fastest(const struct gw_planning *planning, struct gw
     double known_s = INFINITY;
     GW_TRY(gw_arena_check(arena, "planning", error));
     mark_simple_plan(planning, trial, ends, &known_s);
-    return search_from(planning, known_s - gw_planning_update_s(planning), arena, ends, least_s,
-                       error);
+    return search_from(planning, known_s, arena, ends, least_s, error);
 }
 
 /* What the marked plan takes, and what no plan beats: the same if they differ by rounding. */

@@ -21,6 +21,9 @@ void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, ui
  * tensor 0. */
 double gw_marks_iteration_s(const struct gw_planning *planning, const bool *ends);
 
+/* The same without the update: an update of days leaves no digits for what plans differ in. */
+double gw_marks_exchanged_s(const struct gw_planning *planning, const bool *ends);
+
 /* ---- arcs ------------------------------------------------------------------------------------ */
 
 /*

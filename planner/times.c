@@ -54,7 +54,7 @@ double gw_planning_iteration_s(const struct gw_planning *planning, const struct 
     return times.exchange_end_s + gw_planning_update_s(planning);
 }
 
-double gw_marks_iteration_s(const struct gw_planning *planning, const bool *ends) {
+double gw_marks_exchanged_s(const struct gw_planning *planning, const bool *ends) {
     struct gw_group_times times = {0};
     size_t last = planning->model->tensor_count - 1;
     struct gw_group group = {.first = last};
@@ -65,5 +65,9 @@ double gw_marks_iteration_s(const struct gw_planning *planning, const bool *ends
             group.first = tensor - 1;
         }
     }
-    return times.exchange_end_s + gw_planning_update_s(planning);
+    return times.exchange_end_s;
+}
+
+double gw_marks_iteration_s(const struct gw_planning *planning, const bool *ends) {
+    return gw_marks_exchanged_s(planning, ends) + gw_planning_update_s(planning);
 }

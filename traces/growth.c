@@ -388,8 +388,10 @@ static void judge(struct gw_growth *growth, const struct laws *laws, const doubl
         choice->of_largest = error_left_out(growth, out, sizes);
         gw_running_add(&errors, choice->of_largest);
     }
-    choice->mean = errors.mean;
-    choice->standard_error = gw_running_sd(&errors) / sqrt((double)errors.count);
+    double standard_error = gw_running_sd(&errors) / sqrt((double)errors.count);
+    bool known = isfinite(errors.mean) && isfinite(standard_error); /* times may overflow */
+    choice->mean = known ? errors.mean : INFINITY;
+    choice->standard_error = known ? standard_error : 0;
     choice->terms = gw_growth_law_terms(&growth->startup) + gw_growth_law_terms(&growth->slope);
     choice->unusual = count_unusual(growth->collective, &growth->startup, &growth->slope);
 }

@@ -102,16 +102,19 @@ TEST(refuses_points_that_make_no_sense) {
     static const struct gradweave_point endless[] = {{1, 1}, {INFINITY, 1}};
     static const struct gradweave_point early[] = {{1, 1}, {2, -1}};
     check_refused_points(falling, 1, "compress.point_count: expected none or at least 2, got 1");
-    check_refused_points(falling, 3,
-                         "compress.points[2].size: expected a finite number above 3, got 2");
-    check_refused_points(equal, 2,
-                         "compress.points[1].size: expected a finite number above 1, got 1");
-    check_refused_points(nowhere, 2,
-                         "compress.points[0].size: expected a finite number above 0, got 0");
-    check_refused_points(endless, 2,
-                         "compress.points[1].size: expected a finite number above 1, got inf");
-    check_refused_points(early, 2,
-                         "compress.points[1].time_s: expected a finite number >= 0, got -1");
+    check_refused_points(
+        falling, 3, "compress.points[2].size: expected a number above 3 and at most 2^53, got 2");
+    check_refused_points(
+        equal, 2, "compress.points[1].size: expected a number above 1 and at most 2^53, got 1");
+    check_refused_points(
+        nowhere, 2, "compress.points[0].size: expected a number above 0 and at most 2^53, got 0");
+    check_refused_points(
+        endless, 2, "compress.points[1].size: expected a number above 1 and at most 2^53, got inf");
+    check_refused_points(early, 2, "compress.points[1].time_s: expected 0 to 1e6 seconds, got -1");
+    static const struct gradweave_point free_of_cost[] = {{1, 0.1}, {1000, 0.002}};
+    check_refused_points(free_of_cost, 2,
+                         "compress.points[1].time_s: expected no less time than for the smaller "
+                         "sizes, got 0.002");
 }
 
 TEST(refuses_what_makes_no_sense) {
@@ -122,7 +125,7 @@ TEST(refuses_what_makes_no_sense) {
     check_refused(&network, &costs, "omgs", "density: expected a number in (0, 1], got 0");
     costs = sparse;
     costs.exchange.startup_s = -1;
-    check_refused(&network, &costs, "omgs", "exchange: expected finite coefficients >= 0");
+    check_refused(&network, &costs, "omgs", "exchange: expected coefficients from 0 to 1e6");
     check_refused(&network, &sparse, "magic", "expected one of per-tensor");
     check_refused(&network, &sparse, NULL, "expected one of per-tensor");
     static const uint64_t most[] = {1, 1, 1, (UINT64_C(1) << 53) - 3};
@@ -139,7 +142,13 @@ TEST(refuses_what_makes_no_sense) {
     static const double endless_s[] = {1e308, 1e308, 0, 0};
     struct gradweave_network endless = network;
     endless.backward_s = endless_s;
-    check_refused(&endless, &sparse, "single", "expected them to add up to a finite iteration");
+    check_refused(&endless, &sparse, "single", "backward_s[0]: expected 0 to 1e6 seconds");
+    endless = network;
+    endless.update_s = 1e20;
+    check_refused(&endless, &sparse, "optimal", "forward_s, update_s: expected 0 to 1e6 seconds");
+    costs = sparse;
+    costs.exchange.startup_s = 1.6e29;
+    check_refused(&network, &costs, "optimal", "exchange: expected coefficients from 0 to 1e6");
     struct gradweave_network empty = network;
     empty.tensor_count = 0;
     assert_int_equal(gradweave_plan(&empty, &sparse, "omgs", groups, &plan, NULL),

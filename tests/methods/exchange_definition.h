@@ -25,6 +25,9 @@ static inline double value_of(const struct gw_curve *curve, double n) {
     }
     const struct gw_curve_point *a = &curve->points[i - 1];
     const struct gw_curve_point *b = &curve->points[i];
+    if (n > b->size && b->time_s < a->time_s) {
+        return b->time_s; /* beyond the points no curve falls */
+    }
     return fmax(0, a->time_s + (n - a->size) * (b->time_s - a->time_s) / (b->size - a->size));
 }
 

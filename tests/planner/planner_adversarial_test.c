@@ -261,3 +261,33 @@ TEST(a_million_tensors_are_no_more_work_than_they_must_be) {
         }
     }
 }
+
+/* An update beside which all else is lost in rounding, as are the differences of plans: the search
+ * for the optimum must see them all the same, or end. */
+TEST(an_update_of_ages_does_not_stop_the_search) {
+    const double updates_s[] = {1e6, 1e20, 4.97e33, 1e300};
+    const struct gw_curve compress[] = {{.per_unit_s = 0.119, .per_nlog2n_s = 1.09e-7},
+                                        {.point_count = 3, .points = rising}};
+    const struct gw_curve exchange = {.fixed_s = 3.2e-4, .per_unit_s = 1249.9};
+    for (size_t i = 0; i < 2 * sizeof updates_s / sizeof *updates_s; i++) {
+        struct gw_tensor tensors[] = {{.elements = 300255, .backward_s = 0.0033},
+                                      {.elements = 1439738, .backward_s = 378.6}};
+        struct gw_model model = {.name = "ages",
+                                 .bytes_per_element = 4,
+                                 .update_s = updates_s[i / 2],
+                                 .tensor_count = 1 + i % 2,
+                                 .tensors = tensors};
+        for (size_t c = 0; c < 2; c++) {
+            const struct gw_planning planning = {.model = &model,
+                                                 .workers = 4,
+                                                 .compressor = "topk",
+                                                 .density = 1,
+                                                 .compress = &compress[c],
+                                                 .exchange = &exchange};
+            struct gw_optimum optimum;
+            assert_ok(gw_planner_optimum(&planning, &optimum, NULL));
+            assert_true(optimum.lower_bound_s == optimum.iteration_s);
+            gw_optimum_free(&optimum);
+        }
+    }
+}

@@ -32,6 +32,9 @@ static inline long double curve_by_definition(const struct gw_curve *curve, long
     }
     const struct gw_curve_point *a = &curve->points[i - 1];
     const struct gw_curve_point *b = &curve->points[i];
+    if (n > b->size && b->time_s < a->time_s) {
+        return b->time_s; /* beyond the points no curve falls */
+    }
     return fmaxl(0, (a->time_s * (b->size - n) + b->time_s * (n - a->size)) /
                         ((long double)b->size - a->size));
 }
