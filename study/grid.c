@@ -38,6 +38,10 @@ static enum gw_status make_room(struct reader *reader, enum gw_axis axis, size_t
 static enum gw_status add_item(struct reader *reader, enum gw_axis axis, const char *text,
                                size_t length, struct gw_error *error) {
     struct items *items = &reader->axes[axis];
+    if (items->count == GW_MOST_VALUES) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more",
+                       items->place, GW_MOST_VALUES);
+    }
     const char *copy = gw_arena_format(&reader->grid->arena, "%.*s", (int)length, text);
     items->texts[items->count++] = copy;
     return copy == NULL ? fail_memory(error) : GW_OK;
@@ -84,10 +88,6 @@ static enum gw_status add_array(struct reader *reader, enum gw_axis axis,
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, array->node) {
         struct gw_json place = gw_json_item(array, node, index++);
-        if (index > GW_MOST_VALUES) {
-            return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more",
-                           reader->axes[axis].place, GW_MOST_VALUES);
-        }
         GW_TRY(add_node(reader, axis, &place, false, error));
     }
     return index > 0 ? GW_OK : gw_json_expected(array, "at least one value", error);
@@ -176,21 +176,32 @@ static const char *join(struct reader *reader, enum gw_axis axis) {
 
 /* ---- models and clusters -------------------------------------------------------------------- */
 
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* Names that are there, each once. */
-static enum gw_status check_names(const struct items *items, struct gw_error *error) {
-    for (size_t i = 0; i < items->count; i++) {
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(items->texts[i], items->texts[j]) == 0) {
-                return gw_fail(error, GW_BAD_INPUT, "%s: expected each once, got \"%.60s\" twice",
-                               items->place, items->texts[i]);
-            }
+static enum gw_status check_names(struct reader *reader, enum gw_axis axis,
+                                  struct gw_error *error) {
+    const struct items *items = &reader->axes[axis];
+    const char **sorted = gw_arena_zeros(&reader->grid->arena, items->count + 1, sizeof *sorted);
+    if (sorted == NULL) {
+        return fail_memory(error);
+    }
+    if (items->count == 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected at least one: a file, or the name of one that ships",
+                       items->place);
+    }
+    memcpy(sorted, items->texts, items->count * sizeof *sorted);
+    qsort(sorted, items->count, sizeof *sorted, by_text);
+    for (size_t i = 1; i < items->count; i++) {
+        if (strcmp(sorted[i - 1], sorted[i]) == 0) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected each once, got \"%.60s\" twice",
+                           items->place, sorted[i]);
         }
     }
-    return items->count > 0
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "%s: expected at least one: a file, or the name of one that ships",
-                         items->place);
+    return GW_OK;
 }
 
 static enum gw_status parse_input(enum gw_axis axis, struct gw_grid *grid, size_t at,
@@ -226,8 +237,8 @@ static enum gw_status read_inputs(struct reader *reader, struct gw_error *error)
     struct gw_grid *grid = reader->grid;
     const struct items *models = &reader->axes[GW_AXIS_MODEL];
     const struct items *clusters = &reader->axes[GW_AXIS_CLUSTER];
-    GW_TRY(check_names(models, error));
-    GW_TRY(check_names(clusters, error));
+    GW_TRY(check_names(reader, GW_AXIS_MODEL, error));
+    GW_TRY(check_names(reader, GW_AXIS_CLUSTER, error));
     grid->models = gw_arena_zeros(&grid->arena, models->count, sizeof *grid->models);
     grid->clusters = gw_arena_zeros(&grid->arena, clusters->count, sizeof *grid->clusters);
     GW_TRY(gw_arena_check(&grid->arena, reading, error));
@@ -250,7 +261,7 @@ static enum gw_status find_algorithms(struct reader *reader,
     if (items->count == 0) {
         return gw_algorithms_parse("all", &reader->grid->arena, algorithms, count, error);
     }
-    GW_TRY(check_names(items, error));
+    GW_TRY(check_names(reader, GW_AXIS_ALGORITHM, error));
     const char *text = join(reader, GW_AXIS_ALGORITHM);
     enum gw_status status =
         text == NULL ? fail_memory(error)

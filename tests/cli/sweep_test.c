@@ -362,3 +362,27 @@ TEST_WITH(bad_jobs_are_refused, make_inputs, remove_folder) {
         check_refused(*state, "gradweave sweep bad.json", bad_jobs[i].message);
     }
 }
+
+/* More names than an axis may have are refused before one is looked for. */
+TEST_WITH(axes_have_so_many_names, make_inputs, remove_folder) {
+    enum { NAMES = 10001, SIZE = 8 * NAMES };
+    char *job = malloc(SIZE);
+    assert_non_null(job);
+    for (int list = 0; list < 2; list++) {
+        size_t used = (size_t)snprintf(job, SIZE,
+                                       "{'schema': 'gradweave/sweep-job@1', "
+                                       "'clusters': 'small.json', 'models': %s",
+                                       list ? "[" : "'");
+        for (int i = 0; i < NAMES; i++) {
+            used += (size_t)snprintf(job + used, SIZE - used, list ? "%s'%d'" : "%s%d",
+                                     i == 0 ? "" : ",", i);
+        }
+        (void)snprintf(job + used, SIZE - used, "%s}", list ? "]" : "'");
+        write_text(*state, "many.json", job);
+        struct answer answer = ask(*state, "gradweave sweep many.json");
+        assert_int_equal(answer.status, 2);
+        assert_string_equal(
+            answer.err, "gradweave: many.json: models: expected at most 10000 values, got more\n");
+    }
+    free(job);
+}

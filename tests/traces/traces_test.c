@@ -329,3 +329,58 @@ TEST(curves_that_fall_are_raised) {
     }
     gw_cluster_free(&cluster);
 }
+
+/* ---- limits -------------------------------------------------------------------------------- */
+
+/* So many names that a look at each pair of them would be noticed. */
+TEST(documents_may_be_long) {
+    enum { count = 60000, size = 16 << 20 };
+    char *text = malloc(size);
+    struct gw_cluster cluster;
+    assert_non_null(text);
+    size_t used = (size_t)snprintf(text, size, "%s",
+                                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", "
+                                   "\"workers\": 2, \"collectives\": {\"allreduce\": [");
+    for (int i = 0; i < count; i++) {
+        used += (size_t)snprintf(text + used, size - used,
+                                 "%s{\"workers\": %d, \"alpha_s\": 0, \"beta_s_per_byte\": 0}",
+                                 i == 0 ? "" : ", ", i + 1);
+    }
+    used += (size_t)snprintf(text + used, size - used, "]}, \"compressors\": {");
+    for (int i = 0; i < count; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s\"k%d\": {\"fixed_s\": 1}",
+                                 i == 0 ? "" : ", ", i);
+    }
+    used += (size_t)snprintf(text + used, size - used,
+                             "}, \"overlap\": {\"workers\": 2, \"factors\": {\"allreduce\": {");
+    for (int i = 0; i < count; i++) {
+        used += (size_t)snprintf(text + used, size - used,
+                                 "%s\"k%d\": [{\"bytes\": 8, \"compute\": {\"factor\": 1}, "
+                                 "\"communication\": {\"factor\": 1}}]",
+                                 i == 0 ? "" : ", ", i);
+    }
+    used += (size_t)snprintf(text + used, size - used, "}}}}");
+    assert_true(used < size);
+    assert_ok(gw_cluster_parse(text, used, "f", &cluster, &error));
+    assert_true(cluster.collective_count == count && cluster.compressor_count == count &&
+                cluster.overlap->pair_count == count);
+    gw_cluster_free(&cluster);
+    free(text);
+}
+
+/* Values that are short make a document that is long. */
+TEST(documents_have_so_many_values) {
+    const size_t length = (size_t)2 * GW_JSON_MOST_VALUES + 3;
+    char *text = malloc(length + 1);
+    cJSON *document = NULL;
+    assert_non_null(text);
+    for (size_t i = 0; i < length; i++) {
+        text[i] = i % 2 == 0 ? '0' : ',';
+    }
+    text[0] = '[';
+    text[length - 1] = ']';
+    text[length] = '\0';
+    assert_int_equal(gw_json_parse(text, length, "f", &document, &error), GW_BAD_INPUT);
+    assert_string_equal(error.message, "f: expected at most 16777216 values, got more");
+    free(text);
+}
