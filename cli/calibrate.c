@@ -82,7 +82,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "0.02"},
     {"max-time", 0, "SECONDS", GW_POSITIVE, IN(max_s_per_point),
      .help = "Most time to measure at one size", .otherwise = "10, for --thorough 30"},
-    {"max-bytes", 0, "BYTES", GW_COUNT, IN(max_bytes), .help = "Largest message",
+    {"max-bytes", 0, "BYTES", GW_SIZE, IN(max_bytes), .help = "Largest message, such as 16MiB",
      .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 27},
     {"max-elements", 0, "N", GW_COUNT, IN(max_elements), .help = "Largest gradient to compress",
      .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 28},

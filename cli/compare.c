@@ -158,13 +158,13 @@ static enum gw_status open_and_answer(void *values, struct gw_error *error) {
     struct gw_question question;
     struct gw_axis_values parameters[PARAMETERS] = {{0}};
     GW_TRY(gw_question_open(&options->question, &question, error));
-    enum gw_status status =
-        options->workers == NULL
-            ? GW_OK
-            : gw_axis_parse_workers(options->workers, "--workers", &parameters[0], error);
+    enum gw_status status = options->workers == NULL
+                                ? GW_OK
+                                : gw_axis_parse(GW_AXIS_WORKERS, options->workers, "--workers",
+                                                &question.cluster, &parameters[0], error);
     if (status == GW_OK && options->bandwidth != NULL) {
-        status = gw_axis_parse_bandwidths(options->bandwidth, "--bandwidth", &question.cluster,
-                                          &parameters[1], error);
+        status = gw_axis_parse(GW_AXIS_BANDWIDTH, options->bandwidth, "--bandwidth",
+                               &question.cluster, &parameters[1], error);
     }
     if (status == GW_OK) {
         status = apply_and_answer(options, &question, parameters, error);

@@ -60,7 +60,7 @@ const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SI
     out[0] = '\0';
     if (option->expected != NULL && option->name != NULL) {
         (void)snprintf(out, GW_RANGE_SIZE, "%s", option->expected);
-    } else if (option->kind == GW_COUNT && option->minimum > 0) {
+    } else if ((option->kind == GW_COUNT || option->kind == GW_SIZE) && option->minimum > 0) {
         (void)snprintf(out, GW_RANGE_SIZE, "%.0f to %.0f", option->minimum, option->maximum);
     } else if (option->kind == GW_COUNT && option->maximum > 0) {
         (void)snprintf(out, GW_RANGE_SIZE, "at most %.0f", option->maximum);
@@ -172,6 +172,32 @@ static double parse_not_negative(const struct gw_option *option, const char *tex
     return value;
 }
 
+/* For one value, where a user has given a list or a range. */
+static const char *say_who_takes_several(const struct gw_option *option, const char *text,
+                                         char out[128]) {
+    bool several = option->several != NULL && text[strcspn(text, ":,")] != '\0';
+    (void)snprintf(out, 128, "%s%s%s", several ? " (" : "", several ? option->several : "",
+                   several ? " take several values)" : "");
+    return out;
+}
+
+static size_t parse_size(const struct gw_option *option, const char *text,
+                         struct argp_state *state) {
+    char range[GW_RANGE_SIZE];
+    double bytes = 0;
+    if (!gw_parse_size(text, &bytes)) {
+        gw_refuse(state,
+                  "--%s: expected a positive integer of bytes, such as 4096 or 25MiB, got "
+                  "\"%s\"",
+                  option->name, text);
+    }
+    if (bytes < option->minimum || (option->maximum > 0 && bytes > option->maximum)) {
+        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
+                  gw_option_range(option, range), text);
+    }
+    return (size_t)bytes;
+}
+
 static uint64_t parse_count(const struct gw_option *option, const char *text,
                             struct argp_state *state) {
     char range[GW_RANGE_SIZE];
@@ -183,7 +209,9 @@ static uint64_t parse_count(const struct gw_option *option, const char *text,
     }
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0 ||
         value > 1ULL << 53) {
-        gw_refuse(state, "--%s: expected a positive integer, got \"%s\"", option->name, text);
+        char several[128];
+        gw_refuse(state, "--%s: expected a positive integer, got \"%s\"%s", option->name, text,
+                  say_who_takes_several(option, text, several));
     }
     if ((double)value < option->minimum ||
         (option->maximum > 0 && (double)value > option->maximum)) {
@@ -224,6 +252,9 @@ static void store(const struct gw_option_row *row, char *argument, struct argp_s
         break;
     case GW_COUNT:
         *(size_t *)target = (size_t)parse_count(option, argument, state);
+        break;
+    case GW_SIZE:
+        *(size_t *)target = parse_size(option, argument, state);
         break;
     case GW_INTEGER:
         *(uint64_t *)target = parse_count(option, argument, state);

@@ -18,6 +18,7 @@ enum gw_option_kind {
     GW_FLAG,         /* bool; no value */
     GW_TEXT,         /* const char * */
     GW_COUNT,        /* size_t: a positive integer */
+    GW_SIZE,         /* size_t: bytes, such as 25MiB */
     GW_INTEGER,      /* uint64_t: 0 or a positive integer */
     GW_POSITIVE,     /* double above 0 */
     GW_NOT_NEGATIVE, /* double */
@@ -55,6 +56,7 @@ struct gw_option {
     /* The range of numbers; maximum 0: none. `expected` says it in words, after "--name: ". */
     double minimum, maximum;
     const char *expected;
+    const char *several;        /* which verbs take several values of it; NULL: not known of any */
     const char *const *choices; /* ended by NULL */
     enum gw_names names;
     bool is_list; /* of names with commas between */

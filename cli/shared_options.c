@@ -49,7 +49,8 @@ const struct gw_option gw_cluster_table[] = {
 
 const struct gw_option gw_workers_table[] = {
     {"workers", 0, "P", GW_COUNT, offsetof(struct gw_question_options, workers),
-     .help = "Number of workers", .otherwise = "the cluster's"},
+     .help = "Number of workers", .otherwise = "the cluster's",
+     .several = "compare, sweep and plan --sweep"},
     {0},
 };
 

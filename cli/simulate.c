@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "kernels/gradients/emulation.h"
+#include "report/sweep.h"
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -14,6 +15,7 @@ struct options {
     struct gw_network_options network;
     struct gw_counts_source counts;
     const char *algorithm, *plan, *trace, *goal;
+    const char *bandwidth; /* of the whole network; NULL: as it is */
     size_t iterations;
     bool interference;
 };
@@ -37,8 +39,18 @@ static void read_straggler(char *argument, void *target, struct argp_state *stat
     add_factor(target, argument, "straggler", "WORKER:FACTOR such as 3:1.5", state);
 }
 
+/* Of a node, or of the whole network. `target`: all options. */
 static void read_bandwidth(char *argument, void *target, struct argp_state *state) {
-    add_factor(target, argument, "bandwidth", "NODE:FACTOR such as 3:0.5", state);
+    struct options *options = target;
+    bool whole = strpbrk(argument, "xXbB") != NULL; /* of a factor's or of a rate's unit */
+    if (!whole) {
+        add_factor(&options->heterogeneity.bandwidths, argument, "bandwidth",
+                   "NODE:FACTOR such as 3:0.5, or of the whole network a rate such as 10gbit or a "
+                   "factor such as 0.5x",
+                   state);
+    } else {
+        options->bandwidth = argument;
+    }
 }
 
 #define IN(member) offsetof(struct options, member)
@@ -63,8 +75,10 @@ static const struct gw_option option_table[] = {
     {"straggler", 0, "WORKER:FACTOR", GW_CUSTOM, IN(heterogeneity.stragglers),
      .help = "A worker whose compute takes FACTOR times as long; can be repeated",
      .read = read_straggler},
-    {"bandwidth", 0, "NODE:FACTOR", GW_CUSTOM, IN(heterogeneity.bandwidths),
-     .help = "A node with FACTOR times the bandwidth; can be repeated", .read = read_bandwidth},
+    {"bandwidth", 0, "NODE:FACTOR|B", GW_CUSTOM, 0,
+     .help = "A node with FACTOR times the bandwidth, which can be repeated; or of the whole "
+             "network, such as 10gbit, or 0.5x of what was measured",
+     .read = read_bandwidth},
     {"background", 0, "FRACTION", GW_NOT_NEGATIVE, IN(heterogeneity.background),
      .help = "Share of every link that other traffic takes", .value = "0", .maximum = GW_BELOW_1,
      .expected = "a share of at least 0 and below 1"},
@@ -130,7 +144,7 @@ static enum gw_status predict(const struct options *options, const struct gw_que
 }
 
 static enum gw_status answer(const struct options *options, const struct gw_question *question,
-                             const struct gw_plan *plan, struct gw_error *error) {
+                             const struct gw_plan *plan, const char *note, struct gw_error *error) {
     const struct gw_algorithm *preset = NULL;
     struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
@@ -145,6 +159,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     struct gw_arena arena = {0};
     status = predict(options, question, &pipeline, &arena, &result, error);
     if (status == GW_OK) {
+        gw_result_note(&result, note);
         status = gw_print_prediction(question, &algorithm, &result, options->output.json, error);
     }
     gw_arena_free(&arena);
@@ -171,6 +186,35 @@ static enum gw_status read_plan(struct options *options, struct gw_plan *plan,
     return GW_OK;
 }
 
+/* One bandwidth of the whole network, as a rate or as a factor; curves change by it. */
+static enum gw_status answer_at_bandwidth(const struct options *options,
+                                          const struct gw_question *question,
+                                          const struct gw_plan *plan, struct gw_error *error) {
+    struct gw_axis_values values;
+    struct gw_question changed = *question;
+    char note[GW_RESULT_NOTE_SIZE];
+    if (options->network.level == GW_LEVEL_MESSAGES) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--bandwidth: expected NODE:FACTOR with --network messages, or --loggp for "
+                       "the whole network, got \"%s\"",
+                       options->bandwidth);
+    }
+    GW_TRY(gw_axis_parse(GW_AXIS_BANDWIDTH, options->bandwidth, "--bandwidth", &question->cluster,
+                         &values, error));
+    enum gw_status status =
+        values.count == 1 ? gw_axis_ask(&values, values.values[0], question, &changed, error)
+                          : gw_fail(error, GW_BAD_INPUT,
+                                    "--bandwidth: expected one value, got %zu (compare, sweep and "
+                                    "plan --sweep take several values)",
+                                    values.count);
+    if (status == GW_OK) {
+        status = answer(options, &changed, plan, gw_bandwidth_note(&values, note), error);
+    }
+    gw_question_end_bandwidth(&changed, question);
+    free(values.values);
+    return status;
+}
+
 static enum gw_status open_and_answer(struct options *options, struct gw_plan *plan,
                                       struct gw_error *error) {
     struct gw_question question;
@@ -180,7 +224,11 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
     enum gw_status status =
         planned ? gw_plan_check(plan, &question.model, options->plan, error) : GW_OK;
     status = status == GW_OK ? gw_network_apply(&options->network, &question, error) : status;
-    status = status == GW_OK ? answer(options, &question, planned ? plan : NULL, error) : status;
+    const struct gw_plan *given = planned ? plan : NULL;
+    if (status == GW_OK) {
+        status = options->bandwidth == NULL ? answer(options, &question, given, "", error)
+                                            : answer_at_bandwidth(options, &question, given, error);
+    }
     gw_question_close(&question);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "core/values.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,10 +25,58 @@ static enum gw_status expected_number(const struct gw_values_rule *rule, const c
                    rule->example, shown, text);
 }
 
+/* "k", "Ki", "M", ..: their size and their length, which is 0 where there is none. */
+static size_t read_prefix(const char *text, size_t length, double *size) {
+    static const char prefixes[] = "kmgtp";
+    const char *found =
+        length == 0 || text[0] == '\0' ? NULL : strchr(prefixes, tolower((unsigned char)text[0]));
+    *size = 1;
+    if (found == NULL) {
+        return 0;
+    }
+    bool binary = length > 1 && text[1] == 'i';
+    *size = pow(binary ? 1024 : 1000, (double)(found - prefixes + 1));
+    return binary ? 2 : 1;
+}
+
+bool gw_rate_unit(const char *text, size_t length, double *bit_per_s) {
+    static const char *const bits[] = {"bit", "bits", "bit/s", "bits/s", "bitps"};
+    size_t prefix = read_prefix(text, length, bit_per_s);
+    const char *unit = text + prefix;
+    size_t rest = length - prefix;
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
+        if (rest == strlen(bits[i]) && strncasecmp(unit, bits[i], rest) == 0) {
+            return true;
+        }
+    }
+    bool each =
+        rest == 3 && (strncasecmp(unit + 1, "/s", 2) == 0 || strncmp(unit + 1, "ps", 2) == 0);
+    *bit_per_s *= each && unit[0] == 'B' ? 8 : 1;
+    return each && (unit[0] == 'B' || unit[0] == 'b');
+}
+
+bool gw_parse_size(const char *text, double *bytes) {
+    const double most = 0x1p53;
+    size_t digits = strspn(text, "0123456789.");
+    const char *unit = text + digits;
+    double size = 1;
+    size_t prefix = read_prefix(unit, strlen(unit), &size);
+    char *end = NULL;
+    *bytes = strtod(text, &end) * size;
+    bool named = (unit[prefix] == 'B' || unit[prefix] == 'b') && unit[prefix + 1] == '\0';
+    return digits > 0 && end == unit && (named || *unit == '\0') && *bytes > 0 && *bytes <= most &&
+           floor(*bytes) == *bytes;
+}
+
 /* How many of the `length` characters are the number's unit, and its size; false: it has none. */
 static bool find_unit(const char *text, size_t length, const struct gw_values_rule *rule,
                       size_t *unit_length, double *size) {
     *size = 1;
+    if (rule->rates) {
+        size_t number = strspn(text, "0123456789.eE+-");
+        *unit_length = number < length ? length - number : 0;
+        return number > 0 && number < length && gw_rate_unit(text + number, *unit_length, size);
+    }
     if (rule->units == NULL) {
         *unit_length = strlen(rule->suffix);
         return length > *unit_length &&

@@ -27,6 +27,7 @@ struct gw_values_rule {
     /* Instead of the suffix one of these, in capitals or not, behind each; ended by one without a
      * name. NULL: none. */
     const struct gw_values_unit *units;
+    bool rates; /* instead of the suffix a rate's unit (gw_rate_unit); numbers are bits a second */
     /* An example of FROM:TO alone: doubles where numbers are whole, for which FROM:TO:STEP is
      * allowed as well; five values to a decade otherwise. NULL: that is not allowed. */
     const char *plain;
@@ -38,5 +39,14 @@ struct gw_values_rule {
  */
 enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *rule, double **values,
                                size_t *count, struct gw_error *error);
+
+/* ---- rates and sizes, wherever a user writes one -----------------------------------------------
+ */
+
+/* "gbit", "Gbit/s", "gbps", "Gb/s": in bits a second; "GB/s", "GBps", "GiB/s": 8 times as many. */
+bool gw_rate_unit(const char *text, size_t length, double *bit_per_s);
+
+/* "4096", "64kB", "25MB", "25MiB", "1.5GiB": a number of bytes above 0, a whole one. */
+bool gw_parse_size(const char *text, double *bytes);
 
 #endif

@@ -1,7 +1,6 @@
 /* The policies: how each of them marks the tensors with which groups end, and their table. */
 #include "planner/search.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,15 +220,14 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
                                text)
                      : GW_OK;
     }
-    char *end = NULL;
-    errno = 0;
-    unsigned long long number = strtoull(digits, &end, 10);
-    if (!given || digits[0] < '0' || digits[0] > '9' || *end != '\0' || errno != 0 || number == 0 ||
-        number > 1ULL << 53) {
+    double number = 0;
+    bool bytes = strcmp((*policy)->argument, "bytes") == 0;
+    bool plain = digits[strspn(digits, "0123456789")] == '\0';
+    if (!given || !(bytes || plain) || !gw_parse_size(digits, &number)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "policy: expected %s:N with N a positive number of %s; got \"%s\"",
                        (*policy)->name, (*policy)->argument, text);
     }
-    *argument = number;
+    *argument = (uint64_t)number;
     return GW_OK;
 }

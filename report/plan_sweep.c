@@ -67,7 +67,9 @@ static void print_heading(const struct gw_plan_sweep *sweep) {
     if (!varies(sweep, GW_AXIS_WORKERS)) {
         gw_print(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
     }
-    if (!varies(sweep, GW_AXIS_DENSITY)) {
+    if (sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0) {
+        gw_print(", dense");
+    } else if (!varies(sweep, GW_AXIS_DENSITY)) {
         gw_print(", density %g", question->density);
     }
     if (sweep->values.count == 1) {
@@ -527,14 +529,15 @@ static enum gw_status draw(const struct gw_plan_sweep *sweep, const char *path,
     snprintf(title, sizeof title, "%s on %s%s%s: predicted", question->model.name,
              question->cluster.name, varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
              varies(sweep, GW_AXIS_DENSITY) ? "" : density);
-    struct gw_line_chart chart = {.title = title,
-                                  .axis = sweep->values.kind->label,
-                                  .height_axis = "iteration time (ms)",
-                                  .unit = 1e-3,
-                                  .value_count = sweep->values.count,
-                                  .values = sweep->values.values,
-                                  .line_count = lines.count,
-                                  .lines = lines.lines};
+    struct gw_line_chart chart = {
+        .title = title,
+        .axis = sweep->values.own_bit_per_s > 0 ? "bandwidth (bit/s)" : sweep->values.kind->label,
+        .height_axis = "iteration time (ms)",
+        .unit = 1e-3,
+        .value_count = sweep->values.count,
+        .values = sweep->values.values,
+        .line_count = lines.count,
+        .lines = lines.lines};
     enum gw_status status = gw_plot_lines(&chart, path, NULL, error);
     free(times_s);
     return status;

@@ -30,11 +30,11 @@ enum gw_status gw_setting_change(struct gw_setting *setting, enum gw_axis axis, 
 }
 
 static const struct gw_values_rule workers_rule = {
-    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:32:log5"};
+    .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:256:log8", .plain = "2:256"};
 static const struct gw_values_rule density_rule = {
-    .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20"};
+    .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20", .plain = "1e-4:1e-1"};
 static const struct gw_values_rule bandwidth_rule = {
-    .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20"};
+    .maximum = 1e6, .suffix = "x", .example = "0.1x:10x:log20", .plain = "0.1x:10x"};
 static const struct gw_values_rule straggler_rule = {
     .maximum = 1e6, .suffix = "", .example = "1,1.5,2"};
 static const struct gw_values_rule noise_rule = {
@@ -70,25 +70,13 @@ static enum gw_status parse(enum gw_axis axis, const struct gw_values_rule *rule
     return status;
 }
 
-enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *place,
-                             struct gw_axis_values *out, struct gw_error *error) {
-    return parse(axis, gw_axis_kinds[axis].rule, text, place, out, error);
-}
-
-enum gw_status gw_axis_parse_workers(const char *text, const char *place,
-                                     struct gw_axis_values *out, struct gw_error *error) {
-    static const struct gw_values_rule rule = {
-        .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:256:log8", .plain = "2:256"};
-    return parse(GW_AXIS_WORKERS, &rule, text, place, out, error);
-}
-
 static const struct gw_values_unit factors[] = {{"x", 1}, {NULL, 0}};
 static const struct gw_values_unit rates[] = {{"bit", 1},    {"kbit", 1e3},  {"mbit", 1e6},
                                               {"gbit", 1e9}, {"tbit", 1e12}, {NULL, 0}};
 
 /* From what two workers of different nodes measured, or from what a collective took. */
-static enum gw_status find_own_bandwidth(const struct gw_cluster *cluster,
-                                         struct gw_axis_values *out, struct gw_error *error) {
+enum gw_status gw_axis_find_own_bandwidth(const struct gw_cluster *cluster,
+                                          struct gw_axis_values *out, struct gw_error *error) {
     const double bits_per_byte = 8;
     struct gw_network derived;
     double s_per_byte = cluster->network == NULL ? 0 : cluster->network->between.gap_s_per_byte;
@@ -106,31 +94,41 @@ static enum gw_status find_own_bandwidth(const struct gw_cluster *cluster,
                          cluster->path == NULL ? cluster->name : cluster->path);
 }
 
-enum gw_status gw_axis_parse_bandwidths(const char *text, const char *place,
-                                        const struct gw_cluster *cluster,
-                                        struct gw_axis_values *out, struct gw_error *error) {
+/* Rates as the axis' values, and what the cluster's own is. */
+static enum gw_status parse_bandwidths(const char *text, const char *place,
+                                       const struct gw_cluster *cluster, struct gw_axis_values *out,
+                                       struct gw_error *error) {
     static const struct gw_values_rule rules[] = {
         {.maximum = 1e18, .suffix = "", .example = "", .units = factors, .plain = "0.1x:10x"},
-        {.maximum = 1e18, .suffix = "", .example = "", .units = rates, .plain = "1gbit:100gbit"}};
+        {.maximum = 1e18, .suffix = "", .example = "", .rates = true, .plain = "1gbit:100gbit"}};
     enum { most_shown = 60 };
     enum gw_status status = parse(GW_AXIS_BANDWIDTH, &rules[0], text, place, out, error);
     if (status == GW_BAD_INPUT) {
         status = parse(GW_AXIS_BANDWIDTH, &rules[1], text, place, out, error);
         if (status == GW_BAD_INPUT) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "%s: expected ascending rates such as 1gbit:100gbit, "
-                           "1gbit:100gbit:log20 or 500mbit,1gbit, or factors of the cluster's own "
-                           "such as 0.1x:10x, got \"%.*s\"",
-                           place, most_shown, text);
+            return gw_fail(
+                error, GW_BAD_INPUT,
+                "%s: expected ascending rates such as 1gbit:100gbit, "
+                "1gbit:100gbit:log20, 500mbit,1.25GB/s or 10Gb/s, or factors of the cluster's own "
+                "such as 0.1x:10x, got \"%.*s\"",
+                place, most_shown, text);
         }
         if (status == GW_OK) {
-            status = find_own_bandwidth(cluster, out, error);
+            status = gw_axis_find_own_bandwidth(cluster, out, error);
             if (status != GW_OK) {
                 gw_error_prefix(error, place);
             }
         }
     }
     return status;
+}
+
+enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *place,
+                             const struct gw_cluster *cluster, struct gw_axis_values *out,
+                             struct gw_error *error) {
+    return axis == GW_AXIS_BANDWIDTH
+               ? parse_bandwidths(text, place, cluster, out, error)
+               : parse(axis, gw_axis_kinds[axis].rule, text, place, out, error);
 }
 
 void gw_axis_tell_apart(struct gw_axis_values *values) {

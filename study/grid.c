@@ -297,6 +297,19 @@ static enum gw_status read_algorithms(struct reader *reader, struct gw_error *er
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
+/* Rates are another factor of each cluster. */
+static enum gw_status find_own_bandwidths(struct gw_grid *grid, struct gw_error *error) {
+    size_t count = grid->counts[GW_AXIS_CLUSTER];
+    grid->own_bit_per_s = gw_arena_zeros(&grid->arena, count, sizeof *grid->own_bit_per_s);
+    GW_TRY(gw_arena_check(&grid->arena, reading, error));
+    for (size_t i = 0; i < count; i++) {
+        struct gw_axis_values own;
+        GW_TRY(gw_axis_find_own_bandwidth(&grid->clusters[i], &own, error));
+        grid->own_bit_per_s[i] = own.own_bit_per_s;
+    }
+    return GW_OK;
+}
+
 static enum gw_status read_values(struct reader *reader, enum gw_axis axis,
                                   struct gw_error *error) {
     struct gw_grid *grid = reader->grid;
@@ -314,13 +327,14 @@ static enum gw_status read_values(struct reader *reader, enum gw_axis axis,
     } else {
         const char *text = join(reader, axis);
         GW_TRY(text == NULL ? fail_memory(error)
-                            : gw_axis_parse(axis, text, reader->axes[axis].place, values, error));
+                            : gw_axis_parse(axis, text, reader->axes[axis].place,
+                                            &grid->clusters[0], values, error));
         if (gw_arena_own(&grid->arena, values->values, free) == NULL) {
             return fail_memory(error);
         }
     }
     grid->counts[axis] = values->count;
-    return GW_OK;
+    return values->own_bit_per_s > 0 ? find_own_bandwidths(grid, error) : GW_OK;
 }
 
 /* ---- the grid ------------------------------------------------------------------------------- */
@@ -362,12 +376,13 @@ static enum gw_status read_grid(struct reader *reader, struct gw_error *error) {
     struct gw_grid *grid = reader->grid;
     GW_TRY(read_request(reader, error));
     for (size_t axis = 0; axis < GW_AXES; axis++) {
-        if (gw_axis_kinds[axis].rule != NULL) {
+        if (gw_axis_kinds[axis].rule != NULL && axis != GW_AXIS_BANDWIDTH) {
             GW_TRY(read_values(reader, (enum gw_axis)axis, error));
         }
     }
     GW_TRY(read_algorithms(reader, error));
     GW_TRY(read_inputs(reader, error));
+    GW_TRY(read_values(reader, GW_AXIS_BANDWIDTH, error)); /* rates are to clusters' own */
     grid->names[GW_AXIS_MODEL] = reader->axes[GW_AXIS_MODEL].texts;
     grid->names[GW_AXIS_CLUSTER] = reader->axes[GW_AXIS_CLUSTER].texts;
     GW_TRY(count_points(grid, error));
@@ -456,6 +471,9 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
     for (size_t axis = 0; axis < GW_AXES && out->status == GW_OK; axis++) {
         if (gw_axis_kinds[axis].rule != NULL) {
             double value = gw_point_value(grid, point, (enum gw_axis)axis);
+            if (axis == GW_AXIS_BANDWIDTH && grid->own_bit_per_s != NULL) {
+                value /= grid->own_bit_per_s[point->at[GW_AXIS_CLUSTER]];
+            }
             out->status = gw_setting_change(&setting, (enum gw_axis)axis, value, &out->why);
         }
     }

@@ -33,7 +33,8 @@ static enum gw_status parse_text(const struct gw_plan_sweep_request *request,
     }
     char place[32];
     snprintf(place, sizeof place, "--sweep %s", name);
-    GW_TRY(gw_axis_parse((enum gw_axis)axis, text + length + 1, place, &sweep->values, error));
+    GW_TRY(gw_axis_parse((enum gw_axis)axis, text + length + 1, place, &sweep->question->cluster,
+                         &sweep->values, error));
     gw_axis_tell_apart(&sweep->values);
     return gw_arena_own(&sweep->arena, sweep->values.values, free) == NULL
                ? gw_fail_memory(error, "planning")

@@ -55,21 +55,19 @@ struct gw_axis_values {
     char derivation[GW_DERIVATION_SIZE];
 };
 
-/* As the axis' rule says; `place` stands before a message. The caller frees out->values. */
-enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *place,
-                             struct gw_axis_values *out, struct gw_error *error);
-
-/* Of workers also "2:256", doubled from value to value, and "2:256:STEP". */
-enum gw_status gw_axis_parse_workers(const char *text, const char *place,
-                                     struct gw_axis_values *out, struct gw_error *error);
-
 /*
- * Of bandwidths also "0.1x:10x", five values to a decade, and rates ("1gbit:100gbit",
- * "500mbit,1gbit") of a cluster whose own one can be told.
+ * Lists and ranges (core/values.h), also "2:256" of workers, doubled from value to value,
+ * "2:256:STEP", and "0.1x:10x" and "1e-4:1e-1", five values to a decade. Bandwidths are factors or
+ * rates ("1gbit:100gbit", "500mbit,1.25GB/s") of a cluster whose own one can be told. `place`
+ * stands before a message. The caller frees out->values.
  */
-enum gw_status gw_axis_parse_bandwidths(const char *text, const char *place,
-                                        const struct gw_cluster *cluster,
-                                        struct gw_axis_values *out, struct gw_error *error);
+enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *place,
+                             const struct gw_cluster *cluster, struct gw_axis_values *out,
+                             struct gw_error *error);
+
+/* Sets own_bit_per_s and derivation. */
+enum gw_status gw_axis_find_own_bandwidth(const struct gw_cluster *cluster,
+                                          struct gw_axis_values *out, struct gw_error *error);
 
 /* Gives the values' texts so many digits that no two neighbours look the same. */
 void gw_axis_tell_apart(struct gw_axis_values *values);
@@ -124,6 +122,7 @@ struct gw_grid {
     struct gw_axis_values axes[GW_AXES]; /* of those that are numbers */
     struct gw_model *models;
     struct gw_cluster *clusters;
+    double *own_bit_per_s; /* of each cluster, where bandwidths are rates; otherwise NULL */
     struct gw_algorithm *algorithms;
     size_t iterations;
     uint64_t seed;

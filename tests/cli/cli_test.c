@@ -300,7 +300,7 @@ TEST(says_what_is_dense) {
 
 TEST(names_do_not_command_the_terminal) {
     write_text(*state, "red.json",
-               "{'schema': 'gradweave/model@1', 'name': '\\u001b[31mred\\u009b', 'forward_s': 1e6, "
+               "{'schema': 'gradweave/model@1', 'name': '\\u001b[31mred\\u009b', 'forward_s': 1, "
                "'tensors': [{'name': '\\u001b[2J', 'elements': 10, 'backward_s': 0}]}");
     check_says(*state, "gradweave plan red.json --cluster small.json --explain",
                "\\x1b[31mred\\u009b (1 tensors", "\\x1b[2J\n", NULL);

@@ -345,3 +345,49 @@ TEST_WITH(draws_crossovers, make_cases, remove_folder) {
     check_says(*state, "gradweave compare " PAIR " --workers 2:256 --out w.png", "up to", NULL);
     check_png(*state, "w.png");
 }
+
+/* ---- what values look like ------------------------------------------------------------------- */
+
+/* One grammar of rates, factors and ranges, in every verb that takes them. */
+TEST_WITH(bandwidths_are_written_alike_everywhere, make_inputs, remove_folder) {
+    static const char *const rates[] = {"10gbit", "10gbps", "10Gb/s", "1.25GB/s"};
+    static const char question[] = "tiny.json --cluster small.json --algo dense --json --bandwidth";
+    double first_s =
+        number_at(ask_result(*state, "gradweave simulate %s 10gbit", question), "iteration_s");
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        cJSON *result = ask_result(*state, "gradweave simulate %s %s", question, rates[i]);
+        cJSON *ranking = ask_for(*state, "gradweave/comparison@1", "gradweave compare %s %s",
+                                 question, rates[i]);
+        cJSON *sweep =
+            ask_for(*state, "gradweave/sweep-result@1",
+                    "gradweave sweep --model tiny.json --cluster small.json --algo dense "
+                    "--json --bandwidth %s",
+                    rates[i]);
+        const cJSON *best = cJSON_GetArrayItem(item_at(ranking, "results"), 0);
+        const cJSON *point = cJSON_GetArrayItem(item_at(sweep, "points"), 0);
+        assert_true(number_at(result, "iteration_s") == first_s);
+        assert_true(number_at(best, "iteration_s") == first_s);
+        assert_true(near(number_at(point, "iteration_s"), first_s, 1e-12));
+    }
+    double half_s =
+        number_at(ask_result(*state, "gradweave simulate %s 0.5x", question), "iteration_s");
+    double whole_s =
+        number_at(ask_result(*state, "gradweave simulate %s 1x", question), "iteration_s");
+    assert_true(half_s > whole_s && whole_s > first_s);
+}
+
+/* Doubled from value to value: 2, 4, 8. */
+TEST_WITH(workers_have_ranges_everywhere, make_inputs, remove_folder) {
+    check_says(*state,
+               "gradweave sweep --model tiny.json --cluster small.json --algo dense --workers 2:8",
+               "3 points", NULL);
+    check_says(*state,
+               "gradweave plan tiny.json --cluster small.json -p single --sweep workers=2:8",
+               "workers from 2 to 8", NULL);
+    check_says(*state,
+               "gradweave plan tiny.json --cluster small.json -p single -c none "
+               "--sweep bandwidth=1gbit,10Gb/s",
+               "dense; bandwidth from 1 gbit to 10 gbit", NULL);
+    check_says(*state, "gradweave plan tiny.json --cluster small.json -c none -p bucket:1.5MiB",
+               "bucket:1.5MiB", NULL);
+}

@@ -97,6 +97,43 @@ TEST(integers_are_rounded_each_once) {
     free(values);
 }
 
+/* One grammar for all that a user writes: b are bits, B are bytes; i is for powers of 1024. */
+TEST(rates_and_sizes_have_the_usual_spellings) {
+    static const struct {
+        const char *text;
+        double bit_per_s; /* 0: no rate's unit */
+    } rate_units[] = {{"gbit", 1e9}, {"Gbit/s", 1e9}, {"GBIT", 1e9},   {"gbps", 1e9},
+                      {"Gb/s", 1e9}, {"GB/s", 8e9},   {"GBps", 8e9},   {"MiB/s", 8.0 * 1048576},
+                      {"bit", 1},    {"kbit", 1e3},   {"Mbit/s", 1e6}, {"tbit", 1e12},
+                      {"mb/s", 1e6}, {"B/s", 8},      {"", 0},         {"x", 0},
+                      {"g", 0},      {"Gb", 0},       {"GB", 0},       {"xbit", 0},
+                      {"gbit/h", 0}, {"gbbit", 0},    {"/s", 0},       {"GBit/ss", 0}};
+    static const struct {
+        const char *text;
+        double bytes; /* 0: no size */
+    } sizes[] = {{"4096", 4096}, {"25MiB", 25 << 20}, {"25MB", 25e6},
+                 {"64kB", 64e3}, {"64KiB", 65536},    {"1.5GiB", 1.5 * (1 << 30)},
+                 {"1B", 1},      {"25mib", 25 << 20}, {"", 0},
+                 {"0", 0},       {"-1", 0},           {"25M", 0},
+                 {"1.5", 0},     {"0.1kB", 100},      {"1e6", 0},
+                 {"MiB", 0},     {"4096 ", 0},        {"99999999TB", 0},
+                 {"1.1.1MB", 0}, {"5XB", 0}};
+    for (size_t i = 0; i < sizeof rate_units / sizeof *rate_units; i++) {
+        double size = 0;
+        bool known = gw_rate_unit(rate_units[i].text, strlen(rate_units[i].text), &size);
+        if (known != (rate_units[i].bit_per_s > 0) || (known && size != rate_units[i].bit_per_s)) {
+            fail_msg("\"%s\": %g", rate_units[i].text, known ? size : 0);
+        }
+    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        double bytes = 0;
+        bool known = gw_parse_size(sizes[i].text, &bytes);
+        if (known != (sizes[i].bytes > 0) || (known && bytes != sizes[i].bytes)) {
+            fail_msg("\"%s\": %g", sizes[i].text, known ? bytes : 0);
+        }
+    }
+}
+
 TEST(units_are_as_large_as_they_are) {
     const double listed[] = {1, 500, 2500, 1e6};
     const double two[] = {2e3, 2.1e3};
