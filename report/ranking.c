@@ -97,10 +97,33 @@ static void print_names(const struct gw_ranking *ranking, size_t count, FILE *st
     }
 }
 
+/* That several may be the fastest, since curves of so many workers are not known better. */
+static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
+    print_names(ranking, ranking->equal_count, stream);
+    (void)fprintf(stream, " can't be told apart from ");
+    if (ranking->rival_count == 1) {
+        size_t rival = ranking->equal_count;
+        while (!gw_ranking_is_rival(ranking, &ranking->results[rival])) {
+            rival++;
+        }
+        (void)fprintf(stream, "%s", ranking->results[rival].algorithm);
+    } else {
+        (void)fprintf(stream, "%zu others", ranking->rival_count);
+    }
+    (void)fprintf(stream,
+                  ", marked with ?: exchanges among %zu workers were not measured, and ranges of "
+                  "iterations meet.",
+                  ranking->comparison->question->workers);
+}
+
 static void print_why(const struct gw_ranking *ranking, FILE *stream) {
     const struct gw_result *fast = &ranking->results[0];
     size_t equal = ranking->equal_count;
     if (ranking->count == 1) {
+        return;
+    }
+    if (ranking->rival_count > 0) {
+        print_rivals(ranking, stream);
         return;
     }
     if (equal == ranking->count) {
@@ -140,17 +163,37 @@ static double efficiency(double compute_s, double iteration_s) {
     return iteration_s > 0 ? compute_s / iteration_s : 1;
 }
 
+/* "*" where it is the fastest, "?" where it may be. */
+static const char *mark_of(const struct gw_ranking *ranking, size_t i) {
+    bool first = i < ranking->equal_count;
+    bool doubted = ranking->rival_count > 0;
+    return gw_ranking_is_rival(ranking, &ranking->results[i]) || (first && doubted) ? "?"
+           : first                                                                  ? "*"
+                                                                                    : "";
+}
+
+static void add_range(struct gw_table *table, const struct gw_result *result) {
+    char texts[2][GW_UNITS_SIZE];
+    if (result->uncertainty_count == 0) {
+        gw_table_cell(table, "%s", "");
+    } else {
+        gw_table_cell(table, "%s to %s", gw_format_seconds(result->iteration_low_s, texts[0]),
+                      gw_format_seconds(result->iteration_high_s, texts[1]));
+    }
+}
+
 static void print_table(const struct gw_ranking *ranking) {
     static const char *const headings[] = {
-        "",        "algorithm", "iteration", "compute", "compression",
-        "exposed", "other",     "groups",    "sent",    "efficiency"};
+        "",      "algorithm", "iteration", "compute",    "compression", "exposed",
+        "other", "groups",    "sent",      "efficiency", "range"};
+    bool ranged = ranking->rival_count > 0;
     double alone_s = gw_comparison_alone_s(ranking->comparison);
-    struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
+    struct gw_table *table = gw_table_open(headings, ranged ? "llrrrrrrrrr" : "llrrrrrrrr");
     for (size_t i = 0; i < ranking->count; i++) {
         const struct gw_result *result = &ranking->results[i];
         const struct gw_breakdown *parts = &result->breakdown;
         char text[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", i < ranking->equal_count ? "*" : "");
+        gw_table_cell(table, "%s", mark_of(ranking, i));
         gw_table_cell(table, "%s", result->algorithm);
         gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
         gw_table_cell(table, "%s", gw_format_seconds(parts->forward_s + parts->backward_s, text));
@@ -160,6 +203,9 @@ static void print_table(const struct gw_ranking *ranking) {
         gw_table_cell(table, "%zu", result->groups);
         gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
         gw_table_cell(table, "%.1f%%", 100 * efficiency(alone_s, result->iteration_s));
+        if (ranged) {
+            add_range(table, result);
+        }
     }
     gw_table_print_and_close(table);
 }
@@ -254,6 +300,15 @@ static enum gw_status print_document(const struct gw_ranking *ranking, const cha
     gw_writer_text(&writer, "best", ranking->results[0].algorithm);
     if (why[0] != '\0') {
         gw_writer_text(&writer, "why", why);
+    }
+    if (ranking->rival_count > 0) {
+        gw_writer_array(&writer, "not_told_apart");
+        for (size_t i = 0; i < ranking->count; i++) {
+            if (gw_ranking_is_rival(ranking, &ranking->results[i])) {
+                gw_writer_text(&writer, NULL, ranking->results[i].algorithm);
+            }
+        }
+        gw_writer_end(&writer);
     }
     gw_writer_number(&writer, "single_worker_s", gw_comparison_alone_s(ranking->comparison));
     gw_writer_array(&writer, "results");

@@ -92,9 +92,9 @@ static void release_prices(void *object) {
     free(prices->list);
 }
 
-/* Never below zero, however uncertain. */
+/* An uncertainty is relative to what would be measured: |derived - measured| / measured. */
 static double off_by(double seconds, double uncertainty, double deviation) {
-    return isnan(uncertainty) ? seconds : fmax(0, seconds * (1 + deviation * uncertainty));
+    return isnan(uncertainty) ? seconds : seconds * pow(1 + uncertainty, deviation);
 }
 
 static double exchange_s(const struct gw_simulator *simulator,

@@ -33,8 +33,9 @@ struct gw_simulation {
     struct gw_noise compute_noise; /* on each compute time of each worker */
     struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
     /*
-     * Exchanges by curves that were derived (gw_cluster_uncertainty) take 1 + deviation x their
-     * relative uncertainty of what was derived: 0: as it is; -1 and 1: as far off as they may be.
+     * Exchanges by curves that were derived (gw_cluster_uncertainty) take (1 + their relative
+     * uncertainty) ^ deviation of what was derived: 0: as it is; -1 and 1: as far off as they may
+     * be.
      */
     double deviation;
     enum gw_network_level level;

@@ -335,7 +335,7 @@ static void note_devices(const struct gw_question *question, struct gw_result *r
                    "the two the other takes another time",
                    is_processor(compresses) ? "processors" : compresses, question->cluster.name,
                    is_processor(computes) ? "processors" : computes, question->model.name);
-    gw_result_note(result, note);
+    gw_result_warn(result, note);
 }
 
 /* Says in the result what its iterations took; sets its bytes to their mean. */

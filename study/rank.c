@@ -1,4 +1,6 @@
 /* Predicts every pipeline that is compared and ranks those that can be predicted. */
+#include <string.h>
+
 #include "kernels/gradients/emulation.h"
 #include "study/study.h"
 
@@ -19,7 +21,8 @@ static void predict(size_t part, void *context) {
     if (prediction->status != GW_OK) {
         return;
     }
-    struct gw_prediction_options options = {.simulation.interference = comparison->interference};
+    struct gw_prediction_options options = {.simulation.interference = comparison->interference,
+                                            .range = comparison->ranges};
     if (comparison->trained && gw_counts_depend_on_data(algorithm.compressor)) {
         options.simulation.seed = 1;
         options.simulation.threads = 1;
@@ -87,6 +90,43 @@ static size_t count_equals(const struct gw_ranking *ranking) {
     return count;
 }
 
+/* The ends of what an iteration may take: as uncertain as the curves of this many workers are. */
+static double low_s(const struct gw_result *result) {
+    return result->uncertainty_count > 0 ? result->iteration_low_s : result->iteration_s;
+}
+
+static double high_s(const struct gw_result *result) {
+    return result->uncertainty_count > 0 ? result->iteration_high_s : result->iteration_s;
+}
+
+/* Whether both hang on the same derived curves, which are wrong for both by the same. */
+static bool share_uncertainty(const struct gw_result *a, const struct gw_result *b) {
+    bool same = a->uncertainty_count == b->uncertainty_count;
+    for (size_t i = 0; i < a->uncertainty_count && same; i++) {
+        same = strcmp(a->uncertainties[i].collective, b->uncertainties[i].collective) == 0;
+    }
+    return same;
+}
+
+bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result) {
+    const struct gw_result *first = &ranking->results[0];
+    if (result < first + ranking->equal_count ||
+        result->uncertainty_count + first->uncertainty_count == 0) {
+        return false;
+    }
+    return share_uncertainty(result, first)
+               ? low_s(result) <= low_s(first) || high_s(result) <= high_s(first)
+               : low_s(result) <= high_s(first);
+}
+
+static size_t count_rivals(const struct gw_ranking *ranking) {
+    size_t count = 0;
+    for (size_t i = 0; i < ranking->count; i++) {
+        count += gw_ranking_is_rival(ranking, &ranking->results[i]);
+    }
+    return count;
+}
+
 /* The reason of the first stands for all. */
 static enum gw_status refuse(const struct gw_ranking *ranking, struct gw_error *error) {
     const struct gw_infeasible *first = &ranking->infeasible[0];
@@ -109,6 +149,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     GW_TRY(gw_comparison_predict(comparison, predictions, error));
     sort(predictions, out);
     out->equal_count = count_equals(out);
+    out->rival_count = count_rivals(out);
     return out->count > 0 ? GW_OK : refuse(out, error);
 }
 

@@ -262,6 +262,7 @@ struct gw_comparison {
     size_t count;
     struct gw_choice_changes changes; /* of all of them */
     bool interference;
+    bool ranges; /* predictions also with derived curves as far off as they may be */
     bool
         trained; /* counts that depend on gradients are trained; means over that many iterations: */
     char note[GW_RESULT_NOTE_SIZE]; /* on the question, for the reader; "": none */
@@ -299,6 +300,7 @@ struct gw_ranking {
     size_t count;
     struct gw_result *results; /* the fastest first; of equals, as they were asked for */
     size_t equal_count;        /* results that are as fast as the first; it is one of them */
+    size_t rival_count; /* others whose range of times meets the first's: not to be told apart */
     size_t infeasible_count;
     struct gw_infeasible *infeasible; /* as they were asked for */
     struct gw_arena arena;            /* of all of this */
@@ -309,6 +311,9 @@ struct gw_ranking {
 enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking *out,
                        struct gw_error *error);
 void gw_ranking_free(struct gw_ranking *ranking);
+
+/* Whether the result is another one than the first that cannot be told apart from it. */
+bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result);
 
 /* ---- comparing predictions with measurements ------------------------------------------------- */
 
