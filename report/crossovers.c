@@ -67,7 +67,8 @@ static void put_row(struct gw_table *table, const struct gw_crossovers *crossove
         gw_table_cell(table, "none");
         gw_table_cell(table, "-");
     } else {
-        gw_table_cell(table, "%s", name_of(crossovers, fastest));
+        gw_table_cell(table, "%s%s", name_of(crossovers, fastest),
+                      gw_crossovers_doubted(crossovers, value) ? " ?" : "");
         gw_table_cell(table, "%s", gw_format_seconds(times_s[fastest], text));
     }
     if (next == GW_NO_ALGORITHM) {
@@ -123,6 +124,21 @@ static void print_crossings(const struct gw_crossovers *crossovers) {
     }
 }
 
+/* Predictions cross where these lines say; what was not measured may cross elsewhere. */
+static void print_doubts(const struct gw_crossovers *crossovers) {
+    size_t doubted = 0;
+    for (size_t v = 0; v < crossovers->values->count; v++) {
+        doubted += gw_crossovers_doubted(crossovers, v);
+    }
+    if (doubted > 0) {
+        gw_print(
+            "at %zu of %zu values, marked with ?, the fastest can't be told apart from others: "
+            "exchanges among so many workers were not measured, and ranges of iterations "
+            "meet\n",
+            doubted, crossovers->values->count);
+    }
+}
+
 static void print_gaps(const struct gw_crossovers *crossovers) {
     const char *before = "\n";
     for (size_t i = 0; i < crossovers->comparison->count; i++) {
@@ -172,6 +188,7 @@ static void print_text(const struct gw_crossovers *crossovers) {
     gw_print_changes(&crossovers->comparison->changes);
     print_table(crossovers);
     print_crossings(crossovers);
+    print_doubts(crossovers);
     print_gaps(crossovers);
     print_counts(crossovers);
     gw_print_notes(&note, note[0] == '\0' ? 0 : 1);
@@ -213,6 +230,13 @@ static void write_rows(const struct gw_crossovers *crossovers, struct gw_json_wr
         gw_writer_number(writer, "value", crossovers->values->values[v]);
         write_name(crossovers, "fastest", crossovers->fastest[v], writer);
         write_name(crossovers, "next", gw_crossovers_next(crossovers, v), writer);
+        gw_writer_array(writer, "not_told_apart");
+        for (size_t i = 0; i < crossovers->comparison->count; i++) {
+            if (crossovers->meets[v * crossovers->comparison->count + i]) {
+                gw_writer_text(writer, NULL, name_of(crossovers, i));
+            }
+        }
+        gw_writer_end(writer);
         gw_writer_object(writer, "iteration_s");
         for (size_t i = 0; i < crossovers->comparison->count; i++) {
             if (!isnan(times_s[i])) {

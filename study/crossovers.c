@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "study/sweep.h"
 
@@ -16,16 +17,17 @@ struct search {
     double *times_s;                   /* [algorithm] */
 };
 
-/* Predicts these pipelines at a value. */
+/* Predicts these pipelines at a value; `ranges`: also how far off they may be. */
 static enum gw_status predict_at(const struct search *search,
                                  const struct gw_algorithm *const *algorithms, size_t count,
-                                 double value, struct gw_error *error) {
+                                 double value, bool ranges, struct gw_error *error) {
     const struct gw_comparison *comparison = search->found->comparison;
     struct gw_question question;
     struct gw_comparison changed = *comparison;
     changed.question = &question;
     changed.algorithms = algorithms;
     changed.count = count;
+    changed.ranges = ranges;
     GW_TRY(gw_axis_ask(search->found->values, value, comparison->question, &question, error));
     enum gw_status status = gw_comparison_predict(&changed, search->predictions, error);
     gw_question_end_bandwidth(&question, comparison->question);
@@ -85,7 +87,7 @@ static enum gw_status bisect(const struct search *search, struct gw_crossing *cr
     const struct gw_prediction *predictions = search->predictions;
     double middle = 0;
     while (halve(search->found->values, crossing->from, crossing->to, &middle)) {
-        GW_TRY(predict_at(search, pair, 2, middle, error));
+        GW_TRY(predict_at(search, pair, 2, middle, false, error));
         bool still = is_as_fast(time_of(&predictions[0]), time_of(&predictions[1]));
         *(still ? &crossing->from : &crossing->to) = middle;
     }
@@ -109,7 +111,7 @@ static enum gw_status add_crossing(struct gw_crossovers *crossovers,
 static enum gw_status find_fastest(const struct search *search, double value, size_t after,
                                    size_t *fastest, double *after_s, struct gw_error *error) {
     const struct gw_comparison *comparison = search->found->comparison;
-    GW_TRY(predict_at(search, comparison->algorithms, comparison->count, value, error));
+    GW_TRY(predict_at(search, comparison->algorithms, comparison->count, value, false, error));
     for (size_t i = 0; i < comparison->count; i++) {
         search->times_s[i] = time_of(&search->predictions[i]);
     }
@@ -161,7 +163,13 @@ static enum gw_status keep_predictions(const struct search *search, size_t value
         }
     }
     size_t before = value == 0 ? GW_NO_ALGORITHM : found->fastest[value - 1];
-    found->fastest[value] = choose_fastest(times_s, count, before);
+    size_t fastest = choose_fastest(times_s, count, before);
+    found->fastest[value] = fastest;
+    for (size_t i = 0; i < count && fastest != GW_NO_ALGORITHM; i++) {
+        found->meets[value * count + i] =
+            !isnan(times_s[i]) && !is_as_fast(times_s[i], times_s[fastest]) &&
+            gw_results_meet(&search->predictions[fastest].result, &search->predictions[i].result);
+    }
     return GW_OK;
 }
 
@@ -174,7 +182,7 @@ static enum gw_status predict_all(const struct search *search, struct gw_progres
         gw_progress_update(progress, (double)v / (double)values->count,
                            gw_axis_text(values, values->values[v], text));
         GW_TRY(predict_at(search, comparison->algorithms, comparison->count, values->values[v],
-                          error));
+                          true, error));
         GW_TRY(keep_predictions(search, v, error));
     }
     return GW_OK;
@@ -226,6 +234,7 @@ enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
     *out = (struct gw_crossovers){.comparison = comparison, .values = values};
     out->times_s = gw_arena_zeros(&out->arena, values->count * count, sizeof *out->times_s);
     out->fastest = gw_arena_zeros(&out->arena, values->count, sizeof *out->fastest);
+    out->meets = gw_arena_zeros(&out->arena, values->count * count, sizeof *out->meets);
     out->gaps = gw_arena_zeros(&out->arena, count, sizeof *out->gaps);
     struct search search = {.found = out};
     search.predictions = gw_arena_zeros(&out->arena, count + pair, sizeof *search.predictions);
@@ -244,6 +253,11 @@ void gw_crossovers_close(struct gw_crossovers *crossovers) {
 
 const double *gw_crossovers_times(const struct gw_crossovers *crossovers, size_t value) {
     return &crossovers->times_s[value * crossovers->comparison->count];
+}
+
+bool gw_crossovers_doubted(const struct gw_crossovers *crossovers, size_t value) {
+    size_t count = crossovers->comparison->count;
+    return memchr(&crossovers->meets[value * count], true, count) != NULL;
 }
 
 size_t gw_crossovers_next(const struct gw_crossovers *crossovers, size_t value) {

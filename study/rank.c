@@ -108,15 +108,18 @@ static bool share_uncertainty(const struct gw_result *a, const struct gw_result 
     return same;
 }
 
-bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result) {
-    const struct gw_result *first = &ranking->results[0];
-    if (result < first + ranking->equal_count ||
-        result->uncertainty_count + first->uncertainty_count == 0) {
+bool gw_results_meet(const struct gw_result *first, const struct gw_result *result) {
+    if (result->uncertainty_count + first->uncertainty_count == 0) {
         return false;
     }
     return share_uncertainty(result, first)
                ? low_s(result) <= low_s(first) || high_s(result) <= high_s(first)
                : low_s(result) <= high_s(first);
+}
+
+bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result) {
+    return result >= ranking->results + ranking->equal_count &&
+           gw_results_meet(ranking->results, result);
 }
 
 static size_t count_rivals(const struct gw_ranking *ranking) {

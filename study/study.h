@@ -312,6 +312,12 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
                        struct gw_error *error);
 void gw_ranking_free(struct gw_ranking *ranking);
 
+/*
+ * Whether a result that is predicted to be slower than the first may be as fast: where their ranges
+ * meet, as curves of so many workers were not measured.
+ */
+bool gw_results_meet(const struct gw_result *first, const struct gw_result *result);
+
 /* Whether the result is another one than the first that cannot be told apart from it. */
 bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result);
 

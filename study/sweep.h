@@ -269,6 +269,7 @@ struct gw_crossovers {
     const struct gw_axis_values *values;
     double *times_s;     /* [value][algorithm]; NAN: it cannot be predicted */
     size_t *fastest;     /* [value]; of equals, the one of the value before, or the first */
+    bool *meets;         /* [value][algorithm]: it cannot be told apart from the fastest */
     struct gw_gap *gaps; /* [algorithm] */
     size_t crossing_count, crossing_capacity;
     struct gw_crossing *crossings; /* ascending */
@@ -285,6 +286,9 @@ enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
                                   const struct gw_axis_values *values, struct gw_crossovers *out,
                                   struct gw_error *error);
 void gw_crossovers_close(struct gw_crossovers *crossovers);
+
+/* Whether others than the fastest at that value cannot be told apart from it. */
+bool gw_crossovers_doubted(const struct gw_crossovers *crossovers, size_t value);
 
 /* The times at a value, one for each algorithm. */
 const double *gw_crossovers_times(const struct gw_crossovers *crossovers, size_t value);

@@ -78,6 +78,16 @@ TEST_WITH(a_ranking_is_as_uncertain_as_its_exchanges, make_grown, remove_folder)
     check_says(*state,
                "gradweave compare tiny.json --cluster ranges.json --workers 8 --algo dense,p-sgd",
                "*  dense", "dense is fastest: p-sgd, the next, takes", NULL);
+    check_says(*state,
+               "gradweave compare tiny.json --cluster ranges.json --workers 2:8 --algo dense,topk",
+               "      4  dense  ", "      8  dense ?",
+               "at 1 of 3 values, marked with ?, the fastest can't be told apart", NULL);
+    cJSON *values = ask_document(*state,
+                                 "gradweave compare tiny.json --cluster ranges.json --workers 2:8 "
+                                 "--algo dense,topk --json",
+                                 "gradweave/crossovers@1");
+    const cJSON *last = cJSON_GetArrayItem(item_at(values, "rows"), 2);
+    assert_int_equal(cJSON_GetArraySize(item_at(last, "not_told_apart")), 1);
 }
 
 /* Two numbers of workers that a law meets exactly do not make it certain. */
