@@ -28,6 +28,7 @@ extern const struct gw_verb gw_verb_list;
 extern const struct gw_verb gw_verb_plot;
 extern const struct gw_verb gw_verb_bench;
 extern const struct gw_verb gw_verb_export;
+extern const struct gw_verb gw_verb_check;
 extern const struct gw_verb gw_verb_completion;
 
 /*

@@ -350,7 +350,8 @@ static int option_key(size_t number) {
 static void take_operand(char *argument, struct argp_state *state) {
     unsigned number = state->arg_num;
     for (size_t i = 0; i < command.count; i++) {
-        if (command.rows[i].option->name == NULL && number-- == 0) {
+        const struct gw_option *option = command.rows[i].option;
+        if (option->name == NULL && (option->kind == GW_CUSTOM || number-- == 0)) {
             command.given[i] = argument;
             store(&command.rows[i], argument, state);
             return;

@@ -45,7 +45,8 @@ enum gw_names {
 };
 
 struct gw_option {
-    const char *name; /* without "--"; NULL: an operand, in the order of the table */
+    const char *name; /* without "--"; NULL: an operand, in the order of the table; one of
+                       * GW_CUSTOM takes all that are left */
     char letter;      /* or 0 */
     const char *metavar;
     enum gw_option_kind kind;

@@ -1,0 +1,78 @@
+#include "report/check.h"
+#include "cli/cli.h"
+
+enum { MOST_FILES = 1000 };
+
+struct options {
+    struct gw_output_options output;
+    size_t count;
+    const char *files[MOST_FILES];
+};
+
+static void read_file(char *argument, void *target, struct argp_state *state) {
+    struct options *options = target;
+    if (options->count == MOST_FILES) {
+        gw_refuse(state, "expected at most %d files", MOST_FILES);
+    }
+    options->files[options->count++] = argument;
+}
+
+static const struct gw_option option_table[] = {
+    {NULL, 0, "FILE", GW_CUSTOM, 0,
+     .help = "Model, cluster, plan or other document, or the name of one that ships",
+     .names = GW_NAMES_FILES, .read = read_file},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
+    {0},
+};
+
+static const struct gw_option_rule rules[] = {
+    {NULL, GW_NEEDS, "FILE", "expected a FILE: a model, cluster, plan or other document"},
+    {0},
+};
+
+/* All files that are bad input are named, and then nothing is printed. */
+static int check(const struct options *options, struct gw_arena *arena,
+                 struct gw_file_check *checks) {
+    struct gw_error error = {0};
+    int verdict = GW_OK;
+    bool odd = false;
+    for (size_t i = 0; i < options->count; i++) {
+        if (gw_check_file(options->files[i], arena, &checks[i], &error) != GW_OK) {
+            int failed = gw_cli_fail(&error);
+            verdict = failed > verdict ? failed : verdict;
+        }
+        odd = odd || checks[i].odd.count > 0;
+    }
+    if (verdict == GW_OK &&
+        gw_print_checks(checks, options->count, options->output.json, &error) != GW_OK) {
+        return gw_cli_fail(&error);
+    }
+    return verdict == GW_OK && odd ? 1 : verdict;
+}
+
+static int run(int argc, char **argv) {
+    static struct options options;
+    struct gw_arena arena = {0};
+    struct gw_error error = {0};
+    gw_parse_options(&gw_verb_check, argc, argv, &options);
+    struct gw_file_check *checks = gw_arena_zeros(&arena, options.count, sizeof *checks);
+    int verdict = checks != NULL
+                      ? check(&options, &arena, checks)
+                      : (gw_error_set(&error, GW_FAILED, "out of memory while checking files"),
+                         gw_cli_fail(&error));
+    gw_arena_free(&arena);
+    return verdict;
+}
+
+const struct gw_verb gw_verb_check = {
+    .name = "check",
+    .title = "all that is odd in a file, and what it can answer",
+    .usage = "FILE..",
+    .about = "Says all that is odd in files: keys that nothing reads, costs faster or slower than "
+             "anything is, units that look wrong; and what can be predicted from them.\vExit "
+             "status 1: something is odd. 2: a file is bad input.",
+    .options = option_table,
+    .rules = rules,
+    .run = run,
+};

@@ -1,0 +1,448 @@
+#include "study/check.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/study.h"
+
+/* ---- findings ------------------------------------------------------------------------------ */
+
+/* A file that is being checked. */
+struct check {
+    struct gw_file_check *out;
+    struct gw_arena *arena;
+};
+
+static void add(struct check *check, struct gw_findings *findings, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Texts are cut at a length at which nobody reads on. */
+static void add(struct check *check, struct gw_findings *findings, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (findings->count < GW_MOST_FINDINGS) {
+        const char *copy = gw_arena_format(check->arena, "%s", text);
+        findings->texts[findings->count] = copy;
+        findings->count += copy != NULL;
+    }
+}
+
+#define ODD(check, ...) add((check), &(check)->out->odd, __VA_ARGS__)
+#define NOTE(check, ...) add((check), &(check)->out->notes, __VA_ARGS__)
+
+/* What readers warn of, without the file's name, which stands above all findings. */
+static void take_warning(const char *message, void *context) {
+    struct check *check = context;
+    size_t length = strlen(check->out->path);
+    bool named = strncmp(message, check->out->path, length) == 0 && message[length] == ':';
+    ODD(check, "%s", named ? message + length + 2 : message);
+}
+
+/* ---- models -------------------------------------------------------------------------------- */
+
+static const double long_s = 10;           /* hardly a part of an iteration */
+static const double long_tensor_s = 0.5;   /* nor a tensor's, if it takes so much ... */
+static const double long_element_s = 1e-5; /* ... for each element */
+
+static void check_part(struct check *check, const char *key, double time_s) {
+    if (time_s > long_s) {
+        ODD(check, "%s: %g seconds is long for a part of an iteration: are these milliseconds?",
+            key, time_s);
+    }
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void check_names(struct check *check, const struct gw_model *model) {
+    const char **names = gw_arena_zeros(check->arena, model->tensor_count, sizeof *names);
+    for (size_t i = 0; names != NULL && i < model->tensor_count; i++) {
+        names[i] = model->tensors[i].name;
+    }
+    if (names != NULL) {
+        qsort(names, model->tensor_count, sizeof *names, by_name);
+    }
+    for (size_t i = 1; names != NULL && i < model->tensor_count; i++) {
+        bool first = i < 2 || strcmp(names[i - 2], names[i]) != 0;
+        if (first && strcmp(names[i - 1], names[i]) == 0) {
+            ODD(check, "tensors: several are called \"%.60s\"", names[i]);
+        }
+    }
+}
+
+static void check_model(struct check *check, const struct gw_model *model) {
+    double backward_s = gw_model_backward_s(model);
+    check_part(check, "forward_s", model->forward_s);
+    check_part(check, "update_s", model->update_s);
+    if (model->bytes_per_element != 1 && model->bytes_per_element != 2 &&
+        model->bytes_per_element != 4 && model->bytes_per_element != 8) {
+        ODD(check, "bytes_per_element: %llu is no usual size of a number",
+            (unsigned long long)model->bytes_per_element);
+    }
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const struct gw_tensor *tensor = &model->tensors[i];
+        if (tensor->backward_s > long_tensor_s &&
+            tensor->backward_s > long_element_s * (double)tensor->elements) {
+            ODD(check,
+                "tensors[%zu].backward_s: %g seconds is long for %llu elements: are these "
+                "milliseconds?",
+                i, tensor->backward_s, (unsigned long long)tensor->elements);
+        }
+    }
+    if (model->forward_s == 0 || backward_s == 0) {
+        ODD(check, "%s: computing takes no time", model->forward_s == 0 ? "forward_s" : "tensors");
+    }
+    check_names(check, model);
+    NOTE(check, "%zu tensors, %llu elements, forward %g s, backward %g s", model->tensor_count,
+         (unsigned long long)gw_model_elements(model), model->forward_s, backward_s);
+}
+
+/* ---- curves -------------------------------------------------------------------------------- */
+
+/* What is faster than anything there is, and slower than what anyone would use. */
+struct speeds {
+    const char *unit, *faster;
+    double least_s, most_s; /* for each byte or element */
+};
+
+static const struct speeds link_speeds = {"byte", "a link of 1 Tb/s", 8e-12, 1e-3};
+static const struct speeds node_speeds = {"byte", "memory of 10 TB/s", 1e-13, 1e-3};
+static const struct speeds memory_speeds = {"element", "memory of 10 TB/s", 4e-13, 1e-4};
+
+/* Between the smallest and the largest size that were measured. */
+static double slope_of(const struct gw_curve *curve) {
+    if (curve->point_count == 0) {
+        return curve->per_unit_s;
+    }
+    const struct gw_curve_point *first = &curve->points[0];
+    const struct gw_curve_point *last = &curve->points[curve->point_count - 1];
+    return (last->time_s - first->time_s) / (last->size - first->size);
+}
+
+static void check_falls(struct check *check, const char *place, const struct gw_curve *curve) {
+    size_t falls = 0;
+    for (size_t i = 1; i < curve->point_count; i++) {
+        falls += curve->points[i].time_s < curve->points[i - 1].time_s;
+    }
+    if (falls > 0) {
+        NOTE(check, "%s: %zu of its %zu points take less than the one before, within the noise",
+             place, falls, curve->point_count);
+    }
+}
+
+static void check_curve(struct check *check, const char *place, const struct gw_curve *curve,
+                        const struct speeds *speeds) {
+    const double large = 1e9;
+    double slope_s = slope_of(curve);
+    double startup_s = gw_curve_startup(curve);
+    check_falls(check, place, curve);
+    if (gw_curve_time(curve, large) == 0) {
+        ODD(check, "%s: costs nothing, whatever its size", place);
+        return;
+    }
+    if (slope_s < speeds->least_s && curve->per_nlog2n_s == 0) {
+        ODD(check, "%s: %g seconds for each %s are faster than %s", place, slope_s, speeds->unit,
+            speeds->faster);
+    }
+    if (slope_s > speeds->most_s || curve->per_nlog2n_s > speeds->most_s) {
+        ODD(check, "%s: %g seconds for each %s are very slow: are these micro- or milliseconds?",
+            place, slope_s > curve->per_nlog2n_s ? slope_s : curve->per_nlog2n_s, speeds->unit);
+    }
+    if (startup_s > 1) {
+        ODD(check, "%s: a startup of %g seconds is long: are these milliseconds?", place,
+            startup_s);
+    }
+}
+
+/* ---- clusters ------------------------------------------------------------------------------ */
+
+/* All that is measured or made up of what is. */
+static const char *const collectives[] = {
+    "allgather", "allgatherv", "allreduce", "broadcast", "reduce", "gather", "scatter",
+    "sendrecv",  "gtopk",      "sketch",    "push",      "pull",   NULL};
+
+static void check_name(struct check *check, const char *kind, const char *name, bool known,
+                       const char *const *names) {
+    const char *nearest = known ? NULL : gw_find_nearest(name, names);
+    if (!known) {
+        ODD(check, "%s.%.60s: no pipeline uses it%s%s%s", kind, name,
+            nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "\"?");
+    }
+}
+
+static bool is_collective(const char *name) {
+    size_t i = 0;
+    while (collectives[i] != NULL && strcmp(collectives[i], name) != 0) {
+        i++;
+    }
+    return collectives[i] != NULL;
+}
+
+static void check_collectives(struct check *check, const struct gw_cluster *cluster) {
+    size_t index = 0;
+    bool own = false;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        bool same = i > 0 && strcmp(cluster->collectives[i - 1].name, cost->name) == 0;
+        char place[128];
+        index = same ? index + 1 : 0;
+        (void)snprintf(place, sizeof place, "collectives.%.60s[%zu]", cost->name, index);
+        if (!same) {
+            check_name(check, "collectives", cost->name, is_collective(cost->name), collectives);
+        }
+        if (cost->workers > 1) {
+            check_curve(check, place, &cost->curve,
+                        cost->workers <= cluster->workers_per_node ? &node_speeds : &link_speeds);
+        }
+        own = own || cost->workers == cluster->workers;
+    }
+    if (!own && cluster->workers > 1) {
+        ODD(check, "collectives: none is measured among the cluster's own %zu workers",
+            cluster->workers);
+    }
+}
+
+static void check_compressors(struct check *check, const struct gw_cluster *cluster) {
+    const char *names[64] = {NULL};
+    for (size_t i = 0; i + 1 < sizeof names / sizeof *names && gw_compressors[i] != NULL; i++) {
+        names[i] = gw_compressors[i]->name;
+    }
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        const struct gw_compressor_cost *cost = &cluster->compressors[i];
+        char place[128];
+        (void)snprintf(place, sizeof place, "compressors.%.60s", cost->name);
+        check_name(check, "compressors", cost->name, gw_compressor_find(cost->name) != NULL, names);
+        check_curve(check, place, &cost->curve, &memory_speeds);
+    }
+}
+
+static void check_link(struct check *check, const char *place, const struct gw_loggp *link,
+                       const struct speeds *speeds) {
+    const struct gw_curve curve = {.fixed_s = link->latency_s, .per_unit_s = link->gap_s_per_byte};
+    check_curve(check, place, &curve, speeds);
+}
+
+/* Why the pipeline cannot be predicted among the cluster's workers, in *why; or whether it can from
+ * what was measured among just these (*derived). */
+static bool can_predict(const struct gw_cluster *cluster, const struct gw_algorithm *algorithm,
+                        bool *derived, struct gw_error *why) {
+    const struct gw_curve *compress = NULL;
+    *derived = false;
+    if (gw_algorithm_is_sparse(algorithm) &&
+        gw_cluster_compressor(cluster, algorithm->compressor->name, &compress, why) != GW_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < algorithm->exchange->leg_count; i++) {
+        char derivation[GW_DERIVATION_SIZE];
+        struct gw_curve curve = {0};
+        if (gw_cluster_collective(cluster, algorithm->exchange->legs[i].collective,
+                                  cluster->workers, &curve, derivation, why) != GW_OK) {
+            return false;
+        }
+        *derived = *derived || strstr(derivation, "workers not measured") != NULL;
+        gw_curve_free(&curve);
+    }
+    return true;
+}
+
+/* What stands before ": expected": "compressors.randk". */
+static void find_missing(const char *message, char *out, size_t size) {
+    const char *end = strstr(message, ": expected");
+    const char *begin = end == NULL ? message : end;
+    while (end != NULL && begin > message && begin[-1] != ' ') {
+        begin--;
+    }
+    (void)snprintf(out, size, "%.*s", end == NULL ? (int)size - 1 : (int)(end - begin), begin);
+}
+
+enum { MISSING_SIZE = 96, NAMES_SIZE = 512, MOST_MISSING = 32 };
+
+/* Curves that are missing, and the pipelines that need them. */
+struct missing {
+    size_t count;
+    char curves[MOST_MISSING][MISSING_SIZE];
+    char algorithms[MOST_MISSING][NAMES_SIZE];
+};
+
+static void add_missing(struct missing *missing, const char *message, const char *algorithm) {
+    char curve[MISSING_SIZE];
+    size_t i = 0;
+    find_missing(message, curve, sizeof curve);
+    while (i < missing->count && strcmp(missing->curves[i], curve) != 0) {
+        i++;
+    }
+    if (i < MOST_MISSING) {
+        missing->count = i == missing->count ? i + 1 : missing->count;
+        memcpy(missing->curves[i], curve, sizeof curve);
+        gw_list_name(missing->algorithms[i], sizeof missing->algorithms[i], algorithm);
+    }
+}
+
+static void note_answers(struct check *check, const struct gw_cluster *cluster) {
+    char predicted[NAMES_SIZE] = "";
+    char derived[NAMES_SIZE] = "";
+    struct missing missing = {0};
+    for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
+        struct gw_error why = {0};
+        bool is_derived = false;
+        if (can_predict(cluster, &gw_algorithms[i], &is_derived, &why)) {
+            gw_list_name(is_derived ? derived : predicted, NAMES_SIZE, gw_algorithms[i].name);
+        } else {
+            add_missing(&missing, why.message, gw_algorithms[i].name);
+        }
+    }
+    for (size_t i = 0; i < missing.count; i++) {
+        NOTE(check, "cannot predict %s: no %s", missing.algorithms[i], missing.curves[i]);
+    }
+    if (predicted[0] != '\0') {
+        NOTE(check, "predicts among %zu workers: %s", cluster->workers, predicted);
+    }
+    if (derived[0] != '\0') {
+        NOTE(check, "predicts among %zu workers from other numbers of them: %s", cluster->workers,
+             derived);
+    }
+    NOTE(check, "messages (--network messages): %s",
+         cluster->network == NULL ? "by parameters derived from curves" : "by its network");
+    NOTE(check, "overlap (--interference): %s",
+         cluster->overlap == NULL ? "not measured" : "by its factors");
+}
+
+/* Of each collective that was measured at all. */
+static void note_workers(struct check *check, const struct gw_cluster *cluster) {
+    for (size_t c = 0; collectives[c] != NULL; c++) {
+        char numbers[128] = "";
+        for (size_t i = 0; i < cluster->collective_count; i++) {
+            if (strcmp(cluster->collectives[i].name, collectives[c]) == 0) {
+                char number[24];
+                (void)snprintf(number, sizeof number, "%zu", cluster->collectives[i].workers);
+                gw_list_name(numbers, sizeof numbers, number);
+            }
+        }
+        if (numbers[0] != '\0') {
+            NOTE(check, "%s measured among %s workers", collectives[c], numbers);
+        }
+    }
+}
+
+static void check_cluster(struct check *check, const struct gw_cluster *cluster) {
+    check_collectives(check, cluster);
+    check_compressors(check, cluster);
+    if (cluster->network != NULL) {
+        check_link(check, "network.within", &cluster->network->within, &node_speeds);
+        check_link(check, "network.between", &cluster->network->between, &link_speeds);
+    }
+    note_workers(check, cluster);
+    note_answers(check, cluster);
+}
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+static void check_plan(struct check *check, const struct gw_plan *plan) {
+    struct gw_error why;
+    const struct gw_policy *policy = NULL;
+    uint64_t argument = 0;
+    const struct gw_compressor *compressor = NULL;
+    if (gw_policy_parse(plan->policy, &policy, &argument, &why) != GW_OK) {
+        ODD(check, "policy: %s", why.message);
+    }
+    if (gw_compressor_choose(plan->compressor, &compressor, &why) != GW_OK) {
+        ODD(check, "compressor: %s", why.message);
+    }
+    if (plan->iteration_s < plan->lower_bound_s) {
+        ODD(check, "iteration_s: %g seconds is below lower_bound_s, %g", plan->iteration_s,
+            plan->lower_bound_s);
+    }
+    NOTE(check, "%zu groups for model %s among %zu workers", plan->group_count, plan->model,
+         plan->workers);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static enum gw_status check_text(struct check *check, const char *text, size_t length,
+                                 const cJSON *document, struct gw_error *error) {
+    const char *path = check->out->path;
+    const char *schema = check->out->schema;
+    struct gw_json root;
+    enum gw_status status = GW_OK;
+    if (strcmp(schema, "gradweave/model@1") == 0) {
+        struct gw_model model;
+        GW_TRY(gw_model_parse(text, length, path, &model, error));
+        check_model(check, &model);
+        gw_model_free(&model);
+    } else if (strcmp(schema, "gradweave/cluster@1") == 0) {
+        struct gw_cluster cluster;
+        GW_TRY(gw_cluster_parse(text, length, path, &cluster, error));
+        check_cluster(check, &cluster);
+        gw_cluster_free(&cluster);
+    } else if (strcmp(schema, "gradweave/plan@1") == 0) {
+        struct gw_plan plan;
+        GW_TRY(gw_plan_parse(text, length, path, &plan, error));
+        check_plan(check, &plan);
+        gw_plan_free(&plan);
+    } else if (strcmp(schema, "gradweave/counts@1") == 0) {
+        struct gw_counts counts;
+        GW_TRY(gw_counts_parse(text, length, path, &counts, error));
+        gw_counts_free(&counts);
+    } else if (gw_json_knows_schema(schema)) {
+        status = gw_json_root(document, path, schema, &root, error);
+    } else {
+        NOTE(check, "nothing reads %.60s: only its JSON was checked", schema);
+    }
+    return status;
+}
+
+static enum gw_status check_document(struct check *check, const char *text, size_t length,
+                                     struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_json_parse(text, length, check->out->path, &document, error));
+    struct gw_json root = {.node = document, .file = check->out->path};
+    struct gw_json schema = gw_json_member(&root, "schema");
+    const char *name = cJSON_GetStringValue(schema.node);
+    enum gw_status status = gw_json_object(&root, error);
+    if (status == GW_OK && (name == NULL || strncmp(name, "gradweave/", 10) != 0)) {
+        status =
+            gw_json_expected(&schema, "one of gradweave's, such as \"gradweave/model@1\"", error);
+    }
+    if (status == GW_OK) {
+        check->out->schema = gw_arena_format(check->arena, "%s", name);
+        status = check->out->schema == NULL ? gw_fail_memory(error, "checking a file")
+                                            : check_text(check, text, length, document, error);
+    }
+    cJSON_Delete(document);
+    return status;
+}
+
+/* A file of that name, or a model or cluster that ships. */
+static enum gw_status find_path(const char *name, struct check *check, struct gw_error *error) {
+    char *path = NULL;
+    if (!gw_file_exists(name) && gw_data_resolve(GW_DATA_CLUSTERS, name, &path, NULL) != GW_OK) {
+        GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
+    }
+    check->out->path = gw_arena_format(check->arena, "%s", path == NULL ? name : path);
+    free(path);
+    return check->out->path == NULL ? gw_fail_memory(error, "checking a file") : GW_OK;
+}
+
+enum gw_status gw_check_file(const char *name, struct gw_arena *arena, struct gw_file_check *out,
+                             struct gw_error *error) {
+    struct check check = {.out = out, .arena = arena};
+    const struct gw_key_rules rules = gw_key_rules;
+    char *text = NULL;
+    size_t length = 0;
+    *out = (struct gw_file_check){0};
+    GW_TRY(find_path(name, &check, error));
+    GW_TRY(gw_file_read(out->path, &text, &length, error));
+    gw_key_rules.warn = take_warning;
+    gw_key_rules.context = &check;
+    gw_key_rules.all = true;
+    enum gw_status status = check_document(&check, text, length, error);
+    gw_key_rules = rules;
+    free(text);
+    return status == GW_OK ? gw_arena_check(arena, "checking a file", error) : status;
+}

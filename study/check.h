@@ -1,0 +1,29 @@
+/* What is odd in a file: what is allowed, but hardly meant. */
+#ifndef GW_STUDY_CHECK_H
+#define GW_STUDY_CHECK_H
+
+#include "core/core.h"
+
+/* So many of each are kept; the texts are the arena's. */
+enum { GW_MOST_FINDINGS = 200 };
+
+struct gw_findings {
+    size_t count;
+    const char *texts[GW_MOST_FINDINGS]; /* "collectives.allreduce[0]: ..." */
+};
+
+/* One file, of any of gradweave's schemas. */
+struct gw_file_check {
+    const char *path, *schema;
+    struct gw_findings odd;
+    struct gw_findings notes; /* what it can answer, and what it cannot; what is as measured */
+};
+
+/*
+ * Checks the file, or one that ships, of that name. Fails where it is bad input. Reads with
+ * gw_key_rules, whose warnings become findings.
+ */
+enum gw_status gw_check_file(const char *name, struct gw_arena *arena, struct gw_file_check *out,
+                             struct gw_error *error);
+
+#endif
