@@ -11,9 +11,17 @@ set output output
 set title heading noenhanced
 set ylabel "iteration time (ms)"
 stats data using ($4+$5+$6+$7+$8) nooutput
+# What takes many times as long as most do would flatten all others: such bars are cut, with a gap below their end.
+most = 4 * STATS_median
+cut = STATS_max > 1.25 * most && most > 0 ? most : STATS_max
+is_cut(s) = s > cut
 set yrange [0:*]
 set offsets 0, 0, graph (many && pairs ? 0.08 : 0), 0
 if (STATS_max == 0) { set yrange [0:1] }
+if (cut < STATS_max) {
+    set yrange [0:1000 * cut * (many && pairs ? 1.15 : 1.08)]
+    set label "bars with a gap are cut; all times are written above" at graph 0.995, graph 1.02 right font ",10" tc rgb "#666666"
+}
 set xrange [-0.7:labels - 0.3]
 set grid ytics lc rgb "#dddddd"
 set border 3
@@ -29,12 +37,16 @@ names = many ? "right rotate by 35 offset 0.5,-0.6" : "offset 0,-1.2"
 
 # A box of each height hides the lower part of the one drawn before it.
 ms(s) = 1000 * s
-plot data using 1:(ms($4+$5+$6+$7+$8)) with boxes lc rgb "#bbbbbb" title "other", \
-     data using 1:(ms($4+$5+$6+$7)) with boxes lc rgb "#d95f5f" title "exposed communication", \
-     data using 1:(ms($4+$5+$6)) with boxes lc rgb "#e8a33d" title "compression", \
-     data using 1:(ms($4+$5)) with boxes lc rgb "#4c86b8" title "backward", \
-     data using 1:(ms($4)) with boxes lc rgb "#9cc3e0" title "forward", \
-     data using 1:(ms($4+$5+$6+$7+$8)):(sprintf(pairs ? "%s %.0f" : "%s%.0f", stringcolumn(3), ms($4+$5+$6+$7+$8))) \
+end(s) = ms(is_cut(s) ? cut : s)
+half = pairs ? 0.2 : 0.32
+plot data using 1:(end($4+$5+$6+$7+$8)) with boxes lc rgb "#bbbbbb" title "other", \
+     data using 1:(end($4+$5+$6+$7)) with boxes lc rgb "#d95f5f" title "exposed communication", \
+     data using 1:(end($4+$5+$6)) with boxes lc rgb "#e8a33d" title "compression", \
+     data using 1:(end($4+$5)) with boxes lc rgb "#4c86b8" title "backward", \
+     data using 1:(end($4)) with boxes lc rgb "#9cc3e0" title "forward", \
+     data using (is_cut($4+$5+$6+$7+$8) ? $1 : NaN):(0.93 * ms(cut)):($1 - half):($1 + half):(0.92 * ms(cut)):(0.94 * ms(cut)) \
+       with boxxyerror lc rgb "white" fillstyle solid 1.0 noborder notitle, \
+     data using 1:(end($4+$5+$6+$7+$8)):(sprintf(pairs ? "%s %.4g" : "%s%.4g", stringcolumn(3), ms($4+$5+$6+$7+$8))) \
        with labels @heights notitle, \
      data using (int($0) % (pairs ? 2 : 1) == 0 ? $1 + (pairs ? 0.2 : 0) : NaN):(0):(stringcolumn(2)) \
        with labels @names noenhanced notitle

@@ -80,8 +80,10 @@ do for [s = 1:2] {
         if (s == 1) {
             array units[5] = ["B", "KiB", "MiB", "GiB", "TiB"]
             do for [power = 0:49] {
-                if (power % (spread > 3 ? 5 : 2) == 0) {
-                    text = sprintf("%d %s", 2**(power % 10), units[power / 10 + 1])
+                if (spread > 3 ? power % 5 == 0 : power % 2 == 0) {
+                    # So few names that those of neighbouring panels do not meet.
+                    named = spread > 3 ? power % 10 == 0 : (power - 10) % 4 == 0
+                    text = named ? sprintf("%d %s", 2**(power % 10), units[power / 10 + 1]) : ""
                     set xtics add ((outer_low ? text : "") 2.0**power)
                 }
             }

@@ -37,24 +37,25 @@ if (logy) {
 }
 set yrange [bottom:top]
 
-# Neighbours are drawn one through, one dashed: where lines lie on each other, both are seen.
-palette = "#3f6f9f #d95f5f #62b58f #e8a33d #8a6bb1 #8c6d4f #d687b5 #5fb4c9 #9aa53c #777777 #2f4f4f"
-hue(pipeline) = word(palette, int(pipeline) % words(palette) + 1)
+# The fastest anywhere have a colour each and stand in the key; all others are grey, below them.
+palette = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #000000 #8c6d4f"
 number(line) = int(word(columns, line))
 is_broad(line) = int(word(broad, line))
-set dashtype 2 (6, 6)
-set dashtype 3 (2, 2)
-set dashtype 4 (8, 4, 2, 4)
-dash(line) = is_broad(line) ? 1 : 1 + 2 * (number(line) / words(palette) % 2) + line % 2
+winner(line) = sum [i = 1:line] is_broad(i)
+line_of(pipeline) = sum [i = 1:lines] (number(i) == int(pipeline) ? i : 0)
+hue(line) = is_broad(line) ? word(palette, (winner(line) - 1) % words(palette) + 1) : "#bbbbbb"
+set dashtype 2 (8, 4)
+dash(line) = 1 + (is_broad(line) && winner(line) > words(palette))
 
 do for [m = 1:marks] {
     place = real(word(places, m))
     if (m > 1) { set arrow m from first place, graph 0 to first place, graph 1 nohead lc rgb "#888888" dashtype (4, 4) back }
     set label m word(texts, m) . (m > 1 ? sprintf(" from %.4g", place) : "") at first place, graph 0.02 \
-        left rotate by 90 offset character 0.9, 0 noenhanced tc rgb hue(word(holders, m)) font ",11" front
+        left rotate by 90 offset character 0.9, 0 noenhanced tc rgb hue(line_of(word(holders, m))) font ",11" front
 }
 
-plot for [line = 1:lines] data using ($1 / unit):(1000 * column(number(line) + 3)) with lines \
-       linecolor rgb hue(number(line)) dashtype dash(line) linewidth (is_broad(line) ? 4.5 : 1.8) title labels[line], \
-     for [line = 1:lines] data using ($1 / unit):(is_broad(line) ? NaN : 1000 * column(number(line) + 3)) with lines \
-       linecolor rgb hue(number(line)) dashtype dash(line) linewidth 1.8 notitle
+plot for [line = 1:lines] data using ($1 / unit):(is_broad(line) ? NaN : 1000 * column(number(line) + 3)) with lines \
+       linecolor rgb hue(line) linewidth 1.3 notitle, \
+     for [line = 1:lines] data using ($1 / unit):(is_broad(line) ? 1000 * column(number(line) + 3) : NaN) with lines \
+       linecolor rgb hue(line) dashtype dash(line) linewidth 3.5 title (is_broad(line) ? labels[line] : ""), \
+     NaN with lines linecolor rgb "#bbbbbb" linewidth 1.3 title (winner(lines) < lines ? "the others" : "")

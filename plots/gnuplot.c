@@ -231,6 +231,7 @@ enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, const
     struct table table = {0};
     if (path != NULL) {
         GW_TRY(gw_plot_check(path, error));
+        GW_TRY(gw_file_check_target(path, error)); /* before gnuplot is started */
     }
     GW_TRY(print_table(drawing, &table, error));
     enum gw_status status = path == NULL ? GW_OK : draw_picture(drawing, &table, path, error);

@@ -259,6 +259,7 @@ TEST_IN_FOLDER(axes_are_logarithmic_where_that_is_better) {
                 "labels[2] = ['omgs (topk)', 'omgs "
                 "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
                 "lines.gp\n"
+                "#density,omgs (topk),\"omgs (dense), it's \"\"slow\"\"\"\n"
                 "0.001,0.25,0.5\n0.01,0.5,0.5\n0.1,2.5,0.5\n");
     check_lines(folder, (const double[]){1, 2, 3}, (const double[]){0, 0.5, 2.5},
                 (const double[]){0.5, 0.5, 0.5},
@@ -267,6 +268,7 @@ TEST_IN_FOLDER(axes_are_logarithmic_where_that_is_better) {
                 "labels[2] = ['omgs (topk)', 'omgs "
                 "(dense), it''s \"slow\"']; colours='1 1 '; dashes='0 1 '\n"
                 "lines.gp\n"
+                "#density,omgs (topk),\"omgs (dense), it's \"\"slow\"\"\"\n"
                 "1,0,0.5\n2,0.5,0.5\n3,2.5,0.5\n");
 }
 
