@@ -62,22 +62,26 @@ TEST(units_as_a_person_would_write_them) {
 
 /* ---- text for a terminal --------------------------------------------------------------------- */
 
-/* Into a file; what stands there then. */
-static const char *capture(void (*print)(const char *text), const char *text) {
+/* What goes to a descriptor, into a file; what stands there then. */
+static const char *capture_from(int descriptor, void (*print)(const char *text), const char *text) {
     static char got[512];
     FILE *file = tmpfile();
     assert_non_null(file);
     (void)fflush(stdout);
-    int before = dup(STDOUT_FILENO);
-    assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
+    int before = dup(descriptor);
+    assert_true(dup2(fileno(file), descriptor) >= 0);
     print(text);
     (void)fflush(stdout);
-    assert_true(dup2(before, STDOUT_FILENO) >= 0);
+    assert_true(dup2(before, descriptor) >= 0);
     (void)close(before);
     rewind(file);
     got[fread(got, 1, sizeof got - 1, file)] = '\0';
     (void)fclose(file);
     return got;
+}
+
+static const char *capture(void (*print)(const char *text), const char *text) {
+    return capture_from(STDOUT_FILENO, print, text);
 }
 
 static void print_name(const char *name) {
@@ -109,6 +113,28 @@ TEST(no_name_commands_the_terminal) {
     char little[6];
     gw_visible("abc\033d", little, sizeof little);
     assert_string_equal(little, "abc");
+}
+
+/* A bar that has been there for some time, with a long line and then a short one. */
+static void show_progress(const char *name) {
+    struct gw_progress progress = {.title = name, .started_s = gw_clock_now_s() - 5, .visible = 1};
+    gw_progress_update(&progress, 0.5, "something long");
+    progress.drawn_s -= 1;
+    gw_progress_update(&progress, 0.5, "short");
+    gw_progress_end(&progress);
+}
+
+TEST(only_terminals_that_can_erase_are_told_to) {
+    static const char *const dumb[] = {"dumb", "", NULL};
+    for (size_t i = 0; i < sizeof dumb / sizeof *dumb; i++) {
+        (void)(dumb[i] == NULL ? unsetenv("TERM") : setenv("TERM", dumb[i], 1));
+        const char *drawn = capture_from(STDERR_FILENO, show_progress, "work");
+        assert_null(strchr(drawn, '\033'));
+        assert_non_null(strstr(drawn, "\rwork ["));
+        assert_non_null(strstr(drawn, "short         \r")); /* the rest of the longer one */
+    }
+    (void)setenv("TERM", "xterm", 1);
+    assert_non_null(strstr(capture_from(STDERR_FILENO, show_progress, "work"), "short\033[K"));
 }
 
 TEST(notes_are_as_wide_as_the_terminal) {
