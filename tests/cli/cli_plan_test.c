@@ -309,3 +309,21 @@ TEST(writes_plans_under_any_other_name) {
 }
 
 FIXTURES(make_inputs, remove_folder)
+
+/* ---- keys that nothing reads ---------------------------------------------------------------- */
+
+TEST(warns_of_keys_that_nothing_reads) {
+    static const char warning[] = "gradweave: warning: typed.json: nothing reads the key "
+                                  "\"byte_per_element\"; did you mean \"bytes_per_element\"?\n";
+    write_text(*state, "typed.json",
+               "{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': 1, 'byte_per_element': "
+               "2, 'tensors': [{'name': 'a', 'elements': 1, 'backward_s': 1}]}");
+    struct answer answer =
+        ask(*state, "gradweave plan typed.json --cluster small.json -p omgs --json");
+    assert_int_equal(answer.status, 0);
+    assert_string_equal(answer.err, warning);
+    parse_document(answer.out, "gradweave/plan@1");
+    answer = ask(*state, "gradweave plan typed.json --cluster small.json -p omgs --quiet");
+    assert_int_equal(answer.status, 0);
+    assert_string_equal(answer.err, "");
+}

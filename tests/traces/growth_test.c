@@ -345,3 +345,23 @@ TEST(laws_are_kept_for_readers) {
     }
     gw_cluster_free(&cluster);
 }
+
+/* ---- times beyond measure -------------------------------------------------------------------- */
+
+/* Readers refuse such times; who builds a cluster, or scales one, may come to them all the same. */
+TEST(laws_are_chosen_of_times_that_overflow) {
+    const double slopes_s[] = {1e300, 1e-320, 1e308};
+    for (size_t i = 0; i < sizeof slopes_s / sizeof *slopes_s; i++) {
+        struct gw_cluster cluster;
+        struct gw_curve curve = {0};
+        char derivation[GW_DERIVATION_SIZE];
+        assert_ok(gw_cluster_create(&cluster, "vast", 4, 1, NULL));
+        for (size_t workers = 2; workers <= 4; workers++) {
+            const struct gw_curve cost = {.fixed_s = slopes_s[i], .per_unit_s = slopes_s[i]};
+            assert_ok(gw_cluster_add_collective(&cluster, "allreduce", workers, cost, NULL, NULL));
+        }
+        assert_ok(gw_cluster_collective(&cluster, "allreduce", 8, &curve, derivation, NULL));
+        gw_curve_free(&curve);
+        gw_cluster_free(&cluster);
+    }
+}
