@@ -56,16 +56,17 @@ bool gw_rate_unit(const char *text, size_t length, double *bit_per_s) {
 }
 
 bool gw_parse_size(const char *text, double *bytes) {
-    const double most = 0x1p53;
+    const long double most = 0x1p53L; /* as a double holds the sizes up to there exactly */
     size_t digits = strspn(text, "0123456789.");
     const char *unit = text + digits;
     double size = 1;
     size_t prefix = read_prefix(unit, strlen(unit), &size);
     char *end = NULL;
-    *bytes = strtod(text, &end) * size;
+    long double exact = strtold(text, &end) * size;
+    *bytes = (double)exact;
     bool named = (unit[prefix] == 'B' || unit[prefix] == 'b') && unit[prefix + 1] == '\0';
-    return digits > 0 && end == unit && (named || *unit == '\0') && *bytes > 0 && *bytes <= most &&
-           floor(*bytes) == *bytes;
+    return digits > 0 && end == unit && (named || *unit == '\0') && exact > 0 && exact <= most &&
+           floorl(exact) == exact;
 }
 
 /* How many of the `length` characters are the number's unit, and its size; false: it has none. */

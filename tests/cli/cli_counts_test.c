@@ -181,7 +181,8 @@ TEST(density_and_padding_are_drawn) {
     char *table = read_text(*state, "d.csv");
     double before[5], after[5];
     size_t line = 1; /* of two iterations each */
-    for (char *row = strtok(table, "\n"); row != NULL; row = strtok(NULL, "\n"), line++) {
+    assert_string_equal(strtok(table, "\n"), "#iteration,hard-threshold,clt-k,exdyna,asked for");
+    for (char *row = strtok(NULL, "\n"); row != NULL; row = strtok(NULL, "\n"), line++) {
         double *values = line == 100 ? before : after;
         assert_int_equal(sscanf(row, "%lf,%lf,%lf,%lf,%lf", &values[0], &values[1], &values[2],
                                 &values[3], &values[4]),
