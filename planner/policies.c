@@ -223,8 +223,7 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
     double number = 0;
     bool bytes = strcmp((*policy)->argument, "bytes") == 0;
     bool plain = digits[strspn(digits, "0123456789")] == '\0';
-    bool inexact = plain && strtoull(digits, NULL, 10) > 1ULL << 53;
-    if (!given || !(bytes || plain) || inexact || !gw_parse_size(digits, &number)) {
+    if (!given || !(bytes || plain) || !gw_parse_size(digits, &number)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "policy: expected %s:N with N a positive number of %s; got \"%s\"",
                        (*policy)->name, (*policy)->argument, text);
