@@ -96,6 +96,7 @@ static const struct gw_option option_table[] = {
     {"no-network", 0, NULL, GW_FLAG, IN(no_network),
      .help = "Leave out messages between two ranks"},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
@@ -131,18 +132,15 @@ static const char *find_collective(const char *name) {
 static void refuse_unknown(const char *name, struct argp_state *state) {
     const struct gw_option only = {.names = GW_NAMES_CALIBRATED};
     const char *const *names = gw_option_names(&only);
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
+    struct gw_text text;
+    FILE *stream = gw_text_open(&text);
     for (size_t i = 0; stream != NULL && names[i] != NULL; i++) {
         (void)fprintf(stream, "%s, ", names[i]);
     }
-    if (stream != NULL) {
-        (void)fclose(stream);
-    }
-    gw_refuse(state, "--only: expected some of %seach once, got \"%s\"", text == NULL ? "" : text,
-              name);
-    free(text);
+    (void)gw_text_close(&text, "", NULL);
+    gw_refuse(state, "--only: expected some of %seach once, got \"%s\"",
+              text.text == NULL ? "" : text.text, name);
+    free(text.text);
 }
 
 /* Adds what the name stands for; false if it is unknown or there already. */
@@ -259,13 +257,15 @@ static enum gw_status check_cluster(struct gw_communicator *communicator,
 
 /* ---- rank 0's files ------------------------------------------------------------------------ */
 
+static const char cluster_start[] = "{\"schema\": \"gradweave/cluster@1\"";
+
 static enum gw_status write_and_print(const struct gw_cluster *cluster,
                                       const struct options *options, struct gw_error *error) {
     cJSON *document = NULL;
     GW_TRY(gw_cluster_document(cluster, &document, error));
     enum gw_status status = gw_json_write(document, options->out, error);
     if (status == GW_OK && options->calibration.journal != NULL) {
-        (void)unlink(options->calibration.journal);
+        gw_file_remove(options->calibration.journal);
     }
     if (status == GW_OK && options->output.json) {
         return gw_print_document(document, error);
@@ -283,6 +283,7 @@ static enum gw_status read_older(struct gw_communicator *communicator,
                                  struct gw_error *error) {
     enum gw_status status =
         communicator->rank == 0 ? gw_cluster_read(options->out, older, error) : GW_OK;
+    gw_file_forget_input(options->out); /* which the new one adds to */
     GW_TRY(gw_agree(communicator, status, error));
     status = gw_calibration_require_same_hosts(communicator, older, options->device.cuda, error);
     if (status != GW_OK) {
@@ -321,7 +322,7 @@ static enum gw_status calibrate_or_check(struct gw_communicator *communicator,
         return check_cluster(communicator, options, verdict, error);
     }
     if (communicator->rank == 0) {
-        status = gw_file_check_target(options->out, error);
+        status = gw_file_check_target(options->out, cluster_start, error);
     }
     GW_TRY(gw_agree(communicator, status, error));
     return calibrate(communicator, options, error);
@@ -374,17 +375,13 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 
 /* "gradweave calibrate --nodes 2 ..." as a person would type it. */
 static char *join_command(int argc, char **argv) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL) {
-        return NULL;
+    struct gw_text text;
+    FILE *stream = gw_text_open(&text);
+    for (int i = 0; stream != NULL && i < argc; i++) {
+        (void)fprintf(stream, "%s %s", i == 0 ? "gradweave" : "", argv[i]);
     }
-    (void)fprintf(stream, "gradweave");
-    for (int i = 0; i < argc; i++) {
-        (void)fprintf(stream, " %s", argv[i]);
-    }
-    return fclose(stream) == 0 ? text : NULL;
+    (void)gw_text_close(&text, "", NULL);
+    return text.text;
 }
 
 /* The file's name without folder and ending. */
@@ -416,13 +413,14 @@ static int run(int argc, char **argv) {
     const char *file = options.check != NULL ? options.check : options.out;
     char *name = name_after(file);
     char *journal = options.check != NULL ? NULL : journal_for(file);
-    options.calibration.command = command == NULL ? "" : command;
+    options.calibration.command = command;
     options.calibration.version = GW_VERSION;
     options.calibration.journal = journal;
-    options.calibration.name = options.name != NULL ? options.name : name == NULL ? "" : name;
-    enum gw_status status = GW_OK;
-    if (!gw_mpi_is_inside_job() && options.check == NULL) {
-        status = gw_file_check_target(options.out, &error);
+    options.calibration.name = options.name != NULL ? options.name : name;
+    enum gw_status status =
+        command == NULL || name == NULL ? gw_fail_memory(&error, "calibrating") : GW_OK;
+    if (status == GW_OK && !gw_mpi_is_inside_job() && options.check == NULL) {
+        status = gw_file_check_target(options.out, cluster_start, &error);
     }
     int exit_status =
         status == GW_OK ? gw_job_run(&options.job, argv, body, &options) : gw_cli_fail(&error);

@@ -48,6 +48,9 @@ extern const struct gw_option gw_output_table[]; /* for struct gw_output_options
 /* --strict: for verbs that read files; stores nothing. */
 extern const struct gw_option gw_strict_table[];
 
+/* --force: for verbs that write files. */
+extern const struct gw_option gw_force_table[];
+
 /*
  * For struct gw_question_options of verbs that ask about a model on a cluster: MODEL; --cluster,
  * --density; --workers; and all of these.

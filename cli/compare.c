@@ -40,6 +40,7 @@ static const struct gw_option option_table[] = {
     {"interference", 0, NULL, GW_FLAG, IN(interference),
      .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
@@ -120,7 +121,7 @@ static enum gw_status check_varied(const struct options *options, bool varied,
         }
         if (files[i] != NULL) {
             GW_TRY(i == 0 ? gw_plot_check(files[i], error) : GW_OK);
-            GW_TRY(gw_file_check_target(files[i], error));
+            GW_TRY(gw_file_check_target(files[i], NULL, error));
         }
     }
     return GW_OK;

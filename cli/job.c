@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/core.h"
+
 /* ---- ranks --------------------------------------------------------------------------------------
  */
 
@@ -31,6 +33,7 @@ void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
         gw_print_to(stderr, "gradweave: rank %d on %s: %s\n", communicator->rank, host,
                     error->message);
         (void)fflush(stderr);
+        gw_outputs_discard();
         communicator->transport->abort(communicator, (int)status);
     }
 }

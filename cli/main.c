@@ -1,5 +1,9 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "device/device.h"
@@ -44,20 +48,38 @@ static void print_help(void) {
 }
 
 /*
- * What was printed may still be in stdout's buffer: a full disk shows here. Who has failed has said
- * so already, and printed nothing.
+ * What is opened gets the lowest number that is free: without these, a file would be stdout where
+ * that was closed, and be written over by what is printed. Writes to a closed stdout fail as
+ * before.
+ */
+static void open_standard_streams(void) {
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+/*
+ * Whoever fails leaves nothing: neither what is in stdout's buffer nor files. What was printed may
+ * still be in that buffer, where a full disk shows; only then files are put in place.
  */
 static int finish(int exit_status) {
+    struct gw_error error = {0};
     bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
-    if (answered && gw_print_failed()) {
-        (void)fprintf(stderr, "gradweave: not enough memory for printing an answer\n");
-        return gw_mpi_exit_status(GW_FAILED);
-    }
-    if (!answered || (fflush(stdout) == 0 && !ferror(stdout))) {
+    if (!answered) {
+        gw_outputs_discard();
+        __fpurge(stdout);
         return exit_status;
     }
-    (void)fprintf(stderr, "gradweave: stdout: cannot be written\n");
-    return gw_mpi_exit_status(GW_FAILED);
+    enum gw_status status = gw_print_check(&error);
+    if (status == GW_OK) {
+        status = gw_outputs_release(&error);
+    } else {
+        gw_outputs_discard();
+        __fpurge(stdout);
+    }
+    return status == GW_OK ? exit_status : gw_mpi_exit_status(gw_cli_fail(&error));
 }
 
 static int run(const struct gw_verb *verb, int argc, char **argv) {
@@ -79,6 +101,8 @@ static void warn(const char *message, void *context) {
 
 int main(int argc, char **argv) {
     gw_key_rules.warn = warn;
+    open_standard_streams();
+    gw_outputs_hold();
     argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";
     for (size_t i = 0; gw_verbs[i] != NULL; i++) {

@@ -125,13 +125,21 @@ int gw_cli_fail(const struct gw_error *error) {
 
 /* ---- values -------------------------------------------------------------------------------- */
 
+static void fail_for_memory(void) {
+    (void)fprintf(stderr, "gradweave: out of memory while reading options\n");
+    exit(gw_mpi_exit_status(GW_FAILED));
+}
+
 void gw_refuse(struct argp_state *state, const char *format, ...) {
     va_list arguments;
     char *text = NULL;
     va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
-    argp_error(state, "%s", length < 0 ? "not enough memory" : text);
+    if (length < 0) {
+        fail_for_memory();
+    }
+    argp_error(state, "%s", text);
     free(text);
 }
 
@@ -464,7 +472,7 @@ const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAME
     return out;
 }
 
-/* "Share of elements (above 0 and at most 1; default: 0.001)"; NULL: not enough memory. */
+/* "Share of elements (above 0 and at most 1; default: 0.001)". */
 static char *describe(const struct gw_option *option) {
     char range[GW_RANGE_SIZE];
     char names[GW_NAMES_SIZE];
@@ -476,7 +484,10 @@ static char *describe(const struct gw_option *option) {
                                           is_limited ? " (" : "", range, is_limited ? ")" : "")
                                : asprintf(&text, "%s%s%s (%s%sdefault: %s)", option->help, colon,
                                           names, range, is_limited ? "; " : "", usual);
-    return length < 0 ? NULL : text;
+    if (length < 0) {
+        fail_for_memory();
+    }
+    return text;
 }
 
 /*
@@ -487,7 +498,7 @@ static int mute_other_ranks(void) {
     if (gw_mpi_job_rank() == 0) {
         return -1;
     }
-    int kept = dup(STDERR_FILENO);
+    int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0) {
         (void)dup2(nowhere, STDERR_FILENO);
@@ -503,7 +514,10 @@ static void parse_with_argp(const struct argp *argp, int argc, char **argv) {
     argv[0] = name;
     argp_err_exit_status = GW_BAD_INPUT;
     int kept = mute_other_ranks();
-    argp_parse(argp, argc, argv, 0, NULL, NULL);
+    error_t failure = argp_parse(argp, argc, argv, 0, NULL, NULL);
+    if (failure != 0) { /* of argp's own: ours end the program */
+        fail_for_memory();
+    }
     if (kept >= 0) {
         (void)dup2(kept, STDERR_FILENO);
         (void)close(kept);

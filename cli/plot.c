@@ -54,6 +54,7 @@ static const struct gw_option option_table[] = {
     {"decay", 0, "ITERATION", GW_COUNT, IN(picture.decay),
      .help = "density, padding: from which gradients are a tenth as large", .otherwise = "never"},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
@@ -94,9 +95,9 @@ static enum gw_status plot_kind(const struct options *options, struct gw_error *
 
 static enum gw_status plot(const struct options *options, struct gw_error *error) {
     GW_TRY(gw_plot_check(options->picture.out, error));
-    GW_TRY(gw_file_check_target(options->picture.out, error));
+    GW_TRY(gw_file_check_target(options->picture.out, NULL, error));
     if (options->picture.data != NULL) {
-        GW_TRY(gw_file_check_target(options->picture.data, error));
+        GW_TRY(gw_file_check_target(options->picture.data, NULL, error));
     }
     return plot_kind(options, error);
 }

@@ -14,6 +14,17 @@ static void set_verbose(char *argument, void *target, struct argp_state *state) 
     gw_log_set_level(GW_LOG_VERBOSE);
 }
 
+static void set_force(char *argument, void *target, struct argp_state *state) {
+    (void)argument, (void)target, (void)state;
+    gw_outputs_force();
+}
+
+const struct gw_option gw_force_table[] = {
+    {"force", 0, NULL, GW_CUSTOM, 0, .help = "Write over an input, or over a file of another kind",
+     .read = set_force},
+    {0},
+};
+
 const struct gw_option gw_output_table[] = {
     {"json", 0, NULL, GW_FLAG, offsetof(struct gw_output_options, json),
      .help = "Print one JSON document instead of text"},

@@ -102,6 +102,7 @@ static const struct gw_option option_table[] = {
              "parameters of --loggp, or those that it names, or LogGOPSim's",
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };

@@ -65,6 +65,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = 1024},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_watch_table},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };

@@ -99,6 +99,7 @@ static const struct gw_option option_table[] = {
     {"out", 'o', "VALIDATION.json", GW_TEXT, IN(out),
      .help = "Also write the JSON document to a file", .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
     {0},
 };
@@ -320,10 +321,14 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
 }
 
 static enum gw_status check_targets(const struct options *options, struct gw_error *error) {
-    const char *const targets[] = {options->out, options->trace, options->counts.out};
+    const struct {
+        const char *path, *like;
+    } targets[] = {{options->out, "{\"schema\": \"gradweave/validation@1\""},
+                   {options->trace, "{\"traceEvents\""},
+                   {options->counts.out, "{\"schema\": \"gradweave/counts@1\""}};
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-        if (targets[i] != NULL) {
-            GW_TRY(gw_file_check_target(targets[i], error));
+        if (targets[i].path != NULL) {
+            GW_TRY(gw_file_check_target(targets[i].path, targets[i].like, error));
         }
     }
     return GW_OK;

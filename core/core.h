@@ -19,6 +19,7 @@
 #include "core/status.h"
 #include "core/system.h"
 #include "core/terminal.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "core/values.h"
 #include "core/warm_up.h"

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +10,74 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/arena.h"
+
+/* ---- what a program reads and writes --------------------------------------------------------- */
+
+/* A file that is to be put in place of `target`, or (temporary: NULL) a target to be removed. */
+struct output {
+    char *temporary, *target;
+    bool exchanged, made; /* it is in place now: the old file has the temporary name, or none was */
+};
+
+static struct {
+    bool holds, forces;
+    pthread_mutex_t lock; /* of the inputs, which threads may read */
+    size_t input_count, input_capacity, output_count, output_capacity;
+    struct identity {
+        dev_t device;
+        ino_t file;
+    } * inputs;
+    struct output *outputs;
+} program = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void gw_outputs_force(void) {
+    program.forces = true;
+}
+
+/* Memory that runs out here costs a refusal, and no result. */
+void gw_file_note_input(int descriptor) {
+    struct stat about;
+    if (!program.holds || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return;
+    }
+    (void)pthread_mutex_lock(&program.lock);
+    struct identity *larger =
+        gw_grow(program.inputs, program.input_count + 1, &program.input_capacity, sizeof *larger);
+    if (larger != NULL) {
+        program.inputs = larger;
+        larger[program.input_count++] =
+            (struct identity){.device = about.st_dev, .file = about.st_ino};
+    }
+    (void)pthread_mutex_unlock(&program.lock);
+}
+
+static struct identity *find_input(const struct stat *about) {
+    for (size_t i = 0; i < program.input_count; i++) {
+        struct identity *input = &program.inputs[i];
+        if (input->device == about->st_dev && input->file == about->st_ino) {
+            return input;
+        }
+    }
+    return NULL;
+}
+
+void gw_file_forget_input(const char *path) {
+    struct stat about;
+    struct identity *input = NULL;
+    while (stat(path, &about) == 0 && (input = find_input(&about)) != NULL) {
+        *input = program.inputs[--program.input_count];
+    }
+}
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error) {
-    FILE *stream = fopen(path, "rb");
+    FILE *stream = fopen(path, "rbe");
     if (stream == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
     }
+    gw_file_note_input(fileno(stream));
     size_t capacity = 1 << 16;
     size_t used = 0;
     char *buffer = malloc(capacity);
@@ -110,6 +172,273 @@ static enum gw_status resolve(const char *path, char **out, struct gw_error *err
     return fail_to_write(path, ELOOP, error);
 }
 
+/* ---- what may be replaced -------------------------------------------------------------------- */
+
+enum { KIND_SIZE = 64 };
+
+/* Which documents, by their schema; or a timeline, or any JSON. */
+static void name_document(const char *start, char kind[KIND_SIZE]) {
+    static const char sign[] = "\"gradweave/";
+    const char *schema = strstr(start, "\"schema\"");
+    const char *timeline = strstr(start, "\"traceEvents\"");
+    const char *name = schema == NULL ? NULL : schema + strlen("\"schema\"");
+    name = name == NULL ? NULL : name + strspn(name, " \t\r\n:");
+    if (timeline != NULL || strstr(start, "\"displayTimeUnit\"") != NULL) {
+        (void)snprintf(kind, KIND_SIZE, "a timeline");
+    } else if (name != NULL && strncmp(name, sign, strlen(sign)) == 0) {
+        int length = (int)strcspn(name + 1, "@\"");
+        bool is_row = strncmp(name + 1, "gradweave/infeasible", (size_t)length) == 0;
+        (void)snprintf(kind, KIND_SIZE, "\"%.*s\"",
+                       is_row        ? 16
+                       : length < 40 ? length
+                                     : 40,
+                       is_row ? "gradweave/result" : name + 1);
+    } else {
+        (void)snprintf(kind, KIND_SIZE, "other JSON");
+    }
+}
+
+/* What kind of file begins so, in words; "" of an empty one, which anything may replace. */
+static const char *name_kind(const char *start, size_t length, char kind[KIND_SIZE]) {
+    static const char png[] = "\x89PNG";
+    size_t blank = strspn(start, " \t\r\n");
+    const char *name = memchr(start, ',', strcspn(start, "\n")) != NULL ? "a table" : "other text";
+    if (start[blank] == '{' || start[blank] == '[') {
+        name_document(start, kind);
+        return kind;
+    }
+    if (length == 0) {
+        name = "";
+    } else if (strncmp(start, png, strlen(png)) == 0) {
+        name = "a PNG picture";
+    } else if (strncmp(start, "%PDF-", 5) == 0) {
+        name = "a PDF picture";
+    } else if (start[blank] == '<' && strstr(start, "<svg") != NULL) {
+        name = "an SVG picture";
+    } else if (strncmp(start, "num_ranks", 9) == 0) {
+        name = "a GOAL schedule";
+    }
+    (void)snprintf(kind, KIND_SIZE, "%s", name);
+    return kind;
+}
+
+/* "" also of what cannot be read. A document's schema may stand behind much else. */
+static const char *read_kind(const char *path, char kind[KIND_SIZE]) {
+    const size_t most = 1 << 22;
+    char *start = calloc(most + 1, 1);
+    FILE *stream = start == NULL ? NULL : fopen(path, "rbe");
+    kind[0] = '\0';
+    if (stream != NULL) {
+        name_kind(start, fread(start, 1, most, stream), kind);
+        (void)fclose(stream);
+    }
+    free(start);
+    return kind;
+}
+
+/* Whether what is there may be replaced, by what is of the kind, or (NULL) of one not yet known. */
+static enum gw_status check_old(const char *path, const char *kind, struct gw_error *error) {
+    char old[KIND_SIZE];
+    struct stat about;
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return GW_OK;
+    }
+    if ((about.st_mode & 0222) == 0 || access(path, W_OK) != 0) {
+        return fail_to_write(path, EACCES, error);
+    }
+    if (!program.holds || program.forces) {
+        return GW_OK;
+    }
+    if (find_input(&about) != NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected another file than an input to write to, or --force", path);
+    }
+    read_kind(path, old);
+    bool is_any = kind == NULL || kind[0] == '\0' || old[0] == '\0';
+    return is_any || strcmp(old, kind) == 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected no file, or %s, to write to, got %s, which --force replaces",
+                         path, kind, old);
+}
+
+/* Whether a file of that name can be made and put in place of what is there. */
+static enum gw_status check_folder(const char *path, struct gw_error *error) {
+    char *target = NULL;
+    GW_TRY(resolve(path, &target, error));
+    target[folder_length(target)] = '\0';
+    bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
+    int cause = errno;
+    free(target);
+    return good ? GW_OK : fail_to_write(path, cause, error);
+}
+
+enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error) {
+    char kind[KIND_SIZE];
+    struct stat status;
+    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        return fail_to_write(path, EISDIR, error);
+    }
+    if (!is_replaceable(path)) {
+        return access(path, W_OK) == 0 ? GW_OK : fail_to_write(path, errno, error);
+    }
+    GW_TRY(check_folder(path, error));
+    return check_old(path, like == NULL ? NULL : name_kind(like, strlen(like), kind), error);
+}
+
+int gw_file_exists(const char *path) {
+    return access(path, R_OK) == 0;
+}
+
+/* ---- putting in place ------------------------------------------------------------------------ */
+
+enum gw_status gw_file_sync_folder(const char *target, struct gw_error *error) {
+    char folder[4096];
+    int length = folder_length(target);
+    (void)snprintf(folder, sizeof folder, "%.*s", length == 0 ? 1 : length,
+                   length == 0 ? "." : target);
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) { /* a folder may be written to and not read */
+        return GW_OK;
+    }
+    int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
+    (void)close(descriptor);
+    return cause == 0 ? GW_OK : fail_to_write(target, cause, error);
+}
+
+/* Where it can, the file system exchanges both names: so the old file comes back if need be. */
+static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
+    struct stat old;
+    bool is_new = lstat(one->target, &old) != 0;
+    one->exchanged =
+        !is_new && S_ISREG(old.st_mode) &&
+        renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE) == 0;
+    if (!one->exchanged && rename(one->temporary, one->target) != 0) {
+        return fail_to_write(one->target, errno, error);
+    }
+    one->made = is_new;
+    return gw_file_sync_folder(one->target, error);
+}
+
+static void take_back(struct output *one) {
+    if (one->exchanged) {
+        (void)renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE);
+    } else if (one->made) {
+        (void)unlink(one->target);
+    }
+    one->exchanged = one->made = false;
+}
+
+static void free_output(struct output *one) {
+    free(one->temporary);
+    free(one->target);
+}
+
+static void forget_outputs(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
+        free_output(&program.outputs[i]);
+    }
+    free(program.outputs);
+    program.outputs = NULL;
+    program.output_count = program.output_capacity = 0;
+}
+
+void gw_outputs_hold(void) {
+    program.holds = true;
+}
+
+void gw_outputs_discard(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
+        if (program.outputs[i].temporary != NULL) {
+            gw_file_discard(program.outputs[i].temporary);
+        }
+    }
+    forget_outputs();
+}
+
+/* All are in place, or as before. What was there has a temporary name then, if any. */
+enum gw_status gw_outputs_release(struct gw_error *error) {
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < program.output_count && status == GW_OK; i++) {
+        if (program.outputs[i].temporary != NULL) {
+            status = put_in_place(&program.outputs[i], error);
+        }
+    }
+    for (size_t i = 0; i < program.output_count && status != GW_OK; i++) {
+        take_back(&program.outputs[i]);
+    }
+    for (size_t i = 0; i < program.output_count && status == GW_OK; i++) {
+        if (program.outputs[i].temporary == NULL) {
+            (void)unlink(program.outputs[i].target);
+        }
+    }
+    gw_outputs_discard();
+    return status;
+}
+
+/* Takes `one` over, in any case. */
+static enum gw_status add_output(struct output *one, struct gw_error *error) {
+    for (size_t i = 0; i < program.output_count && one->temporary != NULL; i++) {
+        if (program.outputs[i].temporary != NULL &&
+            strcmp(program.outputs[i].target, one->target) == 0) {
+            enum gw_status status = gw_fail(
+                error, GW_BAD_INPUT, "%s: expected a file of its own for each output", one->target);
+            free_output(one);
+            return status;
+        }
+    }
+    struct output *larger = gw_grow(program.outputs, program.output_count + 1,
+                                    &program.output_capacity, sizeof *larger);
+    if (larger == NULL) {
+        free_output(one);
+        return gw_fail_memory(error, "writing a file");
+    }
+    program.outputs = larger;
+    larger[program.output_count++] = *one;
+    return GW_OK;
+}
+
+void gw_file_remove(const char *path) {
+    struct output one = {.target = program.holds ? strdup(path) : NULL};
+    if (one.target == NULL) {
+        (void)unlink(path);
+    } else {
+        (void)add_output(&one, NULL);
+    }
+}
+
+/* The new file gets the old one's mode and owner, and is on the disk then. */
+static int settle(const char *temporary, const char *target) {
+    struct stat old;
+    struct stat own;
+    int descriptor = open(temporary, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0 || fstat(descriptor, &own) != 0) {
+        return errno;
+    }
+    bool good = true;
+    if (stat(target, &old) == 0 && S_ISREG(old.st_mode)) {
+        bool others = own.st_uid != old.st_uid || own.st_gid != old.st_gid;
+        good = (!others || program.forces || fchown(descriptor, old.st_uid, old.st_gid) == 0) &&
+               fchmod(descriptor, old.st_mode & 07777) == 0;
+    }
+    good = good && (fsync(descriptor) == 0 || errno == EINVAL);
+    int cause = good ? 0 : errno;
+    (void)close(descriptor);
+    return cause;
+}
+
+/* *target, the caller's, is what the file is to replace. */
+static enum gw_status prepare(const char *temporary, const char *path, char **target,
+                              struct gw_error *error) {
+    char kind[KIND_SIZE];
+    struct stat about;
+    GW_TRY(check_old(path, read_kind(temporary, kind), error));
+    GW_TRY(resolve(path, target, error));
+    bool is_folder = stat(*target, &about) == 0 && S_ISDIR(about.st_mode);
+    int cause = is_folder ? EISDIR : settle(temporary, *target);
+    return cause == 0 ? GW_OK : fail_to_write(path, cause, error);
+}
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 /* Creates an empty file beside the target of `path`, which is replaceable. */
@@ -117,6 +446,7 @@ static enum gw_status create_temporary(const char *path, char **temporary, int *
                                        struct gw_error *error) {
     enum { most_tries = 1000, longest_ending = 16 };
     char *target = NULL;
+    GW_TRY(check_old(path, NULL, error));
     GW_TRY(resolve(path, &target, error));
     int folder = folder_length(target);
     const char *ending = strrchr(target + folder, '.');
@@ -157,9 +487,6 @@ static enum gw_status write_all(int descriptor, const char *path, const char *te
         } else if (errno != EINTR) {
             failure = errno;
         }
-    }
-    if (failure == 0 && fsync(descriptor) != 0 && errno != EINVAL) {
-        failure = errno;
     }
     if (close(descriptor) != 0 && failure == 0) {
         failure = errno;
@@ -204,18 +531,27 @@ enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_e
 }
 
 enum gw_status gw_file_replace(const char *temporary, const char *path, struct gw_error *error) {
+    struct output one = {.temporary = NULL};
     if (strcmp(temporary, path) == 0) {
         return GW_OK;
     }
-    char *target = NULL;
-    enum gw_status status = resolve(path, &target, error);
-    if (status == GW_OK && rename(temporary, target) != 0) {
-        status = fail_to_write(path, errno, error);
+    enum gw_status status = prepare(temporary, path, &one.target, error);
+    if (status == GW_OK) {
+        one.temporary = strdup(temporary);
+        status = one.temporary == NULL ? gw_fail_memory(error, "naming a file") : GW_OK;
     }
-    if (status != GW_OK) {
+    if (status == GW_OK && program.holds) {
+        status = add_output(&one, error);
+    } else {
+        status = status == GW_OK ? put_in_place(&one, error) : status;
+        if (status != GW_OK) {
+            take_back(&one);
+        }
+        free_output(&one);
+    }
+    if (status != GW_OK || !program.holds) {
         gw_file_discard(temporary);
     }
-    free(target);
     return status;
 }
 
@@ -224,32 +560,6 @@ void gw_file_discard(const char *temporary) {
     if (lstat(temporary, &status) == 0 && S_ISREG(status.st_mode)) {
         (void)unlink(temporary);
     }
-}
-
-/* Whether a file of that name can be made and put in place of what is there. */
-static enum gw_status check_folder(const char *path, struct gw_error *error) {
-    char *target = NULL;
-    GW_TRY(resolve(path, &target, error));
-    target[folder_length(target)] = '\0';
-    bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
-    int cause = errno;
-    free(target);
-    return good ? GW_OK : fail_to_write(path, cause, error);
-}
-
-enum gw_status gw_file_check_target(const char *path, struct gw_error *error) {
-    struct stat status;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        return fail_to_write(path, EISDIR, error);
-    }
-    if (is_replaceable(path)) {
-        return check_folder(path, error);
-    }
-    return access(path, W_OK) == 0 ? GW_OK : fail_to_write(path, errno, error);
-}
-
-int gw_file_exists(const char *path) {
-    return access(path, R_OK) == 0;
 }
 
 /* ---- fingerprints ---------------------------------------------------------------------------- */

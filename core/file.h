@@ -2,8 +2,9 @@
  * Files read whole and written whole: no reader sees half a file, and no failed run leaves one.
  *
  * What `path` means to a writer: a regular file, or none yet, is replaced in one step by a whole
- * new one. Of a link, the file it points to is replaced, and the link stays. A device or a pipe is
- * written through: there is nothing to replace.
+ * new one, which keeps its mode and owner. Of a link, the file it points to is replaced, and the
+ * link stays. A device or a pipe is written through: there is nothing to replace. What is read-only
+ * stays.
  */
 #ifndef GW_CORE_FILE_H
 #define GW_CORE_FILE_H
@@ -32,11 +33,42 @@ enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_e
 enum gw_status gw_file_replace(const char *temporary, const char *path, struct gw_error *error);
 void gw_file_discard(const char *temporary);
 
-/* Fails early, before long work, where gw_file_write to `path` would fail. */
-enum gw_status gw_file_check_target(const char *path, struct gw_error *error);
+/*
+ * Fails early, before long work, where gw_file_write to `path` would fail; `like` is how what will
+ * be written begins, such as "{\"schema\":\"gradweave/plan@1\"", or NULL if that is not known.
+ */
+enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error);
+
+/* Removes a file that has been used up, such as the journal of what is written whole by now. */
+void gw_file_remove(const char *path);
+
+/* A power failure after this leaves the names in the folder of `path` as they are now. */
+enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
 
 /* Whether a file or folder of that name can be read. */
 int gw_file_exists(const char *path);
+
+/* ---- all files of a program -------------------------------------------------------------------
+ */
+
+/*
+ * A program that ends badly leaves nothing new. Between gw_outputs_hold and gw_outputs_release
+ * files are only prepared by what is above; the latter puts all of them in place, or none, and
+ * removes what gw_file_remove was told to. gw_outputs_discard forgets them.
+ *
+ * From gw_outputs_hold on, two mistakes are refused, unless gw_outputs_force was called: to replace
+ * a file of another kind than what is written (a model by a plan, say), and to replace what was
+ * read, but where gw_file_forget_input says that the output is made of it.
+ */
+void gw_outputs_hold(void);
+enum gw_status gw_outputs_release(struct gw_error *error);
+void gw_outputs_discard(void);
+
+void gw_outputs_force(void);
+
+/* For readers that open their file themselves. */
+void gw_file_note_input(int descriptor);
+void gw_file_forget_input(const char *path);
 
 /* ---- fingerprints ---------------------------------------------------------------------------- */
 

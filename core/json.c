@@ -58,6 +58,22 @@ static enum gw_status check_count(const char *text, const char *file, struct gw_
                          GW_JSON_MOST_VALUES);
 }
 
+/*
+ * cJSON gives nothing for text that is no JSON, and for text that there is no memory for: its
+ * allocator tells them apart.
+ */
+static _Thread_local bool memory_ran_out;
+
+static void *allocate(size_t size) {
+    void *memory = malloc(size);
+    memory_ran_out = memory_ran_out || memory == NULL;
+    return memory;
+}
+
+__attribute__((constructor)) static void watch_memory(void) {
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = free});
+}
+
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error) {
     const char *end = NULL;
@@ -66,6 +82,7 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
     }
     GW_TRY(check_utf8(text, file, error));
     GW_TRY(check_count(text, file, error));
+    memory_ran_out = false;
     *document = cJSON_ParseWithOpts(text, &end, 1);
     if (*document != NULL) {
         enum gw_status status = gw_json_check_duplicates(*document, file, error);
@@ -74,6 +91,9 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
             *document = NULL;
         }
         return status;
+    }
+    if (memory_ran_out) {
+        return gw_fail(error, GW_FAILED, "%s: out of memory while reading", file);
     }
     size_t line = 1;
     size_t column = 1;

@@ -22,10 +22,11 @@ static enum gw_status open_piece(struct gw_scanner *scanner, struct gw_error *er
 }
 
 enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct gw_error *error) {
-    *out = (struct gw_scanner){.name = path, .stream = fopen(path, "rb")};
+    *out = (struct gw_scanner){.name = path, .stream = fopen(path, "rbe")};
     if (out->stream == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
     }
+    gw_file_note_input(fileno(out->stream));
     enum gw_status status = open_piece(out, error);
     if (status != GW_OK) {
         gw_scanner_close(out);

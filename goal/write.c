@@ -89,7 +89,7 @@ static enum gw_status open_stream(struct gw_goal_writer *writer, struct gw_error
         return gw_fail_memory(error, "writing a schedule");
     }
     GW_TRY(gw_file_temporary(writer->path, &writer->temporary, error));
-    writer->stream = fopen(writer->temporary, "wb");
+    writer->stream = fopen(writer->temporary, "wbe");
     if (writer->stream == NULL) {
         int cause = errno;
         gw_file_discard(writer->temporary);
@@ -136,10 +136,6 @@ static void end_rank(struct gw_goal_writer *writer) {
 /* The stream is closed then, whatever comes of it. */
 static void finish_stream(struct gw_goal_writer *writer) {
     if (fflush(writer->stream) != 0 && writer->failure == 0) {
-        writer->failure = errno;
-    }
-    bool syncs = writer->failure == 0;
-    if (syncs && fsync(fileno(writer->stream)) != 0 && errno != EINVAL) {
         writer->failure = errno;
     }
     if (fclose(writer->stream) != 0 && writer->failure == 0) {

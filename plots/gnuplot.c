@@ -34,11 +34,6 @@ enum gw_status gw_plot_check(const char *path, struct gw_error *error) {
 
 /* ---- gnuplot ------------------------------------------------------------------------------- */
 
-struct table {
-    char *text;
-    size_t length;
-};
-
 void gw_draw_quoted(FILE *stream, const char *text) {
     (void)fputc('\'', stream);
     for (const char *c = text; *c != '\0'; c++) {
@@ -88,23 +83,20 @@ static enum gw_status run_gnuplot(char *settings, char *script, int data, int pi
 static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, const char *kind,
                                 int data, int picture, struct gw_error *error) {
     char names[2][32];
-    char *settings = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&settings, &length);
-    if (stream == NULL) {
-        return gw_fail_memory(error, "plotting");
-    }
+    struct gw_text settings;
+    FILE *stream = gw_text_open(&settings);
     (void)snprintf(names[0], sizeof names[0], "/dev/fd/%d", data);
     (void)snprintf(names[1], sizeof names[1], "/dev/fd/%d", picture);
-    put_text(stream, "data", names[0]);
-    put_text(stream, "output", names[1]);
-    put_text(stream, "kind", kind);
-    put_text(stream, "heading", drawing->title);
-    drawing->print_settings(drawing->subject, stream);
-    bool complete = fclose(stream) == 0;
-    enum gw_status status = complete ? run_gnuplot(settings, script, data, picture, error)
-                                     : gw_fail_memory(error, "plotting");
-    free(settings);
+    if (stream != NULL) {
+        put_text(stream, "data", names[0]);
+        put_text(stream, "output", names[1]);
+        put_text(stream, "kind", kind);
+        put_text(stream, "heading", drawing->title);
+        drawing->print_settings(drawing->subject, stream);
+    }
+    GW_TRY(gw_text_close(&settings, "plotting", error));
+    enum gw_status status = run_gnuplot(settings.text, script, data, picture, error);
+    free(settings.text);
     return status;
 }
 
@@ -152,7 +144,7 @@ static enum gw_status keep_picture(int descriptor, const char *path, struct gw_e
     return status;
 }
 
-static bool write_all(int descriptor, const struct table *table) {
+static bool write_all(int descriptor, const struct gw_text *table) {
     size_t written = 0;
     while (written < table->length) {
         ssize_t step = write(descriptor, table->text + written, table->length - written);
@@ -165,7 +157,7 @@ static bool write_all(int descriptor, const struct table *table) {
 }
 
 /* Table and picture pass through memory: nothing of them can be left behind. */
-static enum gw_status draw_table(const struct gw_drawing *drawing, const struct table *table,
+static enum gw_status draw_table(const struct gw_drawing *drawing, const struct gw_text *table,
                                  char *script, const char *path, struct gw_error *error) {
     int data = memfd_create("table", MFD_CLOEXEC);
     int picture = memfd_create("picture", MFD_CLOEXEC);
@@ -188,7 +180,7 @@ static enum gw_status draw_table(const struct gw_drawing *drawing, const struct 
     return status;
 }
 
-static enum gw_status draw_picture(const struct gw_drawing *drawing, const struct table *table,
+static enum gw_status draw_picture(const struct gw_drawing *drawing, const struct gw_text *table,
                                    const char *path, struct gw_error *error) {
     char *folder = NULL;
     char *script = NULL;
@@ -211,29 +203,18 @@ static enum gw_status draw_picture(const struct gw_drawing *drawing, const struc
     return status;
 }
 
-/* The table's text is the caller's to free. */
-static enum gw_status print_table(const struct gw_drawing *drawing, struct table *out,
-                                  struct gw_error *error) {
-    FILE *stream = open_memstream(&out->text, &out->length);
-    if (stream == NULL) {
-        return gw_fail_memory(error, "plotting");
-    }
-    drawing->print_table(drawing->subject, stream);
-    if (fclose(stream) != 0) {
-        free(out->text);
-        return gw_fail_memory(error, "plotting");
-    }
-    return GW_OK;
-}
-
 enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, const char *data_path,
                        struct gw_error *error) {
-    struct table table = {0};
+    struct gw_text table;
     if (path != NULL) {
         GW_TRY(gw_plot_check(path, error));
-        GW_TRY(gw_file_check_target(path, error)); /* before gnuplot is started */
+        GW_TRY(gw_file_check_target(path, NULL, error)); /* before gnuplot is started */
     }
-    GW_TRY(print_table(drawing, &table, error));
+    FILE *stream = gw_text_open(&table);
+    if (stream != NULL) {
+        drawing->print_table(drawing->subject, stream);
+    }
+    GW_TRY(gw_text_close(&table, "plotting", error));
     enum gw_status status = path == NULL ? GW_OK : draw_picture(drawing, &table, path, error);
     if (status == GW_OK && data_path != NULL) {
         status = gw_file_write(data_path, table.text, table.length, error);

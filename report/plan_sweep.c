@@ -434,14 +434,7 @@ enum gw_status gw_plan_sweep_print(const struct gw_plan_sweep *sweep, bool json,
 
 /* ---- table --------------------------------------------------------------------------------- */
 
-static enum gw_status write_table(const struct gw_plan_sweep *sweep, const char *path,
-                                  struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL) {
-        return gw_fail_memory(error, "writing a table");
-    }
+static void print_rows(const struct gw_plan_sweep *sweep, FILE *stream) {
     (void)fputs("value,policy,compressor,groups,iteration_s\n", stream);
     size_t rows = sweep->exchange_count * sweep->policy_count;
     for (size_t i = 0; i < sweep->values.count * rows; i++) {
@@ -456,9 +449,18 @@ static enum gw_status write_table(const struct gw_plan_sweep *sweep, const char 
         gw_csv_number(stream, cell->iteration_s);
         (void)fputc('\n', stream);
     }
-    enum gw_status status = fclose(stream) == 0 ? gw_file_write(path, text, length, error)
-                                                : gw_fail_memory(error, "writing a table");
-    free(text);
+}
+
+static enum gw_status write_table(const struct gw_plan_sweep *sweep, const char *path,
+                                  struct gw_error *error) {
+    struct gw_text table;
+    FILE *stream = gw_text_open(&table);
+    if (stream != NULL) {
+        print_rows(sweep, stream);
+    }
+    GW_TRY(gw_text_close(&table, "writing a table", error));
+    enum gw_status status = gw_file_write(path, table.text, table.length, error);
+    free(table.text);
     return status;
 }
 
@@ -572,7 +574,7 @@ enum gw_status gw_plan_sweep_check_out(const char *path, struct gw_error *error)
                        "picture (.png, .svg or .pdf)",
                        path);
     }
-    return gw_file_check_target(path, error);
+    return gw_file_check_target(path, NULL, error);
 }
 
 enum gw_status gw_plan_sweep_write(const struct gw_plan_sweep *sweep, const char *path,

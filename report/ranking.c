@@ -143,16 +143,14 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
 /* Why the first is the fastest, in a sentence or two, in the arena; "": there is no other. */
 static enum gw_status explain(const struct gw_ranking *ranking, struct gw_arena *arena,
                               const char **out, struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL) {
-        return gw_fail_memory(error, "comparing");
+    struct gw_text text;
+    FILE *stream = gw_text_open(&text);
+    if (stream != NULL) {
+        print_why(ranking, stream);
     }
-    print_why(ranking, stream);
-    bool closed = fclose(stream) == 0;
-    *out = closed ? gw_arena_text(arena, text) : NULL;
-    free(text);
+    GW_TRY(gw_text_close(&text, "comparing", error));
+    *out = gw_arena_text(arena, text.text);
+    free(text.text);
     return *out == NULL ? gw_fail_memory(error, "comparing") : GW_OK;
 }
 

@@ -8,8 +8,8 @@
 /* ---- a grid's files (sweep_files.c) ---------------------------------------------------------- */
 
 /*
- * While a sweep runs, rows are appended to FILE.partial, whole lines in order of the points, below
- * a line that says which sweep this is. At the end FILE is put in place.
+ * While a sweep runs, rows are appended to FILE.partial in order of the points, each behind its
+ * checksum, below a line that says which sweep this is. At the end FILE is put in place.
  */
 enum { GW_SWEEP_MOST_FILES = 8 };
 
@@ -22,7 +22,8 @@ struct gw_sweep_file {
     char *prelude;       /* the line that says which sweep this is, and the format's heading */
     size_t title_length; /* of that line */
     FILE *stream;
-    bool created; /* now, and not by an earlier sweep */
+    bool created;    /* now, and not by an earlier sweep */
+    double synced_s; /* when it was last written to the disk */
     uint64_t rows, infeasible;
 };
 
@@ -49,7 +50,7 @@ enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_
  * Writes the next point's rows to the files, as gw_sweep_put_row gives them, behind each other with
  * these lengths; `now`: and what rows were kept until now.
  */
-enum gw_status gw_sweep_files_append(const struct gw_sweep_files *files, const char *rows,
+enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *rows,
                                      const size_t *lengths, bool now, struct gw_error *error);
 
 /* Puts the complete files in place. */

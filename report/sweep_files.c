@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -41,12 +42,11 @@ enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_poi
 
 struct gw_sweep_format {
     const char *ending;
-    bool quotes_newlines; /* a line may hold newlines between quotes */
+    const char *like; /* how its files begin */
     void (*put_heading)(FILE *stream);
     enum gw_status (*put)(FILE *stream, const struct gw_grid *grid, const struct gw_point *point,
                           const struct gw_prediction *prediction, struct gw_error *error);
-    /* Whether a line is that point's row, whole; and whether the point has no answer. */
-    bool (*is_row)(const char *line, size_t length, uint64_t number, bool *infeasible);
+    bool (*is_infeasible)(const char *row, size_t length); /* the row of a point without answer */
 };
 
 static void put_csv_heading(FILE *stream) {
@@ -118,11 +118,8 @@ static enum gw_status put_csv(FILE *stream, const struct gw_grid *grid,
     return GW_OK;
 }
 
-static bool is_csv_row(const char *line, size_t length, uint64_t number, bool *infeasible) {
-    char start[32];
-    int digits = snprintf(start, sizeof start, "%" PRIu64 ",", number);
-    *infeasible = length >= 2 && line[length - 2] != ',';
-    return length > (size_t)digits && memcmp(line, start, (size_t)digits) == 0;
+static bool is_csv_infeasible(const char *row, size_t length) {
+    return length >= 2 && row[length - 2] != ',';
 }
 
 static void put_no_heading(FILE *stream) {
@@ -144,18 +141,16 @@ static enum gw_status put_json(FILE *stream, const struct gw_grid *grid,
     return status;
 }
 
-static bool is_json_row(const char *line, size_t length, uint64_t number, bool *infeasible) {
-    cJSON *document = cJSON_ParseWithLength(line, length);
-    const cJSON *point = cJSON_GetObjectItemCaseSensitive(document, "point");
-    bool same = cJSON_IsNumber(point) && point->valuedouble == (double)number;
-    *infeasible = cJSON_GetObjectItemCaseSensitive(document, "reason") != NULL;
+static bool is_json_infeasible(const char *row, size_t length) {
+    cJSON *document = cJSON_ParseWithLength(row, length);
+    bool infeasible = cJSON_GetObjectItemCaseSensitive(document, "reason") != NULL;
     cJSON_Delete(document);
-    return same;
+    return infeasible;
 }
 
 static const struct gw_sweep_format formats[] = {
-    {".csv", true, put_csv_heading, put_csv, is_csv_row},
-    {".jsonl", false, put_no_heading, put_json, is_json_row},
+    {".csv", "point,", put_csv_heading, put_csv, is_csv_infeasible},
+    {".jsonl", "{\"schema\":\"gradweave/result@1\"", put_no_heading, put_json, is_json_infeasible},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -182,7 +177,7 @@ static enum gw_status check_paths(const char *const *paths, size_t count, struct
                                paths[i]);
             }
         }
-        GW_TRY(gw_file_check_target(paths[i], error));
+        GW_TRY(gw_file_check_target(paths[i], find_format(paths[i])->like, error));
     }
     return GW_OK;
 }
@@ -193,26 +188,51 @@ static enum gw_status fail_to_write(const char *path, struct gw_error *error) {
     return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-static bool is_complete(const char *line, size_t length) {
-    return length > 0 && line[length - 1] == '\n';
+/*
+ * In an unfinished file a row stands behind its frame: a checksum of the point's number and the
+ * row, and the row's length, both hexadecimal. So what a disk or a person has changed is found.
+ */
+enum { FRAME_SIZE = 16 + 1 + 8 + 1 };
+
+static void make_frame(uint64_t number, const char *row, size_t length,
+                       char frame[FRAME_SIZE + 1]) {
+    uint64_t sum = gw_fingerprint_add(gw_fingerprint_start, &number, sizeof number);
+    sum = gw_fingerprint_add(sum, row, length);
+    (void)snprintf(frame, FRAME_SIZE + 1, "%016" PRIx64 " %08zx ", sum, length & 0xffffffffu);
 }
 
-/* A line with its newlines between quotes, if the format has them; the length is 0 at the end. */
-static size_t read_row(FILE *stream, bool quotes_newlines, char **line, size_t *capacity) {
+struct row_reader {
+    FILE *stream;
+    char *row; /* behind its frame; the reader's */
+    size_t capacity, length;
+};
+
+/* Whether that point's row comes next, whole and as it was written. */
+static bool read_row(struct row_reader *reader, uint64_t number) {
+    char expected[FRAME_SIZE + 1];
+    char frame[FRAME_SIZE + 1] = "";
     size_t length = 0;
-    bool quoted = false;
-    int c = 0;
-    do {
-        c = getc(stream);
-        char *larger = c == EOF ? NULL : gw_grow(*line, length + 1, capacity, 1);
+    if (fread(frame, 1, FRAME_SIZE, reader->stream) != FRAME_SIZE ||
+        sscanf(frame + 17, "%8zx", &length) != 1) {
+        return false;
+    }
+    reader->length = 0;
+    while (reader->length < length) {
+        enum { most_at_once = 1 << 16 }; /* as the length may be damaged */
+        size_t left = length - reader->length;
+        size_t step = left < most_at_once ? left : most_at_once;
+        char *larger = gw_grow(reader->row, reader->length + step, &reader->capacity, 1);
         if (larger == NULL) {
-            break;
+            return false;
         }
-        *line = larger;
-        (*line)[length++] = (char)c;
-        quoted = quoted != (quotes_newlines && c == '"');
-    } while (c != '\n' || quoted);
-    return length;
+        reader->row = larger;
+        if (fread(larger + reader->length, 1, step, reader->stream) != step) {
+            return false;
+        }
+        reader->length += step;
+    }
+    make_frame(number, reader->row, length, expected);
+    return memcmp(frame, expected, FRAME_SIZE) == 0;
 }
 
 /*
@@ -220,23 +240,16 @@ static size_t read_row(FILE *stream, bool quotes_newlines, char **line, size_t *
  * bytes they take with it. Whatever follows was cut off, or damaged: those points are done again.
  */
 static size_t count_rows(struct gw_sweep_file *file, FILE *stream, uint64_t most) {
+    struct row_reader reader = {.stream = stream};
     size_t bytes = strlen(file->prelude);
-    char *line = NULL;
-    size_t capacity = 0;
     file->rows = file->infeasible = 0;
     (void)fseeko(stream, (off_t)bytes, SEEK_SET);
-    while (file->rows < most) {
-        bool infeasible = false;
-        size_t length = read_row(stream, file->format->quotes_newlines, &line, &capacity);
-        if (!is_complete(line, length) ||
-            !file->format->is_row(line, length, file->rows, &infeasible)) {
-            break;
-        }
-        bytes += length;
+    while (file->rows < most && read_row(&reader, file->rows)) {
+        bytes += FRAME_SIZE + reader.length;
         file->rows++;
-        file->infeasible += infeasible;
+        file->infeasible += file->format->is_infeasible(reader.row, reader.length);
     }
-    free(line);
+    free(reader.row);
     return bytes;
 }
 
@@ -248,7 +261,8 @@ static enum gw_status refuse(const struct gw_sweep_file *file, const char *line,
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(title, "schema");
     const cJSON *found = cJSON_GetObjectItemCaseSensitive(title, "inputs");
     bool partial =
-        cJSON_IsString(schema) && strcmp(schema->valuestring, "gradweave/sweep-partial@1") == 0;
+        cJSON_IsString(schema) && strncmp(schema->valuestring, "gradweave/sweep-partial@",
+                                          strlen("gradweave/sweep-partial@")) == 0;
     snprintf(inputs, sizeof inputs, "%016" PRIx64, grid->inputs_fingerprint);
     bool same_inputs = cJSON_IsString(found) && strcmp(found->valuestring, inputs) == 0;
     cJSON_Delete(title);
@@ -304,8 +318,28 @@ static enum gw_status append(const struct gw_sweep_file *file, const char *text,
                                                            : fail_to_write(file->partial, error);
 }
 
-static enum gw_status write_now(const struct gw_sweep_file *file, struct gw_error *error) {
-    return fflush(file->stream) == 0 ? GW_OK : fail_to_write(file->partial, error);
+static enum gw_status append_row(struct gw_sweep_file *file, const char *row, size_t length,
+                                 struct gw_error *error) {
+    char frame[FRAME_SIZE + 1];
+    make_frame(file->rows++, row, length, frame);
+    GW_TRY(append(file, frame, FRAME_SIZE, error));
+    return append(file, row, length, error);
+}
+
+/* On the disk too if that was last done a while ago: it takes a while itself. */
+static enum gw_status write_now(struct gw_sweep_file *file, struct gw_error *error) {
+    const double often_s = 5;
+    double now_s = gw_clock_now_s();
+    if (fflush(file->stream) != 0) {
+        return fail_to_write(file->partial, error);
+    }
+    if (now_s - file->synced_s < often_s) {
+        return GW_OK;
+    }
+    file->synced_s = now_s;
+    return fdatasync(fileno(file->stream)) == 0 || errno == EINVAL
+               ? GW_OK
+               : fail_to_write(file->partial, error);
 }
 
 /* Leaves the rows that all files have, or the prelude alone. */
@@ -326,24 +360,35 @@ static enum gw_status cut(struct gw_sweep_file *file, uint64_t rows, struct gw_e
     if (keep == 0) {
         GW_TRY(append(file, file->prelude, strlen(file->prelude), error));
     }
-    return write_now(file, error);
+    file->synced_s = -INFINITY;
+    GW_TRY(write_now(file, error));
+    return gw_file_sync_folder(file->partial, error);
+}
+
+static void print_title(const struct gw_grid *grid, FILE *stream) {
+    (void)fprintf(stream,
+                  "{\"schema\":\"gradweave/sweep-partial@2\",\"points\":%" PRIu64
+                  ",\"request\":\"%016" PRIx64 "\",\"inputs\":\"%016" PRIx64 "\"}\n",
+                  grid->point_count, grid->request_fingerprint, grid->inputs_fingerprint);
 }
 
 static enum gw_status make_prelude(struct gw_sweep_file *file, const struct gw_grid *grid,
                                    struct gw_error *error) {
-    size_t length = 0;
-    FILE *stream = open_memstream(&file->prelude, &length);
-    if (stream == NULL || asprintf(&file->partial, "%s.partial", file->path) < 0) {
+    struct gw_text prelude;
+    FILE *stream = gw_text_open(&prelude);
+    if (stream != NULL) {
+        print_title(grid, stream);
+        (void)fflush(stream);
+        file->title_length = prelude.length;
+        file->format->put_heading(stream);
+    }
+    GW_TRY(gw_text_close(&prelude, "beginning a sweep", error));
+    file->prelude = prelude.text;
+    if (asprintf(&file->partial, "%s.partial", file->path) < 0) {
         file->partial = NULL;
         return gw_fail_memory(error, "beginning a sweep");
     }
-    (void)fprintf(stream,
-                  "{\"schema\":\"gradweave/sweep-partial@1\",\"points\":%" PRIu64
-                  ",\"request\":\"%016" PRIx64 "\",\"inputs\":\"%016" PRIx64 "\"}\n",
-                  grid->point_count, grid->request_fingerprint, grid->inputs_fingerprint);
-    file->title_length = (size_t)ftello(stream);
-    file->format->put_heading(stream);
-    return fclose(stream) == 0 ? GW_OK : gw_fail_memory(error, "beginning a sweep");
+    return GW_OK;
 }
 
 static enum gw_status open_partial(struct gw_sweep_file *file, bool resume,
@@ -415,10 +460,10 @@ enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_
     return find_format(path)->put(stream, grid, point, prediction, error);
 }
 
-enum gw_status gw_sweep_files_append(const struct gw_sweep_files *files, const char *rows,
+enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *rows,
                                      const size_t *lengths, bool now, struct gw_error *error) {
     for (size_t i = 0; i < files->count; i++) {
-        GW_TRY(append(&files->files[i], rows, lengths[i], error));
+        GW_TRY(append_row(&files->files[i], rows, lengths[i], error));
         GW_TRY(now ? write_now(&files->files[i], error) : GW_OK);
         rows += lengths[i];
     }
@@ -427,36 +472,46 @@ enum gw_status gw_sweep_files_append(const struct gw_sweep_files *files, const c
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* All but the title, into a stream. */
-static bool copy(const struct gw_sweep_file *file, FILE *to) {
-    char bytes[1 << 16];
-    FILE *from = fopen(file->partial, "re");
-    bool good = from != NULL && fseeko(from, (off_t)file->title_length, SEEK_SET) == 0;
-    size_t length = 0;
-    while (good && (length = fread(bytes, 1, sizeof bytes, from)) > 0) {
-        good = fwrite(bytes, 1, length, to) == length;
+/* All but the title and frames, into a stream. */
+static bool copy(const struct gw_sweep_file *file, FILE *from, FILE *to) {
+    struct row_reader reader = {.stream = from};
+    const char *heading = file->prelude + file->title_length;
+    bool good =
+        fputs(heading, to) >= 0 && fseeko(from, (off_t)strlen(file->prelude), SEEK_SET) == 0;
+    errno = EIO; /* says of what was written and is not there any more */
+    for (uint64_t number = 0; good && number < file->rows; number++) {
+        good =
+            read_row(&reader, number) && fwrite(reader.row, 1, reader.length, to) == reader.length;
     }
-    good = good && ferror(from) == 0;
+    free(reader.row);
+    return good;
+}
+
+static enum gw_status write_final(const struct gw_sweep_file *file, const char *temporary,
+                                  struct gw_error *error) {
+    FILE *from = fopen(file->partial, "re");
+    FILE *to = from == NULL ? NULL : fopen(temporary, "we");
+    bool good = to != NULL && copy(file, from, to) && fflush(to) == 0;
+    int cause = errno;
+    if (to != NULL && fclose(to) != 0 && good) {
+        good = false;
+        cause = errno;
+    }
     if (from != NULL) {
         (void)fclose(from);
     }
-    return good;
+    return good ? GW_OK
+                : gw_fail(error, GW_FAILED, "%s: cannot be written: %s", file->path,
+                          strerror(cause));
 }
 
 static enum gw_status put_in_place(const struct gw_sweep_file *file, struct gw_error *error) {
     char *temporary = NULL;
     GW_TRY(gw_file_temporary(file->path, &temporary, error));
-    FILE *stream = fopen(temporary, "we");
-    bool good = stream != NULL && copy(file, stream) && fflush(stream) == 0 &&
-                (fsync(fileno(stream)) == 0 || errno == EINVAL);
-    int cause = errno;
-    good = (stream == NULL || fclose(stream) == 0) && good;
-    enum gw_status status = GW_OK;
-    if (good) {
+    enum gw_status status = write_final(file, temporary, error);
+    if (status == GW_OK) {
         status = gw_file_replace(temporary, file->path, error);
     } else {
-        status =
-            gw_fail(error, GW_FAILED, "%s: cannot be written: %s", file->path, strerror(cause));
         gw_file_discard(temporary);
     }
     free(temporary);
@@ -468,7 +523,7 @@ enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_err
         GW_TRY(put_in_place(&files->files[i], error));
     }
     for (size_t i = 0; i < files->count; i++) {
-        (void)unlink(files->files[i].partial);
+        gw_file_remove(files->files[i].partial);
     }
     return GW_OK;
 }

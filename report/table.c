@@ -25,7 +25,11 @@ enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *
 
 enum { MOST_COLUMNS = 16, CELL_SIZE = 96 };
 
+/* A table that memory ran out for is not printed; gw_print_check tells it at the end. */
+static bool is_table_missing;
+
 struct gw_table {
+    bool is_cut; /* memory ran out for a cell */
     size_t columns, cells, capacity;
     const char *alignment; /* one character a column: 'l' or 'r' */
     char (*texts)[CELL_SIZE];
@@ -34,6 +38,7 @@ struct gw_table {
 struct gw_table *gw_table_open(const char *const *headings, const char *alignment) {
     struct gw_table *table = calloc(1, sizeof *table);
     if (table == NULL) {
+        is_table_missing = true;
         return NULL;
     }
     table->columns = strlen(alignment);
@@ -52,6 +57,7 @@ void gw_table_cell(struct gw_table *table, const char *format, ...) {
         size_t capacity = 2 * table->capacity + 64;
         char(*texts)[CELL_SIZE] = realloc(table->texts, capacity * sizeof *texts);
         if (texts == NULL) {
+            table->is_cut = is_table_missing = true;
             return;
         }
         table->texts = texts;
@@ -66,7 +72,8 @@ void gw_table_cell(struct gw_table *table, const char *format, ...) {
 }
 
 void gw_table_print_and_close(struct gw_table *table) {
-    if (table == NULL) {
+    if (table == NULL || table->is_cut) {
+        gw_table_close(table);
         return;
     }
     size_t widths[MOST_COLUMNS] = {0};
@@ -98,6 +105,15 @@ void gw_table_close(struct gw_table *table) {
         free(table->texts);
         free(table);
     }
+}
+
+enum gw_status gw_print_check(struct gw_error *error) {
+    if (is_table_missing || gw_print_failed()) {
+        return gw_fail_memory(error, "printing an answer");
+    }
+    return fflush(stdout) == 0 && !ferror(stdout)
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "stdout: cannot be written");
 }
 
 /* ---- headings and notes -------------------------------------------------------------------- */

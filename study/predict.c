@@ -293,7 +293,7 @@ static enum gw_status open_counts(const struct gw_counts_source *source,
                                   struct gw_simulation *simulation, struct selection_counts *out,
                                   struct gw_error *error) {
     if (source->out != NULL) {
-        GW_TRY(gw_file_check_target(source->out, error));
+        GW_TRY(gw_file_check_target(source->out, NULL, error));
     }
     GW_TRY(find_counts(source, question, pipeline, iterations, simulation, out, error));
     if (out->counts != NULL) {

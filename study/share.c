@@ -53,13 +53,17 @@ static void answer_point(size_t i, void *context) {
     const struct gw_shared_points *points = sharing->points;
     struct answer *answer = &sharing->answers[i];
     *answer = (struct answer){0};
-    FILE *stream = open_memstream(&answer->text, &answer->length);
-    answer->status = stream == NULL ? gw_fail_memory(&answer->why, "sweeping")
-                                    : points->answer(sharing->part.first + i, stream,
-                                                     points->context, &answer->why);
-    if (stream != NULL && fclose(stream) != 0 && answer->status == GW_OK) {
-        answer->status = gw_fail_memory(&answer->why, "sweeping");
+    struct gw_text text;
+    FILE *stream = gw_text_open(&text);
+    enum gw_status status = GW_OK;
+    if (stream != NULL) {
+        status = points->answer(sharing->part.first + i, stream, points->context, &answer->why);
     }
+    struct gw_error *why = status == GW_OK ? &answer->why : NULL;
+    enum gw_status closed = gw_text_close(&text, "sweeping", why);
+    answer->status = status == GW_OK ? closed : status;
+    answer->text = text.text;
+    answer->length = text.length;
 }
 
 /* This rank's answers behind each other, each below its length; the caller's. */
@@ -67,7 +71,8 @@ static enum gw_status answer_part(struct sharing *sharing, char **out, size_t *b
                                   struct gw_error *error) {
     enum gw_status status = GW_OK;
     gw_parallel(sharing->part.count, sharing->points->threads, answer_point, sharing);
-    FILE *stream = open_memstream(out, bytes);
+    struct gw_text part;
+    FILE *stream = gw_text_open(&part);
     for (size_t i = 0; i < sharing->part.count; i++) {
         struct answer *answer = &sharing->answers[i];
         if (answer->status != GW_OK && status == GW_OK) {
@@ -81,8 +86,10 @@ static enum gw_status answer_part(struct sharing *sharing, char **out, size_t *b
         }
         free(answer->text);
     }
-    bool kept = stream != NULL && fclose(stream) == 0;
-    return kept || status != GW_OK ? status : gw_fail_memory(error, "sweeping");
+    enum gw_status closed = gw_text_close(&part, "sweeping", status == GW_OK ? error : NULL);
+    *out = part.text;
+    *bytes = part.length;
+    return status == GW_OK ? closed : status;
 }
 
 /* Rank 0 takes a rank's answers. */

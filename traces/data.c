@@ -115,7 +115,11 @@ enum gw_status gw_data_list(enum gw_data_kind kind, char ***names, size_t *count
         free(entries[i]);
     }
     free(entries);
-    if (*names == NULL) {
+    if (*names == NULL || *count < (size_t)found) {
+        for (size_t i = 0; i < *count; i++) {
+            free((*names)[i]);
+        }
+        free(*names);
         return gw_fail_memory(error, "listing data");
     }
     qsort(*names, *count, sizeof **names, by_name);

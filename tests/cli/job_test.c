@@ -124,7 +124,7 @@ TEST(leaves_the_network_out) {
 /* What was there stays, only what can be resumed is left, and no rank goes on. */
 static void interrupt(const char *folder, bool group) {
     pid_t ranks[2];
-    write_text(folder, "kept.json", "what was there before");
+    write_text(folder, "kept.json", "{'schema': 'gradweave/cluster@1'}");
     char *before = list_files(folder);
     struct running calibration =
         start(folder, "gradweave calibrate --nodes 2 --out kept.json " ENDLESS);
@@ -334,10 +334,10 @@ TEST(predicts_with_other_counts) {
     assert_string_equal(counts_of(result), "trained at 1/1 size over 4 iterations");
     simulated =
         ask_result(*state, "gradweave simulate " TINY " --workers 2 --density 0.01 --algo sidco "
-                           "--iterations 4 --counts trained --counts-out kept.json --json");
+                           "--iterations 4 --counts trained --counts-out found.json --json");
     assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
-    result = validate_one(*state, "--nodes 2 --algo sidco --counts kept.json", &validation);
-    assert_string_equal(counts_of(result), "recorded in kept.json");
+    result = validate_one(*state, "--nodes 2 --algo sidco --counts found.json", &validation);
+    assert_string_equal(counts_of(result), "recorded in found.json");
     assert_true(number_at(simulated, "iteration_s") == number_at(result, "predicted.iteration_s"));
 }
 

@@ -103,7 +103,7 @@ TEST_IN_FOLDER(what_a_link_points_to_is_replaced) {
     int reader = open(target, O_RDONLY);
     char seen[4] = "";
     ino_t before = inode_of(target);
-    assert_int_equal(gw_file_check_target(longer, &error), GW_OK);
+    assert_int_equal(gw_file_check_target(longer, NULL, &error), GW_OK);
     assert_int_equal(gw_file_write(longer, "newer", 5, &error), GW_OK);
     assert_holds(target, "newer", 5);
     assert_true(inode_of(target) != before);
@@ -136,8 +136,8 @@ TEST_IN_FOLDER(links_that_lead_nowhere_are_refused) {
     const char *cause[] = {"Too many levels of symbolic links", "No such file or directory"};
     for (int i = 0; i < 2; i++) {
         const char *path = i == 0 ? circle : missing;
-        assert_message(gw_file_check_target(path, &error), GW_FAILED, "%s: cannot be written: %s",
-                       path, cause[i]);
+        assert_message(gw_file_check_target(path, NULL, &error), GW_FAILED,
+                       "%s: cannot be written: %s", path, cause[i]);
         assert_message(gw_file_write(path, "x", 1, &error), GW_FAILED, "%s: cannot be written: %s",
                        path, cause[i]);
     }
@@ -152,7 +152,7 @@ TEST_IN_FOLDER(pipes_are_written_through) {
     int reader = open(pipe, O_RDONLY | O_NONBLOCK);
     assert_true(reader >= 0);
     char seen[4] = "";
-    assert_int_equal(gw_file_check_target(link, &error), GW_OK);
+    assert_int_equal(gw_file_check_target(link, NULL, &error), GW_OK);
     assert_int_equal(gw_file_write(link, "all", 3, &error), GW_OK);
     assert_int_equal(read(reader, seen, sizeof seen), 3);
     assert_string_equal(seen, "all");
@@ -226,4 +226,123 @@ TEST_IN_FOLDER(unreadable_files_are_bad_input) {
                    "%s: cannot be read: No such file or directory", path);
     assert_message(gw_file_read(*state, &text, &length, &error), GW_BAD_INPUT,
                    "%s: cannot be read: Is a directory", (char *)*state);
+}
+
+/* ---- what may be replaced ------------------------------------------------------------------ */
+
+TEST_IN_FOLDER(mode_and_owner_stay) {
+    const char *path = path_in(*state, "plan.json");
+    struct stat about;
+    assert_ok(gw_file_write(path, "old", 3, &error));
+    assert_int_equal(chmod(path, 0640), 0);
+    bool is_root = chown(path, 1234, 2345) == 0;
+    assert_ok(gw_file_write(path, "new", 3, &error));
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 07777, 0640);
+    assert_true(!is_root || (about.st_uid == 1234 && about.st_gid == 2345));
+    assert_holds(path, "new", 3);
+}
+
+TEST_IN_FOLDER(what_is_read_only_stays) {
+    const char *path = path_in(*state, "plan.json");
+    assert_ok(gw_file_write(path, "old", 3, &error));
+    assert_int_equal(chmod(path, 0444), 0);
+    assert_message(gw_file_write(path, "new", 3, &error), GW_FAILED,
+                   "%s: cannot be written: Permission denied", path);
+    assert_message(gw_file_check_target(path, NULL, &error), GW_FAILED,
+                   "%s: cannot be written: Permission denied", path);
+    assert_holds(path, "old", 3);
+    assert_int_equal(count_entries(*state), 1);
+}
+
+/* Beginnings of files, each of a kind of its own but the empty ones. */
+static const char *const kinds[] = {
+    "{\"schema\": \"gradweave/model@1\"",
+    "{\n  \"schema\": \"gradweave/plan@1\"",
+    "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"schema\": \"gradweave/timeline@1\"}",
+    "{\"mine\": 1}",
+    "\x89PNG\r\n\x1a\n",
+    "%PDF-1.5",
+    "<?xml?>\n<svg>",
+    "num_ranks 4\n",
+    "point,model\n",
+    "import os\n",
+};
+
+/* From here on as a program: that lasts until its end. */
+TEST_IN_FOLDER(another_kind_of_file_stays) {
+    const char *path = path_in(*state, "out");
+    gw_outputs_hold();
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
+            (void)unlink(path);
+            assert_ok(gw_file_write(path, kinds[i], strlen(kinds[i]), &error));
+            assert_ok(gw_outputs_release(&error));
+            enum gw_status expected = i == j ? GW_OK : GW_BAD_INPUT;
+            const char *left = i == j ? kinds[j] : kinds[i];
+            assert_int_equal(gw_file_check_target(path, kinds[j], &error), expected);
+            assert_int_equal(gw_file_write(path, kinds[j], strlen(kinds[j]), &error), expected);
+            assert_ok(gw_outputs_release(&error));
+            assert_holds(path, left, strlen(left));
+            gw_file_forget_input(path);
+            assert_int_equal(count_entries(*state), 1);
+        }
+    }
+    assert_ok(gw_file_write(path, "", 0, &error));
+    assert_ok(gw_outputs_release(&error));
+    assert_ok(gw_file_write(path, kinds[0], strlen(kinds[0]), &error));
+    assert_ok(gw_outputs_release(&error));
+    assert_message(gw_file_write(path, "a,b\n", 4, &error), GW_BAD_INPUT,
+                   "%s: expected no file, or a table, to write to, got \"gradweave/model\", which "
+                   "--force replaces",
+                   path);
+}
+
+TEST_IN_FOLDER(files_of_a_program_appear_together) {
+    const char *one = path_in(*state, "one");
+    const char *two = path_in(*state, "two");
+    const char *input = path_in(*state, "input");
+    assert_ok(gw_file_write(one, "old", 3, &error));
+    assert_ok(gw_file_write(input, "input", 5, &error));
+    assert_ok(gw_outputs_release(&error));
+    const char *inner = path_in(*state, "two/inner");
+    for (int round = 0; round < 3; round++) {
+        assert_ok(gw_file_write(one, "new", 3, &error));
+        assert_ok(gw_file_write(two, "new", 3, &error));
+        gw_file_remove(input);
+        assert_int_equal(access(two, F_OK), -1);
+        assert_int_equal(access(input, F_OK), 0);
+        if (round == 0) {
+            gw_outputs_discard();
+        } else if (round == 1) { /* the second one cannot be put in place */
+            assert_int_equal(mkdir(two, 0777), 0);
+            assert_int_equal(mkdir(inner, 0777), 0);
+            assert_message(gw_outputs_release(&error), GW_FAILED,
+                           "%s: cannot be written: Is a directory", two);
+            assert_int_equal(rmdir(inner), 0);
+            assert_int_equal(rmdir(two), 0);
+        }
+        if (round < 2) {
+            char *text = NULL;
+            size_t length = 0;
+            assert_int_equal(count_entries(*state), 2);
+            assert_ok(gw_file_read(one, &text, &length, &error));
+            assert_string_equal(text, "old");
+            free(text);
+            gw_file_forget_input(one);
+        }
+    }
+    assert_ok(gw_outputs_release(&error));
+    assert_int_equal(count_entries(*state), 2);
+    assert_holds(one, "new", 3);
+    assert_message(gw_file_write(one, "newer", 5, &error), GW_BAD_INPUT,
+                   "%s: expected another file than an input to write to, or --force", one);
+    assert_ok(gw_file_write(two, "2", 1, &error));
+    assert_message(gw_file_write(two, "2", 1, &error), GW_BAD_INPUT,
+                   "%s: expected a file of its own for each output", two);
+    gw_outputs_discard();
+    gw_outputs_force();
+    assert_ok(gw_file_write(one, "forced", 6, &error));
+    assert_ok(gw_outputs_release(&error));
+    assert_holds(one, "forced", 6);
 }
