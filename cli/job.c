@@ -6,8 +6,7 @@
 
 #include "core/core.h"
 
-/* ---- ranks --------------------------------------------------------------------------------------
- */
+/* ---- ranks ---------------------------------------------------------------------------------- */
 
 const struct gw_option gw_watch_table[] = {
     {"timeout", 0, "S", GW_POSITIVE, offsetof(struct gw_job_options, timeout_s),
@@ -95,8 +94,7 @@ int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *b
     return exit_status;
 }
 
-/* ---- --device -----------------------------------------------------------------------------------
- */
+/* ---- --device ------------------------------------------------------------------------------- */
 
 enum { MOST_GPUS = 64 };
 
@@ -132,8 +130,7 @@ enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size
     return GW_OK;
 }
 
-/* ---- GPUs of ranks ------------------------------------------------------------------------------
- */
+/* ---- GPUs of ranks -------------------------------------------------------------------------- */
 
 const char *const gw_transport_choices[] = {
     [GW_TRANSPORT_NCCL] = "nccl", [GW_TRANSPORT_MPI] = "mpi", NULL};

@@ -8,8 +8,7 @@
 #include "transport/transport.h"
 #include "transport/watch.h"
 
-/* ---- ranks --------------------------------------------------------------------------------------
- */
+/* ---- ranks ---------------------------------------------------------------------------------- */
 
 /* --nodes, --hostfile, --timeout. */
 struct gw_job_options {
@@ -43,8 +42,7 @@ int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *b
 void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
                     const struct gw_error *error);
 
-/* ---- --device: on what a verb runs --------------------------------------------------------------
- */
+/* ---- --device: on what a verb runs ---------------------------------------------------------- */
 
 struct gw_device_choice {
     bool cuda;   /* or this machine's processors */
@@ -63,8 +61,7 @@ enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size
                                      struct gw_device **out, struct gw_gpu *described,
                                      struct gw_error *error);
 
-/* ---- GPUs of ranks ------------------------------------------------------------------------------
- */
+/* ---- GPUs of ranks -------------------------------------------------------------------------- */
 
 /* --transport: what memory of GPUs travels by. */
 enum gw_transport_choice {

@@ -168,25 +168,6 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     return status;
 }
 
-/* A plan brings its own density and workers; options that were given overrule them. */
-static enum gw_status read_plan(struct options *options, struct gw_plan *plan,
-                                struct gw_error *error) {
-    struct gw_question_options *asked = &options->question;
-    GW_TRY(gw_plan_read(options->plan, plan, error));
-    bool sparse = strcmp(plan->compressor, "none") != 0;
-    if (asked->workers > 0) {
-        plan->workers = asked->workers;
-    } else {
-        asked->workers = plan->workers;
-    }
-    if (asked->density > 0 && sparse) {
-        plan->density = asked->density;
-    } else if (sparse) {
-        asked->density = plan->density;
-    }
-    return GW_OK;
-}
-
 /* One bandwidth of the whole network, as a rate or as a factor; curves change by it. */
 static enum gw_status answer_at_bandwidth(const struct options *options,
                                           const struct gw_question *question,
@@ -220,7 +201,7 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
                                       struct gw_error *error) {
     struct gw_question question;
     bool planned = options->plan != NULL;
-    GW_TRY(planned ? read_plan(options, plan, error) : GW_OK);
+    GW_TRY(planned ? gw_question_read_plan(options->plan, &options->question, plan, error) : GW_OK);
     GW_TRY(gw_question_open(&options->question, &question, error));
     enum gw_status status =
         planned ? gw_plan_check(plan, &question.model, options->plan, error) : GW_OK;
@@ -236,58 +217,16 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
 
 /* ---- --goal: a GOAL schedule instead of a model ---------------------------------------------- */
 
-/* LogGOPSim's own, where neither the command line nor the schedule has any. */
-static const char *const DEFAULT_LOGGP = "L=2500,o=1500,g=1000,O=0,G=6,S=65535";
-
-static enum gw_status parse_loggp(const char *loggp, struct gw_loggops *out,
-                                  struct gw_error *error) {
-    struct gw_loggp_text text;
-    GW_TRY(gw_loggp_parse(loggp, &text, error));
-    return gw_loggp_for_goal(&text, out, error);
-}
-
-/* Of the command line, of the schedule, or LogGOPSim's. */
-static enum gw_status choose_loggp(const char *path, const char *given, const struct gw_goal *goal,
-                                   struct gw_goal_parameters *out, struct gw_error *error) {
-    bool named = given == NULL && goal->loggp[0] != '\0';
-    *out = (struct gw_goal_parameters){.text = given != NULL ? given
-                                               : named       ? goal->loggp
-                                                             : DEFAULT_LOGGP,
-                                       .source = given != NULL ? "option"
-                                                 : named       ? "file"
-                                                               : "default"};
-    enum gw_status status = parse_loggp(out->text, &out->loggops, error);
-    if (status != GW_OK && named) {
-        gw_error_prefix(error, path);
-    }
-    return status;
-}
-
-static enum gw_status run_goal(const char *path, const char *given, bool json, struct gw_goal *goal,
-                               struct gw_goal_result *result, struct gw_error *error) {
-    struct gw_goal_parameters parameters;
-    double start_s = gw_clock_now_s();
-    GW_TRY(gw_goal_read(path, goal, error));
-    double read_s = gw_clock_now_s() - start_s;
-    GW_TRY(choose_loggp(path, given, goal, &parameters, error));
-    GW_TRY(gw_goal_run(goal, &parameters.loggops, path, result, error));
-    return gw_print_goal(path, goal, &parameters, result, read_s, json, error);
-}
-
 static enum gw_status simulate_goal(const char *path, const char *loggp, bool json,
                                     struct gw_error *error) {
-    struct gw_loggops parameters;
-    struct gw_goal goal = {0};
-    struct gw_goal_result result = {0};
-    GW_TRY(loggp == NULL ? GW_OK : parse_loggp(loggp, &parameters, error));
-    enum gw_status status = run_goal(path, loggp, json, &goal, &result, error);
-    free(result.finish_ns);
-    gw_goal_free(&goal);
+    struct gw_goal_answer answer;
+    enum gw_status status = gw_goal_ask(path, loggp, &answer, error);
+    status = status == GW_OK ? gw_print_goal(&answer, json, error) : status;
+    gw_goal_answer_free(&answer);
     return status;
 }
 
-/* ---- the verb ----------------------------------------------------------------------------------
- */
+/* ---- the verb ------------------------------------------------------------------------------- */
 
 static enum gw_status answer_either(void *values, struct gw_error *error) {
     struct options *options = values;

@@ -18,8 +18,7 @@ const char *gw_format_duration(double seconds, char out[GW_UNITS_SIZE]);
 /* With the fewest digits that read back as the same number; at least 15, as cJSON prints. */
 const char *gw_format_exactly(double value, char out[GW_UNITS_SIZE]);
 
-/* ---- cells of comma-separated tables, as RFC 4180 has them ------------------------------------
- */
+/* ---- cells of comma-separated tables, as RFC 4180 has them ---------------------------------- */
 
 /* With as many digits as it takes to read the same number back, and no more than a person wrote. */
 void gw_csv_number(FILE *stream, double number);

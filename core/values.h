@@ -40,8 +40,7 @@ struct gw_values_rule {
 enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *rule, double **values,
                                size_t *count, struct gw_error *error);
 
-/* ---- rates and sizes, wherever a user writes one -----------------------------------------------
- */
+/* ---- rates and sizes, wherever a user writes one -------------------------------------------- */
 
 /* "gbit", "Gbit/s", "gbps", "Gb/s": in bits a second; "GB/s", "GBps", "GiB/s": 8 times as many. */
 bool gw_rate_unit(const char *text, size_t length, double *bit_per_s);

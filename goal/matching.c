@@ -46,8 +46,7 @@ static uint32_t take(struct gw_matching *matching, struct gw_match_list *list, u
     return taken;
 }
 
-/* ---- ranks where anything may match -----------------------------------------------------------
- */
+/* ---- ranks where anything may match --------------------------------------------------------- */
 
 static enum gw_status find_wild(struct gw_matching *matching, const struct gw_goal *goal,
                                 struct gw_error *error) {
@@ -104,8 +103,7 @@ static uint32_t match_wild(struct gw_matching *matching, uint32_t operation,
     return found;
 }
 
-/* ---- ranks where keys are exact ---------------------------------------------------------------
- */
+/* ---- ranks where keys are exact ------------------------------------------------------------- */
 
 static struct gw_match_slot *free_slots(size_t count) {
     struct gw_match_slot *slots = malloc(count * sizeof *slots);

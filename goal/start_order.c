@@ -13,8 +13,7 @@ struct item {
     uint8_t kind;
 };
 
-/* ---- quicksort as GCC's std::sort does it ------------------------------------------------------
- */
+/* ---- quicksort as GCC's std::sort does it --------------------------------------------------- */
 
 static void swap(struct item *a, struct item *b) {
     struct item kept = *a;

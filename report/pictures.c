@@ -10,8 +10,7 @@
 #include "plots/plots.h"
 #include "study/study.h"
 
-/* ---- predictions --------------------------------------------------------------------------------
- */
+/* ---- predictions ---------------------------------------------------------------------------- */
 
 /*
  * A bar for each algorithm. Those that nobody asked for by name are left out, and that is said,
@@ -73,8 +72,7 @@ enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_err
     return status;
 }
 
-/* ---- validations --------------------------------------------------------------------------------
- */
+/* ---- validations ---------------------------------------------------------------------------- */
 
 static enum gw_status read_bar(const struct gw_json *result, bool measured, struct gw_bar *bar,
                                struct gw_error *error) {
@@ -138,8 +136,7 @@ enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_er
     return status;
 }
 
-/* ---- calibrations -------------------------------------------------------------------------------
- */
+/* ---- calibrations --------------------------------------------------------------------------- */
 
 enum gw_status gw_draw_calibration(const struct gw_picture *picture, struct gw_error *error) {
     char *path = NULL;
@@ -153,8 +150,7 @@ enum gw_status gw_draw_calibration(const struct gw_picture *picture, struct gw_e
     return status;
 }
 
-/* ---- bounds -------------------------------------------------------------------------------------
- */
+/* ---- bounds --------------------------------------------------------------------------------- */
 
 enum { BOUNDS_VALUES = 41 };
 
@@ -221,8 +217,7 @@ enum gw_status gw_draw_bounds(const struct gw_picture *picture, struct gw_error 
     return status;
 }
 
-/* ---- counts over iterations ---------------------------------------------------------------------
- */
+/* ---- counts over iterations ----------------------------------------------------------------- */
 
 /* A model as one group, of which counts are asked; pictures are of means of windows of iterations.
  */

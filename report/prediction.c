@@ -102,21 +102,20 @@ enum gw_status gw_print_prediction(const struct gw_question *question,
 
 /* ---- GOAL schedules -------------------------------------------------------------------------- */
 
-static enum gw_status print_goal_json(const struct gw_goal *goal,
-                                      const struct gw_goal_parameters *parameters,
-                                      const struct gw_goal_result *result, struct gw_error *error) {
+static enum gw_status print_goal_json(const struct gw_goal_answer *answer, struct gw_error *error) {
+    const struct gw_goal_result *result = &answer->result;
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/goal-result@1");
     gw_writer_array(&writer, "finish_ns");
-    for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
+    for (uint32_t rank = 0; rank < answer->goal.rank_count; rank++) {
         gw_writer_number(&writer, NULL, (double)result->finish_ns[rank]);
     }
     gw_writer_end(&writer);
     gw_writer_number(&writer, "events", (double)result->events);
     gw_writer_number(&writer, "wall_s", result->wall_s);
-    gw_writer_text(&writer, "loggp", parameters->text);
-    gw_writer_text(&writer, "loggp_source", parameters->source);
+    gw_writer_text(&writer, "loggp", answer->loggp);
+    gw_writer_text(&writer, "loggp_source", answer->loggp_source);
     return gw_print_written(&writer, error);
 }
 
@@ -132,19 +131,20 @@ static void print_ranks(const struct gw_goal *goal, const struct gw_goal_result 
     gw_print("\n");
 }
 
-static void print_goal(const char *path, const struct gw_goal *goal,
-                       const struct gw_goal_parameters *parameters,
-                       const struct gw_goal_result *result, double read_s) {
+static void print_goal(const struct gw_goal_answer *answer) {
     enum { SHOWN = 16 };
+    const struct gw_goal *goal = &answer->goal;
+    const struct gw_goal_result *result = &answer->result;
     char text[GW_UNITS_SIZE];
     uint32_t last = 0;
     for (uint32_t rank = 1; rank < goal->rank_count; rank++) {
         last = result->finish_ns[rank] > result->finish_ns[last] ? rank : last;
     }
-    gw_print("%s: %u ranks, %u operations\n", path, goal->rank_count, goal->operation_count);
-    gw_print("LogGOPS parameters %s, %s\n\n", parameters->text,
-             strcmp(parameters->source, "option") == 0 ? "as given"
-             : strcmp(parameters->source, "file") == 0
+    gw_print("%s: %u ranks, %u operations\n", answer->path, goal->rank_count,
+             goal->operation_count);
+    gw_print("LogGOPS parameters %s, %s\n\n", answer->loggp,
+             strcmp(answer->loggp_source, "option") == 0 ? "as given"
+             : strcmp(answer->loggp_source, "file") == 0
                  ? "which the schedule names"
                  : "LogGOPSim's own, as the schedule names none (--loggp)");
     if (goal->rank_count <= SHOWN) {
@@ -156,16 +156,14 @@ static void print_goal(const char *path, const struct gw_goal *goal,
     gw_print(" in %s", gw_format_seconds(result->wall_s, text));
     gw_print(" (%.1f million per second), read in %s\n",
              (double)result->events / (result->wall_s > 0 ? result->wall_s : 1e-9) / 1e6,
-             gw_format_seconds(read_s, text));
+             gw_format_seconds(answer->read_s, text));
 }
 
-enum gw_status gw_print_goal(const char *path, const struct gw_goal *goal,
-                             const struct gw_goal_parameters *parameters,
-                             const struct gw_goal_result *result, double read_s, bool json,
+enum gw_status gw_print_goal(const struct gw_goal_answer *answer, bool json,
                              struct gw_error *error) {
     if (json) {
-        return print_goal_json(goal, parameters, result, error);
+        return print_goal_json(answer, error);
     }
-    print_goal(path, goal, parameters, result, read_s);
+    print_goal(answer);
     return GW_OK;
 }

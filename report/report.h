@@ -73,16 +73,8 @@ enum gw_status gw_print_prediction(const struct gw_question *question,
                                    const struct gw_result *result, bool json,
                                    struct gw_error *error);
 
-/* What a GOAL schedule was run under, as --loggp takes it: "option", "file" or "default". */
-struct gw_goal_parameters {
-    const char *text, *source;
-    struct gw_loggops loggops;
-};
-
-/* When the ranks of a GOAL schedule finish, which took read_s to read from the file. */
-enum gw_status gw_print_goal(const char *path, const struct gw_goal *goal,
-                             const struct gw_goal_parameters *parameters,
-                             const struct gw_goal_result *result, double read_s, bool json,
+/* When the ranks of a GOAL schedule finish. */
+enum gw_status gw_print_goal(const struct gw_goal_answer *answer, bool json,
                              struct gw_error *error);
 
 /* ---- rankings ------------------------------------------------------------------------------ */

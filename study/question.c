@@ -1,5 +1,6 @@
 /* What is asked about: a model on a cluster. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "study/study.h"
 
@@ -25,6 +26,23 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
         return status;
     }
     out->workers = options->workers > 0 ? options->workers : out->cluster.workers;
+    return GW_OK;
+}
+
+enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,
+                                     struct gw_plan *plan, struct gw_error *error) {
+    GW_TRY(gw_plan_read(path, plan, error));
+    bool sparse = strcmp(plan->compressor, "none") != 0;
+    if (options->workers > 0) {
+        plan->workers = options->workers;
+    } else {
+        options->workers = plan->workers;
+    }
+    if (options->density > 0 && sparse) {
+        plan->density = options->density;
+    } else if (sparse) {
+        options->density = plan->density;
+    }
     return GW_OK;
 }
 

@@ -32,6 +32,9 @@ struct gw_question_options {
 /* Reads the model and the cluster. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);
+/* A plan brings its own density and workers; options that were given overrule them. */
+enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,
+                                     struct gw_plan *plan, struct gw_error *error);
 void gw_question_close(struct gw_question *question);
 
 /*
@@ -320,6 +323,22 @@ bool gw_results_meet(const struct gw_result *first, const struct gw_result *resu
 
 /* Whether the result is another one than the first that cannot be told apart from it. */
 bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result);
+
+/* ---- GOAL schedules -------------------------------------------------------------------------- */
+
+/* When the ranks of a schedule finish, and under which parameters. */
+struct gw_goal_answer {
+    const char *path;
+    struct gw_goal goal;
+    struct gw_goal_result result;
+    const char *loggp, *loggp_source; /* as --loggp takes them; "option", "file" or "default" */
+    double read_s;                    /* that reading took */
+};
+
+/* Reads and runs a schedule; `loggp` NULL: as it names, or LogGOPSim's own. Freed in any case. */
+enum gw_status gw_goal_ask(const char *path, const char *loggp, struct gw_goal_answer *out,
+                           struct gw_error *error);
+void gw_goal_answer_free(struct gw_goal_answer *answer);
 
 /* ---- comparing predictions with measurements ------------------------------------------------- */
 

@@ -168,8 +168,7 @@ TEST(other_numbers_of_ranks_are_refused) {
     close_scene(&scene);
 }
 
-/* ---- how often ranks communicate, counted in front of the transport ---------------------------
- */
+/* ---- how often ranks communicate, counted in front of the transport ------------------------- */
 
 /* What one rank called in the iterations, in a job whose exchanges are counted. */
 struct calls {

@@ -1,0 +1,44 @@
+/* A GOAL schedule as a question: its parameters, and when its ranks finish. */
+#include <stdlib.h>
+
+#include "study/study.h"
+
+/* LogGOPSim's own, where neither the question nor the schedule has any. */
+static const char *const DEFAULT_LOGGP = "L=2500,o=1500,g=1000,O=0,G=6,S=65535";
+
+static enum gw_status parse_loggp(const char *loggp, struct gw_loggops *out,
+                                  struct gw_error *error) {
+    struct gw_loggp_text text;
+    GW_TRY(gw_loggp_parse(loggp, &text, error));
+    return gw_loggp_for_goal(&text, out, error);
+}
+
+/* Those that were given, those of the schedule, or LogGOPSim's. */
+static enum gw_status choose_loggp(const char *given, struct gw_goal_answer *answer,
+                                   struct gw_loggops *out, struct gw_error *error) {
+    bool named = given == NULL && answer->goal.loggp[0] != '\0';
+    answer->loggp = given != NULL ? given : named ? answer->goal.loggp : DEFAULT_LOGGP;
+    answer->loggp_source = given != NULL ? "option" : named ? "file" : "default";
+    enum gw_status status = parse_loggp(answer->loggp, out, error);
+    if (status != GW_OK && named) {
+        gw_error_prefix(error, answer->path);
+    }
+    return status;
+}
+
+enum gw_status gw_goal_ask(const char *path, const char *loggp, struct gw_goal_answer *out,
+                           struct gw_error *error) {
+    struct gw_loggops parameters;
+    double start_s = gw_clock_now_s();
+    *out = (struct gw_goal_answer){.path = path};
+    GW_TRY(loggp == NULL ? GW_OK : parse_loggp(loggp, &parameters, error));
+    GW_TRY(gw_goal_read(path, &out->goal, error));
+    out->read_s = gw_clock_now_s() - start_s;
+    GW_TRY(choose_loggp(loggp, out, &parameters, error));
+    return gw_goal_run(&out->goal, &parameters, path, &out->result, error);
+}
+
+void gw_goal_answer_free(struct gw_goal_answer *answer) {
+    free(answer->result.finish_ns);
+    gw_goal_free(&answer->goal);
+}
