@@ -53,14 +53,10 @@ static int check(const struct options *options, struct gw_arena *arena,
 
 static int run(int argc, char **argv) {
     static struct options options;
+    static struct gw_file_check checks[MOST_FILES];
     struct gw_arena arena = {0};
-    struct gw_error error = {0};
     gw_parse_options(&gw_verb_check, argc, argv, &options);
-    struct gw_file_check *checks = gw_arena_zeros(&arena, options.count, sizeof *checks);
-    int verdict = checks != NULL
-                      ? check(&options, &arena, checks)
-                      : (gw_error_set(&error, GW_FAILED, "out of memory while checking files"),
-                         gw_cli_fail(&error));
+    int verdict = check(&options, &arena, checks);
     gw_arena_free(&arena);
     return verdict;
 }

@@ -172,23 +172,11 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
 static enum gw_status answer_at_bandwidth(const struct options *options,
                                           const struct gw_question *question,
                                           const struct gw_plan *plan, struct gw_error *error) {
-    struct gw_axis_values values;
+    struct gw_axis_values values = {0};
     struct gw_question changed = *question;
     char note[GW_RESULT_NOTE_SIZE];
-    if (options->network.level == GW_LEVEL_MESSAGES) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "--bandwidth: expected NODE:FACTOR with --network messages, or --loggp for "
-                       "the whole network, got \"%s\"",
-                       options->bandwidth);
-    }
-    GW_TRY(gw_axis_parse(GW_AXIS_BANDWIDTH, options->bandwidth, "--bandwidth", &question->cluster,
-                         &values, error));
-    enum gw_status status =
-        values.count == 1 ? gw_axis_ask(&values, values.values[0], question, &changed, error)
-                          : gw_fail(error, GW_BAD_INPUT,
-                                    "--bandwidth: expected one value, got %zu (compare, sweep and "
-                                    "plan --sweep take several values)",
-                                    values.count);
+    enum gw_status status = gw_axis_ask_bandwidth(options->bandwidth, options->network.level,
+                                                  question, &values, &changed, error);
     if (status == GW_OK) {
         status = answer(options, &changed, plan, gw_bandwidth_note(&values, note), error);
     }

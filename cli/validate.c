@@ -343,15 +343,6 @@ static void show_progress(struct run *run, const char *algorithm) {
     run->done++;
 }
 
-/* What a worker sent in the iteration, on average. */
-static double bytes_per_worker(const struct gw_timeline *timeline) {
-    double bytes = 0;
-    for (size_t i = 0; i < timeline->span_count; i++) {
-        bytes += (double)timeline->spans[i].bytes;
-    }
-    return bytes / (double)timeline->lane_count;
-}
-
 /* Keeps the counts of the executor's last iteration. */
 static enum gw_status record_counts(struct gw_validation_pair *comparison,
                                     const struct gw_executor *executor, struct gw_error *error) {
@@ -383,7 +374,8 @@ static enum gw_status iterate(struct run *run, struct gw_validation_pair *compar
         GW_TRY(gw_timeline_measure(timeline, &measure, error));
         GW_TRY(record_counts(comparison, executor, error));
         gw_result_add(measured, &measure);
-        measured->bytes_per_worker += bytes_per_worker(timeline) / (double)options->iterations;
+        measured->bytes_per_worker +=
+            gw_timeline_bytes_per_lane(timeline) / (double)options->iterations;
         start_s = timeline->iterations[0].end_s;
         if (options->trace != NULL) {
             GW_TRY(gw_timeline_append(trace, timeline, error));
@@ -424,19 +416,6 @@ static enum gw_status execute(struct run *run, struct gw_validation_pair *compar
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-/* What a rank that is no worker waits for while the workers are by themselves. */
-static enum gw_status rest(struct gw_communicator *job, struct gw_error *error) {
-    GW_TRY(gw_rest_until_woken(job, error));
-    return job->transport->barrier(job, error);
-}
-
-static enum gw_status wake(struct gw_communicator *job, int workers, struct gw_error *error) {
-    if (job->rank == 0) {
-        GW_TRY(gw_wake(job, workers, error));
-    }
-    return job->transport->barrier(job, error);
-}
-
 /* With its server a pipeline runs on the whole job, and otherwise on the workers among its ranks.
  */
 static enum gw_status measure(struct run *run, struct gw_validation_pair *comparison,
@@ -446,10 +425,10 @@ static enum gw_status measure(struct run *run, struct gw_validation_pair *compar
         return execute(run, comparison, job, error);
     }
     if (workers->transport == NULL) {
-        return rest(job, error);
+        return gw_rest_beside(job, error);
     }
     GW_TRY(execute(run, comparison, workers, error));
-    return wake(job, workers->size, error);
+    return gw_wake_beside(job, workers->size, error);
 }
 
 static void measure_all(struct run *run, struct gw_communicator *job, struct gw_error *error) {

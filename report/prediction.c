@@ -167,3 +167,24 @@ enum gw_status gw_print_goal(const struct gw_goal_answer *answer, bool json,
     print_goal(answer);
     return GW_OK;
 }
+
+enum gw_status gw_print_export(const struct gw_goal_export *export, bool json,
+                               struct gw_error *error) {
+    char changed[GW_CHANGES_SIZE];
+    const struct gw_choice_changes *changes = &export->changes;
+    if (!json) {
+        gw_print("%s: %s%s, %zu workers; for --loggp %s\n", export->path, export->algorithm,
+                 gw_changes_text(changes, changed), export->question->workers, export->loggp);
+        gw_print_result_notes(&export->notes);
+        return GW_OK;
+    }
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/export@1");
+    gw_writer_text(&writer, "file", export->path);
+    gw_writer_text(&writer, "algorithm", export->algorithm);
+    gw_writer_changes(&writer, changes->policy, changes->compressor, changes->exchange);
+    gw_writer_number(&writer, "workers", (double)export->question->workers);
+    gw_writer_text(&writer, "loggp", export->loggp);
+    return gw_print_written(&writer, error);
+}

@@ -77,6 +77,10 @@ enum gw_status gw_print_prediction(const struct gw_question *question,
 enum gw_status gw_print_goal(const struct gw_goal_answer *answer, bool json,
                              struct gw_error *error);
 
+/* That a pipeline was exported, and for which parameters. */
+enum gw_status gw_print_export(const struct gw_goal_export *export, bool json,
+                               struct gw_error *error);
+
 /* ---- rankings ------------------------------------------------------------------------------ */
 
 /* A ranking for a person; or (json) the document "gradweave/comparison@1" on stdout. */

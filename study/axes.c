@@ -211,3 +211,23 @@ void gw_axis_notes_free(struct gw_axis_notes *notes) {
     gw_arena_free(&notes->arena);
     *notes = (struct gw_axis_notes){0};
 }
+
+enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level level,
+                                     const struct gw_question *question,
+                                     struct gw_axis_values *values, struct gw_question *out,
+                                     struct gw_error *error) {
+    if (level == GW_LEVEL_MESSAGES) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--bandwidth: expected NODE:FACTOR with --network messages, or --loggp for "
+                       "the whole network, got \"%s\"",
+                       text);
+    }
+    GW_TRY(
+        gw_axis_parse(GW_AXIS_BANDWIDTH, text, "--bandwidth", &question->cluster, values, error));
+    return values->count == 1
+               ? gw_axis_ask(values, values->values[0], question, out, error)
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--bandwidth: expected one value, got %zu (compare, sweep and plan "
+                         "--sweep take several values)",
+                         values->count);
+}

@@ -1,4 +1,4 @@
-/* A GOAL schedule as a question: its parameters, and when its ranks finish. */
+/* A GOAL schedule as a question, and a pipeline as a GOAL schedule. */
 #include <stdlib.h>
 
 #include "study/study.h"
@@ -41,4 +41,46 @@ enum gw_status gw_goal_ask(const char *path, const char *loggp, struct gw_goal_a
 void gw_goal_answer_free(struct gw_goal_answer *answer) {
     free(answer->result.finish_ns);
     gw_goal_free(&answer->goal);
+}
+
+/* ---- from a pipeline ------------------------------------------------------------------------- */
+
+/* A schedule in GOAL has one set of parameters, and no links that several ranks share. */
+static void note_nodes(const struct gw_question *question, struct gw_result *notes) {
+    size_t nodes = gw_cluster_nodes(&question->cluster, question->workers);
+    const struct gw_network *network = question->cluster.network;
+    if (nodes < question->workers || (network != NULL && network->nodes_per_switch > 0)) {
+        gw_result_note(notes, "GOAL has no nodes and switches: messages are as between nodes, and "
+                              "wait for no one else's");
+    }
+}
+
+static enum gw_status export_schedule(struct gw_goal_export *export,
+                                      const struct gw_schedule *schedule, struct gw_error *error) {
+    const struct gw_question *question = export->question;
+    const struct gw_simulation simulation = {.workers = question->workers,
+                                             .level = GW_LEVEL_MESSAGES,
+                                             .choice_count = export->network.choices.count,
+                                             .choices = export->network.choices.each};
+    struct gw_simulator *simulator = NULL;
+    GW_TRY(gw_simulator_open(&simulator, schedule, &question->cluster, &simulation, &export->notes,
+                             error));
+    note_nodes(question, &export->notes);
+    enum gw_status status = gw_simulator_export_goal(simulator, export->path, export->loggp, error);
+    gw_simulator_close(simulator);
+    return status;
+}
+
+enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *error) {
+    const struct gw_algorithm *preset = NULL;
+    struct gw_algorithm algorithm;
+    struct gw_pipeline pipeline;
+    export->network.level = GW_LEVEL_MESSAGES;
+    GW_TRY(gw_network_apply(&export->network, export->question, error));
+    GW_TRY(gw_algorithm_find(export->algorithm, &preset, error));
+    GW_TRY(gw_algorithm_change(preset, &export->changes, &algorithm, error));
+    GW_TRY(gw_pipeline_open(export->question, &algorithm, NULL, &pipeline, error));
+    enum gw_status status = export_schedule(export, &pipeline.schedule, error);
+    gw_pipeline_close(&pipeline);
+    return status;
 }

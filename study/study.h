@@ -340,6 +340,17 @@ enum gw_status gw_goal_ask(const char *path, const char *loggp, struct gw_goal_a
                            struct gw_error *error);
 void gw_goal_answer_free(struct gw_goal_answer *answer);
 
+/* One iteration of a pipeline as a schedule: what is asked, and what it was exported for. */
+struct gw_goal_export {
+    struct gw_question *question; /* gets the network's parameters */
+    const char *algorithm, *path;
+    struct gw_choice_changes changes;
+    struct gw_network_options network;
+    char loggp[GW_EXPORT_LOGGP_SIZE];
+    struct gw_result notes;
+};
+enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *error);
+
 /* ---- comparing predictions with measurements ------------------------------------------------- */
 
 /* A pipeline that is predicted and measured. */

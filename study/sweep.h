@@ -76,6 +76,16 @@ void gw_axis_tell_apart(struct gw_axis_values *values);
 const char *gw_axis_text(const struct gw_axis_values *values, double value,
                          char out[GW_UNITS_SIZE]);
 
+/*
+ * The question at the one bandwidth of the whole network that --bandwidth says, by curves:
+ * `values`, which the caller frees, and `out`, as gw_axis_ask leaves it; `out` is a copy of the
+ * question.
+ */
+enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level level,
+                                     const struct gw_question *question,
+                                     struct gw_axis_values *values, struct gw_question *out,
+                                     struct gw_error *error);
+
 /* Makes `out` the question at a value; gw_question_end_bandwidth frees what that takes. */
 enum gw_status gw_axis_ask(const struct gw_axis_values *values, double value,
                            const struct gw_question *question, struct gw_question *out,

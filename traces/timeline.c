@@ -304,3 +304,11 @@ enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char 
     gw_writer_end(&writer);
     return gw_writer_finish_compact_file(&writer, path, error);
 }
+
+double gw_timeline_bytes_per_lane(const struct gw_timeline *timeline) {
+    double bytes = 0;
+    for (size_t i = 0; i < timeline->span_count; i++) {
+        bytes += (double)timeline->spans[i].bytes;
+    }
+    return bytes / (double)timeline->lane_count;
+}

@@ -94,4 +94,7 @@ struct gw_measure {
 enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw_measure *out,
                                    struct gw_error *error);
 
+/* What a worker sends in all of it, on average. */
+double gw_timeline_bytes_per_lane(const struct gw_timeline *timeline);
+
 #endif

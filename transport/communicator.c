@@ -212,3 +212,15 @@ enum gw_status gw_wake(struct gw_communicator *communicator, int first, struct g
     }
     return GW_OK;
 }
+
+enum gw_status gw_rest_beside(struct gw_communicator *job, struct gw_error *error) {
+    GW_TRY(gw_rest_until_woken(job, error));
+    return job->transport->barrier(job, error);
+}
+
+enum gw_status gw_wake_beside(struct gw_communicator *job, int workers, struct gw_error *error) {
+    if (job->rank == 0) {
+        GW_TRY(gw_wake(job, workers, error));
+    }
+    return job->transport->barrier(job, error);
+}

@@ -222,4 +222,8 @@ struct gw_launch {
 enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
                              struct gw_error *error);
 
+/* What a rank that is no worker waits for while the first ones are by themselves, and its end. */
+enum gw_status gw_rest_beside(struct gw_communicator *job, struct gw_error *error);
+enum gw_status gw_wake_beside(struct gw_communicator *job, int workers, struct gw_error *error);
+
 #endif
