@@ -1,7 +1,6 @@
 /* What values of options may name, and which name was meant by a misspelt one. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "calibrate/calibrate.h"
 #include "cli/cli.h"

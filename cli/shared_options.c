@@ -1,5 +1,4 @@
 /* Options that several verbs have. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
