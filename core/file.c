@@ -41,13 +41,13 @@ void gw_file_note_input(int descriptor) {
     if (!program.holds || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
         return;
     }
+    const struct identity input = {.device = about.st_dev, .file = about.st_ino};
     (void)pthread_mutex_lock(&program.lock);
     struct identity *larger =
         gw_grow(program.inputs, program.input_count + 1, &program.input_capacity, sizeof *larger);
     if (larger != NULL) {
         program.inputs = larger;
-        larger[program.input_count++] =
-            (struct identity){.device = about.st_dev, .file = about.st_ino};
+        larger[program.input_count++] = input;
     }
     (void)pthread_mutex_unlock(&program.lock);
 }
