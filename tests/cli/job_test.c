@@ -421,11 +421,11 @@ TEST(ends_when_a_rank_hangs) {
     static const char *const commands[] = {
         "gradweave validate " TINY " --nodes 3 --algo omgs --iterations 1000000 --timeout 1.5",
         "gradweave calibrate --nodes 3 " ENDLESS " --time 1000 --timeout 1.5 --out hung.json"};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
         pid_t ranks[3];
         char said[32];
-        int hung = i < 2 ? 1 : 0;
-        struct running job = start(*state, commands[i % 2]);
+        int hung = 1 - i;
+        struct running job = start(*state, commands[i]);
         find_ranks(job.process, 3, ranks);
         (void)usleep(1500000); /* until ranks know each other */
         assert_int_equal(kill(ranks[hung], SIGSTOP), 0);
@@ -433,7 +433,7 @@ TEST(ends_when_a_rank_hangs) {
         (void)snprintf(said, sizeof said, "gradweave: rank %d on ", hung);
         check_failed(&answer, 3, said);
         assert_non_null(strstr(answer.err, "has not answered for "));
-        assert_non_null(strstr(answer.err, i % 2 == 0 ? ", during validate omgs" : ", during "));
+        assert_non_null(strstr(answer.err, i == 0 ? ", during validate omgs" : ", during "));
         assert_true(end_soon(ranks, 3));
     }
 }
