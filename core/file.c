@@ -72,10 +72,17 @@ void gw_file_forget_input(const char *path) {
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+/* What cannot be read is bad input, unless it is this program that has no room for it. */
+static enum gw_status unreadable(const char *path, int reason, struct gw_error *error) {
+    bool ours = reason == ENOMEM || reason == EMFILE || reason == ENFILE;
+    return gw_fail(error, ours ? GW_FAILED : GW_BAD_INPUT, "%s: cannot be read: %s", path,
+                   strerror(reason));
+}
+
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error) {
     FILE *stream = fopen(path, "rbe");
     if (stream == NULL) {
-        return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+        return unreadable(path, errno, error);
     }
     gw_file_note_input(fileno(stream));
     size_t capacity = 1 << 16;
@@ -100,7 +107,7 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     }
     if (read_error != 0) {
         free(buffer);
-        return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", path, strerror(read_error));
+        return unreadable(path, read_error, error);
     }
     if (used > GW_FILE_MOST_BYTES) {
         free(buffer);

@@ -38,6 +38,10 @@ static size_t columns_of(const char *text, size_t bytes) {
 
 static bool failed;
 
+void gw_print_lost(void) {
+    failed = true;
+}
+
 bool gw_print_failed(void) {
     return failed;
 }
@@ -85,7 +89,7 @@ void gw_visible(const char *text, char *out, size_t size) {
 void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) < 0) {
-        failed = true;
+        gw_print_lost();
         return;
     }
     put(stream, text);

@@ -20,6 +20,7 @@ void gw_vprint_to(FILE *stream, const char *format, va_list arguments)
 void gw_visible(const char *text, char *out, size_t size);
 
 /* Whether some of it has not been printed, since memory ran out. */
+void gw_print_lost(void); /* for who has no memory for what is to be printed */
 bool gw_print_failed(void);
 
 /* How many bytes the UTF-8 character at `c` has; 0 if it is none (RFC 3629). */

@@ -163,9 +163,13 @@ void gw_print_note(const char *first, const char *format, ...) {
     va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
+    if (length < 0) {
+        gw_print_lost();
+        return;
+    }
     gw_print("\n");
-    gw_print_wrapped(first, length < 0 ? format : text, gw_terminal_width());
-    free(length < 0 ? NULL : text);
+    gw_print_wrapped(first, text, gw_terminal_width());
+    free(text);
 }
 
 void gw_print_notes(const char *const *notes, size_t count) {
