@@ -36,18 +36,26 @@ struct gw_transfer {
     uint64_t bytes;
     bool combined; /* with what the receiver holds */
 };
-struct gw_step gw_transfer_step(const struct gw_transfer *transfer, uint32_t rank);
+static inline struct gw_step gw_transfer_step(const struct gw_transfer *transfer, uint32_t rank) {
+    if (rank == transfer->from) {
+        return (struct gw_step){.to = transfer->to,
+                                .from = GW_NOBODY,
+                                .send_bytes = transfer->bytes,
+                                .send = transfer->blocks};
+    }
+    return (struct gw_step){.to = GW_NOBODY,
+                            .from = transfer->from,
+                            .receive_bytes = transfer->bytes,
+                            .combined_bytes = transfer->combined ? transfer->bytes : 0,
+                            .receive = transfer->blocks};
+}
 
 /* Of `count` blocks that have `bytes` each. */
-uint64_t gw_copies_bytes(uint64_t bytes, uint32_t count);
+static inline uint64_t gw_copies_bytes(uint64_t bytes, uint32_t count) {
+    return count > 0 && bytes > UINT64_MAX / count ? UINT64_MAX : bytes * count;
+}
 
-/* Where block `block` begins if `bytes` are cut into `blocks` shares, 0 <= block <= blocks. */
-uint64_t gw_share_offset(uint64_t bytes, uint32_t blocks, uint32_t block);
-
-/* Of blocks that do not go round the end. */
-uint64_t gw_shares_bytes(uint64_t bytes, uint32_t blocks, struct gw_blocks which);
-
-/* The same for single blocks of one call: the first `longer` have an element more than `each`. */
+/* Shares of `bytes`, for single blocks: the first `longer` have an element more than `each`. */
 struct gw_shares {
     uint64_t element, each, longer;
 };
@@ -65,6 +73,18 @@ static inline struct gw_shares gw_shares_of(uint64_t bytes, uint32_t blocks) {
 
 static inline uint64_t gw_share_bytes(const struct gw_shares *shares, uint32_t block) {
     return shares->element * (shares->each + (block < shares->longer));
+}
+
+/* Where block `block` begins if `bytes` are cut into `blocks` shares, 0 <= block <= blocks. */
+static inline uint64_t gw_share_offset(uint64_t bytes, uint32_t blocks, uint32_t block) {
+    struct gw_shares shares = gw_shares_of(bytes, blocks);
+    return shares.element * (shares.each * block + (block < shares.longer ? block : shares.longer));
+}
+
+/* Of blocks that do not go round the end. */
+static inline uint64_t gw_shares_bytes(uint64_t bytes, uint32_t blocks, struct gw_blocks which) {
+    return gw_share_offset(bytes, blocks, which.first + which.count) -
+           gw_share_offset(bytes, blocks, which.first);
 }
 
 #endif
