@@ -66,8 +66,15 @@ struct gw_gpu_settings {
 };
 enum { GW_GPU_TIMEOUT_S = 600 };
 
-/* Of a message that stays in one piece on its way through page-locked memory. */
+/*
+ * Of a message that stays in one piece on its way through page-locked memory. Where GPUs are
+ * emulated it is short, so that tests meet messages of several pieces sooner.
+ */
+#ifdef GW_CUDA_EMULATED
+enum { GW_STAGED_MESSAGE_BYTES = (1 << 18) - 16 };
+#else
 enum { GW_STAGED_MESSAGE_BYTES = (4 << 20) - 16 };
+#endif
 
 /*
  * Called by all ranks of `parent`; close it before the parent and the stream. It has messages

@@ -20,6 +20,11 @@ FIXTURES(emulate_gpus, NULL)
 
 static size_t run_on_gpu, left_out;
 
+/* Of each job; where few random cases are tried, its residuals need not come back. */
+static size_t iterations(void) {
+    return (size_t)gw_trials(2);
+}
+
 /* Three workers with one group each, two with several, and one that keeps everything. */
 static void run_pair(const struct gw_algorithm *algorithm) {
     if (gw_algorithm_is_sparse(algorithm) && gw_gpu_kernel_of(algorithm->compressor) == NULL) {
@@ -27,7 +32,7 @@ static void run_pair(const struct gw_algorithm *algorithm) {
         return;
     }
     run_on_gpu++;
-    run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, 2);
+    run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, iterations());
     if (!gw_algorithm_overlaps(algorithm)) {
         run_scenario(algorithm, 1, 1, 1);
     }
@@ -65,7 +70,7 @@ static void need_gpu_for_each_rank(void) {
 /* Two workers with several groups, or where a server has a GPU too; else three. */
 static void run_pair_over_nccl(const struct gw_algorithm *algorithm) {
     bool fewer = algorithm->exchange->server || gw_algorithm_overlaps(algorithm);
-    run_scenario(algorithm, fewer ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, 2);
+    run_scenario(algorithm, fewer ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, iterations());
 }
 
 TEST(every_pair_computes_the_reference_over_nccl) {

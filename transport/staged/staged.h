@@ -5,7 +5,7 @@
 #include "transport/gpu_base.h"
 
 /* Of a stage: long enough for the bus and the network, short enough to begin soon. */
-enum { GW_STAGE_BYTES = 4 << 20 };
+enum { GW_STAGE_BYTES = GW_STAGED_MESSAGE_BYTES + 16 };
 
 /* Where a piece of a collective is on the host. */
 struct gw_stage {
