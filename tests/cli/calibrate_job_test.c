@@ -10,7 +10,7 @@
 
 #include "tests/cli/job_support.h"
 
-#define SMALL "--nodes 2 --max-bytes 65536 --max-elements 16384 --max-time 0.05 --time 4"
+#define SMALL "--nodes 2 --max-bytes 65536 --max-elements 16384 --max-time 0.05 --time 2"
 
 /* ---- interrupted --------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include "tests/cli/job_support.h"
 
-#define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02 --time 8"
+#define QUICK "--max-bytes 8192 --max-elements 8192 --max-time 0.02 --time 4"
 #define ENDLESS "--max-time 100000 --precision 1e-9"
 #define TINY "tiny.json --cluster small.json"
 

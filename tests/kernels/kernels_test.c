@@ -145,8 +145,8 @@ static void check_inputs(size_t low, size_t high, size_t sizes, uint64_t stream)
 }
 
 TEST(selections_of_few_elements) {
-    check_inputs(1, 5000, 40, 1);
-    check_inputs(1, 130, 40, 2);
+    check_inputs(1, 5000, (size_t)gw_trials(40), 1);
+    check_inputs(1, 130, (size_t)gw_trials(40), 2);
 }
 
 TEST(selections_of_many_elements) {
