@@ -23,8 +23,8 @@ struct gw_json {
 enum { GW_JSON_MOST_VALUES = 1 << 24 };
 
 /*
- * Parses `text`; `file` names it in messages. Keys that an object has twice are bad input. The
- * caller frees *document with cJSON_Delete.
+ * Parses `text`, behind whose `length` bytes stands a zero; `file` names it in messages. Keys that
+ * an object has twice are bad input. The caller frees *document with cJSON_Delete.
  */
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error);

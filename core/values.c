@@ -112,7 +112,7 @@ static enum gw_status parse_number(const char *text, size_t length,
     errno = 0;
     *out = strtod(digits, &end) * size;
     bool decimal = strspn(digits, "0123456789.eE+-") == length - unit_length;
-    bool complete = end == digits + length - unit_length && errno == 0;
+    bool complete = end == digits + (length - unit_length) && errno == 0;
     bool least = *out > 0 || (rule->zero && *out == 0 && !signbit(*out));
     bool allowed = least && *out <= rule->maximum && (!rule->whole || floor(*out) == *out);
     return decimal && complete && allowed ? GW_OK : expected_number(rule, text, length, error);

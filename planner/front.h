@@ -18,6 +18,11 @@ struct gw_front {
     struct gw_front_pair *pairs; /* first ascending, second descending */
 };
 
+/* Behind the last pair; of a front that never had any room, NULL, to which nothing is added. */
+static inline const struct gw_front_pair *gw_front_end(const struct gw_front *front) {
+    return front->count == 0 ? front->pairs : front->pairs + front->count;
+}
+
 /* Room for `count` pairs in all. */
 enum gw_status gw_front_reserve(struct gw_front *front, size_t count, struct gw_error *error);
 

@@ -24,7 +24,7 @@ static void append(struct gw_front *run, double first, double second) {
 static void go_forward(const struct gw_front *before, double ready, const struct gw_arc *arc,
                        struct gw_front_pair room, struct gw_front *run) {
     const struct gw_front_pair *pair = before->pairs;
-    const struct gw_front_pair *end = pair + before->count;
+    const struct gw_front_pair *end = gw_front_end(before);
     double most_first = room.first - arc->compress;
     double most_second = room.second - arc->exchange;
     run->count = 0;
@@ -47,7 +47,7 @@ static void go_forward(const struct gw_front *before, double ready, const struct
 static void go_backward(const struct gw_front *after, double ready, const struct gw_arc *arc,
                         struct gw_front_pair room, struct gw_front *run) {
     const struct gw_front_pair *pair = after->pairs;
-    const struct gw_front_pair *end = pair + after->count;
+    const struct gw_front_pair *end = gw_front_end(after);
     double exchanged = ready + arc->exchange;
     double most_first = room.first - arc->compress;
     double most_second = room.second - arc->exchange;

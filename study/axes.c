@@ -41,8 +41,8 @@ static const struct gw_values_rule noise_rule = {
     .maximum = 10, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
 
 const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
-    [GW_AXIS_MODEL] = {"model", "model", "models"},
-    [GW_AXIS_CLUSTER] = {"cluster", "cluster", "clusters"},
+    [GW_AXIS_MODEL] = {.name = "model", .option = "model", .key = "models"},
+    [GW_AXIS_CLUSTER] = {.name = "cluster", .option = "cluster", .key = "clusters"},
     [GW_AXIS_WORKERS] = {"workers", "workers", "workers", .label = "workers",
                          .rule = &workers_rule},
     [GW_AXIS_DENSITY] = {"density", "density", "density", .label = "density", .rule = &density_rule,
@@ -53,7 +53,7 @@ const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
     [GW_AXIS_STRAGGLER] = {"straggler", "straggler", "straggler", .rule = &straggler_rule,
                            .fallback = 1},
     [GW_AXIS_NOISE] = {"noise", "noise", "noise", .rule = &noise_rule},
-    [GW_AXIS_ALGORITHM] = {"algorithm", "algo", "algorithms"},
+    [GW_AXIS_ALGORITHM] = {.name = "algorithm", .option = "algo", .key = "algorithms"},
 };
 
 /* ---- values --------------------------------------------------------------------------------- */
