@@ -272,22 +272,28 @@ static bool find_range(const cJSON *details, double size, double range[2]) {
     return false;
 }
 
-static bool explains_fall(const cJSON *details, double size_before, double size) {
-    double before[2] = {0};
-    double here[2] = {0};
-    return find_range(details, size_before, before) && find_range(details, size, here) &&
-           here[1] >= before[0];
+/* How far below what is expected measuring leaves a time without any reason. */
+static const double noise = 0.05;
+
+/* Ranges explain what lies in them, and nothing else. */
+static bool explains_fall(const cJSON *details, const struct gw_curve_point *before,
+                          const struct gw_curve_point *point) {
+    double range_before[2] = {0};
+    double range[2] = {0};
+    return find_range(details, before->size, range_before) &&
+           find_range(details, point->size, range) && range[1] >= range_before[0] &&
+           before->time_s <= (1 + noise) * range_before[1] &&
+           point->time_s >= (1 - noise) * range[0];
 }
 
 size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details) {
     enum { most_falls = 1000 }; /* each of which looks through all of "raw" */
-    const double noise = 0.05;
     double highest_s = 0;
     size_t falls = 0;
     for (size_t i = 0; i < curve->point_count; i++) {
         const struct gw_curve_point *point = &curve->points[i];
         if (i > 0 && point->time_s < point[-1].time_s && point->time_s < (1 - noise) * highest_s &&
-            (++falls > most_falls || !explains_fall(details, point[-1].size, point->size))) {
+            (++falls > most_falls || !explains_fall(details, &point[-1], point))) {
             return i;
         }
         highest_s = fmax(highest_s, point->time_s);

@@ -134,7 +134,7 @@ enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *pa
  * A curve that falls makes more work cheaper. The number of the first point that lies below a
  * smaller one's time by more than measuring explains; 0: there is none. It explains 5%, and, where
  * `details` (the entry of a cluster file, or NULL) has in "raw" the 5th and 95th percentiles at its
- * size and the one before, all that leaves these ranges overlapping.
+ * size and the one before, all falls within these ranges where they overlap.
  */
 size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details);
 

@@ -202,6 +202,12 @@ static const struct bad_document bad_documents[] = {
           "{'elements': 2, 'p5_s': 0.5, 'p95_s': 1.4}]}"),
      "compressors.topk.points[1][1]: expected no less time than for the smaller sizes, got 1"},
 
+    {CLUSTER,
+     TOPK(
+         "{'points': [[1, 100], [2, 0.008]], 'raw': [{'elements': 1, 'p5_s': 1e-5, 'p95_s': 0.01}, "
+         "{'elements': 2, 'p5_s': 0.007, 'p95_s': 0.01}]}"),
+     "compressors.topk.points[1][1]: expected no less time than for the smaller sizes, got 0.008"},
+
     /* what is larger than anything that is measured */
     {MODEL, MODEL_WITH("'update_s': 1e20"), "update_s: expected at most 1e6 seconds, got 1e+20"},
     {MODEL, TENSOR("'name': 'b', 'elements': 1, 'backward_s': 1000001"),
