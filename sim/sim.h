@@ -60,6 +60,12 @@ struct gw_simulation {
     const struct gw_selected *selected;
 };
 
+/* Workers of which each is simulated by itself, as noise or factors tell them apart. */
+enum { GW_MOST_LANES = 1 << 24 };
+
+/* Refuses more workers than that: for those who make something for each of them. */
+enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error);
+
 struct gw_simulator;
 
 /*

@@ -65,6 +65,14 @@ static enum gw_status group_by_slowdown(const struct gw_simulation *simulation,
     return GW_OK;
 }
 
+enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error) {
+    return workers <= GW_MOST_LANES
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "workers: expected at most %d where they are not alike, got %zu",
+                         GW_MOST_LANES, workers);
+}
+
 /* Lanes for the workers; those of equal slowdown share one unless each is to be seen or noise tells
  * them apart. O(P + K log K) for K workers that are not as the first. */
 static enum gw_status group_workers(const struct gw_simulation *simulation, struct gw_arena *arena,
@@ -72,6 +80,7 @@ static enum gw_status group_workers(const struct gw_simulation *simulation, stru
     if (!simulation->every_worker && simulation->compute_noise.kind == GW_NOISE_NONE) {
         return group_by_slowdown(simulation, arena, lanes, count, error);
     }
+    GW_TRY(gw_simulation_check_lanes(simulation->workers, error));
     *count = simulation->workers;
     *lanes = gw_arena_zeros(arena, *count, sizeof **lanes);
     if (*lanes == NULL) {

@@ -327,8 +327,8 @@ static enum gw_status read_values(struct reader *reader, enum gw_axis axis,
     } else {
         const char *text = join(reader, axis);
         GW_TRY(text == NULL ? fail_memory(error)
-                            : gw_axis_parse(axis, text, reader->axes[axis].place,
-                                            &grid->clusters[0], values, error));
+                            : gw_axis_parse(axis, text, reader->axes[axis].place, grid->clusters,
+                                            values, error));
         if (gw_arena_own(&grid->arena, values->values, free) == NULL) {
             return fail_memory(error);
         }
@@ -437,6 +437,7 @@ static enum gw_status make_slowdown(const struct gw_setting *setting, double **o
     if (setting->straggler == 1) {
         return GW_OK;
     }
+    GW_TRY(gw_simulation_check_lanes(setting->question.workers, error));
     *out = calloc(setting->question.workers, sizeof **out);
     if (*out == NULL) {
         return gw_fail_memory(error, "simulating");

@@ -101,6 +101,7 @@ static enum gw_status spread_factors(const struct gw_numbered_factors *factors, 
                            what, count - 1, factors->each[i].number);
         }
     }
+    GW_TRY(gw_simulation_check_lanes(count, error));
     double *each = gw_arena_zeros(arena, count, sizeof *each);
     if (each == NULL) {
         return gw_fail_memory(error, "simulating");
