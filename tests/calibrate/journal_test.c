@@ -125,37 +125,6 @@ TEST_IN_FOLDER(cut_off_at_any_byte_it_holds_its_whole_lines) {
     free(whole);
 }
 
-/* Whatever a byte becomes, opening it ends well or is refused, and repeats are never invented. */
-TEST_IN_FOLDER(damaged_bytes_do_no_harm) {
-    const char *path = path_in(*state, "c.json.partial");
-    struct block blocks[BLOCKS];
-    char *whole = NULL;
-    size_t length = 0;
-    put_blocks(path, blocks);
-    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
-    struct gw_random *random = open_random(2);
-    for (size_t i = 0; i < 3000; i++) {
-        struct gw_points points;
-        struct gw_journal journal;
-        size_t place = (size_t)gw_random_below(random, length);
-        char before = whole[place];
-        size_t count = 0;
-        whole[place] = (char)gw_random_below(random, 256);
-        write_bytes(path, whole, length);
-        whole[place] = before;
-        enum gw_status status = open_journal(path, &title, true, &points, &journal, NULL);
-        assert_true(status == GW_OK || status == GW_BAD_INPUT);
-        for (size_t p = 0; p < points.count; p++) {
-            count += points.items[p].count;
-        }
-        assert_true(count <= BLOCKS * (REPEATS + 1)); /* a point may become a comma */
-        gw_journal_close(&journal);
-        gw_points_free(&points);
-    }
-    gw_random_close(random);
-    free(whole);
-}
-
 static void check_refused(const char *path, const struct gw_journal_title *asked, bool resume,
                           const char *why) {
     struct gw_points points;

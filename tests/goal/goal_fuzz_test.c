@@ -1,14 +1,13 @@
 /*
  * Random schedules: what the reader makes of them is what the definition says, however they are
- * written. Damaged, they are refused in words or read as a schedule that is whole, and nothing
- * crashes.
+ * written. (Damaged ones: tests/fuzz.)
  */
 #include "goal/goal.h"
 #include "tests/test.h"
 
 #include "tests/goal/goal_model.h"
 
-enum { cases = 20000, room = 256 };
+enum { cases = 5000 };
 
 static struct gw_error error;
 
@@ -126,11 +125,9 @@ static char *print_model(struct gw_random *random, const struct model *model, si
     return text;
 }
 
-/* ---- whole texts --------------------------------------------------------------------------- */
-
 TEST(texts_mean_what_they_say) {
     struct gw_random *random = random_stream(1);
-    for (int i = 0, trials = gw_trials(cases / 4); i < trials; i++) {
+    for (int i = 0, trials = gw_trials(cases); i < trials; i++) {
         struct model model;
         struct gw_goal goal;
         size_t length = 0;
@@ -143,186 +140,4 @@ TEST(texts_mean_what_they_say) {
         gw_goal_free(&goal);
         free(text);
     }
-}
-
-/* ---- damage -------------------------------------------------------------------------------- */
-
-/* Inserts `length` bytes at `at`; the text has room. */
-static void insert(char *text, size_t *used, size_t at, const char *bytes, size_t length) {
-    memmove(text + at + length, text + at, *used - at);
-    memcpy(text + at, bytes, length);
-    *used += length;
-}
-
-static void insert_token(struct gw_random *random, char *text, size_t *used, size_t at) {
-    static const char *const tokens[] = {"send ",
-                                         "recv ",
-                                         "calc ",
-                                         " requires ",
-                                         " irequires ",
-                                         "rank ",
-                                         "num_ranks ",
-                                         "{",
-                                         "}",
-                                         "\n",
-                                         ":",
-                                         "-1",
-                                         "b to ",
-                                         "b from ",
-                                         " tag ",
-                                         " cpu ",
-                                         " nic ",
-                                         "//",
-                                         "/*",
-                                         "*/",
-                                         "l0",
-                                         "l1: calc 1",
-                                         "\r",
-                                         "0",
-                                         "256",
-                                         "\xff",
-                                         "_",
-                                         "4294967295",
-                                         "18446744073709551616"};
-    const char *token = tokens[below(random, sizeof tokens / sizeof *tokens)];
-    insert(text, used, at, token, strlen(token));
-}
-
-static void damage(struct gw_random *random, char *text, size_t *used) {
-    size_t at = below(random, (uint32_t)*used);
-    size_t most = *used - at < 16 ? *used - at : 16;
-    size_t length = 1 + below(random, (uint32_t)most);
-    char bytes[16];
-    switch (below(random, 6)) {
-    case 0:
-        text[at] = (char)(text[at] ^ (1 << below(random, 8)));
-        break;
-    case 1:
-        insert_token(random, text, used, at);
-        break;
-    case 2:
-        memcpy(bytes, text + at, length);
-        insert(text, used, below(random, (uint32_t)*used), bytes, length);
-        break;
-    case 3:
-        text[at] = (char)below(random, 256);
-        break;
-    case 4:
-        *used = at + 1;
-        break;
-    default:
-        memmove(text + at, text + at + length, *used - at - length);
-        *used -= *used > length ? length : 0;
-    }
-}
-
-/* ---- what must hold ------------------------------------------------------------------------ */
-
-static size_t accepted;
-static const char *subject; /* the text that is judged, for messages */
-static int subject_length;
-
-static void expect(bool truth, const char *what) {
-    if (!truth) {
-        fail_msg("%s; the error: %s; the text: %.*s", what, error.message, subject_length, subject);
-    }
-}
-
-static void check_operations(const struct gw_goal *goal) {
-    for (uint32_t i = 0; i < goal->operation_count; i++) {
-        const struct gw_goal_operation *operation = &goal->operations[i];
-        bool any = operation->kind == GW_GOAL_RECEIVE && operation->peer == GW_GOAL_ANY;
-        expect(operation->kind >= GW_GOAL_SEND && operation->kind <= GW_GOAL_CALC, "a kind");
-        expect(any || operation->peer < goal->rank_count, "a peer");
-        expect(operation->cpu < goal->cpus && operation->nic < goal->nics, "a cpu or a nic");
-        expect(operation->state == 0, "a state");
-    }
-}
-
-/* Dependents are of the same rank, starts first, and together as many as operations wait for. */
-static void check_dependents(const struct gw_goal *goal, const struct gw_goal_rank *rank) {
-    uint32_t waits = 0;
-    uint32_t dependents = 0;
-    for (uint32_t i = rank->first; i < rank->first + rank->count; i++) {
-        bool ends = false;
-        waits += goal->operations[i].waits;
-        dependents += goal->operations[i].dependent_count;
-        const uint32_t *list = gw_goal_dependents(goal, &goal->operations[i]);
-        for (uint32_t j = 0; j < goal->operations[i].dependent_count; j++) {
-            uint32_t dependent = list[j] & ~GW_GOAL_AT_START;
-            bool at_start = dependent != list[j];
-            expect(dependent - rank->first < rank->count, "a dependent in another rank");
-            expect(!at_start || !ends, "a start behind an end");
-            expect(goal->operations[dependent].waits > 0, "a dependent that does not wait");
-            ends = !at_start;
-        }
-    }
-    expect(waits == dependents, "a number of waits");
-}
-
-static void check_goal(const struct gw_goal *goal) {
-    uint64_t count = 0;
-    expect(goal->rank_count > 0, "a rank");
-    for (uint32_t i = 0; i < goal->rank_count; i++) {
-        const struct gw_goal_rank *rank = &goal->ranks[i];
-        expect(rank->first <= goal->operation_count, "a first operation");
-        count += rank->count;
-        check_dependents(goal, rank);
-    }
-    expect(count == goal->operation_count, "operations outside ranks");
-    check_operations(goal);
-}
-
-static void judge(const char *text, size_t length) {
-    static const struct gw_goal nothing;
-    struct gw_goal goal;
-    subject = text;
-    subject_length = (int)length;
-    error = (struct gw_error){0};
-    enum gw_status status = gw_goal_parse(text, length, "f", &goal, &error);
-    if (status == GW_OK) {
-        accepted++;
-        check_goal(&goal);
-        gw_goal_free(&goal);
-        return;
-    }
-    expect(status == GW_BAD_INPUT && error.status == GW_BAD_INPUT, "another status");
-    expect(strncmp(error.message, "f:", 2) == 0 && error.message[2] >= '1' &&
-               error.message[2] <= '9',
-           "a message without the line");
-    expect(strstr(error.message, ": expected ") != NULL, "a message that does not help");
-    expect(strstr(error.message, ", got ") != NULL, "a message that says half");
-    expect(memcmp(&goal, &nothing, sizeof goal) == 0, "a refused schedule that holds something");
-}
-
-/* In memory of exactly its size, so that reading past its end shows. */
-static void judge_copy(const char *text, size_t length) {
-    char *copy = malloc(length == 0 ? 1 : length);
-    assert_non_null(copy);
-    memcpy(copy, text, length);
-    judge(copy, length);
-    free(copy);
-}
-
-TEST(damaged_texts_are_refused_or_whole) {
-    struct gw_random *random = random_stream(2);
-    int trials = gw_trials(cases);
-    accepted = 0;
-    for (int i = 0; i < trials; i++) {
-        struct model model;
-        size_t length = 0;
-        make_model(random, &model);
-        char *printed = print_model(random, &model, &length);
-        char *text = malloc(length + room);
-        assert_non_null(text);
-        memcpy(text, printed, length);
-        for (uint32_t times = below(random, 4); times > 0; times--) {
-            damage(random, text, &length);
-        }
-        judge_copy(text, length);
-        free(text);
-        free(printed);
-    }
-    print_message("%zu of %d texts accepted\n", accepted, trials);
-    assert_in_range(accepted, trials / 4, 3 * trials / 4);
 }

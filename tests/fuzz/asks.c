@@ -1,0 +1,103 @@
+/* What is asked of a model and a cluster that were accepted, and what answers must be. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/fuzz/readers.h"
+
+static bool is_time(double seconds) {
+    return isfinite(seconds) && seconds >= 0;
+}
+
+static bool is_at_most(double less, double more) {
+    return less <= more * (1 + 1e-9) + 1e-24;
+}
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+static void explain(const struct gw_question *question, const struct gw_plan *plan) {
+    struct gw_arena arena = {0};
+    struct gw_explanation explanation;
+    double before_s = 0;
+    if (fuzz_accepted(gw_explain(question, plan, NULL, &arena, &explanation, &fuzz_error), "")) {
+        for (size_t g = 0; g < plan->group_count; g++) {
+            const struct gw_group_times *times = &explanation.groups[g];
+            fuzz_expect(is_time(times->exchange_end_s) && times->ready_s <= times->compressed_s &&
+                            times->compressed_s <= times->exchange_start_s &&
+                            before_s <= times->exchange_start_s &&
+                            times->exchange_start_s <= times->exchange_end_s,
+                        "a group out of order");
+            before_s = times->exchange_end_s;
+        }
+        fuzz_expect(explanation.critical_group < plan->group_count, "a critical group");
+    }
+    gw_arena_free(&arena);
+}
+
+static void plan_all(const struct gw_question *question, const char *compressor) {
+    struct gw_plans plans = {0};
+    if (fuzz_accepted(gw_plans_make(question, compressor, NULL, "all", &plans, &fuzz_error), "")) {
+        for (size_t i = 0; i < plans.count; i++) {
+            const struct gw_plan *plan = &plans.plans[i];
+            fuzz_expect(is_time(plan->iteration_s) && is_time(plan->lower_bound_s),
+                        "a plan's times");
+            fuzz_expect(is_at_most(plan->lower_bound_s, plan->iteration_s), "a bound above");
+            fuzz_expect(is_at_most(plans.plans[0].iteration_s, plan->iteration_s),
+                        "plans that are not in order");
+            fuzz_expect(gw_plan_check(plan, &question->model, "f", &fuzz_error) == GW_OK,
+                        "a plan for another model");
+        }
+        explain(question, &plans.plans[0]);
+        fuzz_write_plan(&plans.plans[0]);
+    }
+    gw_plans_free(&plans);
+}
+
+/* ---- predictions --------------------------------------------------------------------------- */
+
+static void check_result(const struct gw_result *result) {
+    const struct gw_breakdown *parts = &result->breakdown;
+    double sum = parts->forward_s + parts->backward_s + parts->compress_s + parts->exposed_comm_s +
+                 parts->other_s;
+    fuzz_expect(is_time(result->iteration_s) && is_time(result->comm_s) &&
+                    is_time(result->bytes_per_worker),
+                "a prediction's times");
+    fuzz_expect(fabs(sum - result->iteration_s) <= 1e-9 * result->iteration_s + 1e-24,
+                "parts that do not add up");
+    if (result->iteration_high_s > 0) {
+        fuzz_expect(is_at_most(result->iteration_low_s, result->iteration_s) &&
+                        is_at_most(result->iteration_s, result->iteration_high_s),
+                    "a range beside the prediction");
+    }
+}
+
+static void predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                    const struct gw_prediction_options *options) {
+    struct gw_result result;
+    if (fuzz_accepted(gw_predict(question, algorithm, options, &result, &fuzz_error), "")) {
+        check_result(&result);
+    }
+}
+
+void fuzz_ask(const struct gw_question *question, uint64_t choice) {
+    enum { MOST_TENSORS = 24, MOST_RANKS = 8 };
+    size_t count = 0;
+    if (question->model.tensor_count > MOST_TENSORS) {
+        return;
+    }
+    while (gw_algorithms[count].name != NULL) {
+        count++;
+    }
+    const struct gw_algorithm *algorithm = &gw_algorithms[choice % count];
+    plan_all(question, choice / count % 2 == 0 ? "none" : "topk");
+    struct gw_prediction_options options = {.simulation = {.workers = question->workers},
+                                            .range = true};
+    predict(question, algorithm, &options);
+    options.simulation.interference = true;
+    options.range = false;
+    predict(question, algorithm, &options);
+    if (question->workers <= MOST_RANKS) {
+        options.simulation.interference = false;
+        options.simulation.level = GW_LEVEL_MESSAGES;
+        predict(question, algorithm, &options);
+    }
+}

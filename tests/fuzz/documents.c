@@ -1,0 +1,319 @@
+/* What must hold of JSON documents. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/pictures.h"
+#include "study/check.h"
+#include "tests/fuzz/readers.h"
+
+static const char *const file = "f"; /* as messages name what was given as text */
+
+/* What was refused holds nothing. */
+static bool is_accepted(enum gw_status status, const void *out, size_t size) {
+    static const char nothing[256];
+    if (fuzz_accepted(status, file)) {
+        return true;
+    }
+    fuzz_expect(size <= sizeof nothing && memcmp(out, nothing, size) == 0,
+                "what was refused holds something");
+    return false;
+}
+
+/* The document's text, the caller's. */
+static char *print(enum gw_status status, cJSON **document) {
+    char *text = NULL;
+    fuzz_expect(status == GW_OK && gw_json_print(*document, &text, &fuzz_error) == GW_OK,
+                "what was read cannot be written");
+    cJSON_Delete(*document);
+    return text;
+}
+
+/* ---- models -------------------------------------------------------------------------------- */
+
+bool fuzz_model(const char *text, size_t length) {
+    struct gw_question question = {.density = 0.01};
+    struct gw_model *model = &question.model;
+    if (!is_accepted(gw_model_parse(text, length, file, model, &fuzz_error), model,
+                     sizeof *model)) {
+        return false;
+    }
+    fuzz_expect(model->name != NULL && model->tensor_count > 0 && model->bytes_per_element > 0,
+                "a model without what it needs");
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const struct gw_tensor *tensor = &model->tensors[i];
+        fuzz_expect(tensor->name != NULL && tensor->elements > 0 && tensor->backward_s >= 0 &&
+                        tensor->backward_s <= GW_MOST_SECONDS,
+                    "a tensor");
+    }
+    uint64_t choice = fuzz_choose(text, length);
+    question.cluster = *fuzz_usual_cluster();
+    question.workers = (size_t)2 << choice % 5;
+    fuzz_ask(&question, choice / 5);
+    gw_model_free(model);
+    return true;
+}
+
+/* ---- clusters ------------------------------------------------------------------------------ */
+
+static char *print_cluster(const struct gw_cluster *cluster) {
+    cJSON *document = NULL;
+    return print(gw_cluster_document(cluster, &document, &fuzz_error), &document);
+}
+
+static void check_network(const struct gw_network *network, const struct gw_network *again) {
+    const struct gw_loggp *links[] = {&network->within, &network->between};
+    for (size_t i = 0; i < 2; i++) {
+        const double values[] = {links[i]->latency_s, links[i]->overhead_s, links[i]->gap_s,
+                                 links[i]->gap_s_per_byte, links[i]->overhead_s_per_byte};
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            fuzz_expect(values[v] >= 0 && values[v] <= GW_MOST_SECONDS, "a parameter of a link");
+        }
+    }
+    fuzz_expect(network->oversubscription >= 1 && network->oversubscription <= 1e6,
+                "an oversubscription");
+    fuzz_expect(again != NULL && memcmp(again, network, offsetof(struct gw_network, kept)) == 0,
+                "another network at the second reading");
+}
+
+static bool slows(const struct gw_overlap_factor *factor) {
+    return isfinite(factor->high) && factor->low > 0 && factor->low <= factor->factor &&
+           factor->factor <= factor->high;
+}
+
+static void check_pair(const struct gw_overlap_pair *pair, const struct gw_overlap *again) {
+    const struct gw_overlap_pair *other = gw_overlap_find(again, pair->collective, pair->compute);
+    size_t bytes = pair->point_count * sizeof *pair->points;
+    for (size_t i = 0; i < pair->point_count; i++) {
+        const struct gw_overlap_point *point = &pair->points[i];
+        fuzz_expect(point->bytes > (i == 0 ? 0 : pair->points[i - 1].bytes), "a size");
+        fuzz_expect(slows(&point->compute) && slows(&point->communication), "a factor");
+        struct gw_slowing slowing = gw_overlap_at(pair, 1.5 * point->bytes);
+        fuzz_expect(isfinite(slowing.compute) && slowing.communication > 0, "a factor between");
+    }
+    fuzz_expect(pair->point_count > 0 && other != NULL && other->point_count == pair->point_count &&
+                    memcmp(other->points, pair->points, bytes) == 0,
+                "other factors at the second reading");
+}
+
+static void check_overlap(const struct gw_overlap *overlap, const struct gw_overlap *again) {
+    fuzz_expect(again != NULL && again->pair_count == overlap->pair_count &&
+                    again->workers == overlap->workers,
+                "another overlap at the second reading");
+    for (size_t i = 0; i < overlap->pair_count; i++) {
+        check_pair(&overlap->pairs[i], again);
+    }
+}
+
+/* Written and read again it is the same. */
+static void check_written(const struct gw_cluster *cluster) {
+    char *text = print_cluster(cluster);
+    struct gw_cluster again;
+    fuzz_expect(gw_cluster_parse(text, strlen(text), file, &again, &fuzz_error) == GW_OK,
+                "a cluster that cannot be read again");
+    char *other = print_cluster(&again);
+    fuzz_expect(strcmp(text, other) == 0, "another cluster at the second reading");
+    if (cluster->network != NULL) {
+        check_network(cluster->network, again.network);
+    }
+    if (cluster->overlap != NULL) {
+        check_overlap(cluster->overlap, again.overlap);
+    }
+    gw_cluster_free(&again);
+    free(text);
+    free(other);
+}
+
+/* More never takes less; but between points, which may fall by the noise of measuring. */
+static void check_curve(const struct gw_curve *curve) {
+    size_t count = curve->point_count;
+    double last = count > 0 ? curve->points[count - 1].size : 0;
+    double before = count > 0 ? curve->points[count - 1].time_s : 0;
+    for (double size = 1; size < 0x1p60; size *= 5) {
+        double now = gw_curve_time(curve, size);
+        fuzz_expect(isfinite(now) && now >= 0, "a curve's time");
+        fuzz_expect(size < last || now >= before * (1 - 1e-12), "a curve that falls");
+        before = size < last ? before : now;
+    }
+    fuzz_expect(isfinite(gw_curve_startup(curve)), "a curve's startup");
+}
+
+static void ask_costs(const struct gw_cluster *cluster, const char *collective) {
+    static const size_t workers[] = {1, 2, 3, 8, 1000, (size_t)1 << 53};
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
+        char derivation[GW_DERIVATION_SIZE];
+        struct gw_curve curve;
+        double uncertainty = 0;
+        if (fuzz_accepted(gw_cluster_collective(cluster, collective, workers[i], &curve, derivation,
+                                                &fuzz_error),
+                          file)) {
+            check_curve(&curve);
+            gw_curve_free(&curve);
+            fuzz_expect(gw_cluster_uncertainty(cluster, collective, workers[i], &uncertainty,
+                                               &fuzz_error) == GW_OK &&
+                            !(uncertainty < 0),
+                        "an uncertainty");
+        }
+    }
+}
+
+bool fuzz_cluster(const char *text, size_t length) {
+    struct gw_question question = {.density = 0.01};
+    struct gw_cluster *cluster = &question.cluster;
+    struct gw_network network;
+    char derivation[GW_DERIVATION_SIZE];
+    if (!is_accepted(gw_cluster_parse(text, length, file, cluster, &fuzz_error), cluster,
+                     sizeof *cluster)) {
+        return false;
+    }
+    uint64_t choice = fuzz_choose(text, length);
+    check_written(cluster);
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        check_curve(&cluster->compressors[i].curve);
+    }
+    if (cluster->collective_count > 0) {
+        ask_costs(cluster, cluster->collectives[choice % cluster->collective_count].name);
+        (void)fuzz_accepted(
+            gw_cluster_derive_network(cluster, NULL, &network, derivation, &fuzz_error), file);
+    }
+    question.model = *fuzz_usual_model();
+    question.workers = choice % 2 == 0 ? cluster->workers : 2 + choice / 2 % 6;
+    fuzz_ask(&question, choice / 12);
+    const struct gw_picture picture = {.subject = fuzz_write("cluster.json", text, length),
+                                       .data = fuzz_path("calibration.csv")};
+    (void)fuzz_accepted(gw_draw_calibration(&picture, &fuzz_error), "");
+    gw_cluster_free(cluster);
+    return true;
+}
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+/* The groups as the document has them, read without the reader. */
+static void check_coverage(const struct gw_plan *plan, const char *text, size_t length) {
+    cJSON *document = cJSON_ParseWithLength(text, length);
+    const cJSON *groups = cJSON_GetObjectItemCaseSensitive(document, "groups");
+    const cJSON *group = NULL;
+    const cJSON *tensor = NULL;
+    size_t count = 0;
+    double next = (double)plan->groups[0].first;
+    cJSON_ArrayForEach(group, groups) {
+        fuzz_expect(count < plan->group_count, "more groups in the document");
+        fuzz_expect(cJSON_GetArraySize(group) > 0, "an empty group");
+        fuzz_expect((double)plan->groups[count].first == next, "another first tensor");
+        cJSON_ArrayForEach(tensor, group) {
+            fuzz_expect(cJSON_IsNumber(tensor) && tensor->valuedouble == next,
+                        "a tensor out of order");
+            next--;
+        }
+        fuzz_expect((double)plan->groups[count++].last == next + 1, "another last tensor");
+    }
+    fuzz_expect(count == plan->group_count, "fewer groups in the document");
+    fuzz_expect(next == -1, "an end before tensor 0");
+    cJSON_Delete(document);
+}
+
+/* A model fits exactly if it has as many tensors. */
+static void check_models(const struct gw_plan *plan) {
+    struct gw_model model = {.name = plan->model};
+    for (size_t change = 0; change < 3; change++) {
+        model.tensor_count = plan->groups[0].first + change;
+        enum gw_status expected = change == 1 ? GW_OK : GW_BAD_INPUT;
+        fuzz_expect(gw_plan_check(plan, &model, file, &fuzz_error) == expected,
+                    "a model that does not fit");
+    }
+}
+
+static void explain(const struct gw_plan *plan) {
+    struct gw_question question = {.model = *fuzz_usual_model(),
+                                   .cluster = *fuzz_usual_cluster(),
+                                   .workers = plan->workers,
+                                   .density = plan->density};
+    struct gw_arena arena = {0};
+    struct gw_explanation explanation;
+    if (gw_plan_check(plan, &question.model, file, &fuzz_error) == GW_OK) {
+        (void)fuzz_accepted(gw_explain(&question, plan, NULL, &arena, &explanation, &fuzz_error),
+                            "");
+    }
+    gw_arena_free(&arena);
+}
+
+void fuzz_write_plan(const struct gw_plan *plan) {
+    cJSON *document = NULL;
+    struct gw_plan again;
+    char *text = print(gw_plan_document(plan, &document, &fuzz_error), &document);
+    fuzz_expect(gw_plan_parse(text, strlen(text), file, &again, &fuzz_error) == GW_OK,
+                "a plan that cannot be read again");
+    document = NULL;
+    char *other = print(gw_plan_document(&again, &document, &fuzz_error), &document);
+    fuzz_expect(strcmp(text, other) == 0, "another plan at the second reading");
+    gw_plan_free(&again);
+    free(text);
+    free(other);
+}
+
+bool fuzz_plan(const char *text, size_t length) {
+    struct gw_plan plan;
+    if (!is_accepted(gw_plan_parse(text, length, file, &plan, &fuzz_error), &plan, sizeof plan)) {
+        return false;
+    }
+    fuzz_expect(plan.density > 0 && plan.density <= 1 && plan.workers > 0, "density and workers");
+    fuzz_expect(isfinite(plan.iteration_s) && isfinite(plan.lower_bound_s), "a time");
+    check_coverage(&plan, text, length);
+    check_models(&plan);
+    fuzz_write_plan(&plan);
+    explain(&plan);
+    gw_plan_free(&plan);
+    return true;
+}
+
+/* ---- counts -------------------------------------------------------------------------------- */
+
+bool fuzz_counts(const char *text, size_t length) {
+    struct gw_counts counts;
+    struct gw_counts again;
+    size_t written = 0;
+    size_t written_again = 0;
+    if (!is_accepted(gw_counts_parse(text, length, file, &counts, &fuzz_error), &counts,
+                     sizeof counts)) {
+        return false;
+    }
+    for (size_t i = 0; i < counts.iteration_count; i++) {
+        double density = gw_counts_density(&counts, i);
+        fuzz_expect(isnan(density) || (density >= 0 && density <= 1), "a density");
+        fuzz_expect(gw_counts_padding(&counts, i) >= 1, "a padding");
+    }
+    const char *path = fuzz_path("counts.json");
+    fuzz_expect(gw_counts_write(&counts, path, &fuzz_error) == GW_OK, "counts cannot be written");
+    char *one = fuzz_read(path, &written);
+    fuzz_expect(gw_counts_read(path, &again, &fuzz_error) == GW_OK, "counts cannot be read again");
+    fuzz_expect(gw_counts_write(&again, path, &fuzz_error) == GW_OK, "counts cannot be written");
+    char *other = fuzz_read(path, &written_again);
+    fuzz_expect(written == written_again && memcmp(one, other, written) == 0,
+                "other counts at the second reading");
+    gw_counts_free(&counts);
+    gw_counts_free(&again);
+    free(one);
+    free(other);
+    return true;
+}
+
+/* ---- all documents, as `check` takes them -------------------------------------------------- */
+
+bool fuzz_document(const char *text, size_t length) {
+    const char *path = fuzz_write("document.json", text, length);
+    struct gw_arena arena = {0};
+    struct gw_file_check check;
+    bool accepted = fuzz_accepted(gw_check_file(path, &arena, &check, &fuzz_error), path);
+    fuzz_expect(!accepted || (check.odd.count <= GW_MOST_FINDINGS && check.schema != NULL),
+                "findings");
+    gw_arena_free(&arena);
+    return accepted;
+}
+
+/* ---- validations, as pictures take them ---------------------------------------------------- */
+
+bool fuzz_validation(const char *text, size_t length) {
+    const struct gw_picture picture = {.subject = fuzz_write("validation.json", text, length),
+                                       .data = fuzz_path("validation.csv")};
+    return fuzz_accepted(gw_draw_validation(&picture, &fuzz_error), picture.subject);
+}
