@@ -1,6 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio_ext.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,27 +60,72 @@ static void open_standard_streams(void) {
     }
 }
 
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* All that is printed on stdout, until it is known that nothing fails any more. */
+static struct gw_text answer;
+static FILE *real_stdout;
+
+static void hold_answer(void) {
+    FILE *stream = gw_text_open(&answer);
+    if (stream == NULL) {
+        (void)fprintf(stderr, "gradweave: out of memory\n");
+        _exit(gw_mpi_exit_status(GW_FAILED));
+    }
+    real_stdout = stdout;
+    stdout = stream;
+}
+
+static enum gw_status take_answer(struct gw_error *error) {
+    const char *lost = gw_print_failure();
+    enum gw_status status = gw_text_close(&answer, "printing an answer", error);
+    stdout = real_stdout;
+    return lost == NULL ? status : gw_fail(error, GW_FAILED, "%s", lost);
+}
+
+static enum gw_status put_answer(struct gw_error *error) {
+    return gw_write_all(STDOUT_FILENO, answer.text, answer.length) == 0
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "stdout: cannot be written");
+}
+
 /*
- * Whoever fails leaves nothing: neither what is in stdout's buffer nor files. What was printed may
- * still be in that buffer, where a full disk shows; only then files are put in place.
+ * Whoever fails leaves nothing, neither in stdout nor in files. Of both, files can be taken back,
+ * and so come first.
  */
 static int finish(int exit_status) {
     struct gw_error error = {0};
     bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
-    if (!answered) {
-        gw_outputs_discard();
-        __fpurge(stdout);
-        return exit_status;
+    enum gw_status status = take_answer(&error);
+    if (answered) {
+        status = status == GW_OK ? gw_outputs_place(&error) : status;
+        status = status == GW_OK ? put_answer(&error) : status;
     }
-    enum gw_status status = gw_print_check(&error);
-    if (status == GW_OK) {
-        status = gw_outputs_release(&error);
+    if (answered && status == GW_OK) {
+        gw_outputs_keep();
     } else {
         gw_outputs_discard();
-        __fpurge(stdout);
     }
-    return status == GW_OK ? exit_status : gw_mpi_exit_status(gw_cli_fail(&error));
+    free(answer.text);
+    return !answered || status == GW_OK ? exit_status : gw_mpi_exit_status(gw_cli_fail(&error));
 }
+
+/* Where the parser of options ends the program: after --help, say. */
+static void finish_early(int exit_status, void *unused) {
+    (void)unused;
+    if (answer.stream != NULL) {
+        (void)fflush(stdout);
+        if (exit_status == GW_OK && answer.length == 0) { /* which the parser keeps to itself */
+            gw_print_lost(NULL);
+        }
+        int status = finish(exit_status);
+        if (status != exit_status) {
+            _exit(status);
+        }
+    }
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static int run(const struct gw_verb *verb, int argc, char **argv) {
     struct gw_error error = {0};
@@ -103,6 +148,8 @@ int main(int argc, char **argv) {
     gw_key_rules.warn = warn;
     open_standard_streams();
     gw_outputs_hold();
+    hold_answer();
+    (void)on_exit(finish_early, NULL);
     argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";
     for (size_t i = 0; gw_verbs[i] != NULL; i++) {

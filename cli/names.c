@@ -28,6 +28,8 @@ static void add_data(const char **names, enum gw_data_kind kind) {
             add_name(names, found[i]);
         }
         free(found);
+    } else {
+        gw_print_lost(error.message);
     }
 }
 
@@ -36,6 +38,8 @@ static void add_collectives(const char **names) {
         char *text = NULL;
         if (asprintf(&text, "%s=%s", gw_collectives[i]->operation, gw_collectives[i]->name) >= 0) {
             add_name(names, text);
+        } else {
+            gw_print_lost(NULL);
         }
     }
 }

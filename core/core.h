@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/curve.h"
 #include "core/file.h"
+#include "core/fingerprint.h"
 #include "core/json.h"
 #include "core/json_writer.h"
 #include "core/log.h"

@@ -17,6 +17,7 @@
 /* A file that is to be put in place of `target`, or (temporary: NULL) a target to be removed. */
 struct output {
     char *temporary, *target;
+    char *old;            /* the name of what was there, where names cannot be exchanged */
     bool exchanged, made; /* it is in place now: the old file has the temporary name, or none was */
 };
 
@@ -72,9 +73,8 @@ void gw_file_forget_input(const char *path) {
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* What cannot be read is bad input, unless it is this program that has no room for it. */
-static enum gw_status unreadable(const char *path, int reason, struct gw_error *error) {
-    bool ours = reason == ENOMEM || reason == EMFILE || reason == ENFILE;
+enum gw_status gw_file_unreadable(const char *path, int reason, struct gw_error *error) {
+    bool ours = reason == ENOMEM || reason == EMFILE || reason == ENFILE || reason == EIO;
     return gw_fail(error, ours ? GW_FAILED : GW_BAD_INPUT, "%s: cannot be read: %s", path,
                    strerror(reason));
 }
@@ -82,7 +82,7 @@ static enum gw_status unreadable(const char *path, int reason, struct gw_error *
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error) {
     FILE *stream = fopen(path, "rbe");
     if (stream == NULL) {
-        return unreadable(path, errno, error);
+        return gw_file_unreadable(path, errno, error);
     }
     gw_file_note_input(fileno(stream));
     size_t capacity = 1 << 16;
@@ -107,7 +107,7 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     }
     if (read_error != 0) {
         free(buffer);
-        return unreadable(path, read_error, error);
+        return gw_file_unreadable(path, read_error, error);
     }
     if (used > GW_FILE_MOST_BYTES) {
         free(buffer);
@@ -313,13 +313,26 @@ enum gw_status gw_file_sync_folder(const char *target, struct gw_error *error) {
     return cause == 0 ? GW_OK : fail_to_write(target, cause, error);
 }
 
+/* A second name for what is about to be replaced. */
+static void keep_old(struct output *one) {
+    if (asprintf(&one->old, "%s.old", one->temporary) < 0) {
+        one->old = NULL;
+    } else if (link(one->target, one->old) != 0) {
+        free(one->old);
+        one->old = NULL;
+    }
+}
+
 /* Where it can, the file system exchanges both names: so the old file comes back if need be. */
 static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
     struct stat old;
     bool is_new = lstat(one->target, &old) != 0;
+    bool is_file = !is_new && S_ISREG(old.st_mode);
     one->exchanged =
-        !is_new && S_ISREG(old.st_mode) &&
-        renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE) == 0;
+        is_file && renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE) == 0;
+    if (is_file && !one->exchanged) {
+        keep_old(one);
+    }
     if (!one->exchanged && rename(one->temporary, one->target) != 0) {
         return fail_to_write(one->target, errno, error);
     }
@@ -330,14 +343,24 @@ static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
 static void take_back(struct output *one) {
     if (one->exchanged) {
         (void)renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE);
+    } else if (one->old != NULL) { /* does nothing, and leaves both names, if they are one file's */
+        (void)rename(one->old, one->target);
     } else if (one->made) {
         (void)unlink(one->target);
     }
     one->exchanged = one->made = false;
 }
 
+/* With the names that are in the way. */
 static void free_output(struct output *one) {
+    if (one->temporary != NULL) {
+        gw_file_discard(one->temporary);
+    }
+    if (one->old != NULL) {
+        gw_file_discard(one->old);
+    }
     free(one->temporary);
+    free(one->old);
     free(one->target);
 }
 
@@ -356,31 +379,31 @@ void gw_outputs_hold(void) {
 
 void gw_outputs_discard(void) {
     for (size_t i = 0; i < program.output_count; i++) {
-        if (program.outputs[i].temporary != NULL) {
-            gw_file_discard(program.outputs[i].temporary);
-        }
+        take_back(&program.outputs[i]);
     }
     forget_outputs();
 }
 
-/* All are in place, or as before. What was there has a temporary name then, if any. */
-enum gw_status gw_outputs_release(struct gw_error *error) {
+enum gw_status gw_outputs_place(struct gw_error *error) {
     enum gw_status status = GW_OK;
     for (size_t i = 0; i < program.output_count && status == GW_OK; i++) {
         if (program.outputs[i].temporary != NULL) {
             status = put_in_place(&program.outputs[i], error);
         }
     }
-    for (size_t i = 0; i < program.output_count && status != GW_OK; i++) {
-        take_back(&program.outputs[i]);
+    if (status != GW_OK) {
+        gw_outputs_discard();
     }
-    for (size_t i = 0; i < program.output_count && status == GW_OK; i++) {
+    return status;
+}
+
+void gw_outputs_keep(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
         if (program.outputs[i].temporary == NULL) {
             (void)unlink(program.outputs[i].target);
         }
     }
-    gw_outputs_discard();
-    return status;
+    forget_outputs();
 }
 
 /* Takes `one` over, in any case. */
@@ -482,19 +505,22 @@ static enum gw_status create_temporary(const char *path, char **temporary, int *
     return GW_OK;
 }
 
+int gw_write_all(int descriptor, const char *text, size_t length) {
+    size_t written = 0;
+    while (written < length) {
+        ssize_t step = write(descriptor, text + written, length - written);
+        if (step < 0 && errno != EINTR) {
+            return errno;
+        }
+        written += step < 0 ? 0 : (size_t)step;
+    }
+    return 0;
+}
+
 /* Closes the file; `path` is what messages call it. */
 static enum gw_status write_all(int descriptor, const char *path, const char *text, size_t length,
                                 struct gw_error *error) {
-    size_t written = 0;
-    int failure = 0;
-    while (written < length && failure == 0) {
-        ssize_t step = write(descriptor, text + written, length - written);
-        if (step >= 0) {
-            written += (size_t)step;
-        } else if (errno != EINTR) {
-            failure = errno;
-        }
-    }
+    int failure = gw_write_all(descriptor, text, length);
     if (close(descriptor) != 0 && failure == 0) {
         failure = errno;
     }
@@ -556,7 +582,7 @@ enum gw_status gw_file_replace(const char *temporary, const char *path, struct g
         }
         free_output(&one);
     }
-    if (status != GW_OK || !program.holds) {
+    if (status != GW_OK) {
         gw_file_discard(temporary);
     }
     return status;
@@ -567,20 +593,4 @@ void gw_file_discard(const char *temporary) {
     if (lstat(temporary, &status) == 0 && S_ISREG(status.st_mode)) {
         (void)unlink(temporary);
     }
-}
-
-/* ---- fingerprints ---------------------------------------------------------------------------- */
-
-const uint64_t gw_fingerprint_start = 0xcbf29ce484222325u;
-
-uint64_t gw_fingerprint_add(uint64_t so_far, const void *bytes, size_t length) {
-    const unsigned char *byte = bytes;
-    for (size_t i = 0; i < length; i++) {
-        so_far = (so_far ^ byte[i]) * 0x100000001b3u;
-    }
-    return so_far;
-}
-
-uint64_t gw_fingerprint_add_text(uint64_t so_far, const char *text) {
-    return gw_fingerprint_add(so_far, text, strlen(text) + 1);
 }

@@ -10,12 +10,17 @@
 #define GW_CORE_FILE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "core/status.h"
 
 /* A larger file is no document: what never ends, such as /dev/zero, is refused here. */
 enum { GW_FILE_MOST_BYTES = 256 << 20 };
+
+/*
+ * That `path` cannot be read, for a reason that errno has: bad input, unless what fails is this
+ * program (which has no memory or no descriptor left) or the disk.
+ */
+enum gw_status gw_file_unreadable(const char *path, int reason, struct gw_error *error);
 
 /* Reads all of `path`, or fails with GW_BAD_INPUT. *text ends in a zero; the caller frees it. */
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error);
@@ -23,11 +28,14 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
 enum gw_status gw_file_write(const char *path, const char *text, size_t length,
                              struct gw_error *error);
 
+/* All of the text to a descriptor; what errno has for why not, or 0. */
+int gw_write_all(int descriptor, const char *text, size_t length);
+
 /*
- * The same for files that another program writes. gw_file_temporary makes an empty file beside the
- * one to be replaced; its name (the caller's to free) is short and keeps the ending. Once written,
- * gw_file_replace puts it in place, or gw_file_discard removes it. For a device or a pipe the name
- * is `path` itself, and there is nothing to put in place or to remove.
+ * gw_file_write for files that another program writes. gw_file_temporary makes an empty file beside
+ * the one to be replaced; its name (the caller's to free) is short and keeps the ending. Once
+ * written, gw_file_replace puts it in place, or gw_file_discard removes it. For a device or a pipe
+ * the name is `path` itself, and there is nothing to put in place or to remove.
  */
 enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_error *error);
 enum gw_status gw_file_replace(const char *temporary, const char *path, struct gw_error *error);
@@ -52,16 +60,18 @@ int gw_file_exists(const char *path);
  */
 
 /*
- * A program that ends badly leaves nothing new. Between gw_outputs_hold and gw_outputs_release
- * files are only prepared by what is above; the latter puts all of them in place, or none, and
- * removes what gw_file_remove was told to. gw_outputs_discard forgets them.
+ * A program that ends badly leaves nothing new. From gw_outputs_hold on files are only prepared by
+ * what is above. gw_outputs_place puts all of them in place, or none; what was there can still come
+ * back: gw_outputs_discard forgets all, gw_outputs_keep the old ones, and removes what
+ * gw_file_remove was told to.
  *
  * From gw_outputs_hold on, two mistakes are refused, unless gw_outputs_force was called: to replace
  * a file of another kind than what is written (a model by a plan, say), and to replace what was
  * read, but where gw_file_forget_input says that the output is made of it.
  */
 void gw_outputs_hold(void);
-enum gw_status gw_outputs_release(struct gw_error *error);
+enum gw_status gw_outputs_place(struct gw_error *error);
+void gw_outputs_keep(void);
 void gw_outputs_discard(void);
 
 void gw_outputs_force(void);
@@ -69,19 +79,5 @@ void gw_outputs_force(void);
 /* For readers that open their file themselves. */
 void gw_file_note_input(int descriptor);
 void gw_file_forget_input(const char *path);
-
-/* ---- fingerprints ---------------------------------------------------------------------------- */
-
-/* A short number that tells contents apart, when nobody makes them to deceive it. */
-
-/* Of nothing. */
-extern const uint64_t gw_fingerprint_start;
-
-/*
- * The fingerprint of what `so_far` is of, and these bytes behind it (FNV-1a, 64 bits). A text goes
- * in with its final zero, so that "ab", "c" differs from "a", "bc".
- */
-uint64_t gw_fingerprint_add(uint64_t so_far, const void *bytes, size_t length);
-uint64_t gw_fingerprint_add_text(uint64_t so_far, const char *text);
 
 #endif

@@ -36,14 +36,17 @@ static size_t columns_of(const char *text, size_t bytes) {
 
 /* ---- printing -------------------------------------------------------------------------------- */
 
-static bool failed;
+static char failure[512];
 
-void gw_print_lost(void) {
-    failed = true;
+const char *gw_print_failure(void) {
+    return failure[0] == '\0' ? NULL : failure;
 }
 
-bool gw_print_failed(void) {
-    return failed;
+void gw_print_lost(const char *why) {
+    if (failure[0] == '\0') {
+        (void)snprintf(failure, sizeof failure, "%s",
+                       why == NULL ? "out of memory while printing an answer" : why);
+    }
 }
 
 enum { ESCAPE_SIZE = 8 };
@@ -89,7 +92,7 @@ void gw_visible(const char *text, char *out, size_t size) {
 void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
     char *text = NULL;
     if (vasprintf(&text, format, arguments) < 0) {
-        gw_print_lost();
+        gw_print_lost(NULL);
         return;
     }
     put(stream, text);

@@ -19,9 +19,11 @@ void gw_vprint_to(FILE *stream, const char *format, va_list arguments)
 /* The same into `out`, where a line feed becomes an escape as well; cut where there is no room. */
 void gw_visible(const char *text, char *out, size_t size);
 
-/* Whether some of it has not been printed, since memory ran out. */
-void gw_print_lost(void); /* for who has no memory for what is to be printed */
-bool gw_print_failed(void);
+/* Why some of it has not been printed: mostly since memory ran out. NULL if all has. */
+const char *gw_print_failure(void);
+
+/* For who cannot print, for a reason that NULL has if it is memory. The first one counts. */
+void gw_print_lost(const char *why);
 
 /* How many bytes the UTF-8 character at `c` has; 0 if it is none (RFC 3629). */
 size_t gw_utf8_length(const unsigned char *c);

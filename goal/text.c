@@ -24,7 +24,7 @@ static enum gw_status open_piece(struct gw_scanner *scanner, struct gw_error *er
 enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct gw_error *error) {
     *out = (struct gw_scanner){.name = path, .stream = fopen(path, "rbe")};
     if (out->stream == NULL) {
-        return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+        return gw_file_unreadable(path, errno, error);
     }
     gw_file_note_input(fileno(out->stream));
     enum gw_status status = open_piece(out, error);
@@ -75,8 +75,7 @@ static enum gw_status read_on(struct gw_scanner *scanner, struct gw_error *error
     size_t added = scanner->stream == NULL ? copy_rest(scanner, scanner->piece + kept, room)
                                            : fread(scanner->piece + kept, 1, room, scanner->stream);
     if (scanner->stream != NULL && ferror(scanner->stream)) {
-        return gw_fail(error, GW_BAD_INPUT, "%s: cannot be read: %s", scanner->name,
-                       strerror(errno));
+        return gw_file_unreadable(scanner->name, errno, error);
     }
     char *end = scanner->piece + kept + added;
     memset(end, 0, token_room);

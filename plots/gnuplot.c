@@ -144,25 +144,13 @@ static enum gw_status keep_picture(int descriptor, const char *path, struct gw_e
     return status;
 }
 
-static bool write_all(int descriptor, const struct gw_text *table) {
-    size_t written = 0;
-    while (written < table->length) {
-        ssize_t step = write(descriptor, table->text + written, table->length - written);
-        if (step < 0 && errno != EINTR) {
-            return false;
-        }
-        written += step > 0 ? (size_t)step : 0;
-    }
-    return true;
-}
-
 /* Table and picture pass through memory: nothing of them can be left behind. */
 static enum gw_status draw_table(const struct gw_drawing *drawing, const struct gw_text *table,
                                  char *script, const char *path, struct gw_error *error) {
     int data = memfd_create("table", MFD_CLOEXEC);
     int picture = memfd_create("picture", MFD_CLOEXEC);
     enum gw_status status =
-        data >= 0 && picture >= 0 && write_all(data, table)
+        data >= 0 && picture >= 0 && gw_write_all(data, table->text, table->length) == 0
             ? GW_OK
             : gw_fail(error, GW_FAILED, "a file in memory: cannot be written: %s", strerror(errno));
     if (status == GW_OK) {

@@ -9,12 +9,6 @@
 
 /* ---- printing ------------------------------------------------------------------------------ */
 
-/*
- * Whether all that was printed has gone out: fails where stdout cannot be written, and where memory
- * ran out for a table, which then is missing.
- */
-enum gw_status gw_print_check(struct gw_error *error);
-
 /* Prints a document on stdout and frees it. */
 enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
 

@@ -8,8 +8,8 @@ enum gw_status gw_print_document(cJSON *document, struct gw_error *error) {
     char *text = NULL;
     enum gw_status status = gw_json_print(document, &text, error);
     cJSON_Delete(document);
-    if (status == GW_OK && (fputs(text, stdout) == EOF || fflush(stdout) != 0)) {
-        status = gw_fail(error, GW_FAILED, "stdout: cannot be written");
+    if (status == GW_OK) {
+        (void)fputs(text, stdout);
     }
     free(text);
     return status;
@@ -25,9 +25,6 @@ enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *
 
 enum { MOST_COLUMNS = 16, CELL_SIZE = 96 };
 
-/* A table that memory ran out for is not printed; gw_print_check tells it at the end. */
-static bool is_table_missing;
-
 struct gw_table {
     bool is_cut; /* memory ran out for a cell */
     size_t columns, cells, capacity;
@@ -38,7 +35,7 @@ struct gw_table {
 struct gw_table *gw_table_open(const char *const *headings, const char *alignment) {
     struct gw_table *table = calloc(1, sizeof *table);
     if (table == NULL) {
-        is_table_missing = true;
+        gw_print_lost(NULL);
         return NULL;
     }
     table->columns = strlen(alignment);
@@ -57,7 +54,8 @@ void gw_table_cell(struct gw_table *table, const char *format, ...) {
         size_t capacity = 2 * table->capacity + 64;
         char(*texts)[CELL_SIZE] = realloc(table->texts, capacity * sizeof *texts);
         if (texts == NULL) {
-            table->is_cut = is_table_missing = true;
+            table->is_cut = true;
+            gw_print_lost(NULL);
             return;
         }
         table->texts = texts;
@@ -105,15 +103,6 @@ void gw_table_close(struct gw_table *table) {
         free(table->texts);
         free(table);
     }
-}
-
-enum gw_status gw_print_check(struct gw_error *error) {
-    if (is_table_missing || gw_print_failed()) {
-        return gw_fail_memory(error, "printing an answer");
-    }
-    return fflush(stdout) == 0 && !ferror(stdout)
-               ? GW_OK
-               : gw_fail(error, GW_FAILED, "stdout: cannot be written");
 }
 
 /* ---- headings and notes -------------------------------------------------------------------- */
@@ -164,7 +153,7 @@ void gw_print_note(const char *first, const char *format, ...) {
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
     if (length < 0) {
-        gw_print_lost();
+        gw_print_lost(NULL);
         return;
     }
     gw_print("\n");

@@ -20,14 +20,8 @@ static enum gw_status fail_to_write(const struct gw_journal *journal, struct gw_
 
 static enum gw_status write_whole(const struct gw_journal *journal, const char *text, size_t length,
                                   struct gw_error *error) {
-    for (size_t written = 0; written < length;) {
-        ssize_t step = write(journal->descriptor, text + written, length - written);
-        if (step < 0 && errno != EINTR) {
-            return fail_to_write(journal, error);
-        }
-        written += step < 0 ? 0 : (size_t)step;
-    }
-    return GW_OK;
+    return gw_write_all(journal->descriptor, text, length) == 0 ? GW_OK
+                                                                : fail_to_write(journal, error);
 }
 
 /* Writes a line at once. */

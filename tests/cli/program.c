@@ -28,7 +28,7 @@ static void delete_document(void *document) {
     cJSON_Delete(document);
 }
 
-__attribute__((destructor)) static void release_all(void) {
+__attribute__((destructor)) void forget_answers(void) {
     while (all_kept != NULL) {
         struct kept *next = all_kept->next;
         all_kept->release(all_kept->object);
@@ -63,7 +63,7 @@ static void run_child(const char *folder, const char *command, int out, int err)
 }
 
 static struct running start_into(const char *folder, const char *command, FILE *out) {
-    struct running running = {.out = out, .err = tmpfile()};
+    struct running running = {.out = out, .err = tmpfile(), .command = command};
     assert_non_null(running.out);
     assert_non_null(running.err);
     running.process = fork();
@@ -135,7 +135,8 @@ struct answer finish(const struct running *running, double seconds) {
                             .err = without_warning(drain(running->err))};
     answer.status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     if (late) {
-        print_error("still running after %g s; stderr: %s\n", seconds, answer.err);
+        print_error("%s: still running after %g s; stderr: %s\n", running->command, seconds,
+                    answer.err);
         fail();
     }
     return answer;

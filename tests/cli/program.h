@@ -23,6 +23,7 @@ struct answer {
 struct running {
     pid_t process;
     FILE *out, *err;
+    const char *command;
 };
 
 /*
@@ -44,6 +45,9 @@ struct answer ask_into(const char *folder, const char *command, const char *out)
  * it, the last of them NULL, must be in there in their order.
  */
 const char *check_says(const char *folder, const char *command, ...) __attribute__((sentinel));
+
+/* Ends the life of all that was asked for, in tests that ask for very much. */
+void forget_answers(void);
 
 /* Whether such a program is in PATH. */
 bool have_program(const char *name);
