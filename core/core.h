@@ -15,6 +15,7 @@
 #include "core/portable.h"
 #include "core/random.h"
 #include "core/regression.h"
+#include "core/rows.h"
 #include "core/shapes.h"
 #include "core/statistics.h"
 #include "core/status.h"

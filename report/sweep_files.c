@@ -188,19 +188,6 @@ static enum gw_status fail_to_write(const char *path, struct gw_error *error) {
     return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-/*
- * In an unfinished file a row stands behind its frame: a checksum of the point's number and the
- * row, and the row's length, both hexadecimal. So what a disk or a person has changed is found.
- */
-enum { FRAME_SIZE = 16 + 1 + 8 + 1 };
-
-static void make_frame(uint64_t number, const char *row, size_t length,
-                       char frame[FRAME_SIZE + 1]) {
-    uint64_t sum = gw_fingerprint_add(gw_fingerprint_start, &number, sizeof number);
-    sum = gw_fingerprint_add(sum, row, length);
-    (void)snprintf(frame, FRAME_SIZE + 1, "%016" PRIx64 " %08zx ", sum, length & 0xffffffffu);
-}
-
 struct row_reader {
     FILE *stream;
     char *row; /* behind its frame; the reader's */
@@ -209,13 +196,13 @@ struct row_reader {
 
 /* Whether that point's row comes next, whole and as it was written. */
 static bool read_row(struct row_reader *reader, uint64_t number) {
-    char expected[FRAME_SIZE + 1];
-    char frame[FRAME_SIZE + 1] = "";
-    size_t length = 0;
-    if (fread(frame, 1, FRAME_SIZE, reader->stream) != FRAME_SIZE ||
-        sscanf(frame + 17, "%8zx", &length) != 1) {
+    char expected[GW_FRAME_SIZE + 1];
+    char frame[GW_FRAME_SIZE + 1] = "";
+    if (fread(frame, 1, GW_FRAME_SIZE, reader->stream) != GW_FRAME_SIZE ||
+        gw_frame_length(frame) == SIZE_MAX) {
         return false;
     }
+    size_t length = gw_frame_length(frame);
     reader->length = 0;
     while (reader->length < length) {
         enum { most_at_once = 1 << 16 }; /* as the length may be damaged */
@@ -231,8 +218,8 @@ static bool read_row(struct row_reader *reader, uint64_t number) {
         }
         reader->length += step;
     }
-    make_frame(number, reader->row, length, expected);
-    return memcmp(frame, expected, FRAME_SIZE) == 0;
+    gw_frame_make(number, reader->row, length, expected);
+    return memcmp(frame, expected, GW_FRAME_SIZE) == 0;
 }
 
 /*
@@ -245,7 +232,7 @@ static size_t count_rows(struct gw_sweep_file *file, FILE *stream, uint64_t most
     file->rows = file->infeasible = 0;
     (void)fseeko(stream, (off_t)bytes, SEEK_SET);
     while (file->rows < most && read_row(&reader, file->rows)) {
-        bytes += FRAME_SIZE + reader.length;
+        bytes += GW_FRAME_SIZE + reader.length;
         file->rows++;
         file->infeasible += file->format->is_infeasible(reader.row, reader.length);
     }
@@ -320,24 +307,14 @@ static enum gw_status append(const struct gw_sweep_file *file, const char *text,
 
 static enum gw_status append_row(struct gw_sweep_file *file, const char *row, size_t length,
                                  struct gw_error *error) {
-    char frame[FRAME_SIZE + 1];
-    make_frame(file->rows++, row, length, frame);
-    GW_TRY(append(file, frame, FRAME_SIZE, error));
+    char frame[GW_FRAME_SIZE + 1];
+    gw_frame_make(file->rows++, row, length, frame);
+    GW_TRY(append(file, frame, GW_FRAME_SIZE, error));
     return append(file, row, length, error);
 }
 
-/* On the disk too if that was last done a while ago: it takes a while itself. */
 static enum gw_status write_now(struct gw_sweep_file *file, struct gw_error *error) {
-    const double often_s = 5;
-    double now_s = gw_clock_now_s();
-    if (fflush(file->stream) != 0) {
-        return fail_to_write(file->partial, error);
-    }
-    if (now_s - file->synced_s < often_s) {
-        return GW_OK;
-    }
-    file->synced_s = now_s;
-    return fdatasync(fileno(file->stream)) == 0 || errno == EINVAL
+    return fflush(file->stream) == 0 && gw_rows_sync(fileno(file->stream), &file->synced_s) == 0
                ? GW_OK
                : fail_to_write(file->partial, error);
 }

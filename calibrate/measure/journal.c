@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static const char *const schema = "gradweave/calibration-partial@1";
+static const char *const schema = "gradweave/calibration-partial@2";
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -24,20 +25,32 @@ static enum gw_status write_whole(const struct gw_journal *journal, const char *
                                                                 : fail_to_write(journal, error);
 }
 
-/* Writes a line at once. */
-static enum gw_status __attribute__((format(printf, 3, 4)))
-put_line(const struct gw_journal *journal, struct gw_error *error, const char *format, ...) {
+/* Writes a line at once, but for the title behind its frame. */
+static enum gw_status __attribute__((format(printf, 4, 5)))
+put_line(struct gw_journal *journal, bool framed, struct gw_error *error, const char *format, ...) {
     char *line = NULL;
     va_list arguments;
     va_start(arguments, format);
     int length = vasprintf(&line, format, arguments);
     va_end(arguments);
-    if (length < 0) {
+    char *whole = NULL;
+    char frame[GW_FRAME_SIZE + 1] = "";
+    if (length >= 0 && framed) {
+        gw_frame_make(journal->rows, line, (size_t)length, frame);
+        journal->rows++;
+    }
+    int written = length < 0 ? -1 : asprintf(&whole, "%s%s", frame, line);
+    if (length >= 0) {
+        free(line);
+    }
+    if (written < 0) {
         return gw_fail_memory(error, "writing down measurements");
     }
-    enum gw_status status = write_whole(journal, line, (size_t)length, error);
-    free(line);
-    return status;
+    enum gw_status status = write_whole(journal, whole, (size_t)written, error);
+    free(whole);
+    return status == GW_OK && gw_rows_sync(journal->descriptor, &journal->synced_s) != 0
+               ? fail_to_write(journal, error)
+               : status;
 }
 
 enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw_points *points,
@@ -49,11 +62,12 @@ enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw
         const struct gw_point *point = &points->items[i];
         const struct gw_series *series = &points->series[point->series];
         if (point->state == GW_POINT_LEFT_OUT) {
-            GW_TRY(put_line(journal, error, "{\"left_out\":\"%s\",\"workers\":%d,\"size\":%zu}\n",
+            GW_TRY(put_line(journal, true, error,
+                            "{\"left_out\":\"%s\",\"workers\":%d,\"size\":%zu}\n",
                             series->subject.name, series->workers, point->size));
         }
     }
-    return put_line(journal, error, "{\"chosen\":true}\n");
+    return put_line(journal, true, error, "{\"chosen\":true}\n");
 }
 
 enum gw_status gw_journal_put_repeats(struct gw_journal *journal, const struct gw_points *points,
@@ -69,16 +83,16 @@ enum gw_status gw_journal_put_repeats(struct gw_journal *journal, const struct g
         used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%.9g", i == 0 ? "" : ",",
                                  seconds[i]);
     }
-    return put_line(journal, error,
+    return put_line(journal, true, error,
                     "{\"of\":\"%s\",\"workers\":%d,\"size\":%zu,\"late\":%zu,\"at_s\":%.6g,"
                     "\"seconds\":[%s]}\n",
                     series->subject.name, series->workers, points->items[point].size, late, at_s,
                     numbers);
 }
 
-static enum gw_status put_title(const struct gw_journal *journal,
-                                const struct gw_journal_title *title, struct gw_error *error) {
-    return put_line(journal, error,
+static enum gw_status put_title(struct gw_journal *journal, const struct gw_journal_title *title,
+                                struct gw_error *error) {
+    return put_line(journal, false, error,
                     "{\"schema\":\"%s\",\"points\":%zu,\"request\":\"%016" PRIx64
                     "\",\"hosts\":\"%016" PRIx64 "\"}\n",
                     schema, title->point_count, title->request, title->hosts);
@@ -174,38 +188,60 @@ static void forget_unfinished_choice(const struct gw_journal *journal, struct gw
     }
 }
 
+static enum gw_status check_title(const struct gw_journal *journal, const char *text, size_t length,
+                                  const struct gw_journal_title *title, struct gw_error *error) {
+    cJSON *line = cJSON_ParseWithLength(text, length);
+    const char *other = judge_title(line, title);
+    cJSON_Delete(line);
+    return other == NULL ? GW_OK
+                         : gw_fail(error, GW_BAD_INPUT,
+                                   "%s: expected the beginning of this calibration, to resume it, "
+                                   "got %s",
+                                   journal->path, other);
+}
+
+/* Where the line that begins there ends, if it is whole and as it was written; 0 if not. */
+static size_t find_end(const char *text, size_t length, size_t at, uint64_t number) {
+    char expected[GW_FRAME_SIZE + 1];
+    size_t claimed = length - at < GW_FRAME_SIZE ? SIZE_MAX : gw_frame_length(text + at);
+    if (claimed > length - at - (claimed == SIZE_MAX ? 0 : GW_FRAME_SIZE)) {
+        return 0;
+    }
+    gw_frame_make(number, text + at + GW_FRAME_SIZE, claimed, expected);
+    return memcmp(text + at, expected, GW_FRAME_SIZE) == 0 ? at + GW_FRAME_SIZE + claimed : 0;
+}
+
 /*
  * Takes what lines there are; *keep becomes the length of those that are whole, up to where sizes
  * are chosen none but the title. A file that was cut off within its title has no lines.
  */
-static enum gw_status take_lines(struct gw_journal *journal, char *text, size_t length,
+static enum gw_status take_lines(struct gw_journal *journal, const char *text, size_t length,
                                  const struct gw_journal_title *title, struct gw_points *points,
                                  const struct gw_stop_rule *rule, size_t *keep,
                                  struct gw_error *error) {
-    enum gw_status status = GW_OK;
+    const char *title_end = memchr(text, '\n', length);
     bool sensible = true;
     *keep = 0;
-    for (size_t at = 0; at < length && sensible && status == GW_OK;) {
-        const char *end = memchr(text + at, '\n', length - at);
-        if (end == NULL) {
-            break;
-        }
-        size_t next = (size_t)(end - text) + 1;
-        cJSON *line = cJSON_ParseWithLength(text + at, next - at);
-        if (at == 0) {
-            const char *other = judge_title(line, title);
-            status = other == NULL ? GW_OK
-                                   : gw_fail(error, GW_BAD_INPUT,
-                                             "%s: expected the beginning of this calibration, to "
-                                             "resume it, got %s",
-                                             journal->path, other);
-        } else {
-            status = take_line(journal, line, points, rule, &sensible, error);
-        }
+    if (title_end == NULL) {
+        return GW_OK;
+    }
+    *keep = (size_t)(title_end - text) + 1;
+    GW_TRY(check_title(journal, text, *keep, title, error));
+    enum gw_status status = GW_OK;
+    uint64_t rows = 0;
+    size_t at = *keep;
+    size_t next = 0;
+    while (sensible && status == GW_OK && (next = find_end(text, length, at, rows)) != 0) {
+        const char *row = text + at + GW_FRAME_SIZE;
+        cJSON *line = cJSON_ParseWithLength(row, next - at - GW_FRAME_SIZE);
+        status = line == NULL ? gw_fail_memory(error, "resuming a calibration")
+                              : take_line(journal, line, points, rule, &sensible, error);
         cJSON_Delete(line);
         at = next;
-        if (sensible && (journal->chosen || *keep == 0)) {
+        rows++;
+        if (sensible && journal->chosen) {
             *keep = next;
+            journal->rows = rows;
         }
     }
     forget_unfinished_choice(journal, points);
@@ -242,7 +278,7 @@ static bool holds_nothing(const char *text, size_t length) {
     char begins[64];
     (void)snprintf(begins, sizeof begins, "{\"schema\":\"%s", schema);
     return memcmp(text, begins, length < title ? length : title) == 0 &&
-           memmem(text, length, "\n{\"chosen\":true}", strlen("\n{\"chosen\":true}")) == NULL;
+           memmem(text, length, " {\"chosen\":true}", strlen(" {\"chosen\":true}")) == NULL;
 }
 
 /* In place of a journal that is there: only of one that holds nothing that could be lost. */
@@ -296,12 +332,19 @@ enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *
         return gw_fail_memory(error, "opening a journal");
     }
     enum gw_status status = open_file(out, &created, error);
+    out->synced_s = -INFINITY;
     if (status == GW_OK) {
         status = created  ? put_title(out, title, error)
                  : resume ? take_up(out, title, points, rule, error)
                           : begin_anew(out, title, error);
     }
+    if (status == GW_OK) {
+        status = gw_file_sync_folder(path, error);
+    }
     if (status != GW_OK) {
+        if (created) {
+            (void)unlink(path);
+        }
         gw_journal_close(out);
     }
     return status;

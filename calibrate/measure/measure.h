@@ -308,21 +308,25 @@ double gw_largest_share_s(size_t series_count, double time_s);
  * What a calibration has measured so far, in a file beside the one to come, so that it can go on
  * after an interruption. Rank 0 alone writes it.
  *
- * JSON lines: what is being measured; then for each block of repeats the point, its times, and
- * the time since the beginning; and once it is known, which sizes are left out:
+ * JSON lines: what is being measured; then, behind its frame (core/rows.h), for each block of
+ * repeats the point, its times, and the time since the beginning; and once it is known, which sizes
+ * are left out:
  *
- *     {"schema":"gradweave/calibration-partial@1","points":495,"request":"9c..","hosts":"e3.."}
+ *     {"schema":"gradweave/calibration-partial@2","points":495,"request":"9c..","hosts":"e3.."}
  *     {"left_out":"allgather","workers":4,"size":16777216}
  *     {"chosen":true}
  *     {"of":"allgather","workers":4,"size":1024,"late":0,"at_s":7.2,"seconds":[0.000121,0.000119]}
  *
- * Each line is written at once. What follows the last whole line that makes sense was cut off.
+ * Each line is written at once. From the first line on that is not as it was written, all is
+ * measured again.
  */
 struct gw_journal {
     char *path;     /* NULL: none is kept */
     int descriptor; /* -1: not open */
     bool chosen;    /* the sizes to leave out were known before the interruption */
     double at_s;    /* the time that had been spent by then */
+    uint64_t rows;
+    double synced_s; /* when it was last written to the disk */
 };
 
 /* What of a calibration must be the same for its journal to be continued. */

@@ -125,6 +125,35 @@ TEST_IN_FOLDER(cut_off_at_any_byte_it_holds_its_whole_lines) {
     free(whole);
 }
 
+/* Whatever byte is another one: what stands before its line is held, and nothing else. */
+TEST_IN_FOLDER(damaged_lines_are_measured_again) {
+    const char *path = path_in(*state, "c.json.partial");
+    struct block blocks[BLOCKS];
+    char *whole = NULL;
+    size_t length = 0;
+    struct gw_random *random = random_stream(7);
+    put_blocks(path, blocks);
+    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
+    size_t title_length = strcspn(whole, "\n") + 1;
+    for (int trial = 0; trial < gw_trials(2000); trial++) {
+        struct gw_points points;
+        struct gw_journal journal;
+        size_t at = title_length + gw_random_below(random, length - title_length);
+        char change = (char)(1 + gw_random_below(random, 255));
+        size_t lines = count_lines(whole, at);
+        size_t held = lines > 4 ? lines - 4 : 0;
+        whole[at] = (char)(whole[at] ^ change);
+        write_bytes(path, whole, length);
+        whole[at] = (char)(whole[at] ^ change);
+        assert_int_equal(open_journal(path, &title, true, &points, &journal, NULL), GW_OK);
+        assert_int_equal(journal.chosen, lines >= 4);
+        check_blocks(&points, blocks, held);
+        gw_journal_close(&journal);
+        gw_points_free(&points);
+    }
+    free(whole);
+}
+
 static void check_refused(const char *path, const struct gw_journal_title *asked, bool resume,
                           const char *why) {
     struct gw_points points;

@@ -42,7 +42,9 @@ static size_t count_lines(const char *text, const char *beginning) {
         if (end == NULL) {
             break;
         }
-        count += strncmp(line, beginning, strlen(beginning)) == 0;
+        const char *behind_frame = strchr(line, '{'); /* of all lines but the first */
+        count += behind_frame != NULL && behind_frame < end &&
+                 strncmp(behind_frame, beginning, strlen(beginning)) == 0;
         line = end + 1;
     }
     return count;
