@@ -212,6 +212,7 @@ struct gw_launch {
     int ranks;
     const char *hostfile;   /* NULL: on the hosts of the Slurm allocation, or on this one */
     char *const *arguments; /* the program's, without its name, ended by NULL */
+    int answer;             /* the descriptor that what it prints on stdout goes to */
 };
 
 /*

@@ -137,3 +137,28 @@ TEST(the_lost_rank_is_named) {
 }
 
 FIXTURES(make_inputs, remove_folder)
+
+/* What ranks print is this program's answer: it goes out whole, or the job has failed. */
+TEST(an_answer_that_cannot_be_printed_is_a_failure) {
+    need_mpi();
+    static const char *const verbs[] = {VALIDATE " --nodes 2",
+                                        "calibrate --nodes 2 --out unprinted.json"};
+    char command[256];
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        fake_mpirun(*state, "#!/bin/sh\n: > started\necho the answer\n");
+        (void)snprintf(command, sizeof command, FAKE "gradweave %s", verbs[i]);
+        assert_string_equal(check_says(*state, command, "the answer\n", NULL), "the answer\n");
+        struct answer full = ask_into(*state, command, "/dev/full");
+        check_failed(&full, 3, "gradweave: stdout: cannot be written\n");
+        assert_int_equal(unlink(path_in(*state, "started")), 0);
+        struct answer closed = ask_into(*state, command, "/dev/null");
+        assert_int_equal(closed.status, 0);
+        assert_int_equal(unlink(path_in(*state, "started")), 0);
+        (void)snprintf(command, sizeof command, "PATH=.:/usr/bin:/bin $1 %s >&-\n", verbs[i]);
+        write_text(*state, "closed.sh", command);
+        closed = ask(*state, "/bin/sh closed.sh gradweave");
+        check_failed(&closed, 3, "gradweave: stdout: cannot be written\n");
+        assert_int_not_equal(access(path_in(*state, "started"), F_OK), 0);
+    }
+    assert_int_equal(unlink(path_in(*state, "mpirun")), 0);
+}

@@ -381,12 +381,13 @@ static void give_back_signals(const struct signals *before) {
 }
 
 /* If this process is killed, mpirun is told to end the job. */
-static pid_t start(const char *const *command, int err, const struct signals *before) {
+static pid_t start(const char *const *command, int out, int err, const struct signals *before) {
     pid_t child = fork();
     if (child == 0) {
         give_back_signals(before);
         (void)setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
+        (void)dup2(out, STDOUT_FILENO);
         (void)dup2(err, STDERR_FILENO);
         execvp(command[0], (char *const *)command);
         _exit(127);
@@ -395,7 +396,8 @@ static pid_t start(const char *const *command, int err, const struct signals *be
 }
 
 /* From its start to its end. */
-static enum gw_status run(const char *const *command, int *exit_status, struct gw_error *error) {
+static enum gw_status run(const char *const *command, int answer, int *exit_status,
+                          struct gw_error *error) {
     struct signals before;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
@@ -403,7 +405,7 @@ static enum gw_status run(const char *const *command, int *exit_status, struct g
     }
     struct gw_launch_report report = {.pipe = ends[0]};
     take_signals(&before);
-    pid_t child = start(command, ends[1], &before);
+    pid_t child = start(command, answer, ends[1], &before);
     (void)close(ends[1]);
     enum gw_status status =
         child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))
@@ -443,7 +445,7 @@ enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
     memcpy(command, options, option_count * sizeof *command);
     command[option_count] = program;
     memcpy(command + option_count + 1, launch->arguments, argument_count * sizeof *command);
-    enum gw_status status = run(command, exit_status, error);
+    enum gw_status status = run(command, launch->answer, exit_status, error);
     free(command);
     return status;
 }
