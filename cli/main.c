@@ -110,7 +110,10 @@ static int finish(int exit_status) {
     return !answered || status == GW_OK ? exit_status : gw_mpi_exit_status(gw_cli_fail(&error));
 }
 
-/* Where the parser of options ends the program: after --help, say. */
+/*
+ * Where the parser of options ends the program, after --help, say; or libgomp, which then has no
+ * thread or no memory, has said so, and ends with EXIT_FAILURE.
+ */
 static void finish_early(int exit_status, void *unused) {
     (void)unused;
     if (answer.stream != NULL) {
@@ -118,7 +121,8 @@ static void finish_early(int exit_status, void *unused) {
         if (exit_status == GW_OK && answer.length == 0) { /* which the parser keeps to itself */
             gw_print_lost(NULL);
         }
-        int status = finish(exit_status);
+        int status =
+            finish(exit_status == EXIT_FAILURE ? gw_mpi_exit_status(GW_FAILED) : exit_status);
         if (status != exit_status) {
             _exit(status);
         }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -507,6 +508,12 @@ static int mute_other_ranks(void) {
     return kept;
 }
 
+/* argp asserts that it has memory for --help, and has said so. */
+static void end_for_memory(int number) {
+    (void)number;
+    _exit(gw_mpi_exit_status(GW_FAILED));
+}
+
 static void parse_with_argp(const struct argp *argp, int argc, char **argv) {
     char name[64];
     char *verb_argument = argv[0];
@@ -514,7 +521,9 @@ static void parse_with_argp(const struct argp *argp, int argc, char **argv) {
     argv[0] = name;
     argp_err_exit_status = GW_BAD_INPUT;
     int kept = mute_other_ranks();
+    void (*before)(int) = signal(SIGABRT, end_for_memory);
     error_t failure = argp_parse(argp, argc, argv, 0, NULL, NULL);
+    (void)signal(SIGABRT, before);
     if (failure != 0) { /* of argp's own: ours end the program */
         fail_for_memory();
     }

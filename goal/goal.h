@@ -17,7 +17,9 @@ static const uint32_t GW_GOAL_ANY = UINT32_MAX;
 /* A dependent that waits for the start (irequires) of what it depends on, not for its end. */
 static const uint32_t GW_GOAL_AT_START = 1u << 31;
 
+/* Of a schedule; and of what it is written as, which is read piece by piece. */
 enum { GW_GOAL_MOST_OPERATIONS = INT32_MAX };
+static const uint64_t GW_GOAL_MOST_BYTES = (uint64_t)16 << 30;
 
 /* 32 bytes, so that a run reads one cache line for most operations. */
 struct gw_goal_operation {

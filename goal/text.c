@@ -67,8 +67,23 @@ static size_t copy_rest(struct gw_scanner *scanner, char *out, size_t room) {
     return length;
 }
 
+/* What never ends, blanks and comments alone among it, is no schedule. */
+static enum gw_status check_size(const struct gw_scanner *scanner, struct gw_error *error) {
+    if (scanner->bytes > GW_GOAL_MOST_BYTES || gw_scanner_length(scanner) > GW_GOAL_MOST_BYTES) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d GiB, got more", scanner->name,
+                       (int)(GW_GOAL_MOST_BYTES >> 30));
+    }
+    return scanner->bytes - scanner->bytes_before <= GW_FILE_MOST_BYTES
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s:%llu: expected at most %d MiB of blanks and comments, got more",
+                         scanner->name, (unsigned long long)scanner->line,
+                         GW_FILE_MOST_BYTES >> 20);
+}
+
 /* Moves what is left of the piece to its front and fills it up. */
 static enum gw_status read_on(struct gw_scanner *scanner, struct gw_error *error) {
+    GW_TRY(check_size(scanner, error));
     size_t kept = (size_t)(scanner->end - scanner->at);
     size_t room = piece_size - kept;
     memmove(scanner->piece, scanner->at, kept);
@@ -78,6 +93,7 @@ static enum gw_status read_on(struct gw_scanner *scanner, struct gw_error *error
         return gw_file_unreadable(scanner->name, errno, error);
     }
     char *end = scanner->piece + kept + added;
+    scanner->bytes += added;
     memset(end, 0, token_room);
     scanner->at = scanner->piece;
     scanner->end = end;
@@ -528,6 +544,7 @@ static enum gw_status read_rank(struct gw_goal_text *text, struct gw_statement *
 
 enum gw_status gw_statement_read(struct gw_goal_text *text, struct gw_statement *out,
                                  struct gw_error *error) {
+    text->scanner.bytes_before = text->scanner.bytes;
     GW_TRY(skip_all(&text->scanner, true, error));
     out->line = text->scanner.line;
     if (text->in_rank) {

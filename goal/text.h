@@ -21,8 +21,9 @@ struct gw_scanner {
     const char *at;    /* the next byte; zeros follow the last */
     const char *whole; /* where `at` is not behind this, the next token is in memory as a whole */
     const char *end;   /* of what is in memory */
-    uint64_t line;     /* where `at` is, from 1 */
-    const char *name;  /* the file's, for messages */
+    uint64_t bytes, bytes_before; /* that were read; and when the statement was begun */
+    uint64_t line;                /* where `at` is, from 1 */
+    const char *name;             /* the file's, for messages */
 
     FILE *stream;     /* NULL: the text is in memory, and so much of it is still to come */
     const char *rest; /* belongs to the caller */

@@ -199,7 +199,7 @@ static bool read_row(struct row_reader *reader, uint64_t number) {
     char expected[GW_FRAME_SIZE + 1];
     char frame[GW_FRAME_SIZE + 1] = "";
     if (fread(frame, 1, GW_FRAME_SIZE, reader->stream) != GW_FRAME_SIZE ||
-        gw_frame_length(frame) == SIZE_MAX) {
+        gw_frame_length(frame) > GW_FILE_MOST_BYTES) {
         return false;
     }
     size_t length = gw_frame_length(frame);

@@ -32,6 +32,34 @@ static void check_finish(const char *folder, const char *command, const double *
     assert_int_equal(cJSON_GetArraySize(result), 6);
 }
 
+/* What never ends is refused before it has filled the memory. */
+TEST(endless_schedules_are_refused) {
+    static const struct {
+        const char *source, *message;
+    } cases[] = {
+        {"cat /dev/zero", "/dev/stdin:1: expected num_ranks, got the byte 0x00"},
+        {"yes ''", ": expected at most 256 MiB of blanks and comments, got more"},
+        {"(echo num_ranks 2; echo 'rank 0 {'; yes '// a comment')",
+         ": expected at most 256 MiB of blanks and comments, got more"},
+        {"(echo '/*'; yes)", ": expected at most 256 MiB of blanks and comments, got more"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[256];
+        FILE *stream = fopen(path_in(*state, "endless.sh"), "we");
+        (void)snprintf(script, sizeof script, "%s | $1 simulate --goal /dev/stdin\n",
+                       cases[i].source);
+        assert_true(stream != NULL && fputs(script, stream) >= 0 && fclose(stream) == 0);
+        struct answer answer = ask(*state, "/bin/sh endless.sh gradweave");
+        assert_int_equal(answer.status, 2);
+        assert_non_null(strstr(answer.err, cases[i].message));
+    }
+    assert_int_equal(truncate(path_in(*state, "endless.sh"), ((off_t)16 << 30) + 1), 0);
+    struct answer answer = ask(*state, "gradweave simulate --goal endless.sh");
+    assert_int_equal(answer.status, 2);
+    assert_non_null(strstr(answer.err, "endless.sh: expected at most 16 GiB, got more"));
+    assert_int_equal(unlink(path_in(*state, "endless.sh")), 0);
+}
+
 TEST(tells_when_ranks_finish) {
     static const char goal[] = "gradweave simulate --goal ping.goal --json";
     static const char slow[] =
