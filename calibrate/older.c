@@ -128,8 +128,11 @@ static enum gw_status add_curves(struct gw_cluster *cluster, const struct gw_clu
             GW_TRY(gw_curve_copy(&cost->curve, &curve, error));
             GW_TRY(gw_cluster_add_compressor(cluster, cost->name, curve,
                                              cJSON_Duplicate(cost->kept, 1), error));
+            struct gw_compressor_cost *added = &cluster->compressors[cluster->compressor_count - 1];
+            GW_TRY(gw_curve_copy(&cost->together, &added->together, error));
         }
     }
+    cluster->sharing = cluster->sharing.ranks > 0 ? cluster->sharing : older->sharing;
     return GW_OK;
 }
 
@@ -150,8 +153,9 @@ static enum gw_status add_network(struct gw_cluster *cluster, const struct gw_cl
  */
 static enum gw_status add_keys(struct gw_cluster *cluster, const struct gw_cluster *older,
                                struct gw_error *error) {
-    static const char *const ours[] = {"schema",      "name",        "workers", "workers_per_node",
-                                       "collectives", "compressors", "network", "growth"};
+    static const char *const ours[] = {"schema",           "name",        "workers",
+                                       "workers_per_node", "collectives", "compressors",
+                                       "sharing",          "network",     "growth"};
     cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
     const cJSON *member = NULL;
     cJSON_ArrayForEach(member, older->kept) {
@@ -373,12 +377,12 @@ static void judge(struct gw_check *check) {
     check->describes = check->moved_curves == 0 && 4 * touched < check->curves;
 }
 
-/* Series that the file has no curve of are of no use. */
+/* Series that the file has no curve of are of no use, nor is what spreads as much as turns do. */
 static void drop_unknown(struct recheck *recheck) {
     struct gw_series_list *list = &recheck->survey.list;
     size_t kept = 0;
     for (size_t s = 0; s < list->count; s++) {
-        if (kept_of(recheck->cluster, &list->items[s]) != NULL) {
+        if (!list->items[s].together && kept_of(recheck->cluster, &list->items[s]) != NULL) {
             list->items[kept++] = list->items[s];
         }
     }

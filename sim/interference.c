@@ -4,6 +4,62 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- processors ---------------------------------------------------------------------------- */
+
+bool gw_interference_shares(const struct gw_simulator *simulator) {
+    const struct gw_cluster *cluster = simulator->cluster;
+    bool measured = false;
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        measured = measured || gw_compressor_shares(&cluster->compressors[i]);
+    }
+    return simulator->simulation.interference && cluster->sharing.ranks > 1 && measured;
+}
+
+/* Seconds that the last of four parts of so many elements adds. */
+static double added_s(const struct gw_curve *curve, double elements) {
+    return gw_curve_time(curve, elements) - gw_curve_time(curve, elements / 4);
+}
+
+/*
+ * How much of the time together remains when turns are counted, as where memory is shared: of what
+ * elements add, as the time that it takes to wake ranks for a start is no part of it.
+ */
+static double crowding_of(const struct gw_cluster *cluster, const struct gw_operation *operation) {
+    const struct gw_compressor_cost *cost = gw_cluster_find_compressor(cluster, operation->method);
+    const struct gw_sharing *sharing = &cluster->sharing;
+    if (cost == NULL || !gw_compressor_shares(cost)) {
+        return 0;
+    }
+    double smallest = cost->together.point_count > 0 ? 4 * cost->together.points[0].size : 4;
+    double elements = fmax((double)operation->elements, smallest);
+    double turns = ceil((double)sharing->ranks / (double)sharing->processors);
+    double alone_s = added_s(&cost->curve, elements);
+    double together_s = added_s(&cost->together, elements);
+    return alone_s > 0 ? fmax(1, together_s / (turns * alone_s)) : 1;
+}
+
+static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_result *result,
+                                   struct gw_error *error) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_sharing *sharing = &simulator->cluster->sharing;
+    char note[GW_RESULT_NOTE_SIZE];
+    double *crowding =
+        gw_arena_zeros(&simulator->arena, schedule->operation_count + 1, sizeof *crowding);
+    GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (schedule->operations[i].kind == GW_COMPRESS) {
+            crowding[i] = crowding_of(simulator->cluster, &schedule->operations[i]);
+        }
+    }
+    simulator->interference.crowding = crowding;
+    if (result != NULL) {
+        (void)snprintf(note, sizeof note, "%zu workers of a machine compress on its %zu processors",
+                       sharing->ranks, sharing->processors);
+        gw_result_note(result, note);
+    }
+    return GW_OK;
+}
+
 /* ---- classes ------------------------------------------------------------------------------- */
 
 /* As the cluster names what the operation does. */
@@ -50,7 +106,6 @@ static uint32_t class_named(const char *name, const char **names, size_t *class_
 static void sort_operations(struct gw_interference *out, const struct gw_schedule *schedule,
                             const struct gw_overlap *overlap, const char **names) {
     bool timed = has_factors(overlap, GW_OVERLAP_TIMED);
-    out->class_count = 1;
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         if (operation->kind == GW_COMPRESS || (timed && !gw_operation_is_shared(operation))) {
@@ -161,23 +216,18 @@ static void note_interference(struct gw_result *result, size_t measured, size_t 
     }
 }
 
-enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
-                                    struct gw_error *error) {
+/* Factors of what the schedule does at once. */
+static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_result *result,
+                                   struct gw_error *error) {
     const struct gw_cluster *cluster = simulator->cluster;
     const struct gw_schedule *schedule = simulator->schedule;
     size_t count = schedule->operation_count + 1;
     struct gw_interference *out = &simulator->interference;
-    if (cluster->overlap == NULL) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: overlap: expected measured factors for interference, got nothing "
-                       "(gradweave calibrate --only overlap --add measures them)",
-                       cluster->path == NULL ? cluster->name : cluster->path);
-    }
-    GW_TRY(check_streams(schedule, error));
     const char **names = gw_arena_zeros(&simulator->arena, count, sizeof *names);
-    out->class_of = gw_arena_zeros(&simulator->arena, count, sizeof *out->class_of);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
-    sort_operations(out, schedule, cluster->overlap, names);
+    if (cluster->overlap != NULL) {
+        sort_operations(out, schedule, cluster->overlap, names);
+    }
     size_t pairs = count * out->class_count;
     out->slowing = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->slowing);
     out->pairs = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->pairs);
@@ -189,6 +239,28 @@ enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_re
         }
     }
     gw_interference_again(out, schedule);
-    note_interference(result, cluster->overlap->workers, simulator->simulation.workers);
+    if (cluster->overlap != NULL) {
+        note_interference(result, cluster->overlap->workers, simulator->simulation.workers);
+    }
     return GW_OK;
+}
+
+enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
+                                    struct gw_error *error) {
+    const struct gw_cluster *cluster = simulator->cluster;
+    struct gw_interference *out = &simulator->interference;
+    bool shares = gw_interference_shares(simulator);
+    if (cluster->overlap == NULL && !shares) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: overlap: expected measured factors for interference, got nothing "
+                       "(gradweave calibrate --only overlap --add measures them)",
+                       cluster->path == NULL ? cluster->name : cluster->path);
+    }
+    GW_TRY(check_streams(simulator->schedule, error));
+    out->class_count = 1;
+    out->class_of = gw_arena_zeros(&simulator->arena, simulator->schedule->operation_count + 1,
+                                   sizeof *out->class_of);
+    GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
+    GW_TRY(open_overlap(simulator, result, error));
+    return shares ? open_sharing(simulator, result, error) : GW_OK;
 }

@@ -81,6 +81,7 @@ static enum gw_status open_order(struct order *out, const struct gw_schedule *sc
 /* Work of left_s as of since_s, which takes factor times as long. */
 struct work {
     bool running;
+    bool waits; /* for a processor: its factor is infinite */
     size_t operation;
     double started_s, since_s, left_s, factor, end_s;
 };
@@ -99,6 +100,7 @@ struct paces {
     bool all_changed; /* an exchange has begun or ended at this time */
     size_t changed_count;
     size_t *changed; /* lanes that have begun something at this time */
+    size_t *busy;    /* per machine: processors that compressions have */
     struct gw_queue *queue;
 
     struct gw_tally tally;
@@ -134,6 +136,7 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     paces->changed = gw_arena_zeros(arena, lanes, sizeof *paces->changed);
     paces->noise = gw_arena_zeros(arena, lanes, sizeof *paces->noise);
     paces->active = gw_arena_zeros(arena, classes, sizeof *paces->active);
+    paces->busy = gw_arena_zeros(arena, lanes, sizeof *paces->busy);
     paces->arrivals =
         gw_arena_zeros(arena, paces->order.exchange_count + 1, lanes * sizeof *paces->arrivals);
     *out = paces;
@@ -148,6 +151,7 @@ static void reset(struct paces *paces, uint64_t repetition) {
     for (size_t lane = 0; lane < paces->lane_count; lane++) {
         paces->lanes[lane] = (struct work){0};
         paces->next_compute[lane] = 0;
+        paces->busy[lane] = 0;
         paces->noise[lane] = gw_noise_stream(seed, repetition, simulator->lanes[lane].worker);
     }
     paces->exchange = (struct work){0};
@@ -254,6 +258,17 @@ static void note_change(struct paces *paces, size_t lane) {
     }
 }
 
+/* Where ranks share one. */
+static size_t machine_of(const struct paces *paces, size_t lane) {
+    return lane / paces->simulator->cluster->sharing.ranks;
+}
+
+/* Whether what the lane does needs one of its machine's processors. */
+static bool needs_processor(const struct paces *paces, size_t lane) {
+    const double *crowding = paces->simulator->interference.crowding;
+    return crowding != NULL && crowding[paces->lanes[lane].operation] > 0;
+}
+
 /* Until there is something that takes time, or that must wait. */
 static void go_on(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
@@ -265,7 +280,11 @@ static void go_on(struct paces *paces, size_t lane, double now_s) {
         }
         paces->tally.idle[lane] += now_s - paces->tally.clock[GW_STREAM_COMPUTE][lane];
         begin(work, index, now_s, seconds_of(paces, lane, index));
-        if (work->left_s > 0) {
+        if (work->left_s > 0 && needs_processor(paces, lane)) {
+            work->waits = true;
+            work->factor = work->end_s = INFINITY;
+            note_change(paces, lane);
+        } else if (work->left_s > 0) {
             count_class(paces, lane, true);
             note_change(paces, lane);
         } else {
@@ -345,23 +364,65 @@ static enum gw_status pace_exchange(struct paces *paces, double now_s) {
 
 static enum gw_status pace_lane(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
-    if (!work->running) {
+    if (!work->running || work->waits) {
         return GW_OK;
     }
     uint32_t class = paces->simulator->interference.class_of[work->operation];
     double before_s = work->end_s;
-    set_pace(work, now_s, paces->exchange.running ? slowing_now(paces)[class].compute : 1);
+    double factor = paces->exchange.running ? slowing_now(paces)[class].compute : 1;
+    if (needs_processor(paces, lane) && paces->busy[machine_of(paces, lane)] > 1) {
+        factor *= paces->simulator->interference.crowding[work->operation];
+    }
+    set_pace(work, now_s, factor);
     bool new = work->started_s == now_s;
     return new || work->end_s != before_s ? expect_end(paces, lane) : GW_OK;
 }
 
-static enum gw_status pace_all(struct paces *paces, double now_s) {
-    if (paces->exchange.running) {
-        GW_TRY(pace_exchange(paces, now_s));
+/* The machine's lanes: from the first to before the last one. */
+static size_t first_of(const struct paces *paces, size_t machine) {
+    size_t first = machine * paces->simulator->cluster->sharing.ranks;
+    return first < paces->lane_count ? first : paces->lane_count;
+}
+
+/* That has waited longest; of equal ones the first. */
+static struct work *next_waiting(struct paces *paces, size_t machine) {
+    struct work *next = NULL;
+    for (size_t lane = first_of(paces, machine); lane < first_of(paces, machine + 1); lane++) {
+        struct work *work = &paces->lanes[lane];
+        if (work->running && work->waits && (next == NULL || work->started_s < next->started_s)) {
+            next = work;
+        }
     }
+    return next;
+}
+
+/* Gives what processors are free on the lane's machine, and all that compress there their pace. */
+static enum gw_status share_processors(struct paces *paces, size_t lane, double now_s) {
+    size_t machine = machine_of(paces, lane);
+    while (paces->busy[machine] < paces->simulator->cluster->sharing.processors) {
+        struct work *next = next_waiting(paces, machine);
+        if (next == NULL) {
+            break;
+        }
+        next->waits = false;
+        paces->busy[machine]++;
+        count_class(paces, (size_t)(next - paces->lanes), true);
+    }
+    for (size_t i = first_of(paces, machine); i < first_of(paces, machine + 1); i++) {
+        GW_TRY(pace_lane(paces, i, now_s));
+    }
+    return GW_OK;
+}
+
+static enum gw_status pace_all(struct paces *paces, double now_s) {
+    bool shares = paces->simulator->interference.crowding != NULL;
     size_t count = paces->all_changed ? paces->lane_count : paces->changed_count;
     for (size_t i = 0; i < count; i++) {
-        GW_TRY(pace_lane(paces, paces->all_changed ? i : paces->changed[i], now_s));
+        size_t lane = paces->all_changed ? i : paces->changed[i];
+        GW_TRY(shares ? share_processors(paces, lane, now_s) : pace_lane(paces, lane, now_s));
+    }
+    if (paces->exchange.running) {
+        GW_TRY(pace_exchange(paces, now_s));
     }
     paces->all_changed = false;
     paces->changed_count = 0;
@@ -381,6 +442,10 @@ static void end_work(struct paces *paces, struct gw_event event, double now_s) {
         return;
     }
     count_class(paces, event.id, false);
+    if (needs_processor(paces, event.id)) {
+        paces->busy[machine_of(paces, event.id)]--;
+        note_change(paces, event.id);
+    }
     end_compute(paces, event.id, now_s);
     go_on(paces, event.id, now_s);
 }

@@ -1,5 +1,6 @@
 #include "sim/simulator.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,15 +218,34 @@ static enum gw_status open_lanes(struct gw_simulator *simulator, struct gw_error
         GW_TRY(gw_messages_collapse(simulator, &collapse, error));
         seen.every_worker = !collapse;
     }
+    seen.every_worker = seen.every_worker || gw_interference_shares(simulator);
     return group_workers(&seen, &simulator->arena, &simulator->lanes, &simulator->lane_count,
                          error);
+}
+
+static bool compresses(const struct gw_schedule *schedule) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (schedule->operations[i].kind == GW_COMPRESS) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Steps of messages wait for processors and links; how compression delays them is not measured. */
 static enum gw_status open_interference(struct gw_simulator *simulator, struct gw_result *result,
                                         struct gw_error *error) {
     const struct gw_simulation *simulation = &simulator->simulation;
+    const struct gw_sharing *sharing = &simulator->cluster->sharing;
     if (!simulation->interference) {
+        if (sharing->ranks > sharing->processors && compresses(simulator->schedule)) {
+            char text[GW_RESULT_NOTE_SIZE];
+            (void)snprintf(text, sizeof text,
+                           "%zu workers of a machine share %zu processors: compression takes "
+                           "longer than one worker's cost (--interference counts it)",
+                           sharing->ranks, sharing->processors);
+            note(result, text);
+        }
         return GW_OK;
     }
     if (simulation->level == GW_LEVEL_MESSAGES) {

@@ -12,6 +12,7 @@ struct gw_interference {
     uint32_t *class_of;                   /* per operation of the compute stream */
     struct gw_slowing *slowing;           /* an exchange's operation * class_count + class */
     const struct gw_overlap_pair **pairs; /* the same: what it follows from; NULL: 1 and 1 */
+    double *crowding; /* per operation, 0: it needs no processor; NULL: ranks share none */
 };
 
 /* What a collective takes here, congestion counted in. */
@@ -96,12 +97,21 @@ void gw_operation_costs_again(struct gw_simulator *simulator);
  * While a compute operation and the exchange of its worker's communication stream both run, the
  * one proceeds at 1 / compute and the other at 1 / communication of its usual pace, by the
  * cluster's overlap factors. An exchange goes at the pace of its slowest worker.
+ *
+ * Neighbouring workers share a machine, as many as the cluster's `sharing` says. A compression
+ * needs one of its processors; they are given to those that came first, of equal ones to the lower
+ * worker, until they are done. While two or more compress on a machine each takes `crowding` times
+ * as long: all ranks of a machine that begin at once are then done after what was measured.
  */
 
+/* Whether workers of a machine, by what the cluster says, share processors. */
+bool gw_interference_shares(const struct gw_simulator *simulator);
+
 /*
- * Fails if the cluster has no factors for what the schedule does at once, or if the schedule has
- * anything but exchanges and a server's updates on the communication stream, or those elsewhere.
- * What was taken from elsewhere is noted in `result` (may be NULL).
+ * Fails if the cluster has neither overlap factors nor anything that is shared, or no factors for
+ * what the schedule does at once, or if the schedule has anything but exchanges and a server's
+ * updates on the communication stream, or those elsewhere. What was taken from elsewhere is noted
+ * in `result` (may be NULL).
  */
 enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
                                     struct gw_error *error);

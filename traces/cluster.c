@@ -194,7 +194,32 @@ static enum gw_status read_compressors(const struct gw_json *root, struct gw_clu
         GW_TRY(read_curve(&place, COMPRESSOR_CURVE, &curve, error));
         GW_TRY(gw_cluster_add_compressor(cluster, node->string, curve, cJSON_Duplicate(node, 1),
                                          error));
+        struct gw_json together = gw_json_member(&place, "together");
+        if (together.node != NULL) {
+            GW_TRY(gw_json_object(&together, error));
+            GW_TRY(read_curve(&together, COMPRESSOR_CURVE,
+                              &cluster->compressors[cluster->compressor_count - 1].together,
+                              error));
+        }
     }
+    return GW_OK;
+}
+
+static enum gw_status read_sharing(const struct gw_json *root, struct gw_cluster *cluster,
+                                   struct gw_error *error) {
+    struct gw_json place = gw_json_member(root, "sharing");
+    struct gw_json ranks_place = gw_json_member(&place, "ranks");
+    struct gw_json processors_place = gw_json_member(&place, "processors");
+    uint64_t ranks = 0;
+    uint64_t processors = 0;
+    if (place.node == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_object(&place, error));
+    GW_TRY(gw_json_integer(&ranks_place, 1, &ranks, error));
+    GW_TRY(gw_json_integer(&processors_place, 1, &processors, error));
+    cluster->sharing =
+        (struct gw_sharing){.ranks = (size_t)ranks, .processors = (size_t)processors};
     return GW_OK;
 }
 
@@ -222,6 +247,7 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     cluster->workers_per_node = (size_t)per_node;
     GW_TRY(read_collectives(&root, cluster, error));
     GW_TRY(read_compressors(&root, cluster, error));
+    GW_TRY(read_sharing(&root, cluster, error));
     GW_TRY(gw_network_read(&root, cluster, error));
     return gw_overlap_read(&root, cluster, error);
 }
@@ -366,6 +392,24 @@ enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char 
     return GW_OK;
 }
 
+enum gw_status gw_cluster_add_together(struct gw_cluster *cluster, const char *name,
+                                       struct gw_curve curve, cJSON *details,
+                                       struct gw_error *error) {
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        struct gw_compressor_cost *cost = &cluster->compressors[i];
+        if (strcmp(cost->name, name) == 0) {
+            raise_fallen(&curve, details);
+            gw_curve_free(&cost->together);
+            cost->together = curve;
+            return gw_json_put(cost->kept, "together", details, error);
+        }
+    }
+    gw_curve_free(&curve);
+    cJSON_Delete(details);
+    return gw_fail(error, GW_FAILED, "%s: expected a compressor of the cluster, got \"%s\"",
+                   cluster->name, name);
+}
+
 void gw_cluster_free(struct gw_cluster *cluster) {
     for (size_t i = 0; i < cluster->collective_count; i++) {
         free(cluster->collectives[i].name);
@@ -375,6 +419,7 @@ void gw_cluster_free(struct gw_cluster *cluster) {
     for (size_t i = 0; i < cluster->compressor_count; i++) {
         free(cluster->compressors[i].name);
         gw_curve_free(&cluster->compressors[i].curve);
+        gw_curve_free(&cluster->compressors[i].together);
         cJSON_Delete(cluster->compressors[i].kept);
     }
     free(cluster->collectives);
@@ -449,9 +494,20 @@ enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out
         const struct gw_compressor_cost *cost = &cluster->compressors[i];
         gw_writer_open(&writer, cost->name, entry_object(cost->kept));
         write_curve(&writer, &cost->curve, COMPRESSOR_CURVE);
+        if (gw_compressor_shares(cost)) {
+            gw_writer_reopen_object(&writer, "together", 0);
+            write_curve(&writer, &cost->together, COMPRESSOR_CURVE);
+            gw_writer_end(&writer);
+        }
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
+    if (cluster->sharing.ranks > 0) {
+        gw_writer_object(&writer, "sharing");
+        gw_writer_number(&writer, "ranks", (double)cluster->sharing.ranks);
+        gw_writer_number(&writer, "processors", (double)cluster->sharing.processors);
+        gw_writer_end(&writer);
+    }
     gw_network_write(cluster, &writer);
     gw_overlap_write(cluster, &writer);
     return gw_writer_finish(&writer, out, error);

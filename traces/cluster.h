@@ -102,14 +102,31 @@ struct gw_collective_cost {
 
 struct gw_compressor_cost {
     char *name;
-    struct gw_curve curve; /* of the group's elements */
+    struct gw_curve curve; /* of the group's elements, of one rank that has its machine alone */
+    /*
+     * When all ranks of a machine begin at once: what the last one to end takes. Costs nothing if
+     * it was not measured (gw_compressor_shares).
+     */
+    struct gw_curve together;
     cJSON *kept;
+};
+
+/* Whether it is known what the compressor takes where ranks share a machine. */
+static inline bool gw_compressor_shares(const struct gw_compressor_cost *cost) {
+    return cost->together.point_count > 0 || cost->together.fixed_s > 0 ||
+           cost->together.per_unit_s > 0 || cost->together.per_nlog2n_s > 0;
+}
+
+/* The ranks of each machine and the processors that they compress on; 0: not known. */
+struct gw_sharing {
+    size_t ranks, processors;
 };
 
 struct gw_cluster {
     char *name;
     char *path; /* where it was read, for messages; NULL for one that was just measured */
     size_t workers, workers_per_node;
+    struct gw_sharing sharing;
     size_t collective_count, collective_capacity;
     struct gw_collective_cost *collectives;
     size_t compressor_count, compressor_capacity;
@@ -151,6 +168,13 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
 enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char *name,
                                          struct gw_curve curve, cJSON *details,
                                          struct gw_error *error);
+
+/* Of a compressor that the cluster has: the curve and the details, an object, become the cluster's
+ * also after a failure.
+ */
+enum gw_status gw_cluster_add_together(struct gw_cluster *cluster, const char *name,
+                                       struct gw_curve curve, cJSON *details,
+                                       struct gw_error *error);
 enum gw_status gw_cluster_set_network(struct gw_cluster *cluster, struct gw_network network,
                                       struct gw_error *error);
 /* In place of what it had; becomes the cluster's. */

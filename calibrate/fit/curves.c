@@ -16,15 +16,15 @@ enum {
     HELD_OUT_SEGMENT_POINTS = 2 /* when one of them may be held out */
 };
 
-static double loss_at(const struct gw_curve *curve, const struct gw_curve_point *point) {
-    return fabs(gw_curve_time(curve, point->size) - point->time_s) / point->time_s;
+static double residual_at(const struct gw_curve *curve, const struct gw_curve_point *point) {
+    return (gw_curve_time(curve, point->size) - point->time_s) / point->time_s;
 }
 
 static double loss_over(const struct gw_curve *curve, const struct gw_curve_point *points,
                         size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        sum += loss_at(curve, &points[i]);
+        sum += fabs(residual_at(curve, &points[i]));
     }
     return sum;
 }
@@ -118,11 +118,11 @@ static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_c
         memcpy(others, points, held * sizeof *points);
         memcpy(others + held, points + held + 1, (count - held - 1) * sizeof *points);
         GW_TRY(fit(candidate->kind, others, count - 1, HELD_OUT_SEGMENT_POINTS, &rest, error));
-        double loss = loss_at(&rest.curve, &points[held]);
+        double residual = residual_at(&rest.curve, &points[held]);
         gw_curve_free(&rest.curve);
-        candidate->losses[candidate->held_out++] = loss;
-        candidate->held_out_mean += loss / ((double)count - 2);
-        candidate->held_out_max = fmax(candidate->held_out_max, loss);
+        candidate->residuals[candidate->held_out++] = residual;
+        candidate->held_out_mean += fabs(residual) / ((double)count - 2);
+        candidate->held_out_max = fmax(candidate->held_out_max, fabs(residual));
     }
     return GW_OK;
 }
@@ -134,10 +134,17 @@ static enum gw_status open_one(enum gw_candidate_kind kind, const struct gw_curv
     if (!out->fitted) {
         return GW_OK;
     }
-    out->losses = calloc(count, sizeof *out->losses);
-    if (out->losses == NULL) {
+    out->residuals = calloc(count, sizeof *out->residuals);
+    if (out->residuals == NULL) {
         return gw_fail_memory(error, "judging cost curves");
     }
+    double off_s = 0;
+    double sum_s = 0;
+    for (size_t i = 0; i < count; i++) {
+        off_s += fabs(residual_at(&out->curve, &points[i])) * points[i].time_s;
+        sum_s += points[i].time_s;
+    }
+    out->costly_error = off_s / sum_s;
     return hold_out(out, points, count, others, error);
 }
 
@@ -176,7 +183,7 @@ static size_t find_gains(const struct gw_candidate *richer, const struct gw_cand
     static const double rounding = 1e-9;
     size_t count = 0;
     for (size_t i = 0; i < poorer->held_out; i++) {
-        double gain = poorer->losses[i] - richer->losses[i];
+        double gain = fabs(poorer->residuals[i]) - fabs(richer->residuals[i]);
         if (fabs(gain) > rounding) {
             gains[count++] = gain;
         }
@@ -206,12 +213,41 @@ static double sum_ranks(const double *gains, size_t count) {
  */
 static const double far_better = 0.6;
 
+/*
+ * Whether residuals follow each other, as where a curve has another shape: of noise alone their
+ * correlation with the next one is about -1/n +- 1/sqrt(n).
+ */
+static bool has_trend(const struct gw_candidate *candidate) {
+    enum { FEWEST = 6 };
+    double products = 0;
+    double squares = 0;
+    for (size_t i = 0; i < candidate->held_out; i++) {
+        const double *residual = &candidate->residuals[i];
+        squares += residual[0] * residual[0];
+        products += i > 0 ? residual[-1] * residual[0] : 0;
+    }
+    double n = (double)candidate->held_out;
+    return n >= FEWEST && products > (2 / sqrt(n) - 1 / n) * squares;
+}
+
+/*
+ * Whether it is another shape: off at the sizes that cost most, the largest among them, by more
+ * than `noise`, by which sizes miss the line between their neighbours, or with a trend.
+ */
+static bool misses_shape(const struct gw_candidate *candidate, double noise) {
+    static const double worth_it = 0.1;
+    return has_trend(candidate) ||
+           (candidate->costly_error > worth_it && candidate->costly_error > 2 * noise);
+}
+
 /* room: for held_out gains and the shares of their ranks. */
 static bool significantly_better(const struct gw_candidate *richer,
-                                 const struct gw_candidate *poorer, double *room) {
+                                 const struct gw_candidate *poorer, double noise, double *room) {
     size_t count = find_gains(richer, poorer, room);
     double sum = sum_ranks(room, count);
     return richer->held_out_mean < far_better * poorer->held_out_mean ||
+           (richer->costly_error < far_better * poorer->costly_error &&
+            misses_shape(poorer, noise)) ||
            (richer->held_out_mean < poorer->held_out_mean &&
             tail_of_signed_ranks(count, sum, room + count) <= level);
 }
@@ -219,12 +255,13 @@ static bool significantly_better(const struct gw_candidate *richer,
 static enum gw_candidate_kind choose(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
                                      double *room) {
     const struct gw_candidate *best = NULL;
+    double noise = candidates[GW_CANDIDATE_POINTS].held_out_mean;
     for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
         const struct gw_candidate *candidate = &candidates[k];
         bool as_rich = k <= GW_CANDIDATE_NLOG2N;
         if (candidate->fitted &&
             (best == NULL || (as_rich ? candidate->held_out_mean < best->held_out_mean
-                                      : significantly_better(candidate, best, room)))) {
+                                      : significantly_better(candidate, best, noise, room)))) {
             best = candidate;
         }
     }
@@ -258,7 +295,7 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
 void gw_candidates_close(struct gw_candidate candidates[GW_CANDIDATE_KINDS]) {
     for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
         gw_curve_free(&candidates[k].curve);
-        free(candidates[k].losses);
+        free(candidates[k].residuals);
         candidates[k] = (struct gw_candidate){0};
     }
 }

@@ -40,9 +40,10 @@ struct gw_candidate {
     struct gw_curve curve; /* its points are the candidate's */
     struct gw_fit fits[2]; /* the line, or the two lines; of points none */
     size_t first_count;    /* of two segments: how many points the first line is through */
-    /* |predicted - measured| / measured of sizes that were held out, each but the ends in turn. */
+    /* (predicted - measured) / measured of sizes that were held out, each but the ends in turn. */
     size_t held_out;
-    double *losses;
+    double *residuals;
+    double costly_error; /* of all sizes: what the curve is off, of the sum of their times */
     double held_out_mean, held_out_max;
 };
 
@@ -50,8 +51,9 @@ struct gw_candidate {
  * Fits the kinds that are wanted to the points (at least 2, sizes ascending, times > 0) and judges
  * them. *chosen is the poorest kind that no richer one is significantly better than: by Wilcoxon's
  * signed ranks of the losses at the same sizes, which single sizes that all of them miss do not
- * upset, so that noise takes a straight line for something else in at most one of twenty cases. Of
- * two kinds with as many coefficients the one with less loss.
+ * upset, so that noise takes a straight line for something else in at most one of twenty cases. Or
+ * if its residuals have a trend, and a richer one is less off where time is spent. Of two kinds
+ * with as many coefficients the one with less loss.
  */
 enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
                                   const struct gw_curve_point *points, size_t count,

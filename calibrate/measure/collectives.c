@@ -177,7 +177,8 @@ enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
     GW_TRY(open_pools(all, world, calibration, error));
     for (size_t which = 0; which < COLLECTIVES; which++) {
         for (size_t at = 0; at < survey->worker_counts.count; at++) {
-            bool fits = which != SENDRECV || survey->worker_counts.workers[at] == 2;
+            int workers = survey->worker_counts.workers[at];
+            bool fits = which == SENDRECV ? workers == 2 : workers > 1 || world->size == 1;
             if (fits && is_asked(calibration, gw_calibrated_collectives[which])) {
                 GW_TRY(add(survey, all, which, at, calibration->max_bytes, error));
             }

@@ -8,6 +8,13 @@
 
 static const size_t smallest_elements = 1024;
 
+/* Of ranks that share cores: what is shorter than it takes to wake them hardly meets. */
+static const size_t smallest_together = 1 << 16;
+
+static size_t lesser(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 /*
  * In execution the thread that compresses has just waited for the accelerator, and finds its core
  * cold. Without this, three validations of the sparse pipelines were 1 to 5% too fast; with it,
@@ -98,6 +105,14 @@ static enum gw_status run_on_gpu(struct compression *compression, struct gw_erro
                                    error);
 }
 
+static enum gw_status compress(void *context, struct gw_error *error) {
+    struct compression *compression = context;
+    struct all *all = compression->all;
+    GW_TRY(gw_compress(compression->compressor, compression->task, &all->selection, error));
+    compression->selected = all->selection.count;
+    return GW_OK;
+}
+
 static enum gw_status run(void *context, struct gw_error *error) {
     struct compression *compression = context;
     struct all *all = compression->all;
@@ -107,14 +122,19 @@ static enum gw_status run(void *context, struct gw_error *error) {
     if (compression->gpu != NULL) {
         return run_on_gpu(compression, error);
     }
-    GW_TRY(gw_compress(compression->compressor, task, &all->selection, error));
-    compression->selected = all->selection.count;
-    return GW_OK;
+    return compress(context, error);
 }
 
 static double took_s(void *context) {
     const struct compression *compression = context;
     return compression->seconds;
+}
+
+static void learn(void *context) {
+    struct compression *compression = context;
+    struct gw_task *task = compression->task;
+    gw_state_observe(compression->compressor, task->state, &compression->selected);
+    task->iteration++;
 }
 
 /*
@@ -130,8 +150,7 @@ static void restore(void *context) {
     } else {
         memset(task->u, 0, bytes);
     }
-    gw_state_observe(compression->compressor, task->state, &compression->selected);
-    task->iteration++;
+    learn(compression);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -174,6 +193,20 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
         return open_size(compression, compression->task, elements, error);
     }
     lay_out_layers(compression->all, compression->task);
+    return GW_OK;
+}
+
+/* Clears what is to be cleared before the ranks agree on when to begin: who is done with
+ * compressing before the others must leave the cores to them.
+ */
+static enum gw_status prepare_together(void *context, size_t elements, struct gw_error *error) {
+    struct compression *compression = context;
+    struct all *all = compression->all;
+    GW_TRY(prepare(context, elements, error));
+    struct gw_task *task = compression->task;
+    task->u = gw_pool_next(&all->residual, task->n * sizeof(float));
+    task->gradient = gw_pool_next(&all->gradient, task->n * sizeof(float));
+    memset(task->u, 0, task->n * sizeof *task->u);
     return GW_OK;
 }
 
@@ -229,19 +262,30 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
                        compressor->name);
     }
-    const struct gw_series series = {.workers = survey->communicator->size,
-                                     .subject = {.name = compressor->name,
-                                                 .size_key = "elements",
-                                                 .smallest = smallest_elements,
-                                                 .largest = calibration->max_elements,
-                                                 .prepare = prepare,
-                                                 .run = run,
-                                                 .restore = restore,
-                                                 .took_s = on_gpu ? took_s : NULL,
-                                                 .context = compression,
-                                                 .separate = true,
-                                                 .idle_s = on_gpu ? 0 : idle_s,
-                                                 .sorts = !on_gpu}};
+    struct gw_series series = {.workers = on_gpu ? survey->communicator->size : 1,
+                               .subject = {.name = compressor->name,
+                                           .size_key = "elements",
+                                           .smallest = smallest_elements,
+                                           .largest = calibration->max_elements,
+                                           .prepare = prepare,
+                                           .run = run,
+                                           .restore = restore,
+                                           .took_s = on_gpu ? took_s : NULL,
+                                           .context = compression,
+                                           .separate = true,
+                                           .idle_s = on_gpu ? 0 : idle_s,
+                                           .sorts = !on_gpu}};
+    GW_TRY(gw_series_list_add(&survey->list, series, error));
+    if (on_gpu || survey->communicator->size == 1) {
+        return GW_OK;
+    }
+    series.workers = survey->communicator->size;
+    series.together = true;
+    series.subject.separate = false;
+    series.subject.prepare = prepare_together;
+    series.subject.run = compress;
+    series.subject.restore = learn;
+    series.subject.smallest = lesser(smallest_together, calibration->max_elements / 4);
     return gw_series_list_add(&survey->list, series, error);
 }
 

@@ -172,7 +172,8 @@ struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace
 /* What becomes one curve. */
 struct gw_series {
     struct gw_subject subject;
-    int workers; /* the ranks 0 .. workers - 1 measure it */
+    int workers;   /* the ranks 0 .. workers - 1 measure it */
+    bool together; /* of a compressor: what it takes while all ranks run it, at few sizes */
 };
 
 /* What is to be measured, as it comes together. The caller frees the items. */
@@ -360,12 +361,12 @@ enum { GW_MOST_WORKER_COUNTS = 40 };
 
 /*
  * On how many ranks collectives are measured: powers of two, three times powers of two, and all of
- * the job's, each as a communicator of the first so many.
+ * the job's, each as a communicator of the first so many. And one, for compressors.
  */
 struct gw_worker_counts {
     struct gw_communicator *world;
     size_t count;
-    int workers[GW_MOST_WORKER_COUNTS]; /* ascending from 2 (1 alone: of one rank) */
+    int workers[GW_MOST_WORKER_COUNTS]; /* ascending; from 1 where compressors are measured */
     /* Of the ranks below `workers`; the last is the world itself. */
     struct gw_communicator communicators[GW_MOST_WORKER_COUNTS];
     /* The same for memory of GPUs, beside the world; NULL: there are none. */
@@ -422,8 +423,9 @@ enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
                                     struct gw_error *error);
 
 /*
- * Adds the collectives asked for, for each number of workers; the compressors asked for, on all
- * ranks at once, as exec runs them: on CPUs, or on each rank's GPU, where the time is the GPU's.
+ * Adds the collectives asked for, for each number of workers; the compressors asked for, on one
+ * rank that is alone, and then on all at once, where those of a machine share its cores. On GPUs
+ * each rank has its own, and all compress at once; the time is the GPU's.
  */
 enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,

@@ -63,7 +63,8 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
     *out = (struct gw_points){.series = series, .series_count = series_count};
     for (size_t s = 0; s < series_count; s++) {
         const struct gw_subject *subject = &series[s].subject;
-        size_t density = density_for(subject, per_factor_four);
+        size_t density =
+            density_for(subject, series[s].together && per_factor_four > 2 ? 2 : per_factor_four);
         for (size_t i = 0; size_of(subject, density, i) > 0; i++) {
             GW_TRY(gw_points_add(out, s, size_of(subject, density, i), error));
         }

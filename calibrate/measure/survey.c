@@ -8,12 +8,12 @@
 
 /* ---- numbers of workers -------------------------------------------------------------------- */
 
-static bool is_measured(int workers, int size) {
+static bool is_measured(int workers) {
     int odd = workers;
     while (odd % 2 == 0) {
         odd /= 2;
     }
-    return workers == size || odd == 1 || odd == 3;
+    return odd == 1 || odd == 3;
 }
 
 static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
@@ -27,13 +27,13 @@ static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
                                    gpu_world, workers, &counts->gpu_communicators[which], error);
 }
 
-/* With `whole_only` the world alone, as where it is one rank. */
-static enum gw_status open_worker_counts(struct gw_worker_counts *counts, bool whole_only,
-                                         struct gw_error *error) {
+/* With collectives all of them; with compressors one rank, and all. */
+static enum gw_status open_worker_counts(struct gw_worker_counts *counts, bool collectives,
+                                         bool compressors, struct gw_error *error) {
     struct gw_communicator *world = counts->world;
-    bool one = whole_only || world->size < 2;
-    for (int workers = one ? world->size : 2; workers <= world->size; workers++) {
-        if (is_measured(workers, world->size)) {
+    for (int workers = 1; workers <= world->size; workers++) {
+        if (workers == world->size || (workers == 1 && compressors) ||
+            (workers > 1 && collectives && is_measured(workers))) {
             counts->workers[counts->count++] = workers;
             GW_TRY(workers < world->size ? open_both(counts, counts->count - 1, error) : GW_OK);
         }
@@ -64,7 +64,8 @@ enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
                  .max_s_per_point = calibration->max_s_per_point,
                  .fewest_visits = GW_FEWEST_VISITS,
                  .seed = calibration->seed}};
-    GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] == NULL, error));
+    GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
+                              calibration->compressors[0] != NULL, error));
     return gw_clocks_open(communicator, calibration->clock, &out->clocks, error);
 }
 
@@ -333,11 +334,11 @@ static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
     if (!point->warm) {
         GW_TRY(try_out(leader, visit->point, 2, error));
     }
+    const struct gw_series *series = &points->series[point->series];
     struct command command = {.what = MEASURE,
                               .point = visit->point,
-                              .repeats = visit->repeats,
-                              .window_s =
-                                  window_for(point, &points->series[point->series].subject)};
+                              .repeats = series->together ? 1 : visit->repeats,
+                              .window_s = window_for(point, &series->subject)};
     GW_TRY(share_command(&leader->part, &command, error));
     GW_TRY(measure_block(&leader->part, &command, &block, error));
     memcpy(sorted, block.seconds, block.count * sizeof *sorted);

@@ -21,6 +21,8 @@ struct scene {
     size_t workers;
     double slowdown[MOST_WORKERS];
     bool timed; /* what is timed slows and is slowed, too */
+    double
+        crowding; /* where workers share machines: of two that compress at once; 0: they do not */
 };
 
 /* What the scene's curves say: 1 us an element, 1 ns a byte. */
@@ -106,6 +108,20 @@ static void open_scene(struct scene *scene, struct gw_random *random, double mos
     set_factors(scene, random, most);
 }
 
+/* Machines of some workers with some processors, on which all take turns. */
+static void share_machines(struct scene *scene, struct gw_random *random) {
+    struct gw_sharing *sharing = &scene->cluster.sharing;
+    scene->crowding = 1 + gw_random_uniform(random);
+    sharing->ranks = 2 + (size_t)gw_random_below(random, scene->workers);
+    sharing->processors = 1 + (size_t)gw_random_below(random, 3);
+    double turns = ceil((double)sharing->ranks / (double)sharing->processors);
+    const struct gw_curve together = {.per_unit_s = turns * scene->crowding * element_s,
+                                      .fixed_s = 1e-3};
+    for (size_t c = 0; c < scene->cluster.compressor_count; c++) {
+        scene->cluster.compressors[c].together = together;
+    }
+}
+
 static void close_scene(struct scene *scene) {
     gw_schedule_free(&scene->schedule);
     gw_cluster_free(&scene->cluster);
@@ -116,6 +132,8 @@ static void close_scene(struct scene *scene) {
 struct running {
     const struct gw_operation *operation; /* NULL: nothing */
     double left_s, factor;
+    bool waits; /* for a processor, since then */
+    double since_s;
 };
 
 struct reference {
@@ -148,29 +166,71 @@ static bool all_ready(const struct reference *reference, size_t index) {
     return true;
 }
 
-/* Begins whatever can begin; true if anything did. */
-static bool begin_some(struct reference *reference) {
+/* Begins whatever can begin. */
+static void begin_some(struct reference *reference, double now_s) {
     const struct scene *scene = reference->scene;
-    bool began = false;
     for (size_t i = 0; i < scene->schedule.operation_count; i++) {
         const struct gw_operation *operation = &scene->schedule.operations[i];
         if (operation->kind == GW_EXCHANGE && reference->exchange.operation == NULL &&
             all_ready(reference, i)) {
-            reference->exchange = (struct running){operation, byte_s * (double)operation->bytes, 1};
-            began = true;
+            reference->exchange = (struct running){.operation = operation,
+                                                   .left_s = byte_s * (double)operation->bytes};
         }
         for (size_t w = 0; w < scene->workers && operation->kind != GW_EXCHANGE; w++) {
             if (reference->compute[w].operation == NULL && is_ready(reference, w, i)) {
                 double seconds = operation->kind == GW_COMPRESS
                                      ? element_s * (double)operation->elements
                                      : operation->duration_s;
-                reference->compute[w] =
-                    (struct running){operation, scene->slowdown[w] * seconds, 1};
-                began = true;
+                reference->compute[w] = (struct running){
+                    .operation = operation,
+                    .left_s = scene->slowdown[w] * seconds,
+                    .waits = scene->crowding > 0 && operation->kind == GW_COMPRESS && seconds > 0,
+                    .since_s = now_s};
             }
         }
     }
-    return began;
+}
+
+static bool compresses(const struct running *running) {
+    return running->operation != NULL && running->operation->kind == GW_COMPRESS &&
+           running->operation->elements > 0;
+}
+
+/* How many compress on the machine of a worker; with `waiting` the one to be next, too. */
+static size_t count_compressing(struct reference *reference, size_t worker,
+                                struct running **waiting) {
+    size_t ranks = reference->scene->cluster.sharing.ranks;
+    size_t count = 0;
+    *waiting = NULL;
+    for (size_t w = 0; w < reference->scene->workers; w++) {
+        struct running *other = &reference->compute[w];
+        if (w / ranks == worker / ranks && compresses(other)) {
+            count += !other->waits;
+            if (other->waits && (*waiting == NULL || other->since_s < (*waiting)->since_s)) {
+                *waiting = other;
+            }
+        }
+    }
+    return count;
+}
+
+static void give_processors(struct reference *reference) {
+    const struct scene *scene = reference->scene;
+    for (size_t w = 0; w < scene->workers && scene->crowding > 0; w++) {
+        struct running *next = NULL;
+        while (count_compressing(reference, w, &next) < scene->cluster.sharing.processors &&
+               next != NULL) {
+            next->waits = false;
+        }
+    }
+}
+
+static double crowding_of(struct reference *reference, size_t worker) {
+    struct running *next = NULL;
+    return reference->scene->crowding > 0 && compresses(&reference->compute[worker]) &&
+                   count_compressing(reference, worker, &next) > 1
+               ? reference->scene->crowding
+               : 1;
 }
 
 static void set_paces(struct reference *reference) {
@@ -179,24 +239,27 @@ static void set_paces(struct reference *reference) {
     for (size_t w = 0; w < reference->scene->workers; w++) {
         struct running *compute = &reference->compute[w];
         const struct gw_overlap_pair *pair = NULL;
-        if (compute->operation != NULL && reference->exchange.operation != NULL) {
+        if (compute->operation != NULL && !compute->waits &&
+            reference->exchange.operation != NULL) {
             bool timed = compute->operation->kind != GW_COMPRESS;
             pair = gw_overlap_find(overlap, reference->exchange.operation->method,
                                    timed ? GW_OVERLAP_TIMED : compute->operation->method);
         }
-        compute->factor = pair == NULL ? 1 : pair->points[0].compute.factor;
+        compute->factor =
+            (pair == NULL ? 1 : pair->points[0].compute.factor) * crowding_of(reference, w);
         slowest = fmax(slowest, pair == NULL ? 1 : pair->points[0].communication.factor);
     }
     reference->exchange.factor = slowest;
 }
 
 static double time_left(const struct running *running) {
-    return running->operation == NULL ? INFINITY : running->left_s * running->factor;
+    return running->operation == NULL || running->waits ? INFINITY
+                                                        : running->left_s * running->factor;
 }
 
 /* Moves it on; true if it is done, which rounding must not hide. */
 static bool move_on(struct running *running, double seconds) {
-    if (running->operation == NULL) {
+    if (running->operation == NULL || running->waits) {
         return false;
     }
     running->left_s -= seconds / running->factor;
@@ -208,16 +271,26 @@ static void end(struct reference *reference, struct running *running, size_t wor
     reference->done[worker][index] = true;
 }
 
-/* What takes no time is done before paces are set. */
+static double next_end(const struct reference *reference) {
+    double step_s = time_left(&reference->exchange);
+    for (size_t w = 0; w < reference->scene->workers; w++) {
+        step_s = fmin(step_s, time_left(&reference->compute[w]));
+    }
+    return step_s;
+}
+
+/* What takes no time is done before processors are given and paces set. */
 static double run_reference(const struct scene *scene) {
     struct reference reference = {.scene = scene};
     double now_s = 0;
     for (;;) {
-        (void)begin_some(&reference);
+        begin_some(&reference, now_s);
         set_paces(&reference);
-        double step_s = time_left(&reference.exchange);
-        for (size_t w = 0; w < scene->workers; w++) {
-            step_s = fmin(step_s, time_left(&reference.compute[w]));
+        double step_s = next_end(&reference);
+        if (step_s > 0) {
+            give_processors(&reference);
+            set_paces(&reference);
+            step_s = next_end(&reference);
         }
         if (isinf(step_s)) {
             return now_s;
@@ -285,6 +358,19 @@ static void check_reference(struct scene *scene, struct gw_random *random) {
 
 TEST(random_schedules_take_what_the_reference_says) {
     for_each_scene(8, 1, check_reference);
+}
+
+/* All workers unlike: two that come to the same time on other ways are one first by rounding. */
+static void check_sharing(struct scene *scene, struct gw_random *random) {
+    share_machines(scene, random);
+    for (size_t w = 0; w < scene->workers; w++) {
+        scene->slowdown[w] = 0.5 + gw_random_uniform(random);
+    }
+    check_reference(scene, random);
+}
+
+TEST(workers_of_a_machine_take_turns) {
+    for_each_scene(8, 5, check_sharing);
 }
 
 /* ---- invariants ---------------------------------------------------------------------------- */

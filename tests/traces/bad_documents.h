@@ -170,6 +170,15 @@ static const struct bad_document bad_documents[] = {
      "compressors.topk.per_nlog2n_s: expected a finite number >= 0, got inf"},
     {CLUSTER, TOPK("{'points': [[1, 1]]}"),
      "compressors.topk.points: expected at least two points, got an array"},
+    {CLUSTER, TOPK("{'fixed_s': 1, 'together': 2}"),
+     "compressors.topk.together: expected an object, got 2"},
+    {CLUSTER, TOPK("{'fixed_s': 1, 'together': {'points': [[1, 2], [9, 1]]}}"),
+     "compressors.topk.together.points[1][1]: expected no less time than for the smaller sizes, "
+     "got 1"},
+    {CLUSTER, TOPK("{'fixed_s': 1}}, 'sharing': {'ranks': 0, 'processors': 1"),
+     "sharing.ranks: expected a positive integer, got 0"},
+    {CLUSTER, TOPK("{'fixed_s': 1}}, 'sharing': {'ranks': 1"),
+     "sharing.processors: expected a positive integer, got nothing"},
 
     {CLUSTER, TOPK("{}"),
      "compressors.topk: expected points, or one of fixed_s, per_element_s and per_nlog2n_s, got an "

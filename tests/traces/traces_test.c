@@ -67,8 +67,10 @@ static const char cluster_text[] =
     "{'workers': 4, 'points': [[1024, 0.0011], [1048576, 0.30000000000000004], [2e6, 0.29]]}],"
     "'broadcast': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]}, 'compressors': {"
     "'topk': {'fixed_s': 0, 'per_nlog2n_s': 2.18896957e-10, 'source': {'kind': 'published'}},"
-    "'gaussiank': {'fixed_s': 2e-5, 'per_element_s': 1.1e-11},"
-    "'randk': {'points': [[1, 0.5], [2, 0.75]], 'provenance': 7}}}";
+    "'gaussiank': {'fixed_s': 2e-5, 'per_element_s': 1.1e-11, 'together': {'points': [[1, 2], [3, "
+    "4]], 'raw': 5}},"
+    "'randk': {'points': [[1, 0.5], [2, 0.75]], 'provenance': 7}}, "
+    "'sharing': {'ranks': 4, 'processors': 2}}";
 
 TEST_IN_FOLDER(a_cluster_comes_back) {
     struct gw_cluster cluster;
@@ -89,7 +91,11 @@ TEST_IN_FOLDER(a_cluster_comes_back) {
         assert_same_curve(&again.collectives[i].curve, &cluster.collectives[i].curve);
         assert_string_equal(again.compressors[i].name, cluster.compressors[i].name);
         assert_same_curve(&again.compressors[i].curve, &cluster.compressors[i].curve);
+        assert_same_curve(&again.compressors[i].together, &cluster.compressors[i].together);
+        assert_true(gw_compressor_shares(&again.compressors[i]) == (i == 1));
     }
+    assert_true(again.compressors[1].together.points[1].time_s == 4);
+    assert_true(again.sharing.ranks == 4 && again.sharing.processors == 2);
     assert_true(again.collectives[0].curve.fixed_s == 0.0034);
     assert_true(again.collectives[1].curve.points[1].time_s == 0.1 + 0.2);
     assert_true(again.compressors[1].curve.per_unit_s == 1.1e-11);
