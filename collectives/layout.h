@@ -65,10 +65,12 @@ static inline struct gw_shares gw_shares_of(uint64_t bytes, uint32_t blocks) {
     uint64_t elements = bytes / element;
     if (elements <= UINT32_MAX) { /* which divides faster */
         uint32_t few = (uint32_t)elements;
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a block at least */
         return (struct gw_shares){.element = element, .each = few / blocks, .longer = few % blocks};
     }
-    return (struct gw_shares){
-        .element = element, .each = elements / blocks, .longer = elements % blocks};
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): as above */
+    uint64_t each = elements / blocks;
+    return (struct gw_shares){.element = element, .each = each, .longer = elements % blocks};
 }
 
 static inline uint64_t gw_share_bytes(const struct gw_shares *shares, uint32_t block) {

@@ -299,18 +299,18 @@ int gw_file_exists(const char *path) {
 
 /* ---- putting in place ------------------------------------------------------------------------ */
 
-enum gw_status gw_file_sync_folder(const char *target, struct gw_error *error) {
+enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
     char folder[4096];
-    int length = folder_length(target);
+    int length = folder_length(path);
     (void)snprintf(folder, sizeof folder, "%.*s", length == 0 ? 1 : length,
-                   length == 0 ? "." : target);
+                   length == 0 ? "." : path);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) { /* a folder may be written to and not read */
         return GW_OK;
     }
     int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
     (void)close(descriptor);
-    return cause == 0 ? GW_OK : fail_to_write(target, cause, error);
+    return cause == 0 ? GW_OK : fail_to_write(path, cause, error);
 }
 
 /* A second name for what is about to be replaced. */

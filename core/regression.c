@@ -419,7 +419,7 @@ enum gw_status gw_fit_intervals(const struct gw_fit *fit, const struct gw_curve_
     if (count < FEWEST) {
         return GW_OK;
     }
-    double *room = calloc(ARRAYS * count + 2 * REPLICATES, sizeof *room);
+    double *room = calloc(ARRAYS * count + (size_t)2 * REPLICATES, sizeof *room);
     if (room == NULL) {
         return gw_fail_memory(error, "finding a fit's intervals");
     }

@@ -3,6 +3,7 @@
 #define GW_CORE_STATUS_H
 
 #include <stddef.h>
+#include <stdlib.h>
 
 /* The values are the program's exit statuses. */
 enum gw_status {
@@ -46,6 +47,14 @@ void gw_error_prefix(struct gw_error *error, const char *prefix);
             return gw_try_status;                                                                  \
         }                                                                                          \
     } while (0)
+
+/* What is NULL only by a mistake in this program, which then ends here. */
+static inline const void *gw_needed(const void *found) {
+    if (found == NULL) {
+        abort();
+    }
+    return found;
+}
 
 /* Appends a name to a list of them in words, "a, b", as far as its `size` bytes have room. */
 void gw_list_name(char *list, size_t size, const char *name);

@@ -23,6 +23,7 @@ void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *c
     if (parts > 1 && threads > 1) {
         size_t useful = threads < parts ? threads : parts;
         size_t cores = gw_cores();
+        /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
         int team = (int)(useful < cores ? useful : cores);
 #pragma omp parallel for num_threads(team) schedule(dynamic)
         for (size_t part = 0; part < parts; part++) {

@@ -172,7 +172,9 @@ static bool parse_plain_range(const char *text, size_t from_length, size_t to_le
 /* Counts the values of a range by its step, as far as there may be. */
 static enum gw_status count_steps(struct range *range, struct gw_error *error) {
     range->count = 1;
-    for (double value = range->from; value < range->to; value = next_value(range, value)) {
+    double value = range->from;
+    while (value < range->to) {
+        value = next_value(range, value);
         if (++range->count > GW_MOST_VALUES) {
             return gw_fail(error, GW_BAD_INPUT, "expected at most %d values, got more",
                            GW_MOST_VALUES);

@@ -27,7 +27,7 @@ enum gw_status gw_exchanges_prepare(struct gw_worker *worker, struct gw_error *e
         const struct gw_operation *operation = &schedule->operations[i];
         struct gw_group_state *group = &worker->groups[operation->group];
         if (operation->kind == GW_EXCHANGE) {
-            const struct gw_leg_runner *runner = find_runner(operation);
+            const struct gw_leg_runner *runner = gw_needed(find_runner(operation));
             group->compression =
                 group->compression == NULL ? runner->compression : group->compression;
             GW_TRY(runner->prepare == NULL ? GW_OK : runner->prepare(worker, group, error));
@@ -38,9 +38,10 @@ enum gw_status gw_exchanges_prepare(struct gw_worker *worker, struct gw_error *e
 
 enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operation *operation,
                                uint64_t *bytes, struct gw_error *error) {
+    const struct gw_leg_runner *runner = gw_needed(find_runner(operation));
     struct gw_group_state *group = &worker->groups[operation->group];
     GW_TRY(gw_compress_pack(worker, group, error));
-    return find_runner(operation)->run(worker, group, bytes, error);
+    return runner->run(worker, group, bytes, error);
 }
 
 /* ---- what can be run ----------------------------------------------------------------------- */

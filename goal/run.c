@@ -337,7 +337,8 @@ static enum gw_status run_roots(struct run *run) {
             gw_match_soon(run->matching, &run->goal->operations[roots.operations[i]]);
         }
         for (size_t i = 0; i < roots.count && status == GW_OK; i++) {
-            struct gw_event event = {.order = order++, .id = roots.operations[i]};
+            struct gw_event event = {.order = order, .id = roots.operations[i]};
+            order++;
             status = handle(run, event);
         }
     }

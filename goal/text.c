@@ -278,7 +278,7 @@ static enum gw_status read_word(struct gw_scanner *scanner, const char *what, st
     const char *first = scanner->at;
     uint32_t hash = basis;
     uint32_t length = 0;
-    for (; is_of_word(first[length]) && length < GW_LONGEST_WORD; length++) {
+    for (; length < GW_LONGEST_WORD && is_of_word(first[length]); length++) {
         out->bytes[length] = first[length];
         hash = (hash ^ (unsigned char)first[length]) * prime;
     }

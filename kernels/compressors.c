@@ -42,6 +42,11 @@ const struct gw_kernel *gw_kernel_of(const struct gw_compressor *compressor) {
     return found == NULL ? NULL : found->kernel;
 }
 
+/* Of one that selects. */
+static const struct gw_kernel *needed_kernel(const struct gw_compressor *compressor) {
+    return gw_needed(gw_kernel_of(compressor));
+}
+
 const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor) {
     const struct attached *found = find(compressor);
     return found == NULL ? NULL : found->on_gpu;
@@ -49,7 +54,7 @@ const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compres
 
 enum gw_status gw_compress(const struct gw_compressor *compressor, const struct gw_task *task,
                            struct gw_selection *out, struct gw_error *error) {
-    GW_TRY(gw_kernel_of(compressor)->select(task, out, error));
+    GW_TRY(needed_kernel(compressor)->select(task, out, error));
     for (size_t i = 0; i < out->count; i++) {
         task->u[out->entries[i].index] = 0;
     }
@@ -79,7 +84,7 @@ enum gw_status gw_state_open(const struct gw_compressor *compressor, const struc
                              void **state, struct gw_error *error) {
     *state = NULL;
     enum gw_status status =
-        compressor->stateful ? gw_kernel_of(compressor)->open(task, state, error) : GW_OK;
+        compressor->stateful ? needed_kernel(compressor)->open(task, state, error) : GW_OK;
     if (status != GW_OK) {
         gw_state_close(compressor, *state);
         *state = NULL;
@@ -89,14 +94,13 @@ enum gw_status gw_state_open(const struct gw_compressor *compressor, const struc
 
 void gw_state_close(const struct gw_compressor *compressor, void *state) {
     if (state != NULL) {
-        gw_kernel_of(compressor)->close(state);
+        needed_kernel(compressor)->close(state);
     }
 }
 
 void gw_state_observe(const struct gw_compressor *compressor, void *state, const size_t *counts) {
-    const struct gw_kernel *kernel = gw_kernel_of(compressor);
-    if (state != NULL && kernel->observe != NULL) {
-        kernel->observe(state, counts);
+    if (state != NULL && needed_kernel(compressor)->observe != NULL) {
+        needed_kernel(compressor)->observe(state, counts);
     }
 }
 

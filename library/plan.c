@@ -124,11 +124,15 @@ static enum gw_status copy_curve(const struct gradweave_curve *curve, struct gw_
 static enum gw_status check_rising(const struct gw_curve *curve, const char *name,
                                    struct gw_error *error) {
     size_t fall = gw_cluster_find_fall(curve, NULL);
-    return fall == 0 ? GW_OK
-                     : gw_fail(error, GW_BAD_INPUT,
-                               "%s.points[%zu].time_s: expected no less time than for the smaller "
-                               "sizes, got %g",
-                               name, fall, curve->points[fall].time_s);
+    if (fall == 0) {
+        return GW_OK;
+    }
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): where one falls there are points */
+    double time_s = curve->points[fall].time_s;
+    return gw_fail(error, GW_BAD_INPUT,
+                   "%s.points[%zu].time_s: expected no less time than for the smaller sizes, got "
+                   "%g",
+                   name, fall, time_s);
 }
 
 static enum gw_status copy_inputs(const struct gradweave_network *network,

@@ -436,10 +436,12 @@ static double *resample(const struct gw_lines *lines, const double *sums, const 
                         size_t count) {
     double *made = calloc((lines->tensors + 1) * count, sizeof *made);
     for (size_t i = 0, below = 0; made != NULL && i < count; i++) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all `count` are set */
         while (below + 2 < lines->count && lines->weights[below + 1] <= weights[i]) {
             below++;
         }
         double from = lines->weights[below];
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): as above */
         double share = (weights[i] - from) / (lines->weights[below + 1] - from);
         for (size_t p = 0; p <= lines->tensors; p++) {
             const double *known = sums + p * lines->count + below;

@@ -171,7 +171,7 @@ static size_t spread_ks(size_t elements, size_t *ks, double *shares) {
 static enum gw_status draw_bound_lines(const struct gw_picture *picture, const float *u,
                                        struct gw_error *error) {
     enum { LINES = 3 };
-    size_t ks[BOUNDS_VALUES];
+    size_t ks[BOUNDS_VALUES] = {0};
     double shares[BOUNDS_VALUES];
     double heights[LINES][BOUNDS_VALUES];
     struct gw_bounds bounds[BOUNDS_VALUES];

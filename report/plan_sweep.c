@@ -283,8 +283,8 @@ static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
     gw_print("\nmerging well saves %g%% or more of the better of per-tensor and single",
              100 * worth);
     for (size_t e = 0; e < sweep->exchange_count; e++) {
-        const struct gw_plan_cell *apart = find_row(sweep, e, "per-tensor");
-        const struct gw_plan_cell *merged = find_row(sweep, e, "single");
+        const struct gw_plan_cell *apart = gw_needed(find_row(sweep, e, "per-tensor"));
+        const struct gw_plan_cell *merged = gw_needed(find_row(sweep, e, "single"));
         for (size_t v = 0; v < sweep->values.count; v++) {
             double plain_s = fmin(apart[v].iteration_s, merged[v].iteration_s);
             states[v] = plain_s > 0 && plain_s - best_s(sweep, e, v) >= worth * plain_s;

@@ -166,7 +166,8 @@ static const struct gw_sweep_format *find_format(const char *path) {
 
 static enum gw_status check_paths(const char *const *paths, size_t count, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
-        if (find_format(paths[i]) == NULL) {
+        const struct gw_sweep_format *format = find_format(paths[i]);
+        if (format == NULL) {
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: expected the name of a table (.csv) or of JSON lines (.jsonl)",
                            paths[i]);
@@ -177,7 +178,7 @@ static enum gw_status check_paths(const char *const *paths, size_t count, struct
                                paths[i]);
             }
         }
-        GW_TRY(gw_file_check_target(paths[i], find_format(paths[i])->like, error));
+        GW_TRY(gw_file_check_target(paths[i], format->like, error));
     }
     return GW_OK;
 }
@@ -434,7 +435,8 @@ enum gw_status gw_sweep_files_open(const char *const *paths, size_t count,
 enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_grid *grid,
                                 const struct gw_point *point,
                                 const struct gw_prediction *prediction, struct gw_error *error) {
-    return find_format(path)->put(stream, grid, point, prediction, error);
+    const struct gw_sweep_format *format = gw_needed(find_format(path));
+    return format->put(stream, grid, point, prediction, error);
 }
 
 enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *rows,

@@ -99,7 +99,7 @@ static double off_by(double seconds, double uncertainty, double deviation) {
 
 static double exchange_s(const struct gw_simulator *simulator,
                          const struct gw_operation *operation) {
-    const struct gw_price *price = find_price(&simulator->prices, operation->method);
+    const struct gw_price *price = gw_needed(find_price(&simulator->prices, operation->method));
     double seconds = gw_curve_time(&price->curve, (double)operation->bytes);
     return off_by(seconds, price->uncertainty, simulator->simulation.deviation);
 }

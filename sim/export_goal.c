@@ -101,8 +101,10 @@ static uint32_t write_start(struct export *export, size_t index, double seconds)
     uint8_t cpu = cpu_of(operation);
     for (size_t d = 0; d < operation->dependency_count; d++) {
         const struct gw_operation *before = &schedule->operations[dependencies[d]];
-        struct ends ends =
-            before->stream == operation->stream ? (struct ends){0} : export->ends[dependencies[d]];
+        struct ends ends = {0};
+        if (before->stream != operation->stream) {
+            ends = export->ends[dependencies[d]];
+        }
         export->awaited[d] = before->stream == operation->stream || cpu_of(before) == cpu
                                  ? ends
                                  : cross_over(export, ends, cpu_of(before), cpu);

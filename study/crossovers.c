@@ -257,7 +257,7 @@ const double *gw_crossovers_times(const struct gw_crossovers *crossovers, size_t
 
 bool gw_crossovers_doubted(const struct gw_crossovers *crossovers, size_t value) {
     size_t count = crossovers->comparison->count;
-    return memchr(&crossovers->meets[value * count], true, count) != NULL;
+    return memchr(&crossovers->meets[value * count], 1, count) != NULL;
 }
 
 size_t gw_crossovers_next(const struct gw_crossovers *crossovers, size_t value) {

@@ -438,7 +438,7 @@ static enum gw_status make_slowdown(const struct gw_setting *setting, double **o
         return GW_OK;
     }
     GW_TRY(gw_simulation_check_lanes(setting->question.workers, error));
-    *out = calloc(setting->question.workers, sizeof **out);
+    *out = calloc(setting->question.workers + 1, sizeof **out);
     if (*out == NULL) {
         return gw_fail_memory(error, "simulating");
     }

@@ -167,7 +167,7 @@ static void judge(struct sharing *sharing) {
                          report->failure.message);
         }
     }
-    sharing->received = malloc(bytes + 1);
+    sharing->received = calloc(bytes + 1, 1);
     if (sharing->received == NULL && failure.status == GW_OK) {
         (void)gw_fail_memory(&failure, "gathering answers");
     }

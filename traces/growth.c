@@ -290,6 +290,7 @@ static enum gw_status predict_points(const struct gw_growth *growth, const struc
 enum gw_status gw_growth_curve(const struct gw_growth *growth, size_t workers, struct gw_curve *out,
                                struct gw_error *error) {
     struct neighbours near = find_neighbours(growth, workers, growth->count);
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): of two samples or more some are near */
     const struct gw_curve *low = near.low->curve;
     const struct gw_curve *high = near.high->curve;
     if (low->point_count + high->point_count > 0) {
@@ -405,18 +406,19 @@ static bool preferred(const struct choice *a, const struct choice *b) {
 
 static void choose(struct gw_growth *growth, const struct laws *laws, const double sizes[SIZES]) {
     struct choice choices[LAWS * LAWS];
-    const struct choice *least = NULL;
-    const struct choice *best = NULL;
+    const struct choice *least = choices;
     size_t count = laws->count * laws->count;
     for (size_t i = 0; i < count; i++) {
         choices[i] = (struct choice){.startup = i / laws->count, .slope = i % laws->count};
         judge(growth, laws, sizes, &choices[i]);
-        least = least == NULL || choices[i].mean < least->mean ? &choices[i] : least;
+        least = choices[i].mean < least->mean ? &choices[i] : least;
     }
+    const struct choice *best = least;
     for (size_t i = 0; i < count; i++) {
         bool as_good = choices[i].mean <= least->mean + least->standard_error;
-        best = as_good && (best == NULL || preferred(&choices[i], best)) ? &choices[i] : best;
+        best = as_good && preferred(&choices[i], best) ? &choices[i] : best;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): there is a law at least */
     growth->startup = laws->startups[best->startup][growth->count];
     growth->slope = laws->slopes[best->slope][growth->count];
     growth->left_out_error = best->mean;

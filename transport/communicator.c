@@ -131,8 +131,8 @@ enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *va
     return status;
 }
 
-enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status status,
-                        struct gw_error *error) {
+enum gw_status gw_agree_with_all(struct gw_communicator *communicator, enum gw_status status,
+                                 struct gw_error *error) {
     struct gw_error mine = {.status = status};
     if (status != GW_OK) {
         memcpy(mine.message, error->message, sizeof mine.message);

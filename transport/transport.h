@@ -167,8 +167,15 @@ enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *va
  * All ranks say how they fared. If one failed, all return that failure; the lowest failing rank
  * keeps its own message in `error`, the others get "rank R: ..." with that rank's message.
  */
-enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status status,
-                        struct gw_error *error);
+enum gw_status gw_agree_with_all(struct gw_communicator *communicator, enum gw_status status,
+                                 struct gw_error *error);
+
+/* The same. Who failed never goes on: said here, where analysers see it. */
+static inline enum gw_status gw_agree(struct gw_communicator *communicator, enum gw_status status,
+                                      struct gw_error *error) {
+    enum gw_status agreed = gw_agree_with_all(communicator, status, error);
+    return agreed == GW_OK ? status : agreed;
+}
 
 /*
  * Rests, off the core but for a look each millisecond, until some rank wakes this one; for ranks

@@ -185,7 +185,11 @@ enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeou
     }
     struct gw_watch *watch = calloc(1, sizeof *watch);
     enum gw_status status = watch == NULL ? gw_fail_memory(error, "watching ranks") : GW_OK;
-    GW_TRY(gw_agree(communicator, status, error));
+    status = gw_agree(communicator, status, error);
+    if (status != GW_OK) {
+        free(watch);
+        return status;
+    }
     watch->rank = (uint32_t)communicator->rank;
     watch->next = (uint32_t)((communicator->rank + 1) % communicator->size);
     watch->timeout_s = timeout_s;

@@ -273,7 +273,7 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
                                   struct gw_candidate out[GW_CANDIDATE_KINDS],
                                   enum gw_candidate_kind *chosen, struct gw_error *error) {
     memset(out, 0, GW_CANDIDATE_KINDS * sizeof *out);
-    struct gw_curve_point *others = calloc(count, sizeof *others);
+    struct gw_curve_point *others = calloc(count + 1, sizeof *others);
     double *room = calloc(1 + 2 * count + count * count / 2, sizeof *room);
     enum gw_status status =
         others == NULL || room == NULL ? gw_fail_memory(error, "judging cost curves") : GW_OK;

@@ -28,7 +28,8 @@ static void copy_line(const char *text, char out[GW_FACT_SIZE]) {
     size_t used = 0;
     text += strspn(text, " \t");
     for (; *text != '\0' && *text != '\n' && used + 1 < GW_FACT_SIZE; text++) {
-        out[used++] = *text >= ' ' && *text <= '~' ? *text : *text == '\t' ? ' ' : '?';
+        char blank = *text == '\t' ? ' ' : '?';
+        out[used++] = *text >= ' ' && *text <= '~' ? *text : blank;
     }
     while (used > 0 && out[used - 1] == ' ') {
         used--;
@@ -481,7 +482,9 @@ void gw_write_environment(struct gw_json_writer *writer, char *const *variables)
         (void)snprintf(name, sizeof name, "%.*s", (int)length, *variables);
         (void)snprintf(value, sizeof value, "%s", equals + 1);
         for (char *c = value; *c != '\0'; c++) {
-            *c = *c >= ' ' && *c <= '~' ? *c : '?';
+            if (*c < ' ' || *c > '~') {
+                *c = '?';
+            }
         }
         gw_writer_text(writer, name, value);
     }

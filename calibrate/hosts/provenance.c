@@ -47,7 +47,6 @@ static void write_rank(struct gw_json_writer *writer, const struct gw_communicat
 static enum gw_status describe_self(const struct gw_communicator *communicator,
                                     const struct gw_device *device, char **text,
                                     struct gw_error *error) {
-    extern char **environ;
     struct gw_json_writer writer;
     char bus[GW_BUS_SIZE];
     GW_TRY(device == NULL ? GW_OK : gw_device_bus(device, bus, error));
@@ -175,7 +174,7 @@ static enum gw_status gather_texts(struct gw_communicator *communicator, const c
     char *mine = gw_arena_zeros(arena, *stride, 1);
     char *all = gw_arena_zeros(arena, (size_t)communicator->size, *stride);
     GW_TRY(gw_arena_check(arena, "gathering what hosts are made of", error));
-    memcpy(mine, text, strlen(text));
+    memcpy(mine, text, strlen(text) + 1);
     *texts = all;
     return gw_allgather(communicator, mine, *stride, all, error);
 }

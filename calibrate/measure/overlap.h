@@ -102,11 +102,12 @@ void gw_overlap_load_close(struct gw_overlap_load *load);
 void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compressor *compressor);
 
 /*
- * A gw_action of a load. On a GPU it compresses a series of groups, and gw_overlap_load_took_s says
- * what that takes there by the GPU's clock. One is launched while those before it are compressed,
- * as behind a backward pass; the first, for which the GPU waits, counts as the mean of the others.
+ * A gw_action of a load, the context. On a GPU it compresses a series of groups, and
+ * gw_overlap_load_took_s says what that takes there by the GPU's clock. One is launched while those
+ * before it are compressed, as behind a backward pass; the first, for which the GPU waits, counts
+ * as the mean of the others.
  */
-enum gw_status gw_overlap_load_run(void *load, struct gw_error *error);
-double gw_overlap_load_took_s(void *load);
+enum gw_status gw_overlap_load_run(void *context, struct gw_error *error);
+double gw_overlap_load_took_s(void *context);
 
 #endif

@@ -310,6 +310,7 @@ enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *coll
     collection->dropped = false;
     collection->guessed_wrong = false;
     for (size_t i = 0; i < pass.count; i++) {
+        /* cppcheck-suppress uninitvar ; collect_part has filled it, which gw_parallel called */
         if (parts[i].status == GW_BAD_INPUT) {
             return gw_fail_first_nan(task, error);
         }

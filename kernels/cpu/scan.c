@@ -8,7 +8,7 @@ static const struct gw_scan *forced; /* by gw_force_instruction_set() */
 
 const struct gw_scan *gw_scan(void) {
     size_t i = 0;
-    while (!scans[i]->is_supported()) {
+    while (i + 1 < SCANS && !scans[i]->is_supported()) { /* the last is portable */
         i++;
     }
     return forced != NULL ? forced : scans[i];

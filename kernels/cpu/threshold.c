@@ -232,7 +232,7 @@ static double quantile(const struct gw_task *task) {
 
 static enum gw_status select_gaussiank(const struct gw_task *task, struct gw_selection *out,
                                        struct gw_error *error) {
-    struct gw_moments_of_u moments;
+    struct gw_moments_of_u moments = {0};
     double thresholds[GW_GAUSSIANK_THRESHOLDS];
     size_t counts[GW_GAUSSIANK_THRESHOLDS];
     GW_TRY(gw_threshold_moments(task, &moments, error));

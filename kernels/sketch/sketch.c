@@ -159,7 +159,7 @@ static int by_value(const void *left, const void *right) {
 }
 
 double gw_sketch_norm2(const struct gw_sketch *sketch) {
-    double sums[GW_SKETCH_ROWS_LIMIT];
+    double sums[GW_SKETCH_ROWS_LIMIT] = {0};
     for (size_t r = 0; r < sketch->rows; r++) {
         sums[r] = sum_of_squares(sketch->table + r * sketch->columns, sketch->columns);
     }

