@@ -132,16 +132,19 @@ static void fail_for_memory(void) {
 }
 
 void gw_refuse(struct argp_state *state, const char *format, ...) {
+    struct gw_text text;
+    FILE *stream = gw_text_open(&text);
     va_list arguments;
-    char *text = NULL;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    if (stream != NULL) {
+        gw_vprint_to(stream, format, arguments);
+    }
     va_end(arguments);
-    if (length < 0) {
+    if (gw_text_close(&text, "", NULL) != GW_OK || gw_print_failure() != NULL) {
         fail_for_memory();
     }
-    argp_error(state, "%s", text);
-    free(text);
+    argp_error(state, "%s", text.text);
+    free(text.text);
 }
 
 static bool parse_number(const char *text, double *out) {
@@ -257,6 +260,10 @@ static void store(const struct gw_option_row *row, char *argument, struct argp_s
         *(bool *)target = true;
         break;
     case GW_TEXT:
+        if (argument[0] == '\0') {
+            gw_refuse(state, "%s%s: expected a value, got \"\"", option->name == NULL ? "" : "--",
+                      option->name == NULL ? option->metavar : option->name);
+        }
         *(const char **)target = argument;
         break;
     case GW_COUNT:

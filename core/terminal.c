@@ -64,11 +64,12 @@ static size_t show(const unsigned char *c, char out[ESCAPE_SIZE]) {
     return length == 2 ? 2 : 1;
 }
 
-static void put(FILE *stream, const char *text) {
+/* `newline` stands for a line feed. */
+static void put(FILE *stream, const char *text, char newline) {
     const unsigned char *c = (const unsigned char *)text;
     while (*c != '\0') {
         char shown[ESCAPE_SIZE] = "\n";
-        c += *c == '\n' ? 1 : show(c, shown);
+        c += *c == (unsigned char)newline ? 1 : show(c, shown);
         (void)fputs(shown, stream);
     }
 }
@@ -89,13 +90,57 @@ void gw_visible(const char *text, char *out, size_t size) {
     }
 }
 
+static size_t count_newlines(const char *text) {
+    size_t count = 0;
+    for (const char *c = text; *c != '\0'; c++) {
+        count += *c == '\n';
+    }
+    return count;
+}
+
+/* A control character that is not in the text. */
+static char find_unused(const char *text) {
+    char unused = 1;
+    while (unused < 31 && (unused == '\n' || strchr(text, unused) != NULL)) {
+        unused++;
+    }
+    return unused;
+}
+
+/* The text of the format, whose own line feeds are `newline` instead; NULL without memory. */
+static char *format_marked(const char *format, char newline, va_list arguments) {
+    char *marked = strdup(format);
+    char *text = NULL;
+    for (char *c = marked; c != NULL && *c != '\0'; c++) {
+        *c = *c == '\n' ? newline : *c;
+    }
+    if (marked != NULL && vasprintf(&text, marked, arguments) < 0) {
+        text = NULL;
+    }
+    free(marked);
+    return text;
+}
+
+/* A line ends where the format says so: a line feed that is printed by it is somebody's name. */
 void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
     char *text = NULL;
+    char newline = '\n';
+    va_list again;
+    va_copy(again, arguments);
     if (vasprintf(&text, format, arguments) < 0) {
+        text = NULL;
+    }
+    if (text != NULL && count_newlines(text) > count_newlines(format)) {
+        newline = find_unused(text);
+        free(text);
+        text = format_marked(format, newline, again);
+    }
+    va_end(again);
+    if (text == NULL) {
         gw_print_lost(NULL);
         return;
     }
-    put(stream, text);
+    put(stream, text, newline);
     free(text);
 }
 

@@ -7,16 +7,17 @@
 #include <stdio.h>
 
 /*
- * To stdout, or to another stream, with control characters (but line feeds) as escapes that can be
- * read: "\x1b" for ESC, "\u009b" for the CSI of eight bits, "\xff" for a byte that is no UTF-8. All
- * text for a person goes through here; documents and tables for programs do not.
+ * To stdout, or to another stream, with control characters (but the format's own line feeds) as
+ * escapes that can be read: "\x0a" for a line feed in a name, "\x1b" for ESC, "\u009b" for the CSI
+ * of eight bits, "\xff" for a byte that is no UTF-8. All text for a person goes through here;
+ * documents and tables for programs do not.
  */
 void gw_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gw_print_to(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void gw_vprint_to(FILE *stream, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
-/* The same into `out`, where a line feed becomes an escape as well; cut where there is no room. */
+/* A text like that into `out`; cut where there is no room. */
 void gw_visible(const char *text, char *out, size_t size);
 
 /* Why some of it has not been printed: mostly since memory ran out. NULL if all has. */

@@ -196,6 +196,11 @@ static enum gw_status parse_range(const char *text, const struct gw_values_rule 
     } else if (parse_plain_range(text, from_length, to_length, steps, rule, range)) {
         example = rule->plain;
     } else {
+        if (steps == NULL && rule->plain != NULL &&
+            from_length * to_length > 0) { /* one of them is no such number */
+            GW_TRY(parse_number(text, from_length, rule, &range->from, error));
+            GW_TRY(parse_number(to, to_length, rule, &range->to, error));
+        }
         return gw_fail(error, GW_BAD_INPUT,
                        "expected FROM:TO:logN or FROM:TO:linN with N from 2 to %d, such as %s, "
                        "got \"%.*s\"",

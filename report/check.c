@@ -37,7 +37,10 @@ enum gw_status gw_print_checks(const struct gw_file_check *checks, size_t count,
     size_t width = gw_terminal_width();
     for (size_t i = 0; i < count; i++) {
         const struct gw_findings *odd = &checks[i].odd;
-        gw_print("%s%s (%s)\n", i == 0 ? "" : "\n", checks[i].path, checks[i].schema);
+        if (i > 0) {
+            gw_print("\n");
+        }
+        gw_print("%s (%s)\n", checks[i].path, checks[i].schema);
         for (size_t f = 0; f < odd->count; f++) {
             gw_print_wrapped("  odd: ", odd->texts[f], width);
         }

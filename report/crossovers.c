@@ -140,15 +140,18 @@ static void print_doubts(const struct gw_crossovers *crossovers) {
 }
 
 static void print_gaps(const struct gw_crossovers *crossovers) {
-    const char *before = "\n";
+    bool begun = false;
     for (size_t i = 0; i < crossovers->comparison->count; i++) {
         const struct gw_gap *gap = &crossovers->gaps[i];
         char text[GW_UNITS_SIZE];
         if (gap->values == 0) {
             continue;
         }
-        gw_print("%sinfeasible: %s", before, name_of(crossovers, i));
-        before = "";
+        if (!begun) {
+            gw_print("\n");
+        }
+        gw_print("infeasible: %s", name_of(crossovers, i));
+        begun = true;
         if (gap->values < crossovers->values->count) {
             gw_print(" at %zu of %zu values, the first %s", gap->values, crossovers->values->count,
                      gw_axis_text(crossovers->values, gap->first, text));

@@ -178,7 +178,10 @@ static void print_text(const cJSON *document, bool all) {
     for (enum gw_list list = 0; list < GW_LISTS; list++) {
         const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, gw_list_names[list]);
         if (all) {
-            gw_print("%s%s:\n", list == 0 ? "" : "\n", gw_list_names[list]);
+            if (list > 0) {
+                gw_print("\n");
+            }
+            gw_print("%s:\n", gw_list_names[list]);
         }
         if (array != NULL) {
             print_table(list, array);

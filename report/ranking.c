@@ -222,7 +222,10 @@ static void print_infeasible(const struct gw_ranking *ranking) {
         if (first < i) {
             continue;
         }
-        gw_print("%sinfeasible: %s", i == 0 ? "\n" : "", ranking->infeasible[i].algorithm);
+        if (i == 0) {
+            gw_print("\n");
+        }
+        gw_print("infeasible: %s", ranking->infeasible[i].algorithm);
         for (size_t j = i + 1; j < ranking->infeasible_count; j++) {
             if (is_same_reason(ranking, i, j)) {
                 gw_print(", %s", ranking->infeasible[j].algorithm);
@@ -277,7 +280,9 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     gw_print_heading(comparison->question, are_dense(comparison));
     gw_print_changes(&comparison->changes);
     print_table(ranking);
-    gw_print("%s%s%s", why[0] == '\0' ? "" : "\n", why, why[0] == '\0' ? "" : "\n");
+    if (why[0] != '\0') {
+        gw_print("\n%s\n", why);
+    }
     print_infeasible(ranking);
     struct gw_result all = {0};
     struct gw_counts_note counts = {{0}};

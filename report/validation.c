@@ -89,29 +89,35 @@ static void print_warm_up(const struct gw_warmed_up *warmed_up) {
 
 /* Of which pipelines, in the end, it depended on gradients how much was selected. */
 static void print_counts(const struct gw_validation *validation) {
-    const char *before = "\n";
+    bool begun = false;
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_validation_pair *pair = &validation->pairs[i];
         if (!pair->counts_depend_on_data) {
             continue;
         }
-        gw_print("%s%s: predicted with counts %s; measured %.3g times as much as asked", before,
+        if (!begun) {
+            gw_print("\n");
+        }
+        gw_print("%s: predicted with counts %s; measured %.3g times as much as asked",
                  pair->predicted.algorithm, pair->predicted.counts,
                  gw_validation_pair_selected_ratio(pair));
         print_warm_up(&pair->warmed_up);
-        before = "";
+        begun = true;
     }
 }
 
 /* Whose choices were changed. */
 static void print_changed(const struct gw_validation *validation) {
-    const char *before = "\n";
+    bool begun = false;
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_result *result = &validation->pairs[i].predicted;
         char changed[GW_CHANGES_SIZE];
         if (gw_result_changes_text(result, changed)[0] != '\0') {
-            gw_print("%s%s%s\n", before, result->algorithm, changed);
-            before = "";
+            if (!begun) {
+                gw_print("\n");
+            }
+            gw_print("%s%s\n", result->algorithm, changed);
+            begun = true;
         }
     }
 }
@@ -168,7 +174,10 @@ static void print_text(const struct gw_validation *validation, const struct note
     print_changed(validation);
     print_counts(validation);
     for (size_t i = 0; i < validation->infeasible_count; i++) {
-        gw_print("%s%s: left out: %s\n", i == 0 ? "\n" : "", validation->infeasible[i].algorithm,
+        if (i == 0) {
+            gw_print("\n");
+        }
+        gw_print("%s: left out: %s\n", validation->infeasible[i].algorithm,
                  validation->infeasible[i].why.message);
     }
     gw_print("\nmeasured: means of %zu iterations; mean error %.1f%%, largest %.1f%%\n",

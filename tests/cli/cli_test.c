@@ -376,6 +376,13 @@ TEST(names_do_not_command_the_terminal) {
                "'tensors': [{'name': '\\u001b[2J', 'elements': 10, 'backward_s': 0}]}");
     check_says(*state, "gradweave plan red.json --cluster small.json --explain",
                "\\x1b[31mred\\u009b (1 tensors", "\\x1b[2J\n", NULL);
+    write_text(*state, "long.json",
+               "{'schema': 'gradweave/model@1', 'name': 'two\\nlines', 'forward_s': 1, "
+               "'tensors': [{'name': 'a', 'elements': 10, 'backward_s': 0}]}");
+    check_says(*state, "gradweave simulate long.json --cluster small.json --algo dense",
+               "two\\x0alines (1 tensors", NULL);
+    struct answer broken = ask(*state, "gradweave plan " TINY " --policy a\nb --density x\ny");
+    assert_non_null(strstr(broken.err, "got \"x\\x0ay\""));
     struct answer refused = ask(*state, "gradweave plan red.json --cluster small.json --plan");
     assert_null(strchr(refused.err, '\033'));
     write_text(*state, "odd.json", "{'schema': '\\u001b[31m'}");

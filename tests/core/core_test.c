@@ -102,7 +102,7 @@ TEST(no_name_commands_the_terminal) {
         {"\302\2331m", "\\u009b1m\n", "\\u009b1m"},       /* the CSI of eight bits */
         {"\2331m\377", "\\x9b1m\\xff\n", "\\x9b1m\\xff"}, /* no UTF-8 */
         {"Übung µs", "Übung µs\n", "Übung µs"},
-        {"two\nlines", "two\nlines\n", "two\\x0alines"},
+        {"two\nlines", "two\\x0alines\n", "two\\x0alines"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char cell[64];
