@@ -28,8 +28,13 @@ static void copy_line(const char *text, char out[GW_FACT_SIZE]) {
     size_t used = 0;
     text += strspn(text, " \t");
     for (; *text != '\0' && *text != '\n' && used + 1 < GW_FACT_SIZE; text++) {
-        char blank = *text == '\t' ? ' ' : '?';
-        out[used++] = *text >= ' ' && *text <= '~' ? *text : blank;
+        out[used] = *text;
+        if (*text == '\t') {
+            out[used] = ' ';
+        } else if (*text < ' ' || *text > '~') {
+            out[used] = '?';
+        }
+        used++;
     }
     while (used > 0 && out[used - 1] == ' ') {
         used--;
