@@ -1,13 +1,10 @@
 #include "cli/job.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/answer.h"
 #include "core/core.h"
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
@@ -83,50 +80,19 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
     return speaks ? gw_mpi_exit_status(verdict) : GW_OK;
 }
 
-/* Before hours of measuring: main() opens a stdout that was closed for reading. */
-static enum gw_status check_stdout(struct gw_error *error) {
-    int flags = fcntl(STDOUT_FILENO, F_GETFL);
-    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY
-               ? GW_OK
-               : gw_fail(error, GW_FAILED, "stdout: cannot be written");
-}
-
-/* What the job printed is printed by this program, and held until its end as all is. */
-static enum gw_status print_answer(int answer, struct gw_error *error) {
-    char name[32];
-    char *text = NULL;
-    size_t length = 0;
-    (void)snprintf(name, sizeof name, "/dev/fd/%d", answer);
-    GW_TRY(gw_file_read(name, &text, &length, error));
-    (void)fwrite(text, 1, length, stdout);
-    free(text);
-    return GW_OK;
-}
-
-static enum gw_status launch(const struct gw_job_options *options, char **argv, int *exit_status,
-                             struct gw_error *error) {
-    GW_TRY(check_stdout(error));
-    struct gw_launch launch = {.ranks = (int)options->nodes,
-                               .hostfile = options->hostfile,
-                               .arguments = argv,
-                               .answer = memfd_create("answer", MFD_CLOEXEC)};
-    if (launch.answer < 0) {
-        return gw_fail(error, GW_FAILED, "a file in memory: cannot be made: %s", strerror(errno));
-    }
-    enum gw_status status = gw_launch_mpi(&launch, exit_status, error);
-    status = status == GW_OK ? print_answer(launch.answer, error) : status;
-    (void)close(launch.answer);
-    return status;
-}
-
 int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *body,
                void *context) {
     if (gw_mpi_is_inside_job()) {
         return run_rank(options, body, context);
     }
     struct gw_error error = {0};
+    struct gw_launch launch = {
+        .ranks = (int)options->nodes, .hostfile = options->hostfile, .arguments = argv};
     int exit_status = GW_OK;
-    return launch(options, argv, &exit_status, &error) == GW_OK ? exit_status : gw_cli_fail(&error);
+    enum gw_status status = gw_answer_open(&launch.answer, &error);
+    status = status == GW_OK ? gw_launch_mpi(&launch, &exit_status, &error) : status;
+    status = status == GW_OK ? gw_answer_print(launch.answer, &error) : status;
+    return status == GW_OK ? exit_status : gw_cli_fail(&error);
 }
 
 /* ---- --device ------------------------------------------------------------------------------- */

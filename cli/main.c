@@ -1,11 +1,10 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/answer.h"
 #include "device/device.h"
 #include "transport/transport.h"
 
@@ -47,67 +46,13 @@ static void print_help(void) {
     printf("\ngradweave VERB --help explains a verb; man gradweave-VERB says more.\n");
 }
 
-/*
- * What is opened gets the lowest number that is free: without these, a file would be stdout where
- * that was closed, and be written over by what is printed. Writes to a closed stdout fail as
- * before.
- */
-static void open_standard_streams(void) {
-    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
-        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
-            (void)open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);
-        }
-    }
-}
-
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* All that is printed on stdout, until it is known that nothing fails any more. */
-static struct gw_text answer;
-static FILE *real_stdout;
-
-static void hold_answer(void) {
-    FILE *stream = gw_text_open(&answer);
-    if (stream == NULL) {
-        (void)fprintf(stderr, "gradweave: out of memory\n");
-        _exit(gw_mpi_exit_status(GW_FAILED));
-    }
-    real_stdout = stdout;
-    stdout = stream;
-}
-
-static enum gw_status take_answer(struct gw_error *error) {
-    const char *lost = gw_print_failure();
-    enum gw_status status = gw_text_close(&answer, "printing an answer", error);
-    stdout = real_stdout;
-    return lost == NULL ? status : gw_fail(error, GW_FAILED, "%s", lost);
-}
-
-static enum gw_status put_answer(struct gw_error *error) {
-    return gw_write_all(STDOUT_FILENO, answer.text, answer.length) == 0
-               ? GW_OK
-               : gw_fail(error, GW_FAILED, "stdout: cannot be written");
-}
-
-/*
- * Whoever fails leaves nothing, neither in stdout nor in files. Of both, files can be taken back,
- * and so come first.
- */
 static int finish(int exit_status) {
     struct gw_error error = {0};
     bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
-    enum gw_status status = take_answer(&error);
-    if (answered) {
-        status = status == GW_OK ? gw_outputs_place(&error) : status;
-        status = status == GW_OK ? put_answer(&error) : status;
-    }
-    if (answered && status == GW_OK) {
-        gw_outputs_keep();
-    } else {
-        gw_outputs_discard();
-    }
-    free(answer.text);
-    return !answered || status == GW_OK ? exit_status : gw_mpi_exit_status(gw_cli_fail(&error));
+    return gw_answer_end(answered, &error) == GW_OK ? exit_status
+                                                    : gw_mpi_exit_status(gw_cli_fail(&error));
 }
 
 /*
@@ -116,16 +61,15 @@ static int finish(int exit_status) {
  */
 static void finish_early(int exit_status, void *unused) {
     (void)unused;
-    if (answer.stream != NULL) {
-        (void)fflush(stdout);
-        if (exit_status == GW_OK && answer.length == 0) { /* which the parser keeps to itself */
-            gw_print_lost(NULL);
-        }
-        int status =
-            finish(exit_status == EXIT_FAILURE ? gw_mpi_exit_status(GW_FAILED) : exit_status);
-        if (status != exit_status) {
-            _exit(status);
-        }
+    if (!gw_answer_is_held()) {
+        return;
+    }
+    if (exit_status == GW_OK && gw_answer_is_empty()) { /* which the parser keeps to itself */
+        gw_print_lost(NULL);
+    }
+    int status = finish(exit_status == EXIT_FAILURE ? gw_mpi_exit_status(GW_FAILED) : exit_status);
+    if (status != exit_status) {
+        _exit(status);
     }
 }
 
@@ -150,9 +94,9 @@ static void warn(const char *message, void *context) {
 
 int main(int argc, char **argv) {
     gw_key_rules.warn = warn;
-    open_standard_streams();
-    gw_outputs_hold();
-    hold_answer();
+    if (!gw_answer_begin()) {
+        return gw_mpi_exit_status(GW_FAILED);
+    }
     (void)on_exit(finish_early, NULL);
     argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";

@@ -1,11 +1,9 @@
-/* What values of options may name, and which name was meant by a misspelt one. */
+/* What values of options may name. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "calibrate/calibrate.h"
 #include "cli/cli.h"
-
-/* ---- names --------------------------------------------------------------------------------- */
 
 enum { MOST_NAMES = 256 };
 
@@ -23,14 +21,13 @@ static void add_data(const char **names, enum gw_data_kind kind) {
     struct gw_error error;
     char **found = NULL;
     size_t count = 0;
-    if (gw_data_list(kind, &found, &count, &error) == GW_OK) {
-        for (size_t i = 0; i < count; i++) {
-            add_name(names, found[i]);
-        }
-        free(found);
-    } else {
+    if (gw_data_list(kind, &found, &count, &error) != GW_OK) {
         gw_print_lost(error.message);
     }
+    for (size_t i = 0; i < count; i++) {
+        add_name(names, found[i]);
+    }
+    free(found);
 }
 
 static void add_collectives(const char **names) {
@@ -115,13 +112,4 @@ const char *const *gw_option_names(const struct gw_option *option) {
         add_names(names, option->names);
     }
     return names[0] == NULL ? NULL : names;
-}
-
-/* ---- which was meant ----------------------------------------------------------------------- */
-
-void gw_print_nearest(const char *text, const char *const *names) {
-    const char *nearest = gw_find_nearest(text, names);
-    if (nearest != NULL) {
-        gw_print_to(stderr, "Did you mean \"%s\"?\n", nearest);
-    }
 }

@@ -143,9 +143,6 @@ const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAME
 /* All that a value may name, ended by NULL; kept until the program ends. NULL: not known. */
 const char *const *gw_option_names(const struct gw_option *option);
 
-/* Says on stderr which name was meant, if one is near. */
-void gw_print_nearest(const char *text, const char *const *names);
-
 /* The man page's parts that the verb's table has, in mdoc: NAME, SYNOPSIS, OPTIONS. */
 void gw_print_manual(const struct gw_verb *verb);
 

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/terminal.h"
+
 /*
  * The least number of letters to insert, leave out, replace or swap with their neighbour that makes
  * one text of the other (optimal string alignment). Texts beyond 63 letters are cut.
@@ -48,4 +50,11 @@ const char *gw_find_nearest(const char *text, const char *const *names) {
         }
     }
     return least > 0 ? nearest : NULL;
+}
+
+void gw_print_nearest(const char *text, const char *const *names) {
+    const char *nearest = gw_find_nearest(text, names);
+    if (nearest != NULL) {
+        gw_print_to(stderr, "Did you mean \"%s\"?\n", nearest);
+    }
 }

@@ -203,8 +203,16 @@ static void list_measured(const struct gw_growth *growth, char *text, size_t siz
     }
 }
 
-static void describe_growth(const struct gw_growth *growth, size_t workers,
-                            char derivation[GW_DERIVATION_SIZE]) {
+/* Far beyond what was measured the algorithm itself, message by message, says more than a law. */
+static const char *rather_believe(const struct gw_cluster *cluster, double beyond) {
+    static const double far = 2;
+    return cluster->network != NULL && beyond > far
+               ? "; rather believe --network messages, which needs no law"
+               : "";
+}
+
+static void describe_growth(const struct gw_cluster *cluster, const struct gw_growth *growth,
+                            size_t workers, char derivation[GW_DERIVATION_SIZE]) {
     char startup[GW_GROWTH_NAME_SIZE];
     char slope[GW_GROWTH_NAME_SIZE];
     char measured[48];
@@ -217,11 +225,12 @@ static void describe_growth(const struct gw_growth *growth, size_t workers,
     }
     (void)snprintf(derivation, GW_DERIVATION_SIZE,
                    "%s: %zu workers not measured; from %s by growth laws %s (startup) and %s "
-                   "(bandwidth), off by %.1f%% when each measured one is left out; %s+-%.1f%%",
+                   "(bandwidth), off by %.1f%% when each measured one is left out; %s+-%.1f%%%s",
                    growth->collective, workers, measured,
                    gw_growth_law_name(&growth->startup, startup),
                    gw_growth_law_name(&growth->slope, slope), 100 * growth->left_out_error, beyond,
-                   100 * gw_growth_uncertainty(growth, workers));
+                   100 * gw_growth_uncertainty(growth, workers),
+                   rather_believe(cluster, (double)workers / (double)largest));
 }
 
 /* How a collective without any curve of its own is made up of others; NULL: it is not. */
@@ -254,7 +263,7 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     if (growth.count == 1) {
         return derive_from_one(&growth, workers, curve, derivation, error);
     }
-    describe_growth(&growth, workers, derivation);
+    describe_growth(cluster, &growth, workers, derivation);
     return gw_growth_curve(&growth, workers, curve, error);
 }
 

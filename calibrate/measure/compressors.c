@@ -9,7 +9,7 @@
 static const size_t smallest_elements = 1024;
 
 /* Of ranks that share cores: what is shorter than it takes to wake them hardly meets. */
-static const size_t smallest_together = 1 << 16;
+static const size_t smallest_together = 1 << 18;
 
 static size_t lesser(size_t a, size_t b) {
     return a < b ? a : b;

@@ -1,0 +1,99 @@
+#include "core/answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/terminal.h"
+#include "core/text.h"
+
+static struct gw_text held;
+static FILE *real_stdout;
+
+/* Writes to a stdout that was closed fail as before. */
+static void open_standard_streams(void) {
+    for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
+        if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
+bool gw_answer_begin(void) {
+    open_standard_streams();
+    gw_outputs_hold();
+    FILE *stream = gw_text_open(&held);
+    if (stream == NULL) {
+        (void)fprintf(stderr, "gradweave: out of memory\n");
+        return false;
+    }
+    real_stdout = stdout;
+    stdout = stream;
+    return true;
+}
+
+bool gw_answer_is_held(void) {
+    return held.stream != NULL;
+}
+
+bool gw_answer_is_empty(void) {
+    (void)fflush(stdout);
+    return held.length == 0;
+}
+
+static enum gw_status take_text(struct gw_error *error) {
+    const char *lost = gw_print_failure();
+    enum gw_status status = gw_text_close(&held, "printing an answer", error);
+    stdout = real_stdout;
+    return lost == NULL ? status : gw_fail(error, GW_FAILED, "%s", lost);
+}
+
+static enum gw_status put_text(struct gw_error *error) {
+    return gw_write_all(STDOUT_FILENO, held.text, held.length) == 0
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "stdout: cannot be written");
+}
+
+enum gw_status gw_answer_end(bool answered, struct gw_error *error) {
+    enum gw_status status = take_text(error);
+    if (answered && status == GW_OK) {
+        status = gw_outputs_place(error);
+    }
+    if (answered && status == GW_OK) {
+        status = put_text(error);
+    }
+    if (answered && status == GW_OK) {
+        gw_outputs_keep();
+    } else {
+        gw_outputs_discard();
+    }
+    free(held.text);
+    return answered ? status : GW_OK;
+}
+
+enum gw_status gw_answer_open(int *descriptor, struct gw_error *error) {
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+        return gw_fail(error, GW_FAILED, "stdout: cannot be written");
+    }
+    *descriptor = memfd_create("answer", MFD_CLOEXEC);
+    return *descriptor >= 0
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "a file in memory: cannot be made: %s", strerror(errno));
+}
+
+enum gw_status gw_answer_print(int descriptor, struct gw_error *error) {
+    char name[32];
+    char *text = NULL;
+    size_t length = 0;
+    (void)snprintf(name, sizeof name, "/dev/fd/%d", descriptor);
+    GW_TRY(gw_file_read(name, &text, &length, error));
+    (void)fwrite(text, 1, length, stdout);
+    free(text);
+    return GW_OK;
+}
