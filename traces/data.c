@@ -120,6 +120,8 @@ enum gw_status gw_data_list(enum gw_data_kind kind, char ***names, size_t *count
             free((*names)[i]);
         }
         free(*names);
+        *names = NULL;
+        *count = 0;
         return gw_fail_memory(error, "listing data");
     }
     qsort(*names, *count, sizeof **names, by_name);
