@@ -322,12 +322,13 @@ static enum gw_status close_rank(struct reader *reader, struct gw_error *error) 
 /*
  * Reserves what an operation for every so many bytes of text takes, which is mostly enough: memory
  * that is not touched costs nothing, and none has to move. If there is not as much, it grows later.
+ * A text that is too long is refused when it is read.
  */
 static void reserve(struct reader *reader) {
     enum { BYTES_PER_OPERATION = 16 };
     struct gw_goal *goal = &reader->goal;
     uint64_t length = gw_scanner_length(&reader->text.scanner);
-    size_t count = (size_t)(length / BYTES_PER_OPERATION) + 1;
+    size_t count = length > GW_GOAL_MOST_BYTES ? 1 : (size_t)(length / BYTES_PER_OPERATION) + 1;
     goal->operations = malloc(count * sizeof *goal->operations);
     goal->dependents = malloc(count * sizeof *goal->dependents);
     reader->operation_capacity = goal->operations == NULL ? 0 : count;
