@@ -11,10 +11,6 @@ static const size_t smallest_elements = 1024;
 /* Of ranks that share cores: what is shorter than it takes to wake them hardly meets. */
 static const size_t smallest_together = 1 << 18;
 
-static size_t lesser(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /*
  * In execution the thread that compresses has just waited for the accelerator, and finds its core
  * cold. Without this, three validations of the sparse pipelines were 1 to 5% too fast; with it,
@@ -285,7 +281,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
     series.subject.prepare = prepare_together;
     series.subject.run = compress;
     series.subject.restore = learn;
-    series.subject.smallest = lesser(smallest_together, calibration->max_elements / 4);
+    series.subject.smallest = gw_lesser(smallest_together, calibration->max_elements / 4);
     return gw_series_list_add(&survey->list, series, error);
 }
 

@@ -13,6 +13,10 @@
 #include "calibrate/calibrate.h"
 #include "core/arena.h"
 
+static inline size_t gw_lesser(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 /* ---- clocks -------------------------------------------------------------------------------- */
 
 /*

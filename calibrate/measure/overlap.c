@@ -10,10 +10,6 @@
 
 static const size_t least_pool = 8 << 20; /* more than caches near a core hold */
 
-static size_t lesser(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static size_t greater(size_t a, size_t b) {
     return a > b ? a : b;
 }
@@ -96,7 +92,7 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
     size_t cached = device == NULL ? 0 : CACHES * gw_device_cache_bytes(device);
     *out = (struct gw_overlap_load){.device = device};
     out->elements =
-        lesser(device == NULL ? group_elements : gpu_group_elements, calibration->max_elements);
+        gw_lesser(device == NULL ? group_elements : gpu_group_elements, calibration->max_elements);
     out->task = gw_pool_task(out->elements, calibration->density, &out->workspace);
     /* A group in which values come twice would have ties that gradients do not have. */
     size_t drawn = greater(least_pool, out->elements * sizeof(float));

@@ -7,7 +7,8 @@
  * filter has those that come from its code raise a signal, whose handler makes the call, or does
  * not. Programs that are started have that code elsewhere, and run as ever.
  *
- * What cannot be helped does not fail: to write to stderr, and to remove a file.
+ * What cannot be helped does not fail: to write to stderr, to remove a file, and what constructors
+ * of a library do while it is loaded (NCCL's crash without memory).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,7 +41,8 @@ static const int errors[KINDS] = {ENOMEM, EAGAIN, EMFILE, EIO, ENOSPC, EIO, EIO,
 static atomic_long counts[KINDS];
 static enum kind failing = KINDS;
 static long fails_at;
-static pid_t counted; /* the process, once it is in main() */
+static pid_t counted;             /* the process, once it is in main() */
+static _Thread_local int loading; /* libraries */
 
 /* Where a debugger can stop. */
 __attribute__((noinline)) static void fail_here(void) {
@@ -48,7 +50,7 @@ __attribute__((noinline)) static void fail_here(void) {
 }
 
 static int fails(enum kind kind) {
-    if (counted == 0 || getpid() != counted) {
+    if (counted == 0 || getpid() != counted || loading > 0) {
         return 0;
     }
     long count = atomic_fetch_add(&counts[kind], 1) + 1;
@@ -94,6 +96,14 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
     }
     *out = memory;
     return 0;
+}
+
+void *dlopen(const char *name, int flags) {
+    void *(*real)(const char *, int) = dlsym(RTLD_NEXT, "dlopen");
+    loading++;
+    void *library = real(name, flags);
+    loading--;
+    return library;
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
