@@ -43,6 +43,19 @@ static double crowding_of(const struct gw_cluster *cluster, const struct gw_oper
     return alone_s > 0 ? fmax(1, together_s / (turns * alone_s)) : 1;
 }
 
+/*
+ * Whether a compression takes turns of which factors have their part too: those were measured with
+ * all of a machine's ranks at once, and slow what waits for a processor as if it ran.
+ */
+static bool takes_turns(const struct gw_simulator *simulator,
+                        const struct gw_operation *operation) {
+    const struct gw_sharing *sharing = &simulator->cluster->sharing;
+    const struct gw_compressor_cost *cost =
+        gw_cluster_find_compressor(simulator->cluster, operation->method);
+    return gw_interference_shares(simulator) && sharing->ranks > sharing->processors &&
+           cost != NULL && gw_compressor_shares(cost);
+}
+
 static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_result *result,
                                    struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
@@ -107,13 +120,16 @@ static uint32_t class_named(const char *name, const char **names, size_t *class_
     return (uint32_t)(*class_count)++;
 }
 
-/* A compressor is always of a class, what is timed only if the cluster names it. */
-static void sort_operations(struct gw_interference *out, const struct gw_schedule *schedule,
-                            const struct gw_overlap *overlap, const char **names) {
-    bool timed = has_factors(overlap, GW_OVERLAP_TIMED);
+/* Compressors that take no turns are of a class, what is timed only if the cluster names it. */
+static void sort_operations(struct gw_simulator *simulator, const char **names) {
+    struct gw_interference *out = &simulator->interference;
+    const struct gw_schedule *schedule = simulator->schedule;
+    bool timed = has_factors(simulator->cluster->overlap, GW_OVERLAP_TIMED);
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
-        if (operation->kind == GW_COMPRESS || (timed && !gw_operation_is_shared(operation))) {
+        bool slowed = operation->kind == GW_COMPRESS ? !takes_turns(simulator, operation)
+                                                     : timed && !gw_operation_is_shared(operation);
+        if (slowed) {
             out->class_of[i] = class_named(name_of(operation), names, &out->class_count);
         }
     }
@@ -231,7 +247,7 @@ static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_res
     const char **names = gw_arena_zeros(&simulator->arena, count, sizeof *names);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     if (cluster->overlap != NULL) {
-        sort_operations(out, schedule, cluster->overlap, names);
+        sort_operations(simulator, names);
     }
     size_t pairs = count * out->class_count;
     out->slowing = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->slowing);
@@ -244,7 +260,7 @@ static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_res
         }
     }
     gw_interference_again(out, schedule);
-    if (cluster->overlap != NULL) {
+    if (out->class_count > 1) {
         note_interference(result, cluster->overlap->workers, simulator->simulation.workers);
     }
     return GW_OK;

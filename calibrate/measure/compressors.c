@@ -206,6 +206,22 @@ static enum gw_status prepare_together(void *context, size_t elements, struct gw
     return GW_OK;
 }
 
+/* The columns of a sketch double at once, and what its table takes of a cache with them. */
+static size_t before_step(const void *context, size_t smaller, size_t larger) {
+    static const size_t felt_columns = 1 << 15; /* tables of 640 KiB become ones of 1.25 MiB */
+    const struct compression *compression = context;
+    double density = compression->all->density;
+    size_t columns = gw_sketch_columns(smaller, gw_elements_kept(smaller, density));
+    size_t last = smaller;
+    size_t first_beyond = larger;
+    while (first_beyond - last > 1) {
+        size_t middle = last + (first_beyond - last) / 2;
+        bool same = gw_sketch_columns(middle, gw_elements_kept(middle, density)) == columns;
+        *(same ? &last : &first_beyond) = middle;
+    }
+    return columns < felt_columns || last + 1 == larger ? 0 : last;
+}
+
 static void close_sizes(void *object) {
     struct compression *compression = object;
     for (size_t i = 0; i < compression->task_count; i++) {
@@ -263,6 +279,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                                            .size_key = "elements",
                                            .smallest = smallest_elements,
                                            .largest = calibration->max_elements,
+                                           .before_step = compressor->sketched ? before_step : NULL,
                                            .prepare = prepare,
                                            .run = run,
                                            .restore = restore,

@@ -64,6 +64,11 @@ struct gw_subject {
     const char *name;     /* of the collective or compressor */
     const char *size_key; /* what sizes are in the cluster file: "bytes", "elements" */
     size_t smallest, largest;
+    /*
+     * The largest size below `larger` that costs about as `smaller` does, where between the two
+     * the cost jumps, or 0; NULL: it never does. That size is measured as well.
+     */
+    size_t (*before_step)(const void *context, size_t smaller, size_t larger);
     /* For the size of the repeats that follow; or NULL. */
     enum gw_status (*prepare)(void *context, size_t size, struct gw_error *error);
     gw_action *run;

@@ -65,8 +65,13 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
         const struct gw_subject *subject = &series[s].subject;
         size_t density =
             density_for(subject, series[s].together && per_factor_four > 2 ? 2 : per_factor_four);
-        for (size_t i = 0; size_of(subject, density, i) > 0; i++) {
-            GW_TRY(gw_points_add(out, s, size_of(subject, density, i), error));
+        for (size_t i = 0, before = 0, size; (size = size_of(subject, density, i)) > 0; i++) {
+            if (before > 0 && subject->before_step != NULL) {
+                size_t last = subject->before_step(subject->context, before, size) / 8 * 8;
+                GW_TRY(last > before ? gw_points_add(out, s, last, error) : GW_OK);
+            }
+            GW_TRY(gw_points_add(out, s, size, error));
+            before = size;
         }
     }
     return GW_OK;

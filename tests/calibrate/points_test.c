@@ -42,6 +42,42 @@ TEST(sizes_are_log_spaced) {
     }
 }
 
+/* As where a cost doubles at sizes of 5,000 and 300,000. */
+static size_t before_step(const void *context, size_t smaller, size_t larger) {
+    const size_t *steps = context;
+    for (size_t i = 0; i < 2; i++) {
+        if (smaller < steps[i] && steps[i] <= larger) {
+            return steps[i] - 1;
+        }
+    }
+    return 0;
+}
+
+TEST(the_last_size_before_a_step_is_measured) {
+    static size_t steps[] = {5000, 300000};
+    struct gw_series series = {.workers = 2,
+                               .subject = {.name = "x",
+                                           .smallest = 1024,
+                                           .largest = 1 << 20,
+                                           .before_step = before_step,
+                                           .context = steps}};
+    struct gw_points points;
+    size_t extra = 0;
+    assert_int_equal(gw_points_open(&series, 1, 1, &points, NULL), GW_OK);
+    for (size_t i = 1; i < points.count; i++) {
+        size_t size = points.items[i].size;
+        assert_true(size % 8 == 0 && size > points.items[i - 1].size);
+        if (size == 4992 || size == 299992) {
+            extra++;
+        } else {
+            assert_int_equal(size & (size - 1), 0);
+        }
+    }
+    assert_int_equal(points.count, 6 + extra);
+    assert_int_equal(extra, 2);
+    gw_points_free(&points);
+}
+
 /* ---- when to stop -------------------------------------------------------------------------- */
 
 static double draw(double spread) {

@@ -39,7 +39,7 @@ static void add_operation(struct scene *scene, struct gw_random *random) {
     switch (gw_random_below(random, 3)) {
     case 0:
         operation.kind = gw_random_below(random, 2) == 0 ? GW_FORWARD : GW_BACKWARD;
-        operation.duration_s = 1e-9 * (double)size;
+        operation.duration_s = 1e-9 * (double)(gw_random_below(random, 2) == 0 ? size : size / 50);
         break;
     case 1:
         operation.kind = GW_COMPRESS;
@@ -134,6 +134,7 @@ struct running {
     double left_s, factor;
     bool waits; /* for a processor, since then */
     double since_s;
+    bool holds; /* one, also while it waits for no more than a moment */
 };
 
 struct reference {
@@ -181,11 +182,13 @@ static void begin_some(struct reference *reference, double now_s) {
                 double seconds = operation->kind == GW_COMPRESS
                                      ? element_s * (double)operation->elements
                                      : operation->duration_s;
-                reference->compute[w] = (struct running){
-                    .operation = operation,
-                    .left_s = scene->slowdown[w] * seconds,
-                    .waits = scene->crowding > 0 && operation->kind == GW_COMPRESS && seconds > 0,
-                    .since_s = now_s};
+                bool holds = reference->compute[w].holds;
+                bool needs = scene->crowding > 0 && operation->kind == GW_COMPRESS && seconds > 0;
+                reference->compute[w] = (struct running){.operation = operation,
+                                                         .left_s = scene->slowdown[w] * seconds,
+                                                         .waits = needs && !holds,
+                                                         .since_s = now_s,
+                                                         .holds = holds};
             }
         }
     }
@@ -196,7 +199,18 @@ static bool compresses(const struct running *running) {
            running->operation->elements > 0;
 }
 
-/* How many compress on the machine of a worker; with `waiting` the one to be next, too. */
+/* Whoever does something else, unless that takes but a moment. */
+static void leave_processors(struct reference *reference) {
+    static const double moment_s = 20e-6;
+    for (size_t w = 0; w < reference->scene->workers; w++) {
+        struct running *running = &reference->compute[w];
+        bool pauses =
+            running->operation == NULL || (!compresses(running) && running->left_s >= moment_s);
+        running->holds = running->holds && !pauses;
+    }
+}
+
+/* How many have processors of a worker's machine; with `waiting` the one to be next, too. */
 static size_t count_compressing(struct reference *reference, size_t worker,
                                 struct running **waiting) {
     size_t ranks = reference->scene->cluster.sharing.ranks;
@@ -204,9 +218,10 @@ static size_t count_compressing(struct reference *reference, size_t worker,
     *waiting = NULL;
     for (size_t w = 0; w < reference->scene->workers; w++) {
         struct running *other = &reference->compute[w];
-        if (w / ranks == worker / ranks && compresses(other)) {
-            count += !other->waits;
-            if (other->waits && (*waiting == NULL || other->since_s < (*waiting)->since_s)) {
+        if (w / ranks == worker / ranks) {
+            count += other->holds;
+            if (other->operation != NULL && other->waits &&
+                (*waiting == NULL || other->since_s < (*waiting)->since_s)) {
                 *waiting = other;
             }
         }
@@ -221,6 +236,7 @@ static void give_processors(struct reference *reference) {
         while (count_compressing(reference, w, &next) < scene->cluster.sharing.processors &&
                next != NULL) {
             next->waits = false;
+            next->holds = true;
         }
     }
 }
@@ -239,9 +255,11 @@ static void set_paces(struct reference *reference) {
     for (size_t w = 0; w < reference->scene->workers; w++) {
         struct running *compute = &reference->compute[w];
         const struct gw_overlap_pair *pair = NULL;
-        if (compute->operation != NULL && !compute->waits &&
+        const struct gw_sharing *sharing = &reference->scene->cluster.sharing;
+        bool timed = compute->operation != NULL && compute->operation->kind != GW_COMPRESS;
+        bool turns = reference->scene->crowding > 0 && sharing->ranks > sharing->processors;
+        if (compute->operation != NULL && !compute->waits && (timed || !turns) &&
             reference->exchange.operation != NULL) {
-            bool timed = compute->operation->kind != GW_COMPRESS;
             pair = gw_overlap_find(overlap, reference->exchange.operation->method,
                                    timed ? GW_OVERLAP_TIMED : compute->operation->method);
         }
@@ -288,6 +306,7 @@ static double run_reference(const struct scene *scene) {
         set_paces(&reference);
         double step_s = next_end(&reference);
         if (step_s > 0) {
+            leave_processors(&reference);
             give_processors(&reference);
             set_paces(&reference);
             step_s = next_end(&reference);
