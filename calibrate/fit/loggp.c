@@ -186,7 +186,9 @@ static double rest_of_short(const struct series *series, size_t count, const str
  *
  * A byte of a long message takes O + G in a ping-pong and max(O, G) in a flood. O is the
  * difference, and not what the sender's calls say where that is more: there copying and sending
- * overlap, which the model does not have, and the link's rate must come out right.
+ * overlap, which the model does not have, and the link's rate must come out right. Where noise
+ * makes long messages take no longer than middling ones, a byte takes what it does in a flood: no
+ * link is infinitely fast.
  */
 static enum gw_status fit(const struct series series[GW_LOGGP_KINDS], double *room,
                           struct gw_loggp *out, struct gw_error *error) {
@@ -200,7 +202,9 @@ static enum gw_status fit(const struct series series[GW_LOGGP_KINDS], double *ro
     GW_TRY(gw_fit_curve(GW_STRAIGHT, receives->points, receives->count, &receive, error));
     GW_TRY(long_slope(ping_pong, &byte_s, error));
     *out = (struct gw_loggp){0};
-    double hidden_s = fmax(0, byte_s - long_flood(&series[GW_FLOOD]));
+    double flood_byte_s = long_flood(&series[GW_FLOOD]);
+    byte_s = byte_s > 0 ? byte_s : flood_byte_s;
+    double hidden_s = fmax(0, byte_s - flood_byte_s);
     out->overhead_s_per_byte = fmin(send.curve.per_unit_s, fmin(hidden_s, byte_s / 2));
     size_t count = count_short(ping_pong, byte_s);
     double short_s = rest_of_short(ping_pong, count, out, room);

@@ -232,7 +232,10 @@ TEST(nonsense_is_refused) {
     refuse(&points, "LogGP: flood: expected one size or more, got 0 points");
 }
 
-/* Times without rhyme or reason: parameters stay ones that a cluster file may hold. */
+/*
+ * Times without rhyme or reason: parameters stay ones that a cluster file may hold, and no link is
+ * infinitely fast.
+ */
 TEST(parameters_are_never_negative) {
     const struct gw_loggp loggp = {1e-5, 1e-6, 2e-6, 8e-9, 1e-9};
     struct gw_random *random = open_random(4);
@@ -248,6 +251,7 @@ TEST(parameters_are_never_negative) {
         for (size_t k = 0; k < 5; k++) {
             assert_true(isfinite(values[k]) && values[k] >= 0);
         }
+        assert_true(fit.loggp.gap_s_per_byte > 0 && gw_loggp_message_s(&fit.loggp, 1) > 0);
     }
     gw_random_close(random);
 }

@@ -287,6 +287,32 @@ TEST(derivations_say_how_uncertain_they_are) {
     gw_cluster_free(&cluster);
 }
 
+/* Messages need no law; where there is nothing about them, they can't be recommended. */
+TEST(far_beyond_what_was_measured_messages_are_believed) {
+    static const size_t measured[] = {2, 4, 8};
+    static const size_t asked[] = {3, 16, 17, 1024};
+    for (int with_network = 0; with_network < 2; with_network++) {
+        struct gw_random *random = random_stream(9);
+        struct gw_cluster cluster;
+        measure(&cluster, &truths[0], measured, 3, 0.02, random);
+        if (with_network) {
+            struct gw_network network = {.between.gap_s_per_byte = 1e-9, .oversubscription = 1};
+            assert_ok(gw_cluster_set_network(&cluster, network, NULL));
+        }
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            struct gw_curve curve;
+            char derivation[GW_DERIVATION_SIZE];
+            assert_ok(
+                gw_cluster_collective(&cluster, "allgather", asked[i], &curve, derivation, NULL));
+            gw_curve_free(&curve);
+            assert_non_null(strstr(derivation, "not measured"));
+            assert_int_equal(strstr(derivation, "rather believe --network messages") != NULL,
+                             with_network && asked[i] > 2 * 8);
+        }
+        gw_cluster_free(&cluster);
+    }
+}
+
 /* Truths that laws meet exactly: what is left is how good the curves are, and 1% at least. */
 TEST(exact_laws_are_as_uncertain_as_the_curves) {
     static const char *const texts[] = {"{}",
