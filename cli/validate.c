@@ -44,9 +44,9 @@ struct run {
     struct gw_validation answer; /* whose arrays are in `arena` */
     struct gw_arena arena;
     struct gw_validation_device device;
-    size_t ranks;                        /* of the job: the workers, and perhaps one more */
-    struct gw_executor_options executor; /* with the GPU, which is opened */
-    struct gw_gpu gpu;                   /* this rank's */
+    size_t ranks;                       /* of the job: the workers, and perhaps one more */
+    struct gw_session_options executor; /* with the GPU, which is opened */
+    struct gw_gpu gpu;                  /* this rank's */
     struct gw_progress progress;
     size_t done; /* iterations of all algorithms */
 };
@@ -178,7 +178,7 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
     const struct gpu *options = &run->options->gpu;
     size_t local_rank = 0;
     run->executor =
-        (struct gw_executor_options){.seed = run->options->seed, .compute = options->compute};
+        (struct gw_session_options){.seed = run->options->seed, .compute = options->compute};
     if (!options->device.cuda) {
         return GW_OK;
     }
@@ -216,7 +216,7 @@ static enum gw_status predict(const struct gw_question *question, const struct o
                               struct gw_validation_pair *comparison, struct gw_error *error) {
     const struct gw_prediction_options once = {.simulation.interference = options->interference};
     enum gw_status status =
-        gw_executor_check(&comparison->pipeline.schedule, options->gpu.device.cuda, error);
+        gw_session_check(&comparison->pipeline.schedule, options->gpu.device.cuda, error);
     if (status != GW_OK) {
         gw_error_prefix(error, options->question.model);
         return status;
@@ -345,20 +345,20 @@ static void show_progress(struct run *run, const char *algorithm) {
 
 /* Keeps the counts of the executor's last iteration. */
 static enum gw_status record_counts(struct gw_validation_pair *comparison,
-                                    const struct gw_executor *executor, struct gw_error *error) {
+                                    const struct gw_session *executor, struct gw_error *error) {
     size_t groups = 0;
     if (!comparison->counts_depend_on_data) {
         return GW_OK;
     }
-    const uint64_t *selected = gw_executor_selected(executor, &groups);
+    const uint64_t *selected = gw_session_selected(executor, &groups);
     for (size_t g = 0; g < groups; g++) {
-        comparison->extents[g] = gw_executor_extents(executor)[g].all;
+        comparison->extents[g] = gw_session_extents(executor)[g].all;
     }
     return gw_counts_append(&comparison->recorded, selected, comparison->extents, error);
 }
 
 static enum gw_status iterate(struct run *run, struct gw_validation_pair *comparison,
-                              struct gw_executor *executor, struct gw_timeline *timeline,
+                              struct gw_session *executor, struct gw_timeline *timeline,
                               struct gw_timeline *trace, struct gw_error *error) {
     const struct options *options = run->options;
     struct gw_result *measured = &comparison->measured;
@@ -367,7 +367,7 @@ static enum gw_status iterate(struct run *run, struct gw_validation_pair *compar
         struct gw_measure measure;
         show_progress(run, measured->algorithm);
         gw_timeline_clear(timeline);
-        GW_TRY(gw_executor_iterate(executor, start_s, timeline, error));
+        GW_TRY(gw_session_iterate(executor, start_s, timeline, error));
         if (i < options->warm_up) {
             continue;
         }
@@ -388,19 +388,19 @@ static enum gw_status execute(struct run *run, struct gw_validation_pair *compar
                               struct gw_communicator *communicator, struct gw_error *error) {
     const struct options *options = run->options;
     const struct gw_pipeline *pipeline = &comparison->pipeline;
-    struct gw_executor *executor = NULL;
+    struct gw_session *executor = NULL;
     struct gw_timeline timeline = {0};
     struct gw_timeline trace = {0};
     comparison->measured = gw_pipeline_result(&run->answer.question, pipeline);
     comparison->measured.bytes_per_worker = 0;
-    GW_TRY(gw_executor_open(&executor, &pipeline->schedule, communicator, &run->executor, error));
-    enum gw_status status = gw_executor_timeline(executor, &timeline, error);
+    GW_TRY(gw_session_open(&executor, &pipeline->schedule, communicator, &run->executor, error));
+    enum gw_status status = gw_session_timeline(executor, &timeline, error);
     if (status == GW_OK) {
-        status = gw_executor_timeline(executor, &trace, error);
+        status = gw_session_timeline(executor, &trace, error);
     }
     if (status == GW_OK) {
         status =
-            gw_executor_warm_up(executor, &options->counts.settling, &comparison->warmed_up, error);
+            gw_session_warm_up(executor, &options->counts.settling, &comparison->warmed_up, error);
     }
     if (status == GW_OK) {
         status = iterate(run, comparison, executor, &timeline, &trace, error);
@@ -410,7 +410,7 @@ static enum gw_status execute(struct run *run, struct gw_validation_pair *compar
     }
     gw_timeline_free(&timeline);
     gw_timeline_free(&trace);
-    gw_executor_close(executor);
+    gw_session_close(executor);
     return status;
 }
 

@@ -237,7 +237,7 @@ static enum gw_status open_events(struct gw_accelerator *accelerator, struct gw_
 }
 
 enum gw_status gw_accelerator_open(struct gw_accelerator *out, const struct gw_schedule *schedule,
-                                   const struct gw_executor_options *options,
+                                   const struct gw_session_options *options,
                                    struct gw_error *error) {
     *out = (struct gw_accelerator){.schedule = schedule};
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {

@@ -146,7 +146,7 @@ struct gw_accelerator {
 
 /* *out is safe to close in any case. */
 enum gw_status gw_accelerator_open(struct gw_accelerator *out, const struct gw_schedule *schedule,
-                                   const struct gw_executor_options *options,
+                                   const struct gw_session_options *options,
                                    struct gw_error *error);
 void gw_accelerator_close(struct gw_accelerator *accelerator);
 

@@ -85,14 +85,20 @@ size_t gw_compress_leader(const struct gw_worker *worker) {
     return worker->iteration % worker->workers;
 }
 
+/* Where it was not added when it came. */
+static enum gw_status add_gradient(const struct gw_worker *worker,
+                                   const struct gw_group_state *group, struct gw_error *error) {
+    const struct gw_memory *memory = &worker->compute;
+    const float *gradient = gw_worker_gradient(worker, group);
+    return gradient == NULL ? GW_OK
+                            : memory->does->add(memory, gw_worker_residual(worker, group), gradient,
+                                                group->slice->elements, error);
+}
+
 static enum gw_status lead(struct gw_worker *worker, struct gw_group_state *group,
                            struct gw_error *error) {
-    const struct gw_memory *memory = &worker->compute;
-    return worker->rank == gw_compress_leader(worker)
-               ? leave(worker, group, error)
-               : memory->does->add(memory, gw_worker_residual(worker, group),
-                                   gw_worker_gradient(worker, group), group->slice->elements,
-                                   error);
+    return worker->rank == gw_compress_leader(worker) ? leave(worker, group, error)
+                                                      : add_gradient(worker, group, error);
 }
 
 static enum gw_status pack_led(struct gw_worker *worker, struct gw_group_state *group,
@@ -149,15 +155,14 @@ static enum gw_status sketch(struct gw_worker *worker, struct gw_group_state *gr
     const struct gw_memory *memory = &worker->compute;
     size_t n = group->slice->elements;
     float *u = gw_worker_residual(worker, group);
-    const float *gradient = gw_worker_gradient(worker, group);
     if (memory->stream == NULL) {
-        GW_TRY(memory->does->add(memory, u, gradient, n, error));
+        GW_TRY(add_gradient(worker, group, error));
         gw_sketch_clear(&group->sketch);
         return gw_sketch_encode(&group->sketch, u, 0, n, error);
     }
     GW_TRY(gw_gpu_sketch_clear(&group->gpu_sketch, memory->stream, error));
-    return gw_gpu_sketch_encode(&group->gpu_sketch, u, gradient, n, memory->stream,
-                                memory->gpu_workspace, error);
+    return gw_gpu_sketch_encode(&group->gpu_sketch, u, gw_worker_gradient(worker, group), n,
+                                memory->stream, memory->gpu_workspace, error);
 }
 
 const struct gw_compression gw_compress_sketch = {.start = sketch};

@@ -68,8 +68,8 @@ static enum gw_status check_exchange(const struct gw_operation *operation, struc
                          operation->method);
 }
 
-enum gw_status gw_executor_check(const struct gw_schedule *schedule, bool on_gpu,
-                                 struct gw_error *error) {
+enum gw_status gw_session_check(const struct gw_schedule *schedule, bool on_gpu,
+                                struct gw_error *error) {
     const struct gw_exchange_kind *exchange = schedule->exchange;
     if (!exchange->carries(schedule->compressor)) {
         return gw_fail(error, GW_BAD_INPUT, "execution: exchange %s: expected %s, got %s",

@@ -1,10 +1,11 @@
 /*
- * The executor: runs a schedule for real, as the OMGS paper's Algorithm 2 does. Each rank is a
- * worker with one thread per stream; forward and backward are timed waiting (an emulated
- * accelerator), compression is the real kernel on bell-shaped gradients with residual memory,
- * exchanges are real. It yields a timeline. On a GPU each thread has a stream of the GPU's, where
- * all of this is done: docs/gpu.md. A schedule with a server has one rank more, the last
- * one: it takes part in exchanges and waits out its updates, and is not in the timeline.
+ * Sessions: run a schedule for real, as the OMGS paper's Algorithm 2 does. Each rank is a worker
+ * with one thread per stream; compression is the real kernel with residual memory, exchanges are
+ * real. Forward, backward and update are a trainer's own, or made up: timed waiting (an emulated
+ * accelerator) between bell-shaped gradients. It yields a timeline. On a GPU each thread has a
+ * stream of the GPU's, where all of this is done: docs/gpu.md. A schedule with a server has one
+ * rank more, the last one: it takes part in exchanges and waits out its updates, and is not in the
+ * timeline.
  */
 #ifndef GW_EXEC_EXEC_H
 #define GW_EXEC_EXEC_H
@@ -16,20 +17,21 @@
 #include "transport/gpu.h"
 #include "transport/transport.h"
 
-struct gw_executor;
+struct gw_session;
 
 /*
  * Fails if the schedule cannot be run here: an unknown collective or compressor, one that the
  * exchange cannot carry, gradients that are not 4-byte floats, groups of 2^32 elements or more. Can
  * be asked before there is a job.
  */
-enum gw_status gw_executor_check(const struct gw_schedule *schedule, bool on_gpu,
-                                 struct gw_error *error);
+enum gw_status gw_session_check(const struct gw_schedule *schedule, bool on_gpu,
+                                struct gw_error *error);
 
-/* What forward, backward and update are made of on a GPU. */
+/* What forward, backward and update are. */
 enum gw_compute {
-    GW_COMPUTE_WAIT, /* a kernel that holds a multiprocessor for the given time */
-    GW_COMPUTE_GEMM, /* products of matrices by cuBLAS that take as long alone */
+    GW_COMPUTE_WAIT,    /* timed waiting; on a GPU a kernel that holds a multiprocessor that long */
+    GW_COMPUTE_GEMM,    /* on a GPU: products of matrices by cuBLAS that take as long alone */
+    GW_COMPUTE_TRAINER, /* what the caller does between gw_session_begin and gw_session_wait */
 };
 
 /*
@@ -39,19 +41,17 @@ enum gw_compute {
 const char *gw_cublas_version(void);
 enum gw_status gw_cublas_need(struct gw_error *error);
 
-struct gw_executor_options {
+struct gw_session_options {
     /*
      * What ranks share (which elements a common compressor selects, hash functions) follows from
      * it; the same on all ranks.
      */
     uint64_t seed;
-    /*
-     * The GPU that this rank works on, borrowed; NULL, on all ranks: the host, for which what
-     * follows does not count.
-     */
+    /* The GPU that this rank works on, borrowed; NULL, on all ranks: the host. */
     struct gw_device *device;
-    enum gw_gpu_transport transport; /* the same on all ranks */
+    enum gw_gpu_transport transport; /* of a GPU; the same on all ranks */
     enum gw_compute compute;
+    bool average; /* of a trainer's gradients each worker contributes its share, 1 / workers */
 };
 
 /*
@@ -59,13 +59,15 @@ struct gw_executor_options {
  * open the same schedule, which lives longer. The communicator is for memory of the host; data
  * between GPUs has one of its own beside it.
  */
-enum gw_status gw_executor_open(struct gw_executor **out, const struct gw_schedule *schedule,
-                                struct gw_communicator *communicator,
-                                const struct gw_executor_options *options, struct gw_error *error);
+enum gw_status gw_session_open(struct gw_session **out, const struct gw_schedule *schedule,
+                               struct gw_communicator *communicator,
+                               const struct gw_session_options *options, struct gw_error *error);
 
 /* A timeline with one lane per worker. */
-enum gw_status gw_executor_timeline(const struct gw_executor *executor, struct gw_timeline *out,
-                                    struct gw_error *error);
+enum gw_status gw_session_timeline(const struct gw_session *executor, struct gw_timeline *out,
+                                   struct gw_error *error);
+
+/* ---- iterations whose compute is made up ----------------------------------------------------- */
 
 /*
  * Iterations of compression alone, before the first one that is run: with residual memory, so that
@@ -83,9 +85,9 @@ struct gw_warm_up_limits {
  * for others. The network carries counts alone: of elements that workers select together, each
  * clears those that it selected itself. All ranks call it, before the first iteration.
  */
-enum gw_status gw_executor_warm_up(struct gw_executor *executor,
-                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
-                                   struct gw_error *error);
+enum gw_status gw_session_warm_up(struct gw_session *executor,
+                                  const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
+                                  struct gw_error *error);
 
 /*
  * Runs one iteration on all ranks, begun together after a barrier, and appends it to the timeline,
@@ -94,29 +96,71 @@ enum gw_status gw_executor_warm_up(struct gw_executor *executor,
  * measured time, the checksums of every group's aggregate are compared; a difference between
  * workers is an error.
  */
-enum gw_status gw_executor_iterate(struct gw_executor *executor, double start_s,
-                                   struct gw_timeline *timeline, struct gw_error *error);
+enum gw_status gw_session_iterate(struct gw_session *executor, double start_s,
+                                  struct gw_timeline *timeline, struct gw_error *error);
+
+/* ---- a trainer's iterations ------------------------------------------------------------------ */
+
+/*
+ * An iteration begins, on all ranks. Compressors that are given a threshold get that which selects
+ * as many elements as asked of the first iteration's gradients, on the mean of the workers: that
+ * iteration's exchanges wait until all is ready.
+ */
+enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *error);
+
+/* The forward pass has ended, for the timeline; without it, it takes until the first gradient. */
+void gw_session_backward(struct gw_session *session);
+
+/*
+ * A tensor's gradient is there, numbered in forward order: it is read until this returns. Its
+ * aggregate over the workers stands in `result`, which may be where the gradient was, when
+ * gw_session_wait has returned; NULL: only in gw_session_aggregate. From any thread, in any order,
+ * each tensor once; groups travel in the plan's order.
+ */
+enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const float *gradient,
+                                float *result, struct gw_error *error);
+
+/* Waits for the aggregates. Gradients that did not come count as zero. A server calls it at once.
+ */
+enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error);
+
+/*
+ * Fails unless all workers hold the same aggregates, and lets gw_session_selected know of the
+ * iteration. All ranks call it, after gw_session_wait.
+ */
+enum gw_status gw_session_verify(struct gw_session *session, struct gw_error *error);
+
+/* The tensor's aggregate, until the next iteration begins. */
+const float *gw_session_aggregate(const struct gw_session *session, size_t tensor);
+
+/* Appends the last iteration to a timeline, the same on every rank; all ranks call it. */
+enum gw_status gw_session_record(struct gw_session *session, double start_s,
+                                 struct gw_timeline *timeline, struct gw_error *error);
+
+/* ---- what came out --------------------------------------------------------------------------- */
 
 /*
  * What this rank holds after an iteration, for checks against a sequential reference, copied to
- * `out` of gw_executor_elements() floats: the gradient that it contributed, its residual, or the
- * aggregate over all workers. A server has none of them, which is zeros.
+ * `out` of gw_session_elements() floats: the gradient that it contributed, its residual, or the
+ * aggregate over all workers. Zeros for what it does not hold: a server any of them, a trainer's
+ * session the gradient of a compressor, which is in the residual, or a residual without one.
  */
 enum gw_vector { GW_GRADIENT, GW_RESIDUAL, GW_AGGREGATE };
-size_t gw_executor_elements(const struct gw_executor *executor);
-enum gw_status gw_executor_copy(struct gw_executor *executor, enum gw_vector vector, float *out,
-                                struct gw_error *error);
+size_t gw_session_elements(const struct gw_session *executor);
+enum gw_status gw_session_copy(struct gw_session *executor, enum gw_vector vector, float *out,
+                               struct gw_error *error);
 
 /*
- * How many elements each worker selected in the last iteration, the same on all ranks: [group *
+ * How many elements each worker selected in the last iteration (of a trainer's: as of
+ * gw_session_verify), the same on all ranks: [group *
  * workers + worker]; what it is asked for where workers select together, all of them if nothing is
  * compressed.
  */
-const uint64_t *gw_executor_selected(const struct gw_executor *executor, size_t *groups);
+const uint64_t *gw_session_selected(const struct gw_session *executor, size_t *groups);
 
 /* What the bytes of its exchanges stand for, [groups]: with it gw_schedule_select gives them. */
-const struct gw_selected *gw_executor_extents(const struct gw_executor *executor);
+const struct gw_selected *gw_session_extents(const struct gw_session *executor);
 
-void gw_executor_close(struct gw_executor *executor);
+void gw_session_close(struct gw_session *executor);
 
 #endif

@@ -128,24 +128,33 @@ static enum gw_status gather(struct gw_outcome *outcome, struct gw_worker *worke
                         error);
 }
 
-static void observe_counts(struct gw_outcome *outcome, struct gw_worker *worker) {
+static void count_all(struct gw_outcome *outcome, struct gw_worker *worker, bool observes) {
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         const struct gw_group_state *group = &worker->groups[g];
         count_selected(outcome, worker, g);
-        gw_state_observe(group->compressor, group->state, outcome->counts);
+        if (observes) {
+            gw_state_observe(group->compressor, group->state, outcome->counts);
+        }
     }
 }
 
 enum gw_status gw_outcome_share_counts(struct gw_outcome *outcome, struct gw_worker *worker,
                                        struct gw_error *error) {
     GW_TRY(gather(outcome, worker, false, error));
-    observe_counts(outcome, worker);
+    count_all(outcome, worker, true);
     return GW_OK;
 }
 
 enum gw_status gw_outcome_conclude(struct gw_outcome *outcome, struct gw_worker *worker,
                                    struct gw_error *error) {
     GW_TRY(gather(outcome, worker, true, error));
-    observe_counts(outcome, worker);
+    count_all(outcome, worker, true);
+    return compare_checksums(outcome, worker, error);
+}
+
+enum gw_status gw_outcome_compare(struct gw_outcome *outcome, struct gw_worker *worker,
+                                  struct gw_error *error) {
+    GW_TRY(gather(outcome, worker, true, error));
+    count_all(outcome, worker, false);
     return compare_checksums(outcome, worker, error);
 }

@@ -35,6 +35,10 @@ enum gw_status gw_outcome_conclude(struct gw_outcome *outcome, struct gw_worker 
 enum gw_status gw_outcome_share_counts(struct gw_outcome *outcome, struct gw_worker *worker,
                                        struct gw_error *error);
 
+/* The same where compressors know: aggregates and counts. */
+enum gw_status gw_outcome_compare(struct gw_outcome *outcome, struct gw_worker *worker,
+                                  struct gw_error *error);
+
 /*
  * Zeroes what the group's exchange wrote in the aggregate, if the next iteration may not write it
  * again.

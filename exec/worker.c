@@ -38,19 +38,24 @@ static enum gw_status draw_noise(struct gw_vectors *vectors, const struct gw_mem
     return status;
 }
 
+/* A trainer's gradients are added to the residual at once, where there is one. */
 static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memory *memory,
-                                   const struct gw_schedule *schedule, size_t worker, uint64_t seed,
+                                   const struct gw_worker *worker,
+                                   const struct gw_worker_options *options,
                                    struct gw_error *error) {
-    size_t elements = gw_vectors_elements(schedule);
+    bool dense = worker->schedule->compressor == &gw_compressor_none;
+    size_t elements = gw_vectors_elements(worker->schedule);
+    size_t margin = options->trains ? 0 : MARGIN;
     out->elements = elements;
     for (size_t i = 0; i < GW_VECTORS; i++) {
-        size_t count = i == 0 ? elements + MARGIN : elements;
+        bool needed = !options->trains || i == 2 || (i == 0) == dense;
+        size_t count = !needed ? 0 : i == 0 ? elements + margin : elements;
         GW_TRY(gw_buffer_reserve(&out->buffers[i], memory, count * sizeof(float), error));
     }
     out->noise = out->gradient = out->buffers[0].memory;
     out->residual = out->buffers[1].memory;
     out->aggregate = out->buffers[2].memory;
-    return draw_noise(out, memory, worker, seed, error);
+    return options->trains ? GW_OK : draw_noise(out, memory, worker->rank, options->seed, error);
 }
 
 void gw_vectors_next_gradient(struct gw_vectors *vectors, uint64_t iteration) {
@@ -104,7 +109,8 @@ float *gw_worker_residual(const struct gw_worker *worker, const struct gw_group_
 
 const float *gw_worker_gradient(const struct gw_worker *worker,
                                 const struct gw_group_state *group) {
-    return worker->vectors.gradient + group->slice->first;
+    const float *gradient = worker->vectors.gradient;
+    return gradient == NULL ? NULL : gradient + group->slice->first;
 }
 
 float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_group_state *group) {
@@ -134,18 +140,18 @@ static double first_threshold(const struct gw_slice *slice) {
     return gw_gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
 }
 
-static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t seed,
-                                 struct gw_error *error) {
+static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
+                                 const struct gw_worker_options *options, struct gw_error *error) {
     const struct gw_schedule *schedule = worker->schedule;
     struct gw_group_state *group = &worker->groups[g];
     *group = (struct gw_group_state){
         .slice = &schedule->groups[g],
         .compressor = schedule->compressor,
-        .seed = gw_random_mix(seed) + g,
+        .seed = gw_random_mix(options->seed) + g,
         .counts = gw_arena_zeros(worker->arena, worker->workers, sizeof *group->counts)};
     group->layers = schedule->layers + group->slice->first_layer;
-    group->threshold = first_threshold(group->slice);
-    GW_TRY(gw_arena_check(worker->arena, "opening an executor's group", error));
+    group->threshold = options->trains ? 0 : first_threshold(group->slice);
+    GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
     if (worker->serves || group->compressor == &gw_compressor_none) {
         return GW_OK;
     }
@@ -159,22 +165,30 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g, uint64_t 
     return gw_state_open(group->compressor, &task, &group->state, error);
 }
 
-enum gw_status gw_worker_open(struct gw_worker *out, struct gw_device_stream *compute,
-                              struct gw_device_stream *exchange, uint64_t seed,
+enum gw_status gw_group_set_threshold(struct gw_worker *worker, struct gw_group_state *group,
+                                      double threshold, struct gw_error *error) {
+    gw_state_close(group->compressor, group->state);
+    group->state = NULL;
+    group->threshold = threshold;
+    struct gw_task task = gw_worker_task(worker, group);
+    return gw_state_open(group->compressor, &task, &group->state, error);
+}
+
+enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_worker_options *options,
                               struct gw_error *error) {
     const struct gw_schedule *schedule = out->schedule;
     out->rank = (size_t)out->hosts->rank;
     out->workers = schedule->workers;
     out->serves = out->rank == schedule->workers;
     out->groups = gw_arena_zeros(out->arena, schedule->group_count, sizeof *out->groups);
-    GW_TRY(gw_arena_check(out->arena, "opening an executor", error));
-    GW_TRY(gw_memory_open(&out->compute, compute, error));
-    GW_TRY(gw_memory_open(&out->exchange, exchange, error));
+    GW_TRY(gw_arena_check(out->arena, "opening a session", error));
+    GW_TRY(gw_memory_open(&out->compute, options->compute, error));
+    GW_TRY(gw_memory_open(&out->exchange, options->exchange, error));
     if (!out->serves) {
-        GW_TRY(open_vectors(&out->vectors, &out->exchange, schedule, out->rank, seed, error));
+        GW_TRY(open_vectors(&out->vectors, &out->exchange, out, options, error));
     }
     for (uint32_t g = 0; g < schedule->group_count; g++) {
-        GW_TRY(open_group(out, g, seed, error));
+        GW_TRY(open_group(out, g, options, error));
     }
     return GW_OK;
 }

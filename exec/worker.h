@@ -27,7 +27,7 @@ struct gw_vectors {
     struct gw_buffer buffers[GW_VECTORS]; /* of noise, residual and aggregate */
     size_t elements;
     float *noise;    /* elements + a margin: bell-shaped values that gradients are windows of */
-    float *gradient; /* this iteration's window */
+    float *gradient; /* this iteration's window; a trainer's; NULL: it was added to the residual */
     float *residual;
     float *aggregate; /* sum over workers; zero where nothing was sent */
 };
@@ -130,16 +130,25 @@ struct gw_worker {
     struct gw_buffer list_copy, dense_copy; /* on the host, of what is in a GPU's */
 };
 
+struct gw_worker_options {
+    struct gw_device_stream *compute, *exchange; /* of a GPU, or NULL both */
+    uint64_t seed;
+    bool trains; /* gradients are a trainer's, not generated */
+};
+
 /*
- * With a checked schedule, an arena and communicators, and all else zero; on streams of a GPU, or
- * NULL both. *out is safe to close in any case.
+ * With a checked schedule, an arena and communicators, and all else zero. *out is safe to close in
+ * any case.
  */
-enum gw_status gw_worker_open(struct gw_worker *out, struct gw_device_stream *compute,
-                              struct gw_device_stream *exchange, uint64_t seed,
+enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_worker_options *options,
                               struct gw_error *error);
+
+/* A group's compressor begins anew, from another threshold. */
+enum gw_status gw_group_set_threshold(struct gw_worker *worker, struct gw_group_state *group,
+                                      double threshold, struct gw_error *error);
 void gw_worker_close(struct gw_worker *worker);
 
-/* The group's part of the flat vectors. */
+/* The group's part of the flat vectors; of the gradient NULL if it is in the residual already. */
 float *gw_worker_residual(const struct gw_worker *worker, const struct gw_group_state *group);
 const float *gw_worker_gradient(const struct gw_worker *worker, const struct gw_group_state *group);
 float *gw_worker_aggregate(const struct gw_worker *worker, const struct gw_group_state *group);

@@ -63,6 +63,7 @@ const struct gw_compressor gw_compressor_hard_threshold = {
     .name = "hard-threshold",
     .title = "what reaches a threshold that is given once",
     .paper = "Sahu et al., Rethinking gradient sparsification as total error minimization, 2021",
+    .thresholded = true,
 };
 
 const struct gw_compressor gw_compressor_sidco = {
@@ -78,6 +79,7 @@ const struct gw_compressor gw_compressor_exdyna = {
     .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost, 2024",
     .joint = true,
     .stateful = true,
+    .thresholded = true,
 };
 
 const struct gw_compressor gw_compressor_exdyna_trend = {
@@ -86,6 +88,7 @@ const struct gw_compressor gw_compressor_exdyna_trend = {
     .paper = "this project, after Yoon and Oh, 2024",
     .joint = true,
     .stateful = true,
+    .thresholded = true,
 };
 
 const struct gw_compressor gw_compressor_exdyna_static = {
@@ -94,6 +97,7 @@ const struct gw_compressor gw_compressor_exdyna_static = {
     .paper = "Yoon and Oh, 2024, as the paper compares with in its Fig. 9",
     .joint = true,
     .stateful = true,
+    .thresholded = true,
 };
 
 const struct gw_compressor *const gw_compressors[] = {

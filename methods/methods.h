@@ -15,12 +15,13 @@ struct gw_compressor {
     const char *name;  /* as in `--compressor` and in cluster files */
     const char *title; /* one line for a person */
     const char *paper;
-    bool exact;    /* selects just k, no matter what the gradient is */
-    bool common;   /* selects the same indices on all workers, so that only values travel */
-    bool joint;    /* what any worker selects, all send */
-    bool layered;  /* selects whole layers */
-    bool sketched; /* finds them in a count sketch, and can in the sum of all workers' */
-    bool stateful; /* remembers something from one iteration to the next */
+    bool exact;       /* selects just k, no matter what the gradient is */
+    bool common;      /* selects the same indices on all workers, so that only values travel */
+    bool joint;       /* what any worker selects, all send */
+    bool layered;     /* selects whole layers */
+    bool sketched;    /* finds them in a count sketch, and can in the sum of all workers' */
+    bool stateful;    /* remembers something from one iteration to the next */
+    bool thresholded; /* is given a threshold, at least to begin with */
 };
 
 /* Dense exchange: all elements are kept. Not in the table. */

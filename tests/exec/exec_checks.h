@@ -32,7 +32,7 @@ struct scenario {
 struct rank {
     const struct scenario *scenario;
     struct gw_communicator *communicator;
-    struct gw_executor *executor;
+    struct gw_session *executor;
     struct gw_timeline timeline;
     float *own;        /* [elements], of one of these: */
     float *gradients;  /* [ranks * elements], of all ranks; and likewise: */
@@ -40,6 +40,7 @@ struct rank {
     float *residuals;  /* and after it */
     float *aggregates; /* [ranks * elements] */
     size_t elements;
+    uint64_t trained; /* iterations of a trainer's */
 };
 
 /* Ends the test: a rank that gave up alone would leave the others waiting. */
@@ -114,7 +115,7 @@ static inline void check_conservation(const struct rank *rank) {
 static inline uint64_t most_selected(const struct rank *rank, uint32_t group) {
     size_t groups;
     const uint64_t *selected =
-        gw_executor_selected(rank->executor, &groups) + group * rank->scenario->workers;
+        gw_session_selected(rank->executor, &groups) + group * rank->scenario->workers;
     uint64_t most = 0;
     for (size_t w = 0; w < rank->scenario->workers; w++) {
         most = selected[w] > most ? selected[w] : most;
@@ -124,7 +125,7 @@ static inline uint64_t most_selected(const struct rank *rank, uint32_t group) {
 
 static inline void check_counts(const struct rank *rank, const struct reference *reference) {
     size_t groups;
-    const uint64_t *selected = gw_executor_selected(rank->executor, &groups);
+    const uint64_t *selected = gw_session_selected(rank->executor, &groups);
     require(rank, groups == rank->scenario->schedule.group_count, "other groups were selected");
     for (uint32_t g = 0; g < groups; g++) {
         for (size_t w = 0; w < rank->scenario->workers; w++) {
@@ -139,9 +140,9 @@ static inline uint64_t bytes_by_hand(const struct rank *rank, const struct gw_op
                                      size_t worker) {
     size_t groups;
     const struct gw_slice *slice = &rank->scenario->schedule.groups[operation->group];
-    uint64_t own = gw_executor_selected(
+    uint64_t own = gw_session_selected(
         rank->executor, &groups)[operation->group * rank->scenario->workers + worker];
-    uint64_t all = gw_executor_extents(rank->executor)[operation->group].all;
+    uint64_t all = gw_session_extents(rank->executor)[operation->group].all;
     switch (operation->payload) {
     case GW_DENSE:
         return 4 * slice->elements;
@@ -175,7 +176,7 @@ static inline void check_bytes(const struct rank *rank) {
     memcpy(groups, told.groups, told.group_count * sizeof *groups);
     told.operations = operations;
     told.groups = groups;
-    gw_schedule_select(&told, gw_executor_extents(rank->executor));
+    gw_schedule_select(&told, gw_session_extents(rank->executor));
     for (size_t i = 0; i < count; i++) {
         uint64_t most = 0;
         for (size_t w = 0; w < rank->scenario->workers && operations[i].kind == GW_EXCHANGE; w++) {
@@ -213,7 +214,7 @@ static inline void check_extents(const struct rank *rank, const struct reference
     const char *exchange = reference->exchange;
     for (uint32_t g = 0; g < rank->scenario->schedule.group_count; g++) {
         if (strcmp(exchange, "union") == 0 || strcmp(exchange, "layer-server") == 0) {
-            require(rank, gw_executor_extents(rank->executor)[g].all == reference->all[g],
+            require(rank, gw_session_extents(rank->executor)[g].all == reference->all[g],
                     "the number of elements that travelled together is not the reference's");
         }
     }

@@ -50,6 +50,27 @@ TEST(every_preset_computes_the_reference) {
     }
 }
 
+static void run_trained(const struct gw_algorithm *algorithm) {
+    static const double densities[] = {0.01, 1e-9, 1};
+    for (size_t d = 0; d < sizeof densities / sizeof *densities; d++) {
+        for (size_t workers = job == NULL ? 1 : MOST_WORKERS; workers <= MOST_WORKERS; workers++) {
+            executor_options.average = workers % 2 == 0;
+            run_scenario(algorithm, workers, densities[d], 6);
+        }
+    }
+}
+
+/* Gradients that a trainer reports from several threads, in another order in each iteration. */
+TEST(trainers_get_the_reference) {
+    executor_options.compute = GW_COMPUTE_TRAINER;
+    for_each_pair(run_trained);
+    for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
+        run_scenario(&gw_algorithms[i], 4, 0.02, 5);
+    }
+    executor_options.compute = GW_COMPUTE_WAIT;
+    executor_options.average = false;
+}
+
 static size_t ran_long;
 
 static void run_long(const struct gw_algorithm *algorithm) {

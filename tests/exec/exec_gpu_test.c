@@ -94,7 +94,7 @@ enum { WARM_UPS = 12 };
  */
 struct warmed_up_rank {
     const struct scenario *scenario;
-    struct gw_executor_options options;
+    struct gw_session_options options;
     struct gw_warmed_up warmed_up;
     float *residual; /* [elements] */
     size_t elements;
@@ -103,23 +103,23 @@ struct warmed_up_rank {
 static void warm_up_rank(struct gw_communicator *communicator, void *context) {
     static const struct gw_warm_up_limits limits = {.iterations = WARM_UPS};
     struct warmed_up_rank *rank = context;
-    struct gw_executor *executor = NULL;
+    struct gw_session *executor = NULL;
     struct gw_error error = {0};
-    enum gw_status status = gw_executor_open(&executor, &rank->scenario->schedule, communicator,
-                                             &rank->options, &error);
+    enum gw_status status =
+        gw_session_open(&executor, &rank->scenario->schedule, communicator, &rank->options, &error);
     if (status == GW_OK) {
-        status = gw_executor_warm_up(executor, &limits, &rank->warmed_up, &error);
+        status = gw_session_warm_up(executor, &limits, &rank->warmed_up, &error);
     }
     if (status == GW_OK) {
-        rank->elements = gw_executor_elements(executor);
+        rank->elements = gw_session_elements(executor);
         rank->residual = calloc(rank->elements, sizeof *rank->residual);
-        status = gw_executor_copy(executor, GW_RESIDUAL, rank->residual, &error);
+        status = gw_session_copy(executor, GW_RESIDUAL, rank->residual, &error);
     }
     if (status != GW_OK) {
         (void)fprintf(stderr, "limits: %s\n", error.message);
         _exit(1);
     }
-    gw_executor_close(executor);
+    gw_session_close(executor);
 }
 
 static void warm_up_ranks(const struct scenario *scenario, struct gw_device *device,
@@ -211,10 +211,10 @@ TEST(times_of_events_are_the_hosts) {
 
 static void open_where_gpus_are_shared(struct gw_communicator *communicator, void *context) {
     const struct scenario *scenario = context;
-    struct gw_executor *executor = NULL;
+    struct gw_session *executor = NULL;
     struct gw_error error = {0};
     enum gw_status status =
-        gw_executor_open(&executor, &scenario->schedule, communicator, &executor_options, &error);
+        gw_session_open(&executor, &scenario->schedule, communicator, &executor_options, &error);
     if (status != GW_BAD_INPUT || error.message[0] == '\0') {
         (void)fprintf(stderr, "NCCL with two ranks on a GPU: status %d: %s\n", (int)status,
                       error.message);

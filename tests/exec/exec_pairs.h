@@ -6,6 +6,8 @@
 #ifndef GW_TESTS_EXEC_PAIRS_H
 #define GW_TESTS_EXEC_PAIRS_H
 
+#include <pthread.h>
+
 #include "tests/exec/exec_checks.h"
 #include "tests/local_transport.h"
 #include "tests/test.h"
@@ -47,7 +49,7 @@ static inline void close_scenario(struct scenario *scenario) {
 /* ---- where ranks work ---------------------------------------------------------------------- */
 
 /* What each rank opens its executor with; on the host unless a test says otherwise. */
-static struct gw_executor_options executor_options = {.seed = SEED};
+static struct gw_session_options executor_options = {.seed = SEED};
 
 /* Each rank's own GPU, in place of the options' one that all ranks share; NULL: there is none. */
 static struct gw_device *rank_devices[MOST_WORKERS + 1];
@@ -57,21 +59,21 @@ static struct gw_device *rank_devices[MOST_WORKERS + 1];
 static inline void gather(const struct rank *rank, enum gw_vector vector, float *all) {
     struct gw_communicator *communicator = rank->communicator;
     struct gw_error error = {0};
-    require_ok(rank, gw_executor_copy(rank->executor, vector, rank->own, &error), &error);
+    require_ok(rank, gw_session_copy(rank->executor, vector, rank->own, &error), &error);
     (void)gw_allgather(communicator, rank->own, rank->elements * sizeof *all, all, NULL);
 }
 
 static inline void open_rank(struct rank *rank, struct gw_error *error) {
-    struct gw_executor_options options = executor_options;
+    struct gw_session_options options = executor_options;
     if (rank_devices[rank->communicator->rank] != NULL) {
         options.device = rank_devices[rank->communicator->rank];
     }
     require_ok(rank,
-               gw_executor_open(&rank->executor, &rank->scenario->schedule, rank->communicator,
-                                &options, error),
+               gw_session_open(&rank->executor, &rank->scenario->schedule, rank->communicator,
+                               &options, error),
                error);
-    require_ok(rank, gw_executor_timeline(rank->executor, &rank->timeline, error), error);
-    rank->elements = gw_executor_elements(rank->executor);
+    require_ok(rank, gw_session_timeline(rank->executor, &rank->timeline, error), error);
+    rank->elements = gw_session_elements(rank->executor);
     size_t all = (size_t)rank->communicator->size * rank->elements;
     rank->own = calloc(rank->elements, sizeof *rank->own);
     rank->gradients = calloc(all, sizeof *rank->gradients);
@@ -87,7 +89,124 @@ static inline void close_rank(struct rank *rank) {
     free(rank->residuals);
     free(rank->aggregates);
     gw_timeline_free(&rank->timeline);
-    gw_executor_close(rank->executor);
+    gw_session_close(rank->executor);
+}
+
+/* ---- a trainer ----------------------------------------------------------------------------- */
+
+enum { REPORTERS = 3 };
+
+/* A thread that says which tensors are ready: every third of those in `order`. */
+struct reporter {
+    struct rank *rank;
+    const size_t *order;
+    size_t first, left_out;
+    float *values; /* [elements], as the session has them */
+};
+
+static inline void *report(void *argument) {
+    const struct reporter *reporter = argument;
+    struct rank *rank = reporter->rank;
+    struct gw_error error = {0};
+    for (size_t i = reporter->first; i < TENSORS; i += REPORTERS) {
+        size_t tensor = reporter->order[i];
+        size_t first = 0;
+        for (size_t after = tensor + 1; after < TENSORS; after++) {
+            first += tensor_elements[after];
+        }
+        float *gradient = reporter->values + first;
+        if (tensor != reporter->left_out) {
+            require_ok(rank,
+                       gw_session_ready(rank->executor, tensor, gradient,
+                                        tensor % 2 == 0 ? gradient : NULL, &error),
+                       &error);
+        }
+    }
+    return NULL;
+}
+
+static inline int descending(const void *a, const void *b) {
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left < right) - (left > right);
+}
+
+/* The magnitude that k of the first gradients reach, on the mean of the workers. */
+static inline void reference_thresholds(struct reference *reference, const float *gradients) {
+    static double thresholds[MOST_GROUPS];
+    double magnitudes[MOST_ELEMENTS];
+    for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
+        const struct gw_slice *slice = &reference->schedule->groups[g];
+        thresholds[g] = 0;
+        for (size_t w = 0; w < reference->workers; w++) {
+            for (size_t i = 0; i < slice->elements; i++) {
+                magnitudes[i] = fabs((double)gradients[w * reference->elements + slice->first + i]);
+            }
+            qsort(magnitudes, slice->elements, sizeof *magnitudes, descending);
+            thresholds[g] += magnitudes[slice->kept - 1] / (double)reference->workers;
+        }
+    }
+    reference->thresholds = thresholds;
+    reference_reopen(reference);
+}
+
+/* Tensors become ready in any order on any thread; one may not at all. */
+static inline void train(struct rank *rank, struct reference *reference) {
+    struct gw_error error = {0};
+    struct gw_random *random = NULL;
+    struct reporter reporters[REPORTERS];
+    pthread_t threads[REPORTERS];
+    size_t order[TENSORS];
+    size_t own_rank = (size_t)rank->communicator->rank;
+    bool serves = own_rank == rank->scenario->workers;
+    float scale = executor_options.average ? 1 / (float)rank->scenario->workers : 1;
+    uint64_t stream = rank->trained++;
+    float *values = calloc(rank->elements, sizeof *values);
+    require_ok(rank, gw_random_open(&random, SEED + own_rank, stream, &error), &error);
+    require_ok(rank,
+               gw_gradient_fill(values, rank->elements, 1e-3, SEED + stream, own_rank, &error),
+               &error);
+    for (size_t i = 0; i < TENSORS; i++) {
+        order[i] = i;
+    }
+    gw_random_shuffle(random, order, TENSORS, sizeof *order);
+    size_t left_out = (size_t)gw_random_below(random, 2 * TENSORS);
+    for (size_t tensor = 0, first = rank->elements; tensor < TENSORS; tensor++) {
+        first -= tensor_elements[tensor];
+        if (tensor == left_out) {
+            memset(values + first, 0, tensor_elements[tensor] * sizeof *values);
+        }
+    }
+    for (size_t i = 0; i < rank->elements; i++) {
+        rank->own[i] = serves ? 0 : scale * values[i];
+    }
+    (void)gw_allgather(rank->communicator, rank->own, rank->elements * sizeof *values,
+                       rank->gradients, NULL);
+    if (own_rank == 0 && rank->trained == 1 && reference->compressor->thresholded) {
+        reference_thresholds(reference, rank->gradients);
+    }
+    require_ok(rank, gw_session_begin(rank->executor, &error), &error);
+    for (size_t t = 0; t < REPORTERS && !serves; t++) {
+        reporters[t] = (struct reporter){
+            .rank = rank, .order = order, .first = t, .left_out = left_out, .values = values};
+        require(rank, pthread_create(&threads[t], NULL, report, &reporters[t]) == 0, "no thread");
+    }
+    for (size_t t = 0; t < REPORTERS && !serves; t++) {
+        (void)pthread_join(threads[t], NULL);
+    }
+    require_ok(rank, gw_session_wait(rank->executor, &error), &error);
+    for (size_t tensor = 0, first = rank->elements; tensor < TENSORS && !serves; tensor++) {
+        first -= tensor_elements[tensor];
+        require(rank,
+                tensor % 2 != 0 || tensor == left_out ||
+                    memcmp(values + first, gw_session_aggregate(rank->executor, tensor),
+                           tensor_elements[tensor] * sizeof *values) == 0,
+                "a result is not the aggregate");
+    }
+    require_ok(rank, gw_session_verify(rank->executor, &error), &error);
+    require_ok(rank, gw_session_record(rank->executor, 0, &rank->timeline, &error), &error);
+    gw_random_close(random);
+    free(values);
 }
 
 /* ---- an iteration -------------------------------------------------------------------------- */
@@ -108,8 +227,12 @@ static inline void iterate(struct rank *rank, struct reference *reference) {
     struct gw_error error = {0};
     gather(rank, GW_RESIDUAL, rank->before);
     gw_timeline_clear(&rank->timeline);
-    require_ok(rank, gw_executor_iterate(rank->executor, 0, &rank->timeline, &error), &error);
-    gather(rank, GW_GRADIENT, rank->gradients);
+    if (executor_options.compute == GW_COMPUTE_TRAINER) {
+        train(rank, reference);
+    } else {
+        require_ok(rank, gw_session_iterate(rank->executor, 0, &rank->timeline, &error), &error);
+        gather(rank, GW_GRADIENT, rank->gradients);
+    }
     gather(rank, GW_RESIDUAL, rank->residuals);
     gather(rank, GW_AGGREGATE, rank->aggregates);
     check_bytes(rank);

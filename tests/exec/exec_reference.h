@@ -23,8 +23,9 @@ struct reference {
     const char *exchange;
     size_t workers, elements;
     uint64_t seed, iteration;
-    const float *gradients; /* [workers * elements], of this iteration */
-    float *residuals;       /* the same */
+    const double *thresholds; /* [groups] that are given; NULL: of normal gradients */
+    const float *gradients;   /* [workers * elements], of this iteration */
+    float *residuals;         /* the same */
     float aggregate[MOST_ELEMENTS];
     void *states[MOST_WORKERS][MOST_GROUPS];
     size_t selected[MOST_GROUPS][MOST_WORKERS];
@@ -63,7 +64,8 @@ static inline struct gw_task task_of(struct reference *reference, size_t worker,
         .workers = reference->workers,
         .seed = seed_of(reference, group),
         .iteration = reference->iteration,
-        .threshold = 1e-3 * gsl_cdf_ugaussian_Qinv(tail),
+        .threshold = reference->thresholds == NULL ? 1e-3 * gsl_cdf_ugaussian_Qinv(tail)
+                                                   : reference->thresholds[group],
         .layers = reference->schedule->layers + slice->first_layer,
         .layer_count = slice->layer_count,
         .state = reference->states[worker][group],
@@ -334,6 +336,18 @@ static inline void reference_open(struct reference *reference) {
         for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
             struct gw_task task = task_of(reference, w, g);
             (void)gw_state_open(compressor, &task, &reference->states[w][g], NULL);
+        }
+    }
+}
+
+/* With other thresholds. */
+static inline void reference_reopen(struct reference *reference) {
+    for (size_t w = 0; w < reference->workers; w++) {
+        for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
+            struct gw_task task = task_of(reference, w, g);
+            gw_state_close(reference->compressor, reference->states[w][g]);
+            reference->states[w][g] = NULL;
+            (void)gw_state_open(reference->compressor, &task, &reference->states[w][g], NULL);
         }
     }
 }

@@ -70,7 +70,7 @@ struct rank {
     const struct gw_transport *transport; /* in place of the one between threads; or NULL */
     void (*run)(struct rank *rank);
     struct gw_communicator communicator;
-    struct gw_executor *executor;
+    struct gw_session *executor;
     struct gw_timeline timeline;
     const char *complaint; /* NULL: all was as it should be; cmocka cannot fail in a thread */
 };
@@ -94,7 +94,7 @@ static inline void require(const struct rank *rank, enum gw_status status,
 static inline void iterate(struct rank *rank) {
     struct gw_error error = {0};
     gw_timeline_clear(&rank->timeline);
-    require(rank, gw_executor_iterate(rank->executor, 0, &rank->timeline, &error), &error,
+    require(rank, gw_session_iterate(rank->executor, 0, &rank->timeline, &error), &error,
             "an iteration failed");
 }
 
@@ -117,14 +117,14 @@ static inline void run_one(struct gw_communicator *communicator, void *context) 
     }
     struct gw_error error = {0};
     require(rank,
-            gw_executor_open(&rank->executor, rank->schedule, &rank->communicator,
-                             &(struct gw_executor_options){.seed = 5}, &error),
+            gw_session_open(&rank->executor, rank->schedule, &rank->communicator,
+                            &(struct gw_session_options){.seed = 5}, &error),
             &error, "the executor could not be opened");
-    require(rank, gw_executor_timeline(rank->executor, &rank->timeline, &error), &error,
+    require(rank, gw_session_timeline(rank->executor, &rank->timeline, &error), &error,
             "the timeline could not be made");
     rank->run(rank);
     gw_timeline_free(&rank->timeline);
-    gw_executor_close(rank->executor);
+    gw_session_close(rank->executor);
 }
 
 /* A job of the schedule's ranks, each a thread that runs `run` with its struct rank, whose executor

@@ -3,6 +3,8 @@
  * communicates, and warming up before the first iteration: what it selects and keeps, what it stops
  * at, and what an iteration after it selects. What it computes is tested by exec_exchanges_test.
  */
+#include <math.h>
+
 #include "tests/exec/exec_scene.h"
 #include "tests/test.h"
 
@@ -98,7 +100,7 @@ static const char *expected_message;
 
 static void expect_failure(struct rank *rank) {
     struct gw_error error = {0};
-    expect(rank, gw_executor_iterate(rank->executor, 0, &rank->timeline, &error) == GW_FAILED,
+    expect(rank, gw_session_iterate(rank->executor, 0, &rank->timeline, &error) == GW_FAILED,
            "the iteration did not fail");
     expect(rank, strstr(error.message, expected_message) != NULL,
            "the message does not say what went wrong");
@@ -123,11 +125,11 @@ TEST(a_failing_exchange_ends_the_iteration) {
 
 static void refuse(struct gw_schedule *schedule, const char *expected) {
     struct gw_communicator communicator;
-    struct gw_executor *executor = NULL;
+    struct gw_session *executor = NULL;
     struct gw_error error = {0};
     assert_ok(gw_communicators_open_local(1, &communicator, NULL));
-    assert_int_equal(gw_executor_open(&executor, schedule, &communicator,
-                                      &(struct gw_executor_options){.seed = 1}, &error),
+    assert_int_equal(gw_session_open(&executor, schedule, &communicator,
+                                     &(struct gw_session_options){.seed = 1}, &error),
                      GW_BAD_INPUT);
     assert_string_equal(error.message, expected);
     communicator.transport->close(&communicator);
@@ -166,6 +168,72 @@ TEST(other_numbers_of_ranks_are_refused) {
     open_named(&scene, "ps", 1);
     refuse(&scene.schedule, "execution: expected 2 ranks, the last of which is the server, got 1");
     close_scene(&scene);
+}
+
+/* ---- trainers that go wrong ---------------------------------------------------------------- */
+
+static struct gw_session *open_trainer(struct gw_communicator *communicator,
+                                       const struct scene *scene) {
+    const struct gw_session_options options = {.seed = 1, .compute = GW_COMPUTE_TRAINER};
+    struct gw_session *session = NULL;
+    struct gw_error error = {0};
+    assert_ok(gw_session_open(&session, &scene->schedule, communicator, &options, &error));
+    return session;
+}
+
+TEST(trainers_are_told_what_they_forgot) {
+    static float gradient[5000];
+    struct scene scene;
+    struct gw_communicator communicator;
+    struct gw_error error = {0};
+    open_named(&scene, "topk", 1);
+    assert_ok(gw_communicators_open_local(1, &communicator, NULL));
+    struct gw_session *session = open_trainer(&communicator, &scene);
+    for (int iteration = 0; iteration < 3; iteration++) {
+        assert_int_equal(gw_session_ready(session, 0, gradient, NULL, &error), GW_BAD_INPUT);
+        assert_string_equal(error.message,
+                            "session: expected an iteration that has begun, got one that has not");
+        assert_int_equal(gw_session_wait(session, &error), GW_BAD_INPUT);
+        assert_ok(gw_session_begin(session, &error));
+        assert_int_equal(gw_session_begin(session, &error), GW_BAD_INPUT);
+        assert_int_equal(gw_session_ready(session, TENSORS, gradient, NULL, &error), GW_BAD_INPUT);
+        assert_string_equal(error.message, "session: expected a tensor below 7, got 7");
+        assert_ok(gw_session_ready(session, 3, gradient, NULL, &error));
+        assert_int_equal(gw_session_ready(session, 3, gradient, NULL, &error), GW_BAD_INPUT);
+        assert_string_equal(error.message,
+                            "session: expected each tensor once in an iteration, got 3 again");
+        assert_ok(gw_session_wait(session, &error));
+    }
+    gw_session_close(session);
+    communicator.transport->close(&communicator);
+    close_scene(&scene);
+}
+
+/* A gradient that is no number, or a network that is gone: waiting says so, and nothing hangs. */
+TEST(trainers_are_told_what_failed) {
+    struct gw_transport faulty = copy_of_healthy();
+    faulty.collect = lose_the_network;
+    for (int nan = 0; nan < 2; nan++) {
+        static float gradient[5000];
+        struct scene scene;
+        struct gw_communicator communicator;
+        struct gw_error error = {0};
+        open_named(&scene, nan ? "lags" : "p-sgd", 1);
+        assert_ok(gw_communicators_open_local(1, &communicator, NULL));
+        communicator.transport = nan ? communicator.transport : &faulty;
+        gradient[7] = nan ? NAN : 1;
+        struct gw_session *session = open_trainer(&communicator, &scene);
+        assert_ok(gw_session_begin(session, &error));
+        for (size_t tensor = TENSORS; tensor-- > 0;) {
+            assert_ok(gw_session_ready(session, tensor, gradient, NULL, &error));
+        }
+        assert_int_equal(gw_session_wait(session, &error), nan ? GW_BAD_INPUT : GW_FAILED);
+        assert_non_null(strstr(error.message, nan ? "NaN" : "the network is gone"));
+        gw_session_close(session);
+        communicator.transport = healthy;
+        communicator.transport->close(&communicator);
+        close_scene(&scene);
+    }
 }
 
 /* ---- how often ranks communicate, counted in front of the transport ------------------------- */
@@ -255,14 +323,14 @@ static bool depends_on_gradients(const struct gw_algorithm *algorithm) {
 static struct gw_warmed_up warm_up(struct rank *rank, struct gw_warm_up_limits limits) {
     struct gw_warmed_up warmed_up;
     struct gw_error error = {0};
-    require(rank, gw_executor_warm_up(rank->executor, &limits, &warmed_up, &error), &error,
+    require(rank, gw_session_warm_up(rank->executor, &limits, &warmed_up, &error), &error,
             "warming up");
     return warmed_up;
 }
 
-static uint64_t selected_by(const struct gw_executor *executor, size_t worker, size_t workers) {
+static uint64_t selected_by(const struct gw_session *executor, size_t worker, size_t workers) {
     size_t groups = 0;
-    const uint64_t *selected = gw_executor_selected(executor, &groups);
+    const uint64_t *selected = gw_session_selected(executor, &groups);
     uint64_t sum = 0;
     for (size_t group = 0; group < groups; group++) {
         sum += selected[group * workers + worker];
@@ -270,7 +338,7 @@ static uint64_t selected_by(const struct gw_executor *executor, size_t worker, s
     return sum;
 }
 
-static double selected_by_all(const struct gw_executor *executor, size_t workers) {
+static double selected_by_all(const struct gw_session *executor, size_t workers) {
     uint64_t sum = 0;
     for (size_t worker = 0; worker < workers; worker++) {
         sum += selected_by(executor, worker, workers);
@@ -282,15 +350,15 @@ static double selected_by_all(const struct gw_executor *executor, size_t workers
 
 /* What was accumulated either stays, or was selected and is cleared; nothing is aggregated. */
 static void check_residual(struct rank *rank, const float *before) {
-    struct gw_executor *executor = rank->executor;
-    size_t elements = gw_executor_elements(executor);
+    struct gw_session *executor = rank->executor;
+    size_t elements = gw_session_elements(executor);
     float *gradient = calloc(3 * elements, sizeof *gradient);
     float *after = gradient + elements;
     float *aggregate = after + elements;
     uint64_t cleared = 0;
-    (void)gw_executor_copy(executor, GW_GRADIENT, gradient, NULL);
-    (void)gw_executor_copy(executor, GW_RESIDUAL, after, NULL);
-    (void)gw_executor_copy(executor, GW_AGGREGATE, aggregate, NULL);
+    (void)gw_session_copy(executor, GW_GRADIENT, gradient, NULL);
+    (void)gw_session_copy(executor, GW_RESIDUAL, after, NULL);
+    (void)gw_session_copy(executor, GW_AGGREGATE, aggregate, NULL);
     for (size_t i = 0; i < elements; i++) {
         float accumulated = before[i] + gradient[i];
         cleared += after[i] != accumulated;
@@ -306,14 +374,14 @@ static void check_residual(struct rank *rank, const float *before) {
 static void warm_up_step_by_step(struct rank *rank) {
     static const struct gw_warm_up_limits one = {.iterations = 1};
     bool works = (size_t)rank->communicator.rank < rank->schedule->workers;
-    size_t elements = gw_executor_elements(rank->executor);
+    size_t elements = gw_session_elements(rank->executor);
     float *before = calloc(elements, sizeof *before);
     for (int step = 0; step < STEPS; step++) {
         struct gw_warmed_up warmed_up = warm_up(rank, one);
         expect(rank, warmed_up.iterations == 1 && !warmed_up.reached, "not one iteration");
         if (works) {
             check_residual(rank, before);
-            (void)gw_executor_copy(rank->executor, GW_RESIDUAL, before, NULL);
+            (void)gw_session_copy(rank->executor, GW_RESIDUAL, before, NULL);
         }
     }
     iterate(rank);

@@ -1,0 +1,437 @@
+#include "exec/session.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exchange.h"
+
+static const size_t NOTHING = SIZE_MAX;
+
+/* ---- streams ------------------------------------------------------------------------------- */
+
+static void *serve_stream(void *argument) {
+    struct gw_stream_thread *stream = argument;
+    gw_clock_sleep_precisely();
+    pthread_mutex_lock(&stream->mutex);
+    for (;;) {
+        while (stream->head == stream->tail && !stream->closing) {
+            pthread_cond_wait(&stream->changed, &stream->mutex);
+        }
+        if (stream->head == stream->tail) {
+            break;
+        }
+        size_t operation = stream->ring[stream->head++ % stream->capacity];
+        pthread_mutex_unlock(&stream->mutex);
+        stream->run(stream->context, operation);
+        pthread_mutex_lock(&stream->mutex);
+    }
+    pthread_mutex_unlock(&stream->mutex);
+    return NULL;
+}
+
+/* Starts the thread; at most `capacity` operations are ever queued at once. */
+static enum gw_status open_stream(struct gw_stream_thread *stream, size_t capacity,
+                                  gw_stream_run *run, void *context, struct gw_error *error) {
+    *stream = (struct gw_stream_thread){.capacity = capacity,
+                                        .ring = calloc(capacity, sizeof *stream->ring),
+                                        .run = run,
+                                        .context = context};
+    if (stream->ring == NULL) {
+        return gw_fail_memory(error, "opening a stream");
+    }
+    pthread_mutex_init(&stream->mutex, NULL);
+    pthread_cond_init(&stream->changed, NULL);
+    int result = pthread_create(&stream->thread, NULL, serve_stream, stream);
+    if (result != 0) {
+        free(stream->ring);
+        stream->ring = NULL;
+        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
+    }
+    return GW_OK;
+}
+
+/* Puts an operation at the queue's end. Never waits. */
+static void push_operation(struct gw_stream_thread *stream, size_t operation) {
+    pthread_mutex_lock(&stream->mutex);
+    stream->ring[stream->tail++ % stream->capacity] = operation;
+    pthread_cond_signal(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+}
+
+/* Ends the thread once the queue is empty. */
+static void close_stream(struct gw_stream_thread *stream) {
+    if (stream->ring == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&stream->mutex);
+    stream->closing = true;
+    pthread_cond_signal(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
+    pthread_join(stream->thread, NULL);
+    pthread_cond_destroy(&stream->changed);
+    pthread_mutex_destroy(&stream->mutex);
+    free(stream->ring);
+    *stream = (struct gw_stream_thread){0};
+}
+
+/* ---- one operation, on its stream's thread ------------------------------------------------- */
+
+/* With the mutex. */
+static void await(struct gw_session *session, enum gw_stream stream, size_t operation) {
+    while (!session->done[operation]) {
+        session->awaited[stream] = operation;
+        pthread_cond_wait(&session->awaited_done[stream], &session->mutex);
+    }
+}
+
+/* Returns whether the operation is to run: after a failure the rest of the iteration is skipped. */
+static bool wait_for_dependencies(struct gw_session *session,
+                                  const struct gw_operation *operation) {
+    const size_t *dependencies = session->schedule->dependencies + operation->first_dependency;
+    pthread_mutex_lock(&session->mutex);
+    for (size_t d = 0; d < operation->dependency_count; d++) {
+        await(session, operation->stream, dependencies[d]);
+    }
+    session->awaited[operation->stream] = NOTHING;
+    bool healthy = session->failure.status == GW_OK;
+    pthread_mutex_unlock(&session->mutex);
+    return healthy;
+}
+
+/*
+ * With the mutex. Wakes only whom it concerns: a stream that is woken for nothing takes the core
+ * from one that works.
+ */
+void gw_session_end_operation(struct gw_session *session, size_t index) {
+    session->done[index] = true;
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        if (session->awaited[stream] == index) {
+            pthread_cond_signal(&session->awaited_done[stream]);
+        }
+    }
+    if (--session->left == 0) {
+        pthread_cond_signal(&session->all_done);
+    }
+}
+
+static void mark_done(struct gw_session *session, size_t index, enum gw_status status,
+                      const struct gw_error *error) {
+    pthread_mutex_lock(&session->mutex);
+    if (status != GW_OK && session->failure.status == GW_OK) {
+        session->failure = *error;
+        session->failure.status = status;
+    }
+    gw_session_end_operation(session, index);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+static bool is_timed(const struct gw_operation *operation) {
+    return operation->kind != GW_COMPRESS && operation->kind != GW_EXCHANGE;
+}
+
+/* A server computes nothing, but for its updates, which stand on the communication stream. */
+static bool is_skipped(const struct gw_session *session, const struct gw_operation *operation) {
+    return session->worker.serves && operation->stream != GW_STREAM_COMMUNICATION;
+}
+
+static enum gw_status work(struct gw_session *session, const struct gw_operation *operation,
+                           uint64_t *bytes, struct gw_error *error) {
+    struct gw_worker *worker = &session->worker;
+    return operation->kind == GW_COMPRESS
+               ? gw_compress_start(worker, &worker->groups[operation->group], error)
+               : gw_exchange_run(worker, operation, bytes, error);
+}
+
+/* The stream's thread goes on before the work is done, but where the host must know of it. */
+static enum gw_status run_on_gpu(struct gw_session *session, size_t index, uint64_t *bytes,
+                                 struct gw_error *error) {
+    const struct gw_operation *operation = &session->schedule->operations[index];
+    struct gw_accelerator *accelerator = &session->accelerator;
+    GW_TRY(gw_accelerator_begin(accelerator, index, error));
+    if (operation->kind == GW_EXCHANGE) { /* ranks exchange once they are ready, as calibrated */
+        GW_TRY(gw_accelerator_await(accelerator, index, error));
+    }
+    if (!is_skipped(session, operation)) {
+        GW_TRY(is_timed(operation) ? gw_accelerator_work(accelerator, operation, error)
+                                   : work(session, operation, bytes, error));
+    }
+    return gw_accelerator_end(accelerator, index, error);
+}
+
+static enum gw_status run_on_host(struct gw_session *session, const struct gw_operation *operation,
+                                  double started_s, uint64_t *bytes, struct gw_error *error) {
+    double *clock_s = &session->clock_s[operation->stream];
+    if (is_skipped(session, operation)) {
+        return GW_OK;
+    }
+    if (operation->dependency_count > 0 && *clock_s < started_s) {
+        *clock_s = started_s;
+    }
+    if (is_timed(operation)) {
+        *clock_s += session->tensors == NULL ? operation->duration_s : 0;
+        gw_clock_sleep_until_s(*clock_s);
+        return GW_OK;
+    }
+    GW_TRY(work(session, operation, bytes, error));
+    if (session->tensors != NULL) {
+        const struct gw_slice *ended = session->delivers[operation - session->schedule->operations];
+        if (ended != NULL) {
+            gw_trainer_deliver(session, ended);
+        }
+    }
+    *clock_s += gw_clock_now_s() - started_s;
+    return GW_OK;
+}
+
+void gw_session_run_operation(struct gw_session *session, size_t index) {
+    const struct gw_operation *operation = &session->schedule->operations[index];
+    struct gw_error error = {0};
+    enum gw_status status = GW_OK;
+    uint64_t bytes = 0;
+    bool healthy = wait_for_dependencies(session, operation);
+    double started_s = gw_clock_now_s();
+    if (is_timed(operation) && operation->dependency_count == 0) {
+        /* An accelerator goes from one kernel to the next; the gap between is this thread's own. */
+        started_s = session->ended_s[operation->stream];
+    }
+    if (healthy) {
+        status = session->on_gpu ? run_on_gpu(session, index, &bytes, &error)
+                                 : run_on_host(session, operation, started_s, &bytes, &error);
+    }
+    double ended_s = gw_clock_now_s();
+    session->ended_s[operation->stream] = ended_s;
+    session->intervals[index] = (struct gw_interval){.start_s = started_s - session->start_s,
+                                                     .end_s = ended_s - session->start_s,
+                                                     .bytes = bytes};
+    mark_done(session, index, status, &error);
+}
+
+static void run_operation(void *session, size_t index) {
+    gw_session_run_operation(session, index);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static enum gw_status check_ranks(const struct gw_schedule *schedule,
+                                  const struct gw_communicator *communicator,
+                                  struct gw_error *error) {
+    size_t ranks = schedule->workers + (schedule->server ? 1 : 0);
+    return (size_t)communicator->size == ranks
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "execution: expected %zu ranks%s, got %d", ranks,
+                         schedule->server ? ", the last of which is the server" : "",
+                         communicator->size);
+}
+
+static enum gw_status open_worker(struct gw_session *session, struct gw_communicator *communicator,
+                                  const struct gw_session_options *options,
+                                  struct gw_error *error) {
+    struct gw_accelerator *gpu = &session->accelerator;
+    struct gw_worker *worker = &session->worker;
+    *worker = (struct gw_worker){.schedule = session->schedule,
+                                 .arena = &session->arena,
+                                 .communicator = communicator,
+                                 .hosts = communicator};
+    if (session->on_gpu) {
+        GW_TRY(gw_accelerator_open(gpu, session->schedule, options, error));
+        struct gw_gpu_settings between = {.transport = options->transport,
+                                          .stream = gpu->streams[GW_STREAM_COMMUNICATION]};
+        GW_TRY(gw_communicator_open_gpu(&session->between_gpus, communicator, &between, error));
+        worker->communicator = &session->between_gpus;
+    }
+    const struct gw_worker_options as = {.compute = gpu->streams[GW_STREAM_COMPUTE],
+                                         .exchange = gpu->streams[GW_STREAM_COMMUNICATION],
+                                         .seed = options->seed,
+                                         .trains = options->compute == GW_COMPUTE_TRAINER};
+    GW_TRY(gw_worker_open(worker, &as, error));
+    return gw_exchanges_prepare(worker, error);
+}
+
+static enum gw_status open_parts(struct gw_session *session, struct gw_communicator *communicator,
+                                 const struct gw_session_options *options, struct gw_error *error) {
+    const struct gw_schedule *schedule = session->schedule;
+    size_t count = schedule->operation_count;
+    session->on_gpu = options->device != NULL;
+    GW_TRY(gw_session_check(schedule, session->on_gpu, error));
+    GW_TRY(check_ranks(schedule, communicator, error));
+    struct gw_arena *arena = &session->arena;
+    session->intervals = gw_arena_zeros(arena, count, sizeof *session->intervals);
+    session->gathered =
+        gw_arena_zeros(arena, (size_t)communicator->size * count, sizeof *session->gathered);
+    session->done = gw_arena_zeros(arena, count, sizeof *session->done);
+    GW_TRY(gw_arena_check(arena, "opening a session", error));
+    GW_TRY(open_worker(session, communicator, options, error));
+    GW_TRY(gw_outcome_open(&session->outcome, &session->worker, error));
+    if (options->compute == GW_COMPUTE_TRAINER) {
+        GW_TRY(gw_trainer_open(session, options, error));
+    }
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        GW_TRY(open_stream(&session->streams[stream], count, run_operation, session, error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_session_open(struct gw_session **out, const struct gw_schedule *schedule,
+                               struct gw_communicator *communicator,
+                               const struct gw_session_options *options, struct gw_error *error) {
+    struct gw_session *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        return gw_fail_memory(error, "opening a session");
+    }
+    session->schedule = schedule;
+    pthread_mutex_init(&session->mutex, NULL);
+    pthread_cond_init(&session->all_done, NULL);
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        pthread_cond_init(&session->awaited_done[stream], NULL);
+        session->awaited[stream] = NOTHING;
+    }
+    enum gw_status status = open_parts(session, communicator, options, error);
+    if (status != GW_OK) {
+        gw_session_close(session);
+        return status;
+    }
+    *out = session;
+    return GW_OK;
+}
+
+void gw_session_close(struct gw_session *session) {
+    if (session == NULL) {
+        return;
+    }
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        close_stream(&session->streams[stream]);
+        pthread_cond_destroy(&session->awaited_done[stream]);
+    }
+    gw_worker_close(&session->worker);
+    if (session->between_gpus.transport != NULL) {
+        session->between_gpus.transport->close(&session->between_gpus);
+    }
+    gw_accelerator_close(&session->accelerator);
+    pthread_cond_destroy(&session->all_done);
+    pthread_mutex_destroy(&session->mutex);
+    gw_arena_free(&session->arena);
+    free(session);
+}
+
+/* ---- an iteration -------------------------------------------------------------------------- */
+
+enum gw_status gw_session_prepare(struct gw_session *session, struct gw_error *error) {
+    struct gw_worker *worker = &session->worker;
+    worker->iteration = session->iterations++;
+    for (size_t g = 0; g < session->schedule->group_count; g++) {
+        struct gw_group_state *group = &worker->groups[g];
+        if (!worker->serves) {
+            GW_TRY(gw_aggregate_clear(worker, group, error));
+        }
+        group->selected = group->slice->kept;
+        group->all = group->slice->kept;
+    }
+    memset(session->done, 0, session->schedule->operation_count * sizeof *session->done);
+    session->left = session->schedule->operation_count;
+    return session->on_gpu ? gw_accelerator_start(&session->accelerator, error) : GW_OK;
+}
+
+void gw_session_start(struct gw_session *session) {
+    session->start_s = gw_clock_now_s();
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        session->clock_s[stream] = session->start_s;
+        session->ended_s[stream] = session->start_s;
+    }
+}
+
+void gw_session_push(struct gw_session *session, size_t operation) {
+    push_operation(&session->streams[session->schedule->operations[operation].stream], operation);
+}
+
+/* A GPU's operations tell when they were once all are done. */
+static enum gw_status time_operations(struct gw_session *session, struct gw_error *error) {
+    GW_TRY(gw_accelerator_finish(&session->accelerator, error));
+    for (size_t i = 0; i < session->schedule->operation_count; i++) {
+        struct gw_interval *interval = &session->intervals[i];
+        GW_TRY(gw_accelerator_interval(&session->accelerator, i, &interval->start_s,
+                                       &interval->end_s, error));
+        /* An operation that begins with the iteration may seem to have begun before, by less than
+         * the clocks are told apart. */
+        interval->start_s = fmax(0, interval->start_s - session->start_s);
+        interval->end_s = fmax(0, interval->end_s - session->start_s);
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_session_finish(struct gw_session *session, struct gw_error *error) {
+    pthread_mutex_lock(&session->mutex);
+    while (session->left > 0) {
+        pthread_cond_wait(&session->all_done, &session->mutex);
+    }
+    pthread_mutex_unlock(&session->mutex);
+    if (session->failure.status != GW_OK && error != NULL) {
+        *error = session->failure;
+    }
+    return session->failure.status != GW_OK || !session->on_gpu ? session->failure.status
+                                                                : time_operations(session, error);
+}
+
+enum gw_status gw_session_record(struct gw_session *session, double start_s,
+                                 struct gw_timeline *timeline, struct gw_error *error) {
+    struct gw_communicator *communicator = session->worker.hosts;
+    const struct gw_schedule *schedule = session->schedule;
+    size_t count = schedule->operation_count;
+    GW_TRY(gw_allgather(communicator, session->intervals, count * sizeof *session->intervals,
+                        session->gathered, error));
+    double end_s = 0;
+    for (size_t i = 0; i < session->worker.workers * count; i++) {
+        const struct gw_operation *operation = &schedule->operations[i % count];
+        const struct gw_interval *interval = &session->gathered[i];
+        struct gw_span span = {.lane = i / count,
+                               .stream = operation->stream,
+                               .activity = operation->kind,
+                               .group = operation->group,
+                               .label = operation->label,
+                               .elements = operation->elements,
+                               .bytes = interval->bytes,
+                               .start_s = start_s + interval->start_s,
+                               .end_s = start_s + interval->end_s};
+        GW_TRY(gw_timeline_add(timeline, span, error));
+        end_s = interval->end_s > end_s ? interval->end_s : end_s;
+    }
+    return gw_timeline_add_iteration(timeline, start_s, start_s + end_s, error);
+}
+
+/* ---- what came out ------------------------------------------------------------------------- */
+
+enum gw_status gw_session_timeline(const struct gw_session *session, struct gw_timeline *out,
+                                   struct gw_error *error) {
+    return gw_timeline_create(out, session->worker.workers, error);
+}
+
+size_t gw_session_elements(const struct gw_session *session) {
+    return gw_vectors_elements(session->schedule);
+}
+
+enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector, float *out,
+                               struct gw_error *error) {
+    struct gw_worker *worker = &session->worker;
+    const struct gw_memory *memory = &worker->exchange;
+    size_t bytes = gw_session_elements(session) * sizeof *out;
+    const float *from = vector == GW_GRADIENT   ? worker->vectors.gradient
+                        : vector == GW_RESIDUAL ? worker->vectors.residual
+                                                : worker->vectors.aggregate;
+    void *copy = NULL;
+    if (worker->serves || from == NULL) {
+        memset(out, 0, bytes);
+        return GW_OK;
+    }
+    GW_TRY(memory->does->read(memory, from, bytes, &worker->dense_copy, &copy, error));
+    memcpy(out, copy, bytes);
+    return GW_OK;
+}
+
+const uint64_t *gw_session_selected(const struct gw_session *session, size_t *groups) {
+    *groups = session->schedule->group_count;
+    return session->outcome.selected;
+}
+
+const struct gw_selected *gw_session_extents(const struct gw_session *session) {
+    return session->outcome.extents;
+}

@@ -1,0 +1,283 @@
+/*
+ * A trainer's session: its threads are the compute stream. They say when forward and backward have
+ * ended, and one of them compresses a group when its last gradient is there.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "exec/session.h"
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static void lay_out_tensors(struct gw_session *session) {
+    const struct gw_schedule *schedule = session->schedule;
+    size_t tensor = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        const struct gw_operation *operation = &schedule->operations[i];
+        if (operation->kind == GW_BACKWARD) {
+            size_t count = (size_t)operation->elements;
+            session->tensors[tensor++] =
+                (struct gw_session_tensor){.backward = i, .first = first, .count = count};
+            first += count;
+        }
+        if (operation->kind == GW_EXCHANGE) {
+            session->delivers[i] = &schedule->groups[operation->group];
+            for (size_t before = i; before-- > 0;) {
+                bool same = session->delivers[before] == session->delivers[i];
+                session->delivers[before] = same ? NULL : session->delivers[before];
+            }
+        }
+    }
+}
+
+enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_session_options *options,
+                               struct gw_error *error) {
+    const struct gw_schedule *schedule = session->schedule;
+    struct gw_arena *arena = &session->arena;
+    if (session->on_gpu) {
+        return gw_fail(error, GW_BAD_INPUT, "session: expected a trainer's gradients on the host");
+    }
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        session->tensor_count += schedule->groups[g].layer_count;
+    }
+    session->tensors = gw_arena_zeros(arena, session->tensor_count, sizeof *session->tensors);
+    session->delivers =
+        gw_arena_zeros(arena, schedule->operation_count, sizeof(const struct gw_slice *));
+    GW_TRY(gw_arena_check(arena, "opening a session", error));
+    session->scale = options->average ? 1 / (float)schedule->workers : 1;
+    session->held_back = schedule->compressor->thresholded;
+    lay_out_tensors(session);
+    return GW_OK;
+}
+
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+static void add_scaled(float *sums, const float *values, float scale, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        sums[i] += scale * values[i];
+    }
+}
+
+static void copy_scaled(float *to, const float *from, float scale, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        to[i] = scale * from[i];
+    }
+}
+
+/* NULL: it is zero. */
+static void take_gradient(struct gw_session *session, const struct gw_session_tensor *tensor,
+                          const float *gradient) {
+    const struct gw_vectors *vectors = &session->worker.vectors;
+    if (vectors->gradient == NULL && gradient != NULL) {
+        add_scaled(vectors->residual + tensor->first, gradient, session->scale, tensor->count);
+    } else if (vectors->gradient != NULL && gradient != NULL) {
+        copy_scaled(vectors->gradient + tensor->first, gradient, session->scale, tensor->count);
+    } else if (vectors->gradient != NULL) {
+        memset(vectors->gradient + tensor->first, 0, tensor->count * sizeof *vectors->gradient);
+    }
+}
+
+void gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice) {
+    const float *aggregate = session->worker.vectors.aggregate;
+    for (size_t i = 0; i < slice->layer_count && !session->worker.serves; i++) {
+        const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
+        if (tensor->result != NULL) {
+            memcpy(tensor->result, aggregate + tensor->first, tensor->count * sizeof *aggregate);
+        }
+    }
+}
+
+/* ---- thresholds ---------------------------------------------------------------------------- */
+
+/* The k-th largest magnitude of what this worker has of the group. */
+static enum gw_status find_threshold(struct gw_worker *worker, struct gw_group_state *group,
+                                     double *out, struct gw_error *error) {
+    struct gw_selection *selection = &worker->compute.selection;
+    struct gw_task task = gw_worker_task(worker, group);
+    task.workspace = &worker->compute.workspace;
+    GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(&task, selection, error));
+    *out = INFINITY;
+    for (size_t i = 0; i < selection->count; i++) {
+        *out = fmin(*out, fabs((double)selection->entries[i].value));
+    }
+    return GW_OK;
+}
+
+/*
+ * A threshold that is given once is the one that selects as many elements as asked of the first
+ * gradients, on the mean of the workers.
+ */
+static enum gw_status set_thresholds(struct gw_session *session, struct gw_error *error) {
+    struct gw_worker *worker = &session->worker;
+    size_t ranks = (size_t)worker->hosts->size;
+    size_t groups = session->schedule->group_count;
+    double *all = gw_arena_zeros(&session->arena, (ranks + 1) * groups, sizeof *all);
+    GW_TRY(gw_arena_check(&session->arena, "finding thresholds", error));
+    double *own = all + ranks * groups;
+    enum gw_status status = GW_OK;
+    for (size_t g = 0; g < groups && !worker->serves && status == GW_OK; g++) {
+        status = find_threshold(worker, &worker->groups[g], &own[g], error);
+    }
+    GW_TRY(gw_agree(worker->hosts, status, error));
+    GW_TRY(gw_allgather(worker->hosts, own, groups * sizeof *own, all, error));
+    for (size_t g = 0; g < groups && !worker->serves; g++) {
+        double mean = 0;
+        for (size_t i = 0; i < worker->workers; i++) {
+            mean += all[i * groups + g] / (double)worker->workers;
+        }
+        GW_TRY(gw_group_set_threshold(worker, &worker->groups[g], mean, error));
+    }
+    return GW_OK;
+}
+
+/* ---- an iteration -------------------------------------------------------------------------- */
+
+/* With the mutex. */
+static void end_trainers(struct gw_session *session, size_t operation) {
+    double *ended_s = &session->ended_s[GW_STREAM_COMPUTE];
+    double now_s = gw_clock_now_s();
+    session->intervals[operation] = (struct gw_interval){.start_s = *ended_s - session->start_s,
+                                                         .end_s = now_s - session->start_s};
+    *ended_s = now_s;
+    gw_session_end_operation(session, operation);
+}
+
+/*
+ * With the mutex, which is left while compressing. Tensors count in their order: one that is ready
+ * early waits for those before it. What becomes ready while one thread is here, it sees to.
+ */
+static void advance(struct gw_session *session) {
+    if (session->advancing || session->held_back) {
+        return;
+    }
+    session->advancing = true;
+    while (session->computed < session->tensor_count && session->tensors[session->computed].ready) {
+        size_t backward = session->tensors[session->computed++].backward;
+        end_trainers(session, backward);
+        if (session->schedule->operations[backward + 1].kind == GW_COMPRESS) {
+            pthread_mutex_unlock(&session->mutex);
+            gw_session_run_operation(session, backward + 1);
+            pthread_mutex_lock(&session->mutex);
+        }
+    }
+    session->advancing = false;
+}
+
+static void push_exchanges(struct gw_session *session) {
+    for (size_t i = 0; i < session->schedule->operation_count; i++) {
+        if (session->schedule->operations[i].stream == GW_STREAM_COMMUNICATION) {
+            gw_session_push(session, i);
+        }
+    }
+}
+
+static enum gw_status check_begun(const struct gw_session *session, bool begun,
+                                  struct gw_error *error) {
+    return session->begun == begun
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "session: expected an iteration that %s, got one %s",
+                         begun ? "has begun" : "begins once the last one was waited for",
+                         begun ? "that has not" : "too early");
+}
+
+enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *error) {
+    GW_TRY(check_begun(session, false, error));
+    GW_TRY(gw_session_prepare(session, error));
+    session->computed = 0;
+    for (size_t i = 0; i < session->tensor_count; i++) {
+        struct gw_session_tensor *tensor = &session->tensors[i];
+        tensor->named = tensor->ready = false;
+        tensor->result = NULL;
+    }
+    session->begun = true;
+    gw_session_start(session);
+    push_exchanges(session);
+    return GW_OK;
+}
+
+void gw_session_backward(struct gw_session *session) {
+    pthread_mutex_lock(&session->mutex);
+    if (session->begun && !session->done[0]) {
+        end_trainers(session, 0);
+    }
+    pthread_mutex_unlock(&session->mutex);
+}
+
+enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const float *gradient,
+                                float *result, struct gw_error *error) {
+    GW_TRY(check_begun(session, true, error));
+    if (tensor >= session->tensor_count || session->worker.serves) {
+        return gw_fail(error, GW_BAD_INPUT, "session: expected a tensor below %zu, got %zu",
+                       session->worker.serves ? 0 : session->tensor_count, tensor);
+    }
+    struct gw_session_tensor *named = &session->tensors[session->tensor_count - 1 - tensor];
+    gw_session_backward(session);
+    pthread_mutex_lock(&session->mutex);
+    bool again = named->named;
+    named->named = true;
+    pthread_mutex_unlock(&session->mutex);
+    if (again) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "session: expected each tensor once in an iteration, got %zu again", tensor);
+    }
+    take_gradient(session, named, gradient);
+    pthread_mutex_lock(&session->mutex);
+    named->result = result;
+    named->ready = true;
+    advance(session);
+    pthread_mutex_unlock(&session->mutex);
+    return GW_OK;
+}
+
+/* What did not come counts as zero; to a server nothing comes. */
+static void take_rest(struct gw_session *session) {
+    for (size_t i = 0; i < session->tensor_count; i++) {
+        struct gw_session_tensor *tensor = &session->tensors[i];
+        if (!tensor->ready && !session->worker.serves) {
+            take_gradient(session, tensor, NULL);
+        }
+        tensor->ready = true;
+    }
+}
+
+static void end_compute(struct gw_session *session) {
+    gw_session_backward(session);
+    pthread_mutex_lock(&session->mutex);
+    advance(session);
+    gw_session_end_operation(session, session->schedule->operation_count - 1);
+    pthread_mutex_unlock(&session->mutex);
+}
+
+/* The update comes after all exchanges, and no session knows how long it takes. */
+static void time_update(struct gw_session *session) {
+    double now_s = gw_clock_now_s() - session->start_s;
+    session->intervals[session->schedule->operation_count - 1] =
+        (struct gw_interval){.start_s = now_s, .end_s = now_s};
+}
+
+enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
+    GW_TRY(check_begun(session, true, error));
+    take_rest(session);
+    if (session->held_back) {
+        GW_TRY(set_thresholds(session, error));
+        session->held_back = false;
+    }
+    end_compute(session);
+    GW_TRY(gw_session_finish(session, error));
+    time_update(session);
+    session->begun = false;
+    const struct gw_kernel *kernel = gw_kernel_of(session->schedule->compressor);
+    return kernel == NULL || kernel->observe == NULL
+               ? GW_OK
+               : gw_outcome_share_counts(&session->outcome, &session->worker, error);
+}
+
+enum gw_status gw_session_verify(struct gw_session *session, struct gw_error *error) {
+    return gw_outcome_compare(&session->outcome, &session->worker, error);
+}
+
+const float *gw_session_aggregate(const struct gw_session *session, size_t tensor) {
+    const struct gw_session_tensor *of = &session->tensors[session->tensor_count - 1 - tensor];
+    return session->worker.vectors.aggregate + of->first;
+}
