@@ -4,10 +4,10 @@
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
  * Sections: errors, planning (simple to complete), predicting (an iteration, a ranking, why a plan
- * takes its time), sweeping, validating, compression. Nothing here prints or exits. Only
- * gradweave_rank and gradweave_sweep start threads without being told how many. Calls that share no
- * arguments may run at the same time. Times are seconds, sizes are elements or bytes as the name
- * says.
+ * takes its time), sweeping, validating, compression, ranks, training. Nothing here prints or
+ * exits. Only gradweave_rank and gradweave_sweep start threads without being told how many, and a
+ * session has one for its exchanges. Calls that share no arguments may run at the same time. Times
+ * are seconds, sizes are elements or bytes as the name says.
  */
 #ifndef GRADWEAVE_H
 #define GRADWEAVE_H
@@ -303,6 +303,154 @@ GRADWEAVE_API void gradweave_compressor_observe(struct gradweave_compressor *com
 
 /* NULL is allowed. */
 GRADWEAVE_API void gradweave_compressor_close(struct gradweave_compressor *compressor);
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+/* The processes that train together, each of which is one rank of them. */
+struct gradweave_ranks;
+
+/*
+ * Joins the MPI job that this process was started in (by mpirun or srun), and begins MPI unless
+ * that is done: with MPI_THREAD_MULTIPLE, if the trainer calls MPI as well. GRADWEAVE_BAD_INPUT
+ * where libgradweave_mpi.so, beside this library, or the MPI that it was built with is missing.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_join_mpi(struct gradweave_ranks **out,
+                                                       struct gradweave_error *error);
+
+/*
+ * What a trainer lends that has its ranks joined already: functions of its own process group. All
+ * but the last two return 0, or else have failed. They are called by one thread at a time, not
+ * always the same one; collectives by all ranks in the same order. `receive` never overlaps `send`.
+ */
+struct gradweave_process_group {
+    int rank, size;
+    void *context; /* their first argument */
+
+    /* receive[i] = the sum over ranks of send[i], the same bits on every rank. */
+    int (*allreduce)(void *context, const float *send, float *receive, size_t count);
+    /* receive[r * bytes ..] = rank r's `bytes` bytes. */
+    int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
+    /* data = the root's. */
+    int (*broadcast)(void *context, int root, void *data, size_t bytes);
+    /* As allreduce and allgather, on the root alone; elsewhere `receive` is not looked at. */
+    int (*reduce)(void *context, int root, const float *send, float *receive, size_t count);
+    int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
+    /* receive = the root's send[r * bytes ..] on rank r. */
+    int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);
+
+    /*
+     * Messages between two ranks, in the order in which they are started. Both return at once;
+     * what is started is waited for by its handle, once.
+     */
+    int (*start_send)(void *context, int to, const void *data, size_t bytes, uintptr_t *handle);
+    int (*start_receive)(void *context, int from, void *data, size_t bytes, uintptr_t *handle);
+    int (*wait)(void *context, uintptr_t handle);
+
+    const char *(*complain)(void *context); /* why the last call failed; NULL: nobody knows */
+    void (*close)(void *context); /* when the ranks are left; NULL: nothing is to be done */
+};
+
+GRADWEAVE_API enum gradweave_status
+gradweave_join_group(const struct gradweave_process_group *group, struct gradweave_ranks **out,
+                     struct gradweave_error *error);
+
+GRADWEAVE_API int gradweave_ranks_own(const struct gradweave_ranks *ranks);
+GRADWEAVE_API int gradweave_ranks_count(const struct gradweave_ranks *ranks);
+
+/* Rank 0's data, on every rank: parameters to begin with. No session may be in an iteration. */
+GRADWEAVE_API enum gradweave_status gradweave_ranks_broadcast(struct gradweave_ranks *ranks,
+                                                              void *data, size_t bytes,
+                                                              struct gradweave_error *error);
+
+/* After their sessions are closed. NULL is allowed. */
+GRADWEAVE_API void gradweave_leave(struct gradweave_ranks *ranks);
+
+/* ---- training ------------------------------------------------------------------------------ */
+
+/* What a session exchanges, the same on all ranks; unused members are 0. */
+struct gradweave_training {
+    size_t tensor_count;
+    const uint64_t *elements;          /* [tensor_count], in forward order */
+    const char *algorithm;             /* "omgs": gradweave_algorithm_name() */
+    const char *compressor, *exchange; /* in place of the algorithm's, as `simulate` takes them */
+    double density;                    /* (0, 1]; 0: 0.001 */
+    /*
+     * The plan (gradweave_plan, gradweave_explain); none: all in one group. A pipeline that does
+     * not overlap takes no more than one.
+     */
+    const struct gradweave_group *groups;
+    size_t group_count;
+    int average; /* not 0: aggregates are means over the workers, otherwise sums */
+    uint64_t seed;
+};
+
+/*
+ * A session runs the exchanges of an iteration while the trainer computes: the same schedule that
+ * gradweave_predict simulates, by a thread of its own. docs/examples/train.c is a whole trainer.
+ *
+ *     for each iteration:
+ *         gradweave_session_begin(session, &error);
+ *         forward pass
+ *         backward pass: gradweave_session_ready(session, i, gradient, gradient, &error) for each
+ *                        tensor i once its gradient is there
+ *         gradweave_session_wait(session, &error);
+ *         optimiser, with the aggregates that stand where the gradients were
+ *
+ * Of pipelines with a server ("ps") the last rank is that, and no worker: it has no gradients, and
+ * only begins and waits. When a call fails the session is over, and other ranks may wait for this
+ * one: its process should end.
+ */
+struct gradweave_session;
+
+/* All ranks call it. Both live as long as the session. */
+GRADWEAVE_API enum gradweave_status
+gradweave_session_open(const struct gradweave_training *training, struct gradweave_ranks *ranks,
+                       struct gradweave_session **out, struct gradweave_error *error);
+
+/* Whether this rank is the server, not 0, and no worker. */
+GRADWEAVE_API int gradweave_session_serves(const struct gradweave_session *session);
+
+/* An iteration begins. */
+GRADWEAVE_API enum gradweave_status gradweave_session_begin(struct gradweave_session *session,
+                                                            struct gradweave_error *error);
+
+/* The backward pass begins: only for what gradweave_session_measure says. */
+GRADWEAVE_API void gradweave_session_backward(struct gradweave_session *session);
+
+/*
+ * The gradient of a tensor, [its elements], is there: from any thread, in any order, each tensor
+ * once. It is read before this returns, and added to the residual or copied; if it is the last of
+ * its group that the plan waits for, the group is compressed. The aggregate is written to `result`,
+ * which may be `gradient`, by the time that gradweave_session_wait returns; NULL: it is only to be
+ * had of gradweave_session_aggregate.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_ready(struct gradweave_session *session,
+                                                            size_t tensor, const float *gradient,
+                                                            float *result,
+                                                            struct gradweave_error *error);
+
+/* Waits until all is exchanged. A gradient that did not come counts as zero. */
+GRADWEAVE_API enum gradweave_status gradweave_session_wait(struct gradweave_session *session,
+                                                           struct gradweave_error *error);
+
+/* A tensor's aggregate, until the next iteration begins. */
+GRADWEAVE_API const float *gradweave_session_aggregate(const struct gradweave_session *session,
+                                                       size_t tensor);
+
+/* After waiting, on all ranks: fails unless all workers hold the same aggregates, bit for bit. */
+GRADWEAVE_API enum gradweave_status gradweave_session_verify(struct gradweave_session *session,
+                                                             struct gradweave_error *error);
+
+/*
+ * After waiting, on all ranks: where the time of the last iteration went, in means over workers,
+ * without the optimiser; as gradweave_predict has it.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_measure(struct gradweave_session *session,
+                                                              struct gradweave_prediction *measured,
+                                                              struct gradweave_error *error);
+
+/* NULL is allowed. */
+GRADWEAVE_API void gradweave_session_close(struct gradweave_session *session);
 
 #ifdef __cplusplus
 }

@@ -23,14 +23,14 @@ set(calibrate_may_use core device traces methods kernels transport)
 set(study_may_use core traces methods planner collectives goal kernels sim transport)
 set(plots_may_use core traces)
 set(report_may_use core traces methods planner collectives goal kernels study calibrate plots)
-set(library_may_use core traces methods planner kernels study)
+set(library_may_use core traces methods planner kernels transport exec study)
 set(cli_may_use core device traces planner kernels collectives goal transport methods sim exec calibrate study
     report plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h counts.h data.h model.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
-set(transport_public transport.h gpu.h watch.h)
+set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
 set(study_public study.h check.h sweep.h)
 set(report_public report.h check.h pictures.h measurements.h sweep.h)

@@ -37,10 +37,6 @@ const char *gw_mpi_version(void) {
     return NULL;
 }
 
-bool gw_mpi_takes_gpu_memory(void) {
-    return false;
-}
-
 #endif
 
 #ifndef GW_HAVE_NCCL

@@ -106,8 +106,7 @@ enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
 /* Whether all ranks' MPI libraries take pointers to memory of GPUs. */
 static enum gw_status find_aware(struct gw_communicator *parent, bool *aware,
                                  struct gw_error *error) {
-    bool own = strcmp(parent->transport->name, "mpi") == 0 && gw_mpi_takes_gpu_memory();
-    double lacks = own ? 0 : 1;
+    double lacks = gw_takes_gpu_memory(parent) ? 0 : 1;
     GW_TRY(gw_agree_maximum(parent, &lacks, 1, error));
     *aware = lacks == 0;
     return GW_OK;

@@ -47,7 +47,4 @@ void gw_gpu_close(struct gw_communicator *communicator);
  */
 void gw_gpu_rest(double waited_s);
 
-/* Whether this MPI library takes pointers to memory of GPUs (mpi/cuda.c; false without MPI). */
-bool gw_mpi_takes_gpu_memory(void);
-
 #endif

@@ -49,6 +49,8 @@ struct gw_request {
 
 struct gw_transport {
     const char *name;
+    /* Whether memory of GPUs can stand for the host's; NULL: no. */
+    bool (*takes_gpu_memory)(void);
 
     /*
      * Collectives of the data path. All ranks call them, in the
@@ -105,6 +107,11 @@ struct gw_communicator {
 /* Whether the parent has such first ranks: for transports' open_first. */
 enum gw_status gw_communicator_check_first(const struct gw_communicator *parent, int size,
                                            struct gw_error *error);
+
+static inline bool gw_takes_gpu_memory(const struct gw_communicator *communicator) {
+    return communicator->transport->takes_gpu_memory != NULL &&
+           communicator->transport->takes_gpu_memory();
+}
 
 /* ---- collectives --------------------------------------------------------------------------- */
 

@@ -45,6 +45,17 @@ if(NOT output STREQUAL VERSION)
   message(FATAL_ERROR "expected version ${VERSION} from the installed library, got ${output}")
 endif()
 
+# A trainer, which joins MPI by what was installed beside the library; alone it is a job of one rank.
+file(GLOB plugin ${library_folder}/libgradweave_mpi.so)
+if(plugin)
+  run(output ${COMPILER} -O2 ${SOURCE}/docs/examples/train.c -o ${WORK}/train ${flags} -lm -Wl,-rpath,${library_folder})
+  run(output ${CMAKE_COMMAND} -E env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+      ${WORK}/train topk ${SOURCE}/docs/files.md)
+  if(NOT output MATCHES "^topk, 1 ranks: loss")
+    message(FATAL_ERROR "docs/examples/train.c: expected a loss from the installed library, got\n${output}")
+  endif()
+endif()
+
 # The examples, the second one with the installed data.
 set(data ${prefix}/share/gradweave)
 set(plan_arguments)

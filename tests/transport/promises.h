@@ -63,7 +63,7 @@ static inline const char *check_beside(struct gw_communicator *parent,
 /* Of a communicator for GPUs; NULL: it is for memory of the host. */
 static inline struct gw_device_stream *stream_of(const struct gw_communicator *communicator) {
     const char *name = communicator->transport->name;
-    return strcmp(name, "local") == 0 || strcmp(name, "mpi") == 0
+    return strcmp(name, "local") == 0 || strcmp(name, "mpi") == 0 || strcmp(name, "group") == 0
                ? NULL
                : gw_gpu_base(communicator)->settings.stream;
 }

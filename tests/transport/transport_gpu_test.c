@@ -48,8 +48,7 @@ static const char *locations_are_gathered(struct gw_communicator *communicator) 
 }
 
 static const char *it_is_staged_or_aware(struct gw_communicator *communicator) {
-    bool aware = gw_mpi_takes_gpu_memory() &&
-                 strcmp(gw_gpu_base(communicator)->host.transport->name, "mpi") == 0;
+    bool aware = gw_takes_gpu_memory(&gw_gpu_base(communicator)->host);
     return strcmp(communicator->transport->name, aware ? "cuda-aware" : "staged") == 0
                ? NULL
                : "not the transport for this MPI library";

@@ -17,7 +17,7 @@
 struct mpi_world {
     MPI_Comm comm;
     struct sent_message *sent; /* control messages that may not have left yet */
-    bool whole;                /* of the whole job, which ends with it */
+    bool ends_mpi;             /* which it began */
 };
 
 static MPI_Comm comm_of(const struct gw_communicator *communicator) {
@@ -306,23 +306,23 @@ static void mpi_abort(struct gw_communicator *communicator, int status) {
 
 static void mpi_close(struct gw_communicator *communicator) {
     struct mpi_world *world = communicator->state;
-    bool whole = world->whole;
+    bool ends_mpi = world->ends_mpi;
     finish_control_messages(world);
     MPI_Comm_free(&world->comm);
     free(world);
-    if (whole) {
+    if (ends_mpi) {
         MPI_Finalize();
     }
 }
 
 /* A communicator of those ranks of `ranks` that say `color`; `out` stays closed on the others. */
-static enum gw_status split(MPI_Comm ranks, int color, struct gw_communicator *out,
+static enum gw_status split(MPI_Comm ranks, int color, bool ends_mpi, struct gw_communicator *out,
                             struct gw_error *error) {
     struct mpi_world *world = malloc(sizeof *world);
     if (world == NULL) {
         return gw_fail_memory(error, "opening a communicator");
     }
-    *world = (struct mpi_world){.whole = ranks == MPI_COMM_WORLD};
+    *world = (struct mpi_world){.ends_mpi = ends_mpi};
     enum gw_status status =
         check(MPI_Comm_split(ranks, color, 0, &world->comm), "MPI_Comm_split", error);
     if (status != GW_OK || world->comm == MPI_COMM_NULL) {
@@ -341,13 +341,22 @@ static enum gw_status mpi_open_first(struct gw_communicator *parent, int size,
     *out = (struct gw_communicator){0};
     GW_TRY(gw_communicator_check_first(parent, size, error));
     int color = parent->rank < size ? 0 : MPI_UNDEFINED;
-    GW_TRY(split(comm_of(parent), color, out, error));
+    GW_TRY(split(comm_of(parent), color, false, out, error));
     out->transport = out->state == NULL ? NULL : parent->transport;
     return GW_OK;
 }
 
+static bool mpi_takes_gpu_memory(void) {
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+    return MPIX_Query_cuda_support() == 1;
+#else
+    return false;
+#endif
+}
+
 static const struct gw_transport mpi_transport = {
     .name = "mpi",
+    .takes_gpu_memory = mpi_takes_gpu_memory,
     .collect = mpi_collect,
     .barrier = mpi_barrier,
     .start = mpi_start,
@@ -373,7 +382,7 @@ static enum gw_status check_size(const struct gw_communicator *communicator,
                          announced, gw_mpi_version());
 }
 
-static enum gw_status open_world(int provided, struct gw_communicator *out,
+static enum gw_status open_world(int provided, bool ends_mpi, struct gw_communicator *out,
                                  struct gw_error *error) {
     if (provided < MPI_THREAD_SERIALIZED) {
         return gw_fail(error, GW_FAILED,
@@ -381,17 +390,33 @@ static enum gw_status open_world(int provided, struct gw_communicator *out,
                        provided);
     }
     *out = (struct gw_communicator){.transport = &mpi_transport};
-    return split(MPI_COMM_WORLD, 0, out, error);
+    return split(MPI_COMM_WORLD, 0, ends_mpi, out, error);
+}
+
+/* Of a trainer that calls MPI itself, on other threads than the one of exchanges. */
+static enum gw_status check_threads(struct gw_error *error) {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&provided);
+    return provided >= MPI_THREAD_MULTIPLE
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "MPI: expected it to have begun with MPI_THREAD_MULTIPLE, got level %d",
+                         provided);
 }
 
 enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_error *error) {
-    int provided = MPI_THREAD_SINGLE;
+    int provided = MPI_THREAD_MULTIPLE;
+    int begun = 0;
     GW_TRY(gw_mpi_check_launcher(error));
-    GW_TRY(check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread",
-                 error));
-    enum gw_status status = open_world(provided, out, error);
+    GW_TRY(check(MPI_Initialized(&begun), "MPI_Initialized", error));
+    GW_TRY(begun ? check_threads(error)
+                 : check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided),
+                         "MPI_Init_thread", error));
+    enum gw_status status = open_world(provided, !begun, out, error);
     if (status != GW_OK) {
-        MPI_Finalize();
+        if (!begun) {
+            MPI_Finalize();
+        }
         return status;
     }
     status = check_size(out, error);
@@ -412,13 +437,5 @@ const char *gw_mpi_version(void) {
         OMPI_RELEASE_VERSION);
 #else
     return "MPI " TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION);
-#endif
-}
-
-bool gw_mpi_takes_gpu_memory(void) {
-#ifdef MPIX_CUDA_AWARE_SUPPORT
-    return MPIX_Query_cuda_support() == 1;
-#else
-    return false;
 #endif
 }

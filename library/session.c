@@ -1,0 +1,236 @@
+/* A trainer's session, for programs that embed the library. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/exec.h"
+#include "library/ranks.h"
+
+struct gradweave_session {
+    struct gw_session *session;
+    struct gw_algorithm algorithm;
+    struct gw_plan plan;
+    struct gw_schedule schedule;
+    struct gw_timeline timeline; /* of the last iteration that was measured */
+    size_t tensor_count;
+    bool serves;
+    char names[2]; /* of the model and of its tensors, which have none */
+};
+
+/* ---- what is asked for --------------------------------------------------------------------- */
+
+static enum gw_status check_tensors(const struct gradweave_training *training,
+                                    struct gw_error *error) {
+    uint64_t total = 0;
+    if (training->tensor_count == 0) {
+        return gw_fail(error, GW_BAD_INPUT, "tensor_count: expected at least one tensor, got 0");
+    }
+    for (size_t i = 0; i < training->tensor_count; i++) {
+        uint64_t elements = training->elements[i];
+        if (elements == 0 || elements > (UINT64_C(1) << 53) - total) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "elements[%zu]: expected a positive integer, and at most 2^53 in all",
+                           i);
+        }
+        total += elements;
+    }
+    return training->density >= 0 && training->density <= 1
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "density: expected a number in (0, 1], or 0, got %g",
+                         training->density);
+}
+
+static enum gw_status choose(const struct gradweave_training *training, struct gw_algorithm *out,
+                             struct gw_error *error) {
+    const struct gw_algorithm *preset = NULL;
+    const struct gw_choice_changes changes = {.compressor = training->compressor,
+                                              .exchange = training->exchange};
+    GW_TRY(
+        gw_algorithm_find(training->algorithm == NULL ? "" : training->algorithm, &preset, error));
+    return gw_algorithm_change(preset, &changes, out, error);
+}
+
+/* From the last tensor down to the first, without gaps. */
+static enum gw_status check_groups(const struct gradweave_training *training,
+                                   struct gw_error *error) {
+    size_t next = training->tensor_count; /* tensors that are in no group so far */
+    for (size_t g = 0; g < training->group_count; g++) {
+        const struct gradweave_group *group = &training->groups[g];
+        if (next == 0) {
+            return gw_fail(error, GW_BAD_INPUT, "groups[%zu]: expected none after tensor 0", g);
+        }
+        if (group->first + 1 != next || group->last > group->first) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "groups[%zu]: expected tensors from %zu down, got %zu to %zu", g,
+                           next - 1, group->first, group->last);
+        }
+        next = group->last;
+    }
+    return training->group_count == 0 || next == 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "groups: expected them to end with tensor 0, got %zu",
+                         next);
+}
+
+static enum gw_status copy_groups(const struct gradweave_training *training, struct gw_plan *out,
+                                  struct gw_error *error) {
+    const struct gradweave_group all = {.first = training->tensor_count - 1};
+    const struct gradweave_group *groups = training->group_count == 0 ? &all : training->groups;
+    out->group_count = training->group_count == 0 ? 1 : training->group_count;
+    out->groups = calloc(out->group_count, sizeof *out->groups);
+    if (out->groups == NULL) {
+        return gw_fail_memory(error, "opening a session");
+    }
+    for (size_t g = 0; g < out->group_count; g++) {
+        out->groups[g] = (struct gw_group){.first = groups[g].first, .last = groups[g].last};
+    }
+    return GW_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static enum gw_status build(const struct gradweave_training *training, size_t workers,
+                            struct gradweave_session *out, struct gw_error *error) {
+    struct gw_tensor *tensors = calloc(training->tensor_count, sizeof *tensors);
+    struct gw_model model = {.name = out->names,
+                             .bytes_per_element = sizeof(float),
+                             .tensor_count = training->tensor_count,
+                             .tensors = tensors};
+    const struct gw_algorithm *algorithm = &out->algorithm;
+    double density = !gw_algorithm_is_sparse(algorithm) ? 1
+                     : training->density == 0           ? 0.001
+                                                        : training->density;
+    if (tensors == NULL) {
+        return gw_fail_memory(error, "opening a session");
+    }
+    for (size_t i = 0; i < training->tensor_count; i++) {
+        tensors[i] = (struct gw_tensor){.name = out->names, .elements = training->elements[i]};
+    }
+    enum gw_status status = gw_plan_create(&out->plan, "", "given", algorithm->compressor->name,
+                                           density, workers, error);
+    if (status == GW_OK) {
+        status = copy_groups(training, &out->plan, error);
+    }
+    if (status == GW_OK) {
+        status = gw_algorithm_schedule(algorithm, &model, &out->plan, &out->schedule, error);
+    }
+    free(tensors);
+    return status;
+}
+
+static enum gw_status open_session(const struct gradweave_training *training,
+                                   struct gradweave_ranks *ranks, struct gradweave_session *out,
+                                   struct gw_error *error) {
+    GW_TRY(check_tensors(training, error));
+    GW_TRY(check_groups(training, error));
+    GW_TRY(choose(training, &out->algorithm, error));
+    size_t servers = out->algorithm.exchange->server ? 1 : 0;
+    size_t size = (size_t)ranks->communicator.size;
+    if (size <= servers) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "algorithm %s: expected a rank more than its workers, the server, got %zu",
+                       out->algorithm.name, size);
+    }
+    out->tensor_count = training->tensor_count;
+    out->serves = servers > 0 && (size_t)ranks->communicator.rank == size - servers;
+    GW_TRY(build(training, size - servers, out, error));
+    const struct gw_session_options options = {
+        .seed = training->seed, .compute = GW_COMPUTE_TRAINER, .average = training->average != 0};
+    GW_TRY(gw_session_open(&out->session, &out->schedule, &ranks->communicator, &options, error));
+    return gw_session_timeline(out->session, &out->timeline, error);
+}
+
+enum gradweave_status gradweave_session_open(const struct gradweave_training *training,
+                                             struct gradweave_ranks *ranks,
+                                             struct gradweave_session **out,
+                                             struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gradweave_session *opened = *out = calloc(1, sizeof *opened);
+    enum gw_status status = opened == NULL ? gw_fail_memory(&failure, "opening a session")
+                                           : open_session(training, ranks, opened, &failure);
+    if (status != GW_OK) {
+        gradweave_session_close(opened);
+        *out = NULL;
+    }
+    return gw_library_finish(status, &failure, error);
+}
+
+void gradweave_session_close(struct gradweave_session *session) {
+    if (session == NULL) {
+        return;
+    }
+    gw_session_close(session->session);
+    gw_timeline_free(&session->timeline);
+    gw_schedule_free(&session->schedule);
+    gw_plan_free(&session->plan);
+    free(session);
+}
+
+int gradweave_session_serves(const struct gradweave_session *session) {
+    return session->serves;
+}
+
+/* ---- an iteration -------------------------------------------------------------------------- */
+
+enum gradweave_status gradweave_session_begin(struct gradweave_session *session,
+                                              struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_begin(session->session, &failure), &failure, error);
+}
+
+void gradweave_session_backward(struct gradweave_session *session) {
+    gw_session_backward(session->session);
+}
+
+enum gradweave_status gradweave_session_ready(struct gradweave_session *session, size_t tensor,
+                                              const float *gradient, float *result,
+                                              struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_ready(session->session, tensor, gradient, result, &failure),
+                             &failure, error);
+}
+
+enum gradweave_status gradweave_session_wait(struct gradweave_session *session,
+                                             struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_wait(session->session, &failure), &failure, error);
+}
+
+const float *gradweave_session_aggregate(const struct gradweave_session *session, size_t tensor) {
+    return tensor < session->tensor_count ? gw_session_aggregate(session->session, tensor) : NULL;
+}
+
+enum gradweave_status gradweave_session_verify(struct gradweave_session *session,
+                                               struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_verify(session->session, &failure), &failure, error);
+}
+
+/* ---- what it took -------------------------------------------------------------------------- */
+
+static enum gw_status measure(struct gradweave_session *session, struct gw_measure *out,
+                              struct gw_error *error) {
+    gw_timeline_clear(&session->timeline);
+    GW_TRY(gw_session_record(session->session, 0, &session->timeline, error));
+    return gw_timeline_measure(&session->timeline, out, error);
+}
+
+enum gradweave_status gradweave_session_measure(struct gradweave_session *session,
+                                                struct gradweave_prediction *measured,
+                                                struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gw_measure taken = {0};
+    enum gw_status status = measure(session, &taken, &failure);
+    const struct gw_breakdown *parts = &taken.breakdown;
+    *measured = (struct gradweave_prediction){
+        .algorithm = session->algorithm.name,
+        .iteration_s = taken.iteration_s,
+        .forward_s = parts->forward_s,
+        .backward_s = parts->backward_s,
+        .compress_s = parts->compress_s,
+        .exposed_comm_s = parts->exposed_comm_s,
+        .other_s = parts->other_s,
+        .comm_s = taken.comm_s,
+        .bytes_per_worker = status == GW_OK ? gw_timeline_bytes_per_lane(&session->timeline) : 0,
+        .group_count = session->plan.group_count};
+    return gw_library_finish(status, &failure, error);
+}

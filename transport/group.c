@@ -1,0 +1,226 @@
+#include "transport/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A communicator's state. */
+struct group_state {
+    struct gw_process_group group;
+    size_t capacity;
+    char *padded; /* [capacity]: of unequal parts */
+};
+
+static struct group_state *state_of(const struct gw_communicator *communicator) {
+    return communicator->state;
+}
+
+static enum gw_status check(const struct gw_communicator *communicator, int result,
+                            const char *call, struct gw_error *error) {
+    const struct gw_process_group *group = &state_of(communicator)->group;
+    if (result == 0) {
+        return GW_OK;
+    }
+    const char *why = group->complain == NULL ? NULL : group->complain(group->context);
+    return gw_fail(error, GW_FAILED, "process group: %s: %s", call,
+                   why == NULL ? "it failed" : why);
+}
+
+/* ---- collectives --------------------------------------------------------------------------- */
+
+/* Padded to the longest part, as groups gather equal ones. */
+static enum gw_status gather_unequal(struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call,
+                                     struct gw_error *error) {
+    struct group_state *state = state_of(communicator);
+    size_t ranks = (size_t)communicator->size;
+    size_t longest = 0;
+    for (size_t i = 0; i < ranks; i++) {
+        longest = call->parts[i] > longest ? call->parts[i] : longest;
+    }
+    size_t needed = (ranks + 1) * longest;
+    if (needed > state->capacity) {
+        char *larger = realloc(state->padded, needed);
+        if (larger == NULL) {
+            return gw_fail_memory(error, "gathering from all ranks");
+        }
+        state->padded = larger;
+        state->capacity = needed;
+    }
+    if (longest == 0) {
+        return GW_OK;
+    }
+    char *own = state->padded + ranks * longest;
+    size_t bytes = call->parts[communicator->rank];
+    memset(own, 0, longest);
+    memcpy(own, call->send, bytes);
+    GW_TRY(check(communicator,
+                 state->group.allgather(state->group.context, own, longest, state->padded),
+                 "allgather", error));
+    char *next = call->receive;
+    for (size_t i = 0; i < ranks; i++) {
+        memcpy(next, state->padded + i * longest, call->parts[i]);
+        next += call->parts[i];
+    }
+    return GW_OK;
+}
+
+static enum gw_status broadcast(struct gw_communicator *communicator,
+                                const struct gw_collective_call *call, struct gw_error *error) {
+    const struct gw_process_group *group = &state_of(communicator)->group;
+    bool is_root = communicator->rank == call->root;
+    void *data = is_root ? (void *)(uintptr_t)call->send : call->receive;
+    return check(communicator, group->broadcast(group->context, call->root, data, call->bytes),
+                 "broadcast", error);
+}
+
+static enum gw_status group_collect(struct gw_communicator *communicator,
+                                    const struct gw_collective_call *call, struct gw_error *error) {
+    const struct gw_process_group *group = &state_of(communicator)->group;
+    void *context = group->context;
+    size_t count = call->bytes / sizeof(float);
+    int result = 0;
+    const char *name = "";
+    if (call->kind == GW_ALLGATHER_UNEQUAL) {
+        return gather_unequal(communicator, call, error);
+    }
+    if (call->bytes == 0) {
+        return GW_OK;
+    }
+    switch (call->kind) {
+    case GW_BROADCAST:
+        return broadcast(communicator, call, error);
+    case GW_ALLREDUCE:
+        name = "allreduce";
+        result = group->allreduce(context, call->send, call->receive, count);
+        break;
+    case GW_REDUCE:
+        name = "reduce";
+        result = group->reduce(context, call->root, call->send, call->receive, count);
+        break;
+    case GW_GATHER:
+        name = "gather";
+        result = group->gather(context, call->root, call->send, call->bytes, call->receive);
+        break;
+    case GW_SCATTER:
+        name = "scatter";
+        result = group->scatter(context, call->root, call->send, call->bytes, call->receive);
+        break;
+    case GW_ALLGATHER:
+    case GW_ALLGATHER_UNEQUAL:
+        name = "allgather";
+        result = group->allgather(context, call->send, call->bytes, call->receive);
+        break;
+    }
+    return check(communicator, result, name, error);
+}
+
+/* Nobody knows the sum of all before all have come. */
+static enum gw_status group_barrier(struct gw_communicator *communicator, struct gw_error *error) {
+    float here = 1;
+    float there = 0;
+    return gw_allreduce(communicator, &here, &there, 1, error);
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static enum gw_status group_start(struct gw_communicator *communicator,
+                                  const struct gw_message *message, struct gw_request *out,
+                                  struct gw_error *error) {
+    const struct gw_process_group *group = &state_of(communicator)->group;
+    *out = (struct gw_request){.bytes = message->bytes, .receives = message->receives};
+    return message->receives
+               ? check(communicator,
+                       group->start_receive(group->context, message->other, message->data,
+                                            message->bytes, &out->handle),
+                       "receive", error)
+               : check(communicator,
+                       group->start_send(group->context, message->other, message->data,
+                                         message->bytes, &out->handle),
+                       "send", error);
+}
+
+static enum gw_status group_wait(struct gw_communicator *communicator, struct gw_request *requests,
+                                 size_t count, struct gw_error *error) {
+    const struct gw_process_group *group = &state_of(communicator)->group;
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(check(communicator, group->wait(group->context, requests[i].handle), "wait", error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status group_test(struct gw_communicator *communicator, struct gw_request *request,
+                                 bool *done, struct gw_error *error) {
+    *done = true;
+    return group_wait(communicator, request, 1, error);
+}
+
+static enum gw_status group_post(struct gw_communicator *communicator, int to, const void *message,
+                                 size_t bytes, struct gw_error *error) {
+    (void)communicator;
+    (void)to;
+    (void)message;
+    (void)bytes;
+    return gw_fail(error, GW_BAD_INPUT, "process group: it has no control messages");
+}
+
+static enum gw_status group_poll(struct gw_communicator *communicator, void *message,
+                                 size_t capacity, size_t *bytes, int *from,
+                                 struct gw_error *error) {
+    *bytes = 0;
+    *from = -1;
+    return group_post(communicator, 0, message, capacity, error);
+}
+
+/* ---- joining and leaving ------------------------------------------------------------------- */
+
+static enum gw_status group_open_first(struct gw_communicator *parent, int size,
+                                       struct gw_communicator *out, struct gw_error *error) {
+    *out = (struct gw_communicator){0};
+    GW_TRY(gw_communicator_check_first(parent, size, error));
+    return gw_fail(error, GW_BAD_INPUT, "process group: it has no parts");
+}
+
+static void group_abort(struct gw_communicator *communicator, int status) {
+    (void)communicator;
+    _exit(status);
+}
+
+static void group_close(struct gw_communicator *communicator) {
+    struct group_state *state = state_of(communicator);
+    if (state->group.close != NULL) {
+        state->group.close(state->group.context);
+    }
+    free(state->padded);
+    free(state);
+}
+
+static const struct gw_transport group_transport = {
+    .name = "group",
+    .collect = group_collect,
+    .barrier = group_barrier,
+    .start = group_start,
+    .wait = group_wait,
+    .test = group_test,
+    .post = group_post,
+    .poll = group_poll,
+    .open_first = group_open_first,
+    .abort = group_abort,
+    .close = group_close,
+};
+
+enum gw_status gw_communicator_open_group(const struct gw_process_group *group,
+                                          struct gw_communicator *out, struct gw_error *error) {
+    if (group->size < 1 || group->rank < 0 || group->rank >= group->size) {
+        return gw_fail(error, GW_BAD_INPUT, "process group: expected a rank below %d, got %d",
+                       group->size, group->rank);
+    }
+    struct group_state *state = calloc(1, sizeof *state);
+    if (state == NULL) {
+        return gw_fail_memory(error, "opening a communicator");
+    }
+    state->group = *group;
+    *out = (struct gw_communicator){
+        .transport = &group_transport, .rank = group->rank, .size = group->size, .state = state};
+    return GW_OK;
+}
