@@ -98,15 +98,16 @@ static void print_crossing(const struct gw_crossovers *crossovers,
     char texts[3][GW_UNITS_SIZE];
     const char *before = name_of(crossovers, crossing->before);
     const char *after = name_of(crossovers, crossing->after);
+    const char *doubt = crossing->doubted ? "; they can't be told apart there" : "";
     gw_axis_text(crossovers->values, crossing->from, texts[0]);
     gw_axis_text(crossovers->values, crossing->to, texts[1]);
     gw_format_seconds(crossing->iteration_s, texts[2]);
     if (varies_workers(crossovers)) {
-        gw_print("%s is fastest up to %s worker%s, from %s on %s, which takes %s there\n", before,
-                 texts[0], crossing->from == 1 ? "" : "s", texts[1], after, texts[2]);
+        gw_print("%s is fastest up to %s worker%s, from %s on %s, which takes %s there%s\n", before,
+                 texts[0], crossing->from == 1 ? "" : "s", texts[1], after, texts[2], doubt);
     } else {
-        gw_print("%s is fastest up to %s, then %s, which takes %s there\n", before, texts[0], after,
-                 texts[2]);
+        gw_print("%s is fastest up to %s, then %s, which takes %s there%s\n", before, texts[0],
+                 after, texts[2], doubt);
     }
 }
 
@@ -160,16 +161,25 @@ static void print_gaps(const struct gw_crossovers *crossovers) {
     }
 }
 
+enum { PLACE_SIZE = GW_UNITS_SIZE + 32 };
+
+/* "at 64 workers: ", where the note is of. Returns `out`. */
+static const char *place_of(const struct gw_crossovers *crossovers, const struct gw_axis_note *note,
+                            char out[PLACE_SIZE]) {
+    double at = crossovers->values->values[note->first];
+    const char *unit = !varies_workers(crossovers) ? "" : at == 1 ? " worker" : " workers";
+    char text[GW_UNITS_SIZE];
+    (void)snprintf(out, PLACE_SIZE, "at %s%s: ", gw_axis_text(crossovers->values, at, text), unit);
+    return out;
+}
+
 /* The first ones; what is said of one value goes for others likewise. */
 static void print_notes(const struct gw_crossovers *crossovers) {
     for (size_t i = 0; i < crossovers->notes.count && i < GW_RESULT_MOST_NOTES; i++) {
         const struct gw_axis_note *note = &crossovers->notes.notes[i];
-        double at = crossovers->values->values[note->first];
-        const char *unit = !varies_workers(crossovers) ? "" : at == 1 ? " worker" : " workers";
-        char text[GW_UNITS_SIZE];
-        char first[GW_UNITS_SIZE + 32];
-        (void)snprintf(first, sizeof first,
-                       "note at %s%s: ", gw_axis_text(crossovers->values, at, text), unit);
+        char place[PLACE_SIZE];
+        char first[PLACE_SIZE + 8];
+        (void)snprintf(first, sizeof first, "note %s", place_of(crossovers, note, place));
         gw_print_note(first, "%s", note->text);
     }
 }
@@ -225,28 +235,36 @@ static void write_question(const struct gw_crossovers *crossovers, struct gw_jso
     }
 }
 
+/* Of each pipeline that has one. */
+static void write_times(const struct gw_crossovers *crossovers, const char *key,
+                        const double *times_s, struct gw_json_writer *writer) {
+    gw_writer_object(writer, key);
+    for (size_t i = 0; i < crossovers->comparison->count; i++) {
+        if (!isnan(times_s[i])) {
+            gw_writer_number(writer, name_of(crossovers, i), times_s[i]);
+        }
+    }
+    gw_writer_end(writer);
+}
+
 static void write_rows(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
     gw_writer_array(writer, "rows");
     for (size_t v = 0; v < crossovers->values->count; v++) {
-        const double *times_s = gw_crossovers_times(crossovers, v);
+        size_t first = v * crossovers->comparison->count;
         gw_writer_object(writer, NULL);
         gw_writer_number(writer, "value", crossovers->values->values[v]);
         write_name(crossovers, "fastest", crossovers->fastest[v], writer);
         write_name(crossovers, "next", gw_crossovers_next(crossovers, v), writer);
         gw_writer_array(writer, "not_told_apart");
         for (size_t i = 0; i < crossovers->comparison->count; i++) {
-            if (crossovers->meets[v * crossovers->comparison->count + i]) {
+            if (crossovers->meets[first + i]) {
                 gw_writer_text(writer, NULL, name_of(crossovers, i));
             }
         }
         gw_writer_end(writer);
-        gw_writer_object(writer, "iteration_s");
-        for (size_t i = 0; i < crossovers->comparison->count; i++) {
-            if (!isnan(times_s[i])) {
-                gw_writer_number(writer, name_of(crossovers, i), times_s[i]);
-            }
-        }
-        gw_writer_end(writer);
+        write_times(crossovers, "iteration_s", &crossovers->times_s[first], writer);
+        write_times(crossovers, "iteration_low_s", &crossovers->lows_s[first], writer);
+        write_times(crossovers, "iteration_high_s", &crossovers->highs_s[first], writer);
         gw_writer_end(writer);
     }
     gw_writer_end(writer);
@@ -262,6 +280,7 @@ static void write_crossings(const struct gw_crossovers *crossovers, struct gw_js
         write_name(crossovers, "fastest_at_from", crossing->before, writer);
         write_name(crossovers, "fastest_at_to", crossing->after, writer);
         gw_writer_number(writer, "iteration_s", crossing->iteration_s);
+        gw_writer_flag(writer, "told_apart", !crossing->doubted);
         gw_writer_end(writer);
     }
     gw_writer_end(writer);
@@ -283,9 +302,29 @@ static void write_gaps(const struct gw_crossovers *crossovers, struct gw_json_wr
     gw_writer_end(writer);
 }
 
+/* What people are told, and of more values. */
+static void write_notes(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
+    const char *note = crossovers->comparison->note;
+    if (note[0] == '\0' && crossovers->notes.count == 0) {
+        return;
+    }
+    gw_writer_array(writer, "notes");
+    if (note[0] != '\0') {
+        gw_writer_text(writer, NULL, note);
+    }
+    for (size_t i = 0; i < crossovers->notes.count; i++) {
+        char place[PLACE_SIZE];
+        char text[PLACE_SIZE + GW_RESULT_NOTE_SIZE];
+        (void)snprintf(text, sizeof text, "%s%s",
+                       place_of(crossovers, &crossovers->notes.notes[i], place),
+                       crossovers->notes.notes[i].text);
+        gw_writer_text(writer, NULL, text);
+    }
+    gw_writer_end(writer);
+}
+
 static enum gw_status print_document(const struct gw_crossovers *crossovers,
                                      struct gw_error *error) {
-    const char *note = crossovers->comparison->note;
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/crossovers@1");
@@ -293,11 +332,7 @@ static enum gw_status print_document(const struct gw_crossovers *crossovers,
     write_rows(crossovers, &writer);
     write_crossings(crossovers, &writer);
     write_gaps(crossovers, &writer);
-    if (note[0] != '\0') {
-        gw_writer_array(&writer, "notes");
-        gw_writer_text(&writer, NULL, note);
-        gw_writer_end(&writer);
-    }
+    write_notes(crossovers, &writer);
     return gw_print_written(&writer, error);
 }
 

@@ -38,6 +38,10 @@ static double time_of(const struct gw_prediction *answer) {
     return answer->status == GW_OK ? answer->result.iteration_s : NAN;
 }
 
+static bool has_range(const struct gw_prediction *answer) {
+    return answer->status == GW_OK && answer->result.uncertainty_count > 0;
+}
+
 /* No slower, as far as numbers tell; what cannot be predicted is slower than all. */
 static bool is_as_fast(double time_s, double other_s) {
     return !isnan(time_s) && (isnan(other_s) || time_s <= other_s * (1 + GW_COMPARE_SAME));
@@ -107,16 +111,20 @@ static enum gw_status add_crossing(struct gw_crossovers *crossovers,
     return GW_OK;
 }
 
-/* The fastest of all at a value where `after` is thought to be, and what `after` takes there. */
-static enum gw_status find_fastest(const struct search *search, double value, size_t after,
-                                   size_t *fastest, double *after_s, struct gw_error *error) {
+/* The fastest of all where `after` is thought to be, and what the crossing says of there. */
+static enum gw_status find_fastest(const struct search *search, struct gw_crossing *crossing,
+                                   size_t *fastest, struct gw_error *error) {
     const struct gw_comparison *comparison = search->found->comparison;
-    GW_TRY(predict_at(search, comparison->algorithms, comparison->count, value, false, error));
+    const struct gw_prediction *predictions = search->predictions;
+    GW_TRY(
+        predict_at(search, comparison->algorithms, comparison->count, crossing->to, false, error));
     for (size_t i = 0; i < comparison->count; i++) {
-        search->times_s[i] = time_of(&search->predictions[i]);
+        search->times_s[i] = time_of(&predictions[i]);
     }
-    *fastest = choose_fastest(search->times_s, comparison->count, after);
-    *after_s = search->times_s[after];
+    *fastest = choose_fastest(search->times_s, comparison->count, crossing->after);
+    crossing->iteration_s = search->times_s[crossing->after];
+    crossing->doubted =
+        has_range(&predictions[crossing->before]) || has_range(&predictions[crossing->after]);
     return GW_OK;
 }
 
@@ -130,7 +138,7 @@ static enum gw_status find_crossings(const struct search *search, struct gw_cros
     struct gw_crossing found = between;
     size_t third = found.after;
     GW_TRY(bisect(search, &found, error));
-    GW_TRY(find_fastest(search, found.to, found.after, &third, &found.iteration_s, error));
+    GW_TRY(find_fastest(search, &found, &third, error));
     if (third == found.after) {
         return add_crossing(search->found, &found, error);
     }
@@ -152,7 +160,10 @@ static enum gw_status keep_predictions(const struct search *search, size_t value
     for (size_t i = 0; i < count; i++) {
         const struct gw_prediction *prediction = &search->predictions[i];
         struct gw_gap *gap = &found->gaps[i];
+        bool ranged = has_range(prediction);
         times_s[i] = time_of(prediction);
+        found->lows_s[value * count + i] = ranged ? prediction->result.iteration_low_s : NAN;
+        found->highs_s[value * count + i] = ranged ? prediction->result.iteration_high_s : NAN;
         for (size_t n = 0; prediction->status == GW_OK && n < prediction->result.note_count; n++) {
             GW_TRY(
                 gw_axis_note_add(&found->notes, prediction->result.notes[n], value, found, error));
@@ -233,6 +244,8 @@ enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
     size_t pair = 2;
     *out = (struct gw_crossovers){.comparison = comparison, .values = values};
     out->times_s = gw_arena_zeros(&out->arena, values->count * count, sizeof *out->times_s);
+    out->lows_s = gw_arena_zeros(&out->arena, values->count * count, sizeof *out->lows_s);
+    out->highs_s = gw_arena_zeros(&out->arena, values->count * count, sizeof *out->highs_s);
     out->fastest = gw_arena_zeros(&out->arena, values->count, sizeof *out->fastest);
     out->meets = gw_arena_zeros(&out->arena, values->count * count, sizeof *out->meets);
     out->gaps = gw_arena_zeros(&out->arena, count, sizeof *out->gaps);

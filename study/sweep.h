@@ -263,6 +263,7 @@ struct gw_crossing {
     double from, to;
     size_t before, after; /* of the comparison's algorithms */
     double iteration_s;   /* that `after` takes at `to` */
+    bool doubted;         /* one of them takes a range there: it may lie elsewhere */
 };
 
 /* Where a pipeline cannot be predicted. */
@@ -278,6 +279,8 @@ struct gw_crossovers {
     const struct gw_comparison *comparison;
     const struct gw_axis_values *values;
     double *times_s;     /* [value][algorithm]; NAN: it cannot be predicted */
+    double *lows_s;      /* [value][algorithm]: the ends of what it may take; NAN: there is ... */
+    double *highs_s;     /* ... no range, as exchanges were measured */
     size_t *fastest;     /* [value]; of equals, the one of the value before, or the first */
     bool *meets;         /* [value][algorithm]: it cannot be told apart from the fastest */
     struct gw_gap *gaps; /* [algorithm] */

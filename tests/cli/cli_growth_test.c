@@ -42,6 +42,20 @@ TEST_WITH(the_iteration_is_as_uncertain_as_its_exchange, make_grown, remove_fold
                "; 2x beyond the largest measured: +-", NULL);
 }
 
+static void check_ends(const cJSON *row, const char *algorithm, double low_s, double high_s) {
+    assert_true(near(number_at(item_at(row, "iteration_low_s"), algorithm), low_s, 1e-9));
+    assert_true(near(number_at(item_at(row, "iteration_high_s"), algorithm), high_s, 1e-9));
+}
+
+static void check_noted(const cJSON *document, const char *start) {
+    bool noted = false;
+    const cJSON *note = NULL;
+    cJSON_ArrayForEach(note, item_at(document, "notes")) {
+        noted = noted || strncmp(cJSON_GetStringValue(note), start, strlen(start)) == 0;
+    }
+    assert_true(noted);
+}
+
 /* The ranking is of ranges where they meet: but not where both are wrong by the same. */
 TEST_WITH(a_ranking_is_as_uncertain_as_its_exchanges, make_grown, remove_folder) {
     write_text(*state, "ranges.json",
@@ -88,6 +102,40 @@ TEST_WITH(a_ranking_is_as_uncertain_as_its_exchanges, make_grown, remove_folder)
                                  "gradweave/crossovers@1");
     const cJSON *last = cJSON_GetArrayItem(item_at(values, "rows"), 2);
     assert_int_equal(cJSON_GetArraySize(item_at(last, "not_told_apart")), 1);
+    check_ends(last, "dense", number_at(dense, "iteration_low_s"),
+               number_at(dense, "iteration_high_s"));
+    assert_null(cJSON_GetObjectItem(item_at(last, "iteration_low_s"), "topk"));
+    const cJSON *measured = cJSON_GetArrayItem(item_at(values, "rows"), 1);
+    assert_int_equal(cJSON_GetArraySize(item_at(measured, "iteration_low_s")), 0);
+    check_noted(values, "at 8 workers: allreduce: 8 workers not measured");
+}
+
+/* Where curves that were not measured cross depends on how far off they are. */
+TEST_WITH(a_crossover_is_as_uncertain_as_its_exchanges, make_grown, remove_folder) {
+    write_text(
+        *state, "crossing.json",
+        "{'schema': 'gradweave/cluster@1', 'name': 'crossing', 'workers': 4, 'collectives': {"
+        "'allgather': [{'workers': 2, 'alpha_s': 0.0200, 'beta_s_per_byte': 0},"
+        "{'workers': 64, 'alpha_s': 0.0200, 'beta_s_per_byte': 0}],"
+        "'allreduce': [{'workers': 2, 'alpha_s': 0.0005, 'beta_s_per_byte': 1e-8},"
+        "{'workers': 3, 'alpha_s': 0.0040, 'beta_s_per_byte': 1e-8},"
+        "{'workers': 4, 'alpha_s': 0.0015, 'beta_s_per_byte': 1.5e-8}]},"
+        "'compressors': {'topk': {'fixed_s': 1e-9}}}");
+    static const char *const axes[][2] = {{"--workers 4:64", "true"},
+                                          {"--workers 2 --bandwidth 1e-3x:10x", "false"}};
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+        bool doubted = axes[i][1][0] == 't';
+        static const char command[] =
+            "gradweave compare tiny.json --cluster crossing.json --algo dense,topk";
+        cJSON *found =
+            ask_for(*state, "gradweave/crossovers@1", "%s %s --json", command, axes[i][0]);
+        const cJSON *crossing = cJSON_GetArrayItem(item_at(found, "crossovers"), 0);
+        assert_non_null(crossing);
+        assert_true(cJSON_IsTrue(item_at(crossing, "told_apart")) == !doubted);
+        struct answer answer = ask(*state, "%s %s", command, axes[i][0]);
+        assert_int_equal(strstr(answer.out, " there; they can't be told apart there\n") != NULL,
+                         doubted);
+    }
 }
 
 /* Two numbers of workers that a law meets exactly do not make it certain. */
