@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/file_kind.h"
 
 /* ---- what a program reads and writes --------------------------------------------------------- */
 
@@ -73,10 +74,14 @@ void gw_file_forget_input(const char *path) {
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+/* The system's failure, which tells nothing about the file. */
+static bool is_ours(int reason) {
+    return reason == ENOMEM || reason == EMFILE || reason == ENFILE || reason == EIO;
+}
+
 enum gw_status gw_file_unreadable(const char *path, int reason, struct gw_error *error) {
-    bool ours = reason == ENOMEM || reason == EMFILE || reason == ENFILE || reason == EIO;
-    return gw_fail(error, ours ? GW_FAILED : GW_BAD_INPUT, "%s: cannot be read: %s", path,
-                   strerror(reason));
+    return gw_fail(error, is_ours(reason) ? GW_FAILED : GW_BAD_INPUT, "%s: cannot be read: %s",
+                   path, strerror(reason));
 }
 
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error) {
@@ -126,10 +131,18 @@ static enum gw_status fail_to_write(const char *path, int cause, struct gw_error
     return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
 }
 
+/* What is there; all zeros if nothing is. What cannot be looked at is not to be written over. */
+static enum gw_status look_at(const char *path, struct stat *about, struct gw_error *error) {
+    if (stat(path, about) == 0) {
+        return GW_OK;
+    }
+    *about = (struct stat){0};
+    return errno == ENOENT ? GW_OK : fail_to_write(path, errno, error);
+}
+
 /* A device or a pipe must stay what it is; so must a folder, which cannot be written. */
-static bool is_replaceable(const char *path) {
-    struct stat status;
-    return stat(path, &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode);
+static bool is_replaceable(const struct stat *about) {
+    return about->st_mode == 0 || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode);
 }
 
 /* How much of `path` names its folder, with the slash. */
@@ -143,11 +156,9 @@ static enum gw_status follow_link(const char *path, char **next, struct gw_error
     char link[4096];
     ssize_t length = readlink(path, link, sizeof link);
     *next = NULL;
-    if (length < 0) {
-        return GW_OK;
-    }
-    if (length == (ssize_t)sizeof link) {
-        return fail_to_write(path, ENAMETOOLONG, error);
+    if (length < 0 || length == (ssize_t)sizeof link) {
+        int cause = length < 0 ? errno : ENAMETOOLONG;
+        return cause == EINVAL || cause == ENOENT ? GW_OK : fail_to_write(path, cause, error);
     }
     int folder = link[0] == '/' ? 0 : folder_length(path);
     if (asprintf(next, "%.*s%.*s", folder, path, (int)length, link) < 0) {
@@ -181,62 +192,14 @@ static enum gw_status resolve(const char *path, char **out, struct gw_error *err
 
 /* ---- what may be replaced -------------------------------------------------------------------- */
 
-enum { KIND_SIZE = 64 };
-
-/* Which documents, by their schema; or a timeline, or any JSON. */
-static void name_document(const char *start, char kind[KIND_SIZE]) {
-    static const char sign[] = "\"gradweave/";
-    const char *schema = strstr(start, "\"schema\"");
-    const char *timeline = strstr(start, "\"traceEvents\"");
-    const char *name = schema == NULL ? NULL : schema + strlen("\"schema\"");
-    name = name == NULL ? NULL : name + strspn(name, " \t\r\n:");
-    if (timeline != NULL || strstr(start, "\"displayTimeUnit\"") != NULL) {
-        (void)snprintf(kind, KIND_SIZE, "a timeline");
-    } else if (name != NULL && strncmp(name, sign, strlen(sign)) == 0) {
-        int length = (int)strcspn(name + 1, "@\"");
-        bool is_row = strncmp(name + 1, "gradweave/infeasible", (size_t)length) == 0;
-        (void)snprintf(kind, KIND_SIZE, "\"%.*s\"",
-                       is_row        ? 16
-                       : length < 40 ? length
-                                     : 40,
-                       is_row ? "gradweave/result" : name + 1);
-    } else {
-        (void)snprintf(kind, KIND_SIZE, "other JSON");
-    }
-}
-
-/* What kind of file begins so, in words; "" of an empty one, which anything may replace. */
-static const char *name_kind(const char *start, size_t length, char kind[KIND_SIZE]) {
-    static const char png[] = "\x89PNG";
-    size_t blank = strspn(start, " \t\r\n");
-    const char *name = memchr(start, ',', strcspn(start, "\n")) != NULL ? "a table" : "other text";
-    if (start[blank] == '{' || start[blank] == '[') {
-        name_document(start, kind);
-        return kind;
-    }
-    if (length == 0) {
-        name = "";
-    } else if (strncmp(start, png, strlen(png)) == 0) {
-        name = "a PNG picture";
-    } else if (strncmp(start, "%PDF-", 5) == 0) {
-        name = "a PDF picture";
-    } else if (start[blank] == '<' && strstr(start, "<svg") != NULL) {
-        name = "an SVG picture";
-    } else if (strncmp(start, "num_ranks", 9) == 0) {
-        name = "a GOAL schedule";
-    }
-    (void)snprintf(kind, KIND_SIZE, "%s", name);
-    return kind;
-}
-
 /* "" also of what cannot be read. A document's schema may stand behind much else. */
-static const char *read_kind(const char *path, char kind[KIND_SIZE]) {
+static const char *read_kind(const char *path, char kind[GW_FILE_KIND_SIZE]) {
     const size_t most = 1 << 22;
     char *start = calloc(most + 1, 1);
     FILE *stream = start == NULL ? NULL : fopen(path, "rbe");
     kind[0] = '\0';
     if (stream != NULL) {
-        name_kind(start, fread(start, 1, most, stream), kind);
+        gw_file_name_kind(start, fread(start, 1, most, stream), kind);
         (void)fclose(stream);
     }
     free(start);
@@ -245,13 +208,14 @@ static const char *read_kind(const char *path, char kind[KIND_SIZE]) {
 
 /* Whether what is there may be replaced, by what is of the kind, or (NULL) of one not yet known. */
 static enum gw_status check_old(const char *path, const char *kind, struct gw_error *error) {
-    char old[KIND_SIZE];
+    char old[GW_FILE_KIND_SIZE];
     struct stat about;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode)) {
+    GW_TRY(look_at(path, &about, error));
+    if (!S_ISREG(about.st_mode)) {
         return GW_OK;
     }
     if ((about.st_mode & 0222) == 0 || access(path, W_OK) != 0) {
-        return fail_to_write(path, EACCES, error);
+        return fail_to_write(path, (about.st_mode & 0222) == 0 ? EACCES : errno, error);
     }
     if (!program.holds || program.forces) {
         return GW_OK;
@@ -281,20 +245,23 @@ static enum gw_status check_folder(const char *path, struct gw_error *error) {
 }
 
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error) {
-    char kind[KIND_SIZE];
-    struct stat status;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+    char kind[GW_FILE_KIND_SIZE];
+    struct stat about;
+    GW_TRY(look_at(path, &about, error));
+    if (S_ISDIR(about.st_mode)) {
         return fail_to_write(path, EISDIR, error);
     }
-    if (!is_replaceable(path)) {
+    if (!is_replaceable(&about)) {
         return access(path, W_OK) == 0 ? GW_OK : fail_to_write(path, errno, error);
     }
     GW_TRY(check_folder(path, error));
-    return check_old(path, like == NULL ? NULL : name_kind(like, strlen(like), kind), error);
+    return check_old(path, like == NULL ? NULL : gw_file_name_kind(like, strlen(like), kind),
+                     error);
 }
 
+/* Opening what cannot be looked at says why. */
 int gw_file_exists(const char *path) {
-    return access(path, R_OK) == 0;
+    return access(path, R_OK) == 0 || is_ours(errno);
 }
 
 /* ---- putting in place ------------------------------------------------------------------------ */
@@ -325,8 +292,11 @@ static void keep_old(struct output *one) {
 
 /* Where it can, the file system exchanges both names: so the old file comes back if need be. */
 static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
-    struct stat old;
-    bool is_new = lstat(one->target, &old) != 0;
+    struct stat old = {0};
+    if (lstat(one->target, &old) != 0 && errno != ENOENT) {
+        return fail_to_write(one->target, errno, error);
+    }
+    bool is_new = old.st_mode == 0;
     bool is_file = !is_new && S_ISREG(old.st_mode);
     one->exchanged =
         is_file && renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE) == 0;
@@ -351,13 +321,13 @@ static void take_back(struct output *one) {
     one->exchanged = one->made = false;
 }
 
-/* With the names that are in the way. */
+/* With the names that are in the way, which are no device's. */
 static void free_output(struct output *one) {
     if (one->temporary != NULL) {
-        gw_file_discard(one->temporary);
+        (void)unlink(one->temporary);
     }
     if (one->old != NULL) {
-        gw_file_discard(one->old);
+        (void)unlink(one->old);
     }
     free(one->temporary);
     free(one->old);
@@ -439,33 +409,33 @@ void gw_file_remove(const char *path) {
 
 /* The new file gets the old one's mode and owner, and is on the disk then. */
 static int settle(const char *temporary, const char *target) {
-    struct stat old;
-    struct stat own;
+    struct stat old = {0};
+    struct stat own = {0};
     int descriptor = open(temporary, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0 || fstat(descriptor, &own) != 0) {
-        return errno;
-    }
-    bool good = true;
-    if (stat(target, &old) == 0 && S_ISREG(old.st_mode)) {
+    bool good = descriptor >= 0 && fstat(descriptor, &own) == 0 &&
+                (stat(target, &old) == 0 || errno == ENOENT);
+    if (good && S_ISREG(old.st_mode)) {
         bool others = own.st_uid != old.st_uid || own.st_gid != old.st_gid;
         good = (!others || program.forces || fchown(descriptor, old.st_uid, old.st_gid) == 0) &&
                fchmod(descriptor, old.st_mode & 07777) == 0;
     }
     good = good && (fsync(descriptor) == 0 || errno == EINVAL);
     int cause = good ? 0 : errno;
-    (void)close(descriptor);
+    if (descriptor >= 0) {
+        (void)close(descriptor);
+    }
     return cause;
 }
 
 /* *target, the caller's, is what the file is to replace. */
 static enum gw_status prepare(const char *temporary, const char *path, char **target,
                               struct gw_error *error) {
-    char kind[KIND_SIZE];
+    char kind[GW_FILE_KIND_SIZE];
     struct stat about;
     GW_TRY(check_old(path, read_kind(temporary, kind), error));
     GW_TRY(resolve(path, target, error));
-    bool is_folder = stat(*target, &about) == 0 && S_ISDIR(about.st_mode);
-    int cause = is_folder ? EISDIR : settle(temporary, *target);
+    GW_TRY(look_at(*target, &about, error));
+    int cause = S_ISDIR(about.st_mode) ? EISDIR : settle(temporary, *target);
     return cause == 0 ? GW_OK : fail_to_write(path, cause, error);
 }
 
@@ -536,7 +506,9 @@ static enum gw_status write_through(const char *path, const char *text, size_t l
 
 enum gw_status gw_file_write(const char *path, const char *text, size_t length,
                              struct gw_error *error) {
-    if (!is_replaceable(path)) {
+    struct stat about;
+    GW_TRY(look_at(path, &about, error));
+    if (!is_replaceable(&about)) {
         return write_through(path, text, length, error);
     }
     char *temporary = NULL;
@@ -553,7 +525,9 @@ enum gw_status gw_file_write(const char *path, const char *text, size_t length,
 }
 
 enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_error *error) {
-    if (!is_replaceable(path)) {
+    struct stat about;
+    GW_TRY(look_at(path, &about, error));
+    if (!is_replaceable(&about)) {
         *temporary = strdup(path);
         return *temporary == NULL ? gw_fail_memory(error, "naming a temporary file") : GW_OK;
     }

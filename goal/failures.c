@@ -1,5 +1,6 @@
 #include "goal/run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -34,10 +35,11 @@ static enum gw_status find(struct gw_goal_text *text, uint32_t index, char out[G
     }
 }
 
-/* A pipe has been used up, and would wait for ever for someone to write to it again. */
+/* A pipe has been used up, and would wait for ever for someone to write to it again; so might what
+ * cannot be looked at. */
 static bool is_pipe(const char *path) {
     struct stat about;
-    return stat(path, &about) == 0 && !S_ISREG(about.st_mode);
+    return stat(path, &about) == 0 ? !S_ISREG(about.st_mode) : errno != ENOENT;
 }
 
 enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],

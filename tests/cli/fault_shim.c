@@ -32,11 +32,11 @@
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-enum kind { MEMORY, TASK, OPEN, READ, WRITE, SYNC, NAME, CLOSE, KINDS };
+enum kind { MEMORY, TASK, OPEN, READ, WRITE, SYNC, NAME, CLOSE, LOOK, KINDS };
 
-static const char *const names[KINDS] = {"memory", "task", "open", "read",
-                                         "write",  "sync", "name", "close"};
-static const int errors[KINDS] = {ENOMEM, EAGAIN, EMFILE, EIO, ENOSPC, EIO, EIO, EIO};
+static const char *const names[KINDS] = {"memory", "task", "open",  "read", "write",
+                                         "sync",   "name", "close", "look"};
+static const int errors[KINDS] = {ENOMEM, EAGAIN, EMFILE, EIO, ENOSPC, EIO, EIO, EIO, EIO};
 
 static atomic_long counts[KINDS];
 static enum kind failing = KINDS;
@@ -130,7 +130,9 @@ static const struct {
     {SYS_readlinkat, READ},   {SYS_write, WRITE},    {SYS_writev, WRITE},    {SYS_pwrite64, WRITE},
     {SYS_ftruncate, WRITE},   {SYS_fsync, SYNC},     {SYS_fdatasync, SYNC},  {SYS_rename, NAME},
     {SYS_renameat, NAME},     {SYS_renameat2, NAME}, {SYS_link, NAME},       {SYS_linkat, NAME},
-    {SYS_fchmod, NAME},       {SYS_fchown, NAME},    {SYS_close, CLOSE},
+    {SYS_fchmod, NAME},       {SYS_fchown, NAME},    {SYS_close, CLOSE},     {SYS_stat, LOOK},
+    {SYS_fstat, LOOK},        {SYS_lstat, LOOK},     {SYS_newfstatat, LOOK}, {SYS_statx, LOOK},
+    {SYS_access, LOOK},       {SYS_faccessat, LOOK}, {SYS_faccessat2, LOOK},
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 

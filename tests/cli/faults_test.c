@@ -1,12 +1,15 @@
 /*
  * Whatever fails, the answer is right or there is none: in every verb that measures nothing each
- * request for memory or for a thread, and each open, read, write, sync, rename and close is made
- * to fail in turn (fault_shim.c). The program then says so and ends with 3, and files are as
- * before; or it could do without, and the answer and its files are those of a run without failure.
+ * request for memory or for a thread, and each open, read, write, sync, rename, close and look at
+ * what a file is, is made to fail in turn (fault_shim.c). The program then says so and ends with 3,
+ * and files are as before; or it could do without, and the answer and its files are those of a run
+ * without failure.
  *
  * Without GRADWEAVE_TRIALS, or where it is 1, all of them fail, which takes long; else some that
  * are drawn.
  */
+#include <sys/stat.h>
+
 #include "core/arena.h"
 #include "tests/cli/program_inputs.h"
 #include "tests/test.h"
@@ -23,6 +26,7 @@ static const struct command {
     {"--version", VARIES},
     {"plan --help", PLAIN},
     {"completion bash", PLAIN},
+    {"simulate tiny --cluster small --algo dense", PLAIN},
     {"list", PLAIN},
     {"list models --json", PLAIN},
     {"check tiny.json small.json --json", PLAIN},
@@ -152,20 +156,21 @@ static void restore(const char *folder, const struct contents *found,
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = {"memory", "task", "open", "read",
-                                    "write",  "sync", "name", "close"};
+static const char *const kinds[] = {"memory", "task", "open",  "read", "write",
+                                    "sync",   "name", "close", "look"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* A command, what it does where nothing fails, and what it is to find. */
 struct trial {
-    const char *folder;
+    const char *folder, *data; /* what ships: a model and a cluster, not dozens of them */
     const struct command *command;
     const char *out;
     struct contents before, after;
 };
 
-#define FAULTY "env LD_PRELOAD=" GW_FAULT_SHIM " GW_FAULT=%s gradweave %s"
-#define COUNTED "env LD_PRELOAD=" GW_FAULT_SHIM " GW_FAULT_COUNTS=counts gradweave %s"
+#define SHIMMED "env GRADWEAVE_DATA=%s LD_PRELOAD=" GW_FAULT_SHIM
+#define FAULTY SHIMMED " GW_FAULT=%s gradweave %s"
+#define COUNTED SHIMMED " GW_FAULT_COUNTS=counts gradweave %s"
 
 /* A sweep may leave what it had done, with which it can go on. */
 static bool goes_on(const struct trial *trial, struct gw_arena *arena) {
@@ -198,7 +203,7 @@ static bool survives(const struct trial *trial, const char *kind, long number) {
     char fault[64];
     struct gw_arena arena = {0};
     (void)snprintf(fault, sizeof fault, "%s:%ld", kind, number);
-    struct answer answer = ask(trial->folder, FAULTY, fault, trial->command->words);
+    struct answer answer = ask(trial->folder, FAULTY, trial->data, fault, trial->command->words);
     struct contents found = read_folder(trial->folder, &arena);
     const char *wrong = judge(trial, &answer, &found);
     if (wrong != NULL && strstr(wrong, ".partial") != NULL && goes_on(trial, &arena)) {
@@ -265,13 +270,13 @@ static struct contents make_older(const struct contents *before, const struct co
 }
 
 /* With outputs that are not there yet, and with ones that are replaced. */
-static int try_command(const char *folder, const struct command *command,
+static int try_command(const char *folder, const char *data, const struct command *command,
                        struct gw_random *random) {
     struct gw_arena arena = {0};
     struct trial trial = {
-        .folder = folder, .command = command, .before = read_folder(folder, &arena)};
+        .folder = folder, .data = data, .command = command, .before = read_folder(folder, &arena)};
     const struct contents before = trial.before;
-    struct answer answer = ask(folder, COUNTED, command->words);
+    struct answer answer = ask(folder, COUNTED, data, command->words);
     if (answer.status != 0) {
         print_error("gradweave %s: %s\n", command->words, answer.err);
         fail();
@@ -300,17 +305,36 @@ static const char validation[] =
     "{'schema': 'gradweave/validation@1', 'model': 'tiny', 'workers': 2, 'complete': true, "
     "'results': [{'algorithm': 'omgs', 'error': 0, 'predicted': " SIDE ", 'measured': " SIDE "}]}";
 
+/* A folder for GRADWEAVE_DATA, as installed. */
+static void make_data(void **data) {
+    assert_int_equal(make_folder(data), 0);
+    assert_int_equal(mkdir(path_in(*data, "models"), 0777), 0);
+    assert_int_equal(mkdir(path_in(*data, "clusters"), 0777), 0);
+    assert_int_equal(symlink(GW_SOURCE "/plots", path_in(*data, "plots")), 0);
+    write_text(*data, "models/tiny.json", tiny_model);
+    write_text(*data, "clusters/small.json", small_cluster);
+}
+
+static void remove_data(void **data) {
+    assert_int_equal(unlink(path_in(*data, "models/tiny.json")), 0);
+    assert_int_equal(unlink(path_in(*data, "clusters/small.json")), 0);
+    assert_int_equal(remove_folder(data), 0);
+}
+
 TEST_WITH(whatever_fails_the_answer_is_right_or_none, make_inputs, remove_folder) {
     bool draws = have_program("gnuplot");
     int failures = 0;
+    void *data = NULL;
+    make_data(&data);
     write_text(*state, "validation.json", validation);
     (void)check_says(*state, "gradweave plan " TINY " --out plan.json", NULL);
     (void)check_says(*state, "gradweave export goal " TINY " --algo dense --out schedule.goal",
                      NULL);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (draws || commands[i].trait != DRAWS) {
-            failures += try_command(*state, &commands[i], random_stream(i));
+            failures += try_command(*state, data, &commands[i], random_stream(i));
         }
     }
+    remove_data(&data);
     assert_int_equal(failures, 0);
 }
