@@ -1,0 +1,149 @@
+"""libgradweave through ctypes: C's names, and its errors as exceptions. gradweave.h is the manual."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_size_t
+from ctypes import c_uint64, c_void_p
+from pathlib import Path
+
+
+class GradweaveError(RuntimeError):
+    """What failed while it ran: a rank, the network, memory."""
+
+
+class BadInput(GradweaveError, ValueError):
+    """What was asked for makes no sense; the message says what would."""
+
+
+class Error(ctypes.Structure):
+    _fields_ = [("message", c_char * 512)]
+
+
+class Group(ctypes.Structure):
+    _fields_ = [("first", c_size_t), ("last", c_size_t)]
+
+
+class Training(ctypes.Structure):
+    _fields_ = [
+        ("tensor_count", c_size_t),
+        ("elements", POINTER(c_uint64)),
+        ("algorithm", c_char_p),
+        ("compressor", c_char_p),
+        ("exchange", c_char_p),
+        ("density", c_double),
+        ("groups", POINTER(Group)),
+        ("group_count", c_size_t),
+        ("average", c_int),
+        ("seed", c_uint64),
+    ]
+
+
+class Prediction(ctypes.Structure):
+    """Where an iteration's time goes, predicted or measured."""
+
+    _fields_ = [
+        ("algorithm", c_char_p),
+        ("iteration_s", c_double),
+        ("forward_s", c_double),
+        ("backward_s", c_double),
+        ("compress_s", c_double),
+        ("exposed_comm_s", c_double),
+        ("other_s", c_double),
+        ("comm_s", c_double),
+        ("bytes_per_worker", c_double),
+        ("group_count", c_size_t),
+    ]
+
+
+ALLREDUCE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t)
+ALLGATHER = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
+BROADCAST = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
+REDUCE = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_size_t)
+ROOTED = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, c_void_p)
+START = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, POINTER(c_size_t))
+WAIT = CFUNCTYPE(c_int, c_void_p, c_size_t)
+COMPLAIN = CFUNCTYPE(c_void_p, c_void_p)
+CLOSE = CFUNCTYPE(None, c_void_p)
+
+
+class ProcessGroup(ctypes.Structure):
+    _fields_ = [
+        ("rank", c_int),
+        ("size", c_int),
+        ("context", c_void_p),
+        ("allreduce", ALLREDUCE),
+        ("allgather", ALLGATHER),
+        ("broadcast", BROADCAST),
+        ("reduce", REDUCE),
+        ("gather", ROOTED),
+        ("scatter", ROOTED),
+        ("start_send", START),
+        ("start_receive", START),
+        ("wait", WAIT),
+        ("complain", COMPLAIN),
+        ("close", CLOSE),
+    ]
+
+
+def _load() -> ctypes.CDLL:
+    """Named by GRADWEAVE_LIBRARY, else what was installed with this package, else the system's."""
+    named = os.environ.get("GRADWEAVE_LIBRARY")
+    beside = Path(__file__).parent / "libgradweave.so"
+    path = named or (str(beside) if beside.exists() else "libgradweave.so.0")
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(
+            f"expected libgradweave beside this package, or its path in GRADWEAVE_LIBRARY: {error}"
+        ) from error
+
+
+library = _load()
+_ERROR = POINTER(Error)
+_FUNCTIONS = {
+    "gradweave_join_group": [POINTER(ProcessGroup), POINTER(c_void_p), _ERROR],
+    "gradweave_ranks_broadcast": [c_void_p, c_void_p, c_size_t, _ERROR],
+    "gradweave_session_open": [POINTER(Training), c_void_p, POINTER(c_void_p), _ERROR],
+    "gradweave_session_begin": [c_void_p, _ERROR],
+    "gradweave_session_ready": [c_void_p, c_size_t, c_void_p, c_void_p, _ERROR],
+    "gradweave_session_wait": [c_void_p, _ERROR],
+    "gradweave_session_verify": [c_void_p, _ERROR],
+    "gradweave_session_measure": [c_void_p, POINTER(Prediction), _ERROR],
+}
+for _name, _arguments in _FUNCTIONS.items():
+    getattr(library, _name).argtypes = _arguments
+for _name in ("gradweave_leave", "gradweave_session_backward", "gradweave_session_close"):
+    getattr(library, _name).argtypes = [c_void_p]
+    getattr(library, _name).restype = None
+library.gradweave_session_serves.argtypes = [c_void_p]
+library.gradweave_session_aggregate.argtypes = [c_void_p, c_size_t]
+library.gradweave_session_aggregate.restype = c_void_p
+library.gradweave_version.restype = c_char_p
+library.gradweave_algorithm_name.argtypes = [c_size_t]
+library.gradweave_algorithm_name.restype = c_char_p
+
+_BAD_INPUT = 2
+
+
+def call(name: str, *arguments) -> None:
+    """Calls a function that returns a status and takes an error last."""
+    error = Error()
+    status = getattr(library, name)(*arguments, byref(error))
+    if status != 0:
+        message = error.message.decode(errors="replace")
+        raise BadInput(message) if status == _BAD_INPUT else GradweaveError(message)
+
+
+def version() -> str:
+    """libgradweave's."""
+    return library.gradweave_version().decode()
+
+
+def algorithms() -> list[str]:
+    """The pipelines that there are."""
+    names = []
+    while (name := library.gradweave_algorithm_name(len(names))) is not None:
+        names.append(name.decode())
+    return names
