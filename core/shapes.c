@@ -48,7 +48,9 @@ static const struct shape shapes[] = {
      "",
      {"schema", "name", "batch_size", "bytes_per_element", "forward_s", "update_s", "source",
       "tensors"}},
-    {MODEL, "tensors[]", {"name", "elements", "backward_s", "shape"}},
+    {MODEL,
+     "tensors[]",
+     {"name", "elements", "backward_s", "backward_low_s", "backward_high_s", "shape"}},
 
     {CLUSTER,
      "",

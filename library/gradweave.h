@@ -151,6 +151,16 @@ GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_questi
                                                    struct gradweave_prediction *predictions,
                                                    size_t *count, struct gradweave_error *error);
 
+/*
+ * The plan that a question's pipeline makes by its policy, for a session (gradweave_session_open).
+ * *count says how many `groups` has room for - one for each tensor always suffices - and gets how
+ * many there are. `path` becomes the plan's file, as `gradweave plan --out` writes it; NULL: none.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_plan_pipeline(const struct gradweave_question *question, const char *algorithm,
+                        const char *path, struct gradweave_group *groups, size_t *count,
+                        struct gradweave_plan *plan, struct gradweave_error *error);
+
 /* When a group's gradients are there, compressed, and exchanged, since the iteration began. */
 struct gradweave_group_times {
     struct gradweave_group tensors;

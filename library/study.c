@@ -73,6 +73,57 @@ enum gradweave_status gradweave_predict(const struct gradweave_question *questio
     return gw_library_finish(status, &failure, error);
 }
 
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+static enum gw_status copy_plan(const struct gw_plan *plan, struct gradweave_group *groups,
+                                size_t *count, struct gradweave_plan *out, struct gw_error *error) {
+    if (plan->group_count > *count) {
+        return gw_fail(error, GW_BAD_INPUT, "count: expected room for %zu groups, got %zu",
+                       plan->group_count, *count);
+    }
+    *count = plan->group_count;
+    for (size_t g = 0; g < plan->group_count; g++) {
+        groups[g] =
+            (struct gradweave_group){.first = plan->groups[g].first, .last = plan->groups[g].last};
+    }
+    *out = (struct gradweave_plan){.group_count = plan->group_count,
+                                   .iteration_s = plan->iteration_s,
+                                   .lower_bound_s = plan->lower_bound_s};
+    return GW_OK;
+}
+
+static enum gw_status plan_pipeline(const struct gradweave_question *question, const char *name,
+                                    const char *path, struct gradweave_group *groups, size_t *count,
+                                    struct gradweave_plan *out, struct gw_error *error) {
+    const struct gw_algorithm *algorithm = NULL;
+    struct gw_question read;
+    struct gw_plans plans = {0};
+    GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &algorithm, error));
+    GW_TRY(read_question(question, &read, error));
+    enum gw_status status =
+        gw_plans_make(&read, algorithm->compressor->name, algorithm->exchange->name,
+                      algorithm->policy, &plans, error);
+    if (status == GW_OK) {
+        status = copy_plan(&plans.plans[0], groups, count, out, error);
+    }
+    if (status == GW_OK && path != NULL) {
+        status = gw_plan_write(&plans.plans[0], path, error);
+    }
+    gw_plans_free(&plans);
+    gw_question_close(&read);
+    return status;
+}
+
+enum gradweave_status gradweave_plan_pipeline(const struct gradweave_question *question,
+                                              const char *algorithm, const char *path,
+                                              struct gradweave_group *groups, size_t *count,
+                                              struct gradweave_plan *plan,
+                                              struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    enum gw_status status = plan_pipeline(question, algorithm, path, groups, count, plan, &failure);
+    return gw_library_finish(status, &failure, error);
+}
+
 /* ---- rank ------------------------------------------------------------------------------------ */
 
 static enum gw_status rank(const struct gw_comparison *comparison,

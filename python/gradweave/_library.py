@@ -25,6 +25,24 @@ class Group(ctypes.Structure):
     _fields_ = [("first", c_size_t), ("last", c_size_t)]
 
 
+class Question(ctypes.Structure):
+    _fields_ = [
+        ("model", c_char_p),
+        ("cluster", c_char_p),
+        ("workers", c_size_t),
+        ("density", c_double),
+        ("interference", c_int),
+    ]
+
+
+class PlanSummary(ctypes.Structure):
+    _fields_ = [
+        ("group_count", c_size_t),
+        ("iteration_s", c_double),
+        ("lower_bound_s", c_double),
+    ]
+
+
 class Training(ctypes.Structure):
     _fields_ = [
         ("tensor_count", c_size_t),
@@ -103,6 +121,17 @@ def _load() -> ctypes.CDLL:
 library = _load()
 _ERROR = POINTER(Error)
 _FUNCTIONS = {
+    "gradweave_predict": [POINTER(Question), c_char_p, POINTER(Prediction), _ERROR],
+    "gradweave_rank": [POINTER(Question), POINTER(Prediction), POINTER(c_size_t), _ERROR],
+    "gradweave_plan_pipeline": [
+        POINTER(Question),
+        c_char_p,
+        c_char_p,
+        POINTER(Group),
+        POINTER(c_size_t),
+        POINTER(PlanSummary),
+        _ERROR,
+    ],
     "gradweave_join_group": [POINTER(ProcessGroup), POINTER(c_void_p), _ERROR],
     "gradweave_ranks_broadcast": [c_void_p, c_void_p, c_size_t, _ERROR],
     "gradweave_session_open": [POINTER(Training), c_void_p, POINTER(c_void_p), _ERROR],

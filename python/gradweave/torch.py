@@ -25,8 +25,20 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, algorithms, call, library
+from gradweave._recorder import Recorder
+from gradweave.study import Plan, compare, plan, predict
 
-__all__ = ["BadInput", "Distributed", "algorithms", "distribute"]
+__all__ = [
+    "BadInput",
+    "Distributed",
+    "Plan",
+    "Recorder",
+    "algorithms",
+    "compare",
+    "distribute",
+    "plan",
+    "predict",
+]
 
 
 def _view(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
@@ -141,18 +153,23 @@ class Distributed:
         *,
         density: float = 0.001,
         groups: Sequence[tuple[int, int]] = (),
+        names: Sequence[str] = (),
         compressor: str | None = None,
         exchange: str | None = None,
         group: dist.ProcessGroup | None = None,
         seed: int = 0,
     ) -> None:
         self.module = module
-        self.parameters = [p for p in module.parameters() if p.requires_grad]
-        for name, parameter in module.named_parameters():
-            if parameter.requires_grad:
-                _check(name, parameter)
-        if not self.parameters:
+        learning = {n: p for n, p in module.named_parameters() if p.requires_grad}
+        for name, parameter in learning.items():
+            _check(name, parameter)
+        if not learning:
             raise BadInput("expected a module with parameters that learn")
+        unknown = [name for name in names if name not in learning]
+        if unknown:
+            raise BadInput(f"{unknown[0]}: expected a parameter that learns, as the plan names it")
+        self.parameters = [learning[name] for name in names or learning]
+        self._unplanned = {n: p for n, p in learning.items() if names and n not in set(names)}
         self._lent = _LentGroup(group)
         self._session = c_void_p()
         self._ranks = c_void_p()
@@ -200,6 +217,12 @@ class Distributed:
             tensor.detach().copy_(data)
 
     def _listen(self) -> None:
+        for name, parameter in self._unplanned.items():
+            self._handles.append(
+                parameter.register_post_accumulate_grad_hook(
+                    lambda _, name=name: self._refuse(name)
+                )
+            )
         self._handles.append(self.module.register_forward_pre_hook(self._before_forward))
         self._handles.append(self.module.register_forward_hook(self._after_forward))
         for index, parameter in enumerate(self.parameters):
@@ -224,6 +247,10 @@ class Distributed:
     def _after_forward(self, _module, _inputs, _outputs) -> None:
         if self._begun:
             library.gradweave_session_backward(self._session)
+
+    @staticmethod
+    def _refuse(name: str) -> None:
+        raise BadInput(f"{name}: a gradient came, but the plan does not have it: record the job anew")
 
     def _on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
         if not self._synchronises:
@@ -285,6 +312,12 @@ class Distributed:
         self._session, self._ranks = c_void_p(), c_void_p()
 
 
-def distribute(module: torch.nn.Module, algorithm: str, **options) -> Distributed:
-    """Lets a module's gradients travel by a pipeline; `options` are Distributed's."""
-    return Distributed(module, algorithm, **options)
+def distribute(module: torch.nn.Module, plan: Plan | str, **options) -> Distributed:
+    """Lets a module's gradients travel by a plan, or by the pipeline of a name, all in one group.
+
+    `options` are Distributed's. Parameters that a plan does not name must never get a gradient.
+    """
+    if isinstance(plan, str):
+        return Distributed(module, plan, **options)
+    options = {"density": plan.density, "groups": plan.groups, "names": plan.names, **options}
+    return Distributed(module, plan.algorithm, **options)

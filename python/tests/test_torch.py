@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 
@@ -149,6 +150,70 @@ def _all(rank: int) -> None:
 
 def test_every_pipeline_trains(tmp_path):
     on_ranks(tmp_path, _all)
+
+
+# ---- from a recorded job to its plan --------------------------------------------------------
+
+CLUSTER = {
+    "schema": "gradweave/cluster@1",
+    "name": "two",
+    "workers": 2,
+    "collectives": {
+        "allreduce": [{"workers": 2, "alpha_s": 5e-5, "beta_s_per_byte": 1e-8}],
+        "allgather": [{"workers": 2, "alpha_s": 5e-5, "beta_s_per_byte": 1e-8}],
+    },
+    "compressors": {"topk": {"fixed_s": 1e-5, "per_element_s": 1e-9}},
+}
+
+
+class Backwards(torch.nn.Module):
+    """Names its layers from the last to the first; one learns nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(3)
+        self.last = torch.nn.Linear(50, 4)
+        self.idle = torch.nn.Linear(3, 3)
+        self.first = torch.nn.Linear(20, 50)
+
+    def forward(self, inputs):
+        return self.last(torch.tanh(self.first(inputs)))
+
+
+def _planned(rank: int, folder: str) -> None:
+    model_path, cluster_path = os.path.join(folder, "model.json"), os.path.join(folder, "c.json")
+    model = Backwards()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    recorder = gt.Recorder(model, optimizer)
+    for step in range(8):
+        inputs, targets = batch(rank, step)
+        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    recorder.write(model_path, name="backwards", batch_size=16)
+    recorder.close()
+    if rank == 0:
+        with open(cluster_path, "w", encoding="utf-8") as file:
+            json.dump(CLUSTER, file)
+    dist.barrier()
+    plan = gt.plan(model_path, cluster_path, algorithm="lags", density=0.2)
+    assert sorted(plan.names) == sorted(f"{a}.{b}" for a in ("first", "last") for b in ("bias", "weight"))
+    assert plan.names.index("first.weight") < plan.names.index("last.weight")
+    assert len(plan.groups) == 4
+    distributed = gt.distribute(model, plan)
+    losses = train(model, rank, 60, model, momentum=0)
+    distributed.verify()
+    assert_equal_on_ranks(model)
+    assert sum(losses[-10:]) < 0.9 * sum(losses[:10])
+    with pytest.raises(gt.BadInput, match="idle.weight: a gradient came, but the plan does not"):
+        model.idle.weight.sum().backward()
+    distributed.close()
+    with pytest.raises(gt.BadInput, match="expected a parameter that learns, as the plan names it"):
+        gt.distribute(network(), plan)
+
+
+def test_a_recorded_job_trains_by_its_plan(tmp_path):
+    on_ranks(tmp_path, _planned, str(tmp_path))
 
 
 # ---- what trainers do besides ---------------------------------------------------------------

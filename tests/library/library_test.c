@@ -439,6 +439,32 @@ TEST(says_how_far_off_predictions_are) {
     assert_non_null(strstr(error.message, "magic"));
 }
 
+/* The plan of a pipeline takes as long as its prediction, and its file holds the same groups. */
+TEST(plans_a_pipeline) {
+    static const char *const names[] = {"omgs", "p-sgd", "topk", "omgs-optimal"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        static struct gradweave_group groups[512];
+        struct gradweave_prediction predicted;
+        struct gradweave_plan plan;
+        struct gradweave_error error = {""};
+        size_t count = sizeof groups / sizeof *groups;
+        size_t none = 0;
+        assert_int_equal(
+            gradweave_plan_pipeline(&resnet, names[i], NULL, groups, &count, &plan, &error),
+            GRADWEAVE_OK);
+        assert_int_equal(gradweave_predict(&resnet, names[i], &predicted, &error), GRADWEAVE_OK);
+        assert_true(near(plan.iteration_s, predicted.iteration_s, 1e-9));
+        assert_true(plan.group_count == count && predicted.group_count == count);
+        assert_int_equal(groups[count - 1].last, 0);
+        assert_true(plan.lower_bound_s > 0);
+        assert_true(plan.lower_bound_s <= plan.iteration_s * (1 + 1e-12));
+        assert_int_equal(
+            gradweave_plan_pipeline(&resnet, names[i], NULL, groups, &none, &plan, &error),
+            GRADWEAVE_BAD_INPUT);
+        assert_non_null(strstr(error.message, "expected room for"));
+    }
+}
+
 /* ---- what is refused ----------------------------------------------------------------------- */
 
 TEST(refuses_plans_that_make_no_sense) {

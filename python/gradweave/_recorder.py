@@ -1,0 +1,195 @@
+"""A training job's own times, as a model for gradweave: what `plan`, `compare` and `simulate` ask for."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, field
+
+import torch
+import torch.distributed as dist
+
+from gradweave._library import BadInput
+
+
+@dataclass
+class _Iteration:
+    """Moments of one iteration, from the first forward pass after the last step of the optimizer."""
+
+    began_s: float
+    forward_ended_s: float = 0.0
+    ready_s: dict[int, float] = field(default_factory=dict)  # per parameter, last backward pass
+    step_began_s: float = 0.0
+    step_ended_s: float = 0.0
+
+
+class Recorder:
+    """Records a module's iterations through hooks while it trains, on all ranks at once.
+
+        recorder = Recorder(model, optimizer)
+        ...                         # some iterations as usual
+        recorder.write("model.json", name="mine", batch_size=32)
+
+    Of several backward passes before a step (gradient accumulation) the last one counts as the
+    backward pass and all before it as forward. The first `warm_up` iterations are left out.
+    """
+
+    def __init__(
+        self, module: torch.nn.Module, optimizer: torch.optim.Optimizer, warm_up: int = 3
+    ) -> None:
+        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
+        if not named:
+            raise BadInput("expected a module with parameters that learn")
+        sizes = {p.element_size() for _, p in named}
+        devices = {p.device.type for _, p in named}
+        if len(sizes) != 1:
+            raise BadInput(f"expected gradients of one size, got {sorted(sizes)} bytes an element")
+        if devices != {"cpu"}:
+            raise BadInput(f"expected parameters on the CPU, got {sorted(devices)}")
+        self._bytes_per_element = sizes.pop()
+        self._names = [name for name, _ in named]
+        self._shapes = [list(p.shape) for _, p in named]
+        self._warm_up = warm_up
+        self._now: _Iteration | None = None
+        self._done: list[_Iteration] = []
+        self._handles = [
+            module.register_forward_pre_hook(self._on_forward),
+            module.register_forward_hook(self._after_forward),
+            optimizer.register_step_pre_hook(lambda *_: self._on_step()),
+            optimizer.register_step_post_hook(lambda *_: self._after_step()),
+        ]
+        for index, (_, parameter) in enumerate(named):
+            self._handles.append(
+                parameter.register_post_accumulate_grad_hook(
+                    lambda _, index=index: self._on_gradient(index)
+                )
+            )
+
+    # ---- moments --------------------------------------------------------------------------------
+
+    def _on_forward(self, module: torch.nn.Module, _inputs) -> None:
+        if self._now is None and module.training and torch.is_grad_enabled():
+            self._now = _Iteration(began_s=time.perf_counter())
+
+    def _after_forward(self, *_) -> None:
+        if self._now is not None:
+            self._now.forward_ended_s = time.perf_counter()
+            self._now.ready_s = {}
+
+    def _on_gradient(self, index: int) -> None:
+        if self._now is not None:
+            self._now.ready_s[index] = time.perf_counter()
+
+    def _on_step(self) -> None:
+        if self._now is not None:
+            self._now.step_began_s = time.perf_counter()
+
+    def _after_step(self) -> None:
+        if self._now is not None and self._now.ready_s:
+            self._now.step_ended_s = time.perf_counter()
+            self._done.append(self._now)
+        self._now = None
+
+    # ---- what came out --------------------------------------------------------------------------
+
+    def _order(self, iterations: list[_Iteration]) -> list[int]:
+        """Parameters as their gradients became ready, by the median moment."""
+        seen = set(iterations[0].ready_s)
+        for iteration in iterations:
+            changed = seen ^ set(iteration.ready_s)
+            if changed:
+                names = ", ".join(sorted(self._names[i] for i in changed)[:3])
+                raise BadInput(
+                    f"expected gradients of the same parameters in each iteration, but {names} "
+                    "had one in some only"
+                )
+        moments = {
+            i: _median([one.ready_s[i] - one.forward_ended_s for one in iterations]) for i in seen
+        }
+        return sorted(seen, key=moments.__getitem__)
+
+    def model(self, name: str = "recorded", batch_size: int | None = None) -> dict:
+        """The `gradweave/model@1` document; with a process group, means of all ranks, which call it."""
+        iterations = self._done[self._warm_up :]
+        if not iterations:
+            raise BadInput(
+                f"expected more than {self._warm_up} iterations with an optimizer's step, got "
+                f"{len(self._done)}"
+            )
+        order = self._order(iterations)
+        tensors = []
+        for place, index in enumerate(order):
+            took = [
+                max(0.0, one.ready_s[index] - max([one.forward_ended_s, *before]))
+                for one in iterations
+                for before in [[one.ready_s[i] for i in order[:place]]]
+            ]
+            took.sort()
+            tensors.append([_median(took), took[len(took) // 20], took[-1 - len(took) // 20]])
+        times = torch.tensor(
+            [
+                [_median([one.forward_ended_s - one.began_s for one in iterations])] * 3,
+                [_median([one.step_ended_s - one.step_began_s for one in iterations])] * 3,
+                *tensors,
+            ],
+            dtype=torch.float64,
+        )
+        ranks = 1
+        if dist.is_initialized():
+            ranks = dist.get_world_size()
+            dist.all_reduce(times)
+            times /= ranks
+        unused = [self._names[i] for i in range(len(self._names)) if i not in set(order)]
+        note = "" if not unused else f" Left out, as no gradient came: {', '.join(unused)}."
+        document = {
+            "schema": "gradweave/model@1",
+            "name": name,
+            "bytes_per_element": self._bytes_per_element,
+            "forward_s": times[0, 0].item(),
+            "update_s": times[1, 0].item(),
+            "source": {
+                "kind": "recorded",
+                "device": "cpu",
+                "iterations": len(iterations),
+                "ranks": ranks,
+                "note": "medians of iterations, recorded by hooks in a PyTorch job "
+                f"(torch {torch.__version__}); means of ranks.{note}",
+            },
+            "tensors": [
+                {
+                    "name": self._names[index],
+                    "shape": self._shapes[index],
+                    "elements": max(1, int(torch.tensor(self._shapes[index]).prod())),
+                    "backward_s": took[0].item(),
+                    "backward_low_s": took[1].item(),
+                    "backward_high_s": took[2].item(),
+                }
+                for index, took in reversed(list(zip(order, times[2:])))
+            ],
+        }
+        if batch_size is not None:
+            document["batch_size"] = batch_size
+        return document
+
+    def write(self, path: str, name: str = "recorded", batch_size: int | None = None) -> None:
+        """Writes the model, on rank 0; all ranks call it."""
+        document = self.model(name, batch_size)
+        if not dist.is_initialized() or dist.get_rank() == 0:
+            beside = f"{path}.{os.getpid()}"
+            with open(beside, "w", encoding="utf-8") as file:
+                json.dump(document, file, indent=1)
+                file.write("\n")
+            os.replace(beside, path)
+
+    def close(self) -> None:
+        """Records no more."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+
+
+def _median(values: list[float]) -> float:
+    ordered = sorted(values)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

@@ -1,0 +1,122 @@
+"""Models that are recorded in a job: their order, their times, what is refused."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import gradweave.torch as gt  # noqa: E402
+
+
+class Slow(torch.autograd.Function):
+    """Takes known times, forward and backward."""
+
+    @staticmethod
+    def forward(context, values, forward_s, backward_s):
+        context.backward_s = backward_s
+        time.sleep(forward_s)
+        return values.clone()
+
+    @staticmethod
+    def backward(context, gradient):
+        time.sleep(context.backward_s)
+        return gradient, None, None
+
+
+class Timed(torch.nn.Module):
+    """Three layers; before the gradient of each, the backward pass sleeps for its time."""
+
+    TIMES_S = (0.004, 0.002, 0.008)
+
+    def __init__(self, used: int = 3) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(8, 8, bias=False) for _ in range(3)])
+        self.used = used
+
+    def forward(self, values):
+        for layer, backward_s in list(zip(self.layers, self.TIMES_S))[: self.used]:
+            values = Slow.apply(layer(values), 0.001, backward_s)
+        return values
+
+
+def run(module, steps: int, accumulate: int = 1, **options) -> gt.Recorder:
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    recorder = gt.Recorder(module, optimizer, **options)
+    for _ in range(steps):
+        for _ in range(accumulate):
+            module(torch.randn(4, 8)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return recorder
+
+
+def test_known_times_are_recorded(tmp_path):
+    path = tmp_path / "model.json"
+    recorder = run(Timed(), 12)
+    recorder.write(str(path), name="timed", batch_size=4)
+    model = json.loads(path.read_text())
+    assert [t["name"] for t in model["tensors"]] == [f"layers.{i}.weight" for i in range(3)]
+    assert [t["elements"] for t in model["tensors"]] == [64, 64, 64]
+    assert (model["name"], model["batch_size"], model["bytes_per_element"]) == ("timed", 4, 4)
+    assert model["source"]["iterations"] == 12 - 3
+    assert model["forward_s"] >= 0.003
+    for tensor, slept_s in zip(model["tensors"], Timed.TIMES_S):
+        # what is slept, and no more than the machine adds; the order of layers is what must be right
+        assert tensor["backward_s"] >= slept_s
+        assert tensor["backward_low_s"] <= tensor["backward_s"] <= tensor["backward_high_s"]
+    assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
+
+
+def test_accumulated_passes_count_as_forward():
+    once, twice = run(Timed(), 8).model(), run(Timed(), 8, accumulate=2).model()
+    slept_s = sum(Timed.TIMES_S)
+    assert twice["forward_s"] >= 2 * 0.003 + slept_s
+    assert once["forward_s"] < twice["forward_s"]
+    assert sum(t["backward_s"] for t in twice["tensors"]) < 2 * slept_s + once["forward_s"] + 1
+
+
+def test_what_has_no_gradient_is_left_out():
+    model = run(Timed(used=2), 5).model()
+    assert len(model["tensors"]) == 2
+    assert "layers.2.weight" in model["source"]["note"]
+
+
+def test_what_cannot_be_told_is_refused():
+    with pytest.raises(gt.BadInput, match="more than 3 iterations with an optimizer's step, got 2"):
+        run(Timed(), 2).model()
+    module = Timed()
+    recorder = run(module, 5)
+    module.used = 2
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    recorder.close()
+    recorder = gt.Recorder(module, optimizer, warm_up=0)
+    for module.used in (2, 3):
+        module(torch.randn(4, 8)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    with pytest.raises(gt.BadInput, match="layers.2.weight had one in some only"):
+        recorder.model()
+    mixed = torch.nn.ModuleList([torch.nn.Linear(2, 2), torch.nn.Linear(2, 2).double()])
+    with pytest.raises(gt.BadInput, match="gradients of one size"):
+        gt.Recorder(mixed, torch.optim.SGD(mixed.parameters(), lr=0.1))
+    with pytest.raises(gt.BadInput, match="parameters that learn"):
+        gt.Recorder(Timed().requires_grad_(False), optimizer)
+
+
+def test_validation_passes_do_not_count():
+    module = Timed()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    recorder = gt.Recorder(module, optimizer, warm_up=0)
+    with torch.no_grad():
+        module(torch.randn(4, 8))
+    module.eval()
+    module(torch.randn(4, 8))
+    module.train()
+    for _ in range(2):
+        module(torch.randn(4, 8)).square().mean().backward()
+        optimizer.step()
+    assert recorder.model()["source"]["iterations"] == 2

@@ -1,0 +1,82 @@
+"""Plans and predictions from Python: the library's own, by the same names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import gradweave
+
+MODEL = {
+    "schema": "gradweave/model@1",
+    "name": "small",
+    "forward_s": 0.003,
+    "tensors": [
+        {"name": "a", "elements": 9408, "backward_s": 0.0012},
+        {"name": "b", "elements": 64, "backward_s": 0.0001},
+        {"name": "c", "elements": 2048000, "backward_s": 0.003},
+    ],
+}
+CLUSTER = {
+    "schema": "gradweave/cluster@1",
+    "name": "four",
+    "workers": 4,
+    "collectives": {
+        "allreduce": [{"workers": 4, "alpha_s": 5e-4, "beta_s_per_byte": 2e-8}],
+        "allgather": [{"workers": 4, "alpha_s": 5e-4, "beta_s_per_byte": 3e-8}],
+    },
+    "compressors": {"topk": {"fixed_s": 1e-5, "per_element_s": 1e-9}},
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, document in (("model", MODEL), ("cluster", CLUSTER)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    return tmp_path / "model.json", tmp_path / "cluster.json"
+
+
+def test_an_iteration_adds_up_by_hand(files):
+    took = gradweave.predict(*files, "dense")
+    backward_s, elements = 0.0043, 9408 + 64 + 2048000
+    exchange_s = 5e-4 + 2e-8 * 4 * elements
+    assert took.iteration_s == pytest.approx(0.003 + backward_s + exchange_s)
+    assert took.exposed_comm_s == pytest.approx(exchange_s)
+    assert (took.algorithm, took.group_count, took.compress_s) == ("dense", 1, 0)
+    sparse = gradweave.predict(*files, "topk", density=0.01)
+    assert sparse.bytes_per_worker == 8 * int(0.01 * elements)
+
+
+def test_the_fastest_comes_first(files):
+    ranking = gradweave.compare(*files)
+    times = [one.iteration_s for one in ranking]
+    assert times == sorted(times) and len(ranking) > 5
+    assert ranking[0] == gradweave.predict(*files, ranking[0].algorithm)
+    lines = str(ranking).splitlines()
+    assert len(lines) == 1 + len(ranking)
+    assert lines[0].split()[:2] == ["algorithm", "iteration"]
+    assert len({len(line) for line in lines}) == 1
+    assert ranking._repr_html_().count("<tr>") == 1 + len(ranking)
+
+
+def test_a_plan_is_the_pipelines(files, tmp_path):
+    plan = gradweave.plan(*files, algorithm="omgs-optimal", density=0.01)
+    assert plan.names == ("a", "b", "c")
+    assert plan.groups[0][0] == 2 and plan.groups[-1][1] == 0
+    assert plan.iteration_s == pytest.approx(plan.lower_bound_s)
+    took = gradweave.predict(*files, "omgs-optimal", density=0.01)
+    assert plan.iteration_s == pytest.approx(took.iteration_s)
+    plan.write(tmp_path / "plan.json")
+    written = json.loads((tmp_path / "plan.json").read_text())
+    assert [(g[0], g[-1]) for g in written["groups"]] == list(plan.groups)
+    assert written["density"] == 0.01
+
+
+def test_what_makes_no_sense_is_refused(files, tmp_path):
+    with pytest.raises(gradweave.BadInput, match='got "magic"'):
+        gradweave.predict(*files, "magic")
+    with pytest.raises(gradweave.BadInput, match="nowhere.json"):
+        gradweave.compare(tmp_path / "nowhere.json", files[1])
+    with pytest.raises(gradweave.BadInput, match="density"):
+        gradweave.plan(*files, algorithm="omgs", density=2)
