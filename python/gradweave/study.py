@@ -113,6 +113,7 @@ class Plan:
     density: float
     groups: tuple[tuple[int, int], ...]  # first and last tensor of each, in the order of exchange
     names: tuple[str, ...]  # of the model's tensors, in forward order
+    bytes: tuple[int, ...]  # of their gradients
     iteration_s: float
     lower_bound_s: float
     _asked: tuple
@@ -151,9 +152,17 @@ def plan(
     asked = (model, cluster, workers, density, interference)
     groups, summary = _plan(asked, algorithm, None)
     with open(model, encoding="utf-8") as file:
-        names = tuple(tensor["name"] for tensor in json.load(file)["tensors"])
+        document = json.load(file)
+    each = document.get("bytes_per_element", 4)
     return Plan(
-        algorithm, density, tuple(groups), names, summary.iteration_s, summary.lower_bound_s, asked
+        algorithm,
+        density,
+        tuple(groups),
+        tuple(tensor["name"] for tensor in document["tensors"]),
+        tuple(each * tensor["elements"] for tensor in document["tensors"]),
+        summary.iteration_s,
+        summary.lower_bound_s,
+        asked,
     )
 
 

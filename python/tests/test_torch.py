@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Callable
@@ -180,6 +181,22 @@ class Backwards(torch.nn.Module):
         return self.last(torch.tanh(self.first(inputs)))
 
 
+def _buckets(rank: int, merged: gt.Plan, cluster: str, model: str) -> None:
+    """DDP with the plan's buckets, and with others."""
+    for plan in (merged, gt.plan(model, cluster, algorithm="p-sgd")):
+        module = Backwards()
+        module.idle.requires_grad_(False)
+        ddp = torch.nn.parallel.DistributedDataParallel(module, **gt.ddp_arguments(plan))
+        with pytest.raises(gt.BadInput, match="rebuilt"):
+            gt.check_buckets(ddp, plan)
+        train(ddp, rank, 4, module)
+        gt.check_buckets(ddp, plan)
+        other = plan.groups[:1] + ((plan.groups[0][1] - 1, 0),) if len(plan.groups) == 4 else None
+        if other:
+            with pytest.raises(gt.BadInput, match="expected buckets of"):
+                gt.check_buckets(ddp, dataclasses.replace(plan, groups=other))
+
+
 def _planned(rank: int, folder: str) -> None:
     model_path, cluster_path = os.path.join(folder, "model.json"), os.path.join(folder, "c.json")
     model = Backwards()
@@ -196,6 +213,7 @@ def _planned(rank: int, folder: str) -> None:
         with open(cluster_path, "w", encoding="utf-8") as file:
             json.dump(CLUSTER, file)
     dist.barrier()
+    _buckets(rank, gt.plan(model_path, cluster_path, algorithm="mg-wfbp"), cluster_path, model_path)
     plan = gt.plan(model_path, cluster_path, algorithm="lags", density=0.2)
     assert sorted(plan.names) == sorted(f"{a}.{b}" for a in ("first", "last") for b in ("bias", "weight"))
     assert plan.names.index("first.weight") < plan.names.index("last.weight")
