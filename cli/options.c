@@ -235,20 +235,24 @@ static uint64_t parse_count(const struct gw_option *option, const char *text,
 
 static int find_choice(const struct gw_option *option, const char *text, struct argp_state *state) {
     char all[256];
+    char expected[384];
     for (int i = 0; option->choices[i] != NULL; i++) {
         if (strcmp(option->choices[i], text) == 0) {
             return i;
         }
     }
     const char *nearest = gw_find_nearest(text, option->choices);
-    const char *hint[] = {nearest == NULL ? "" : "\nDid you mean \"",
-                          nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?"};
     if (option->name == NULL) {
-        gw_refuse(state, "%s \"%s\"%s%s%s", option->expected, text, hint[0], hint[1], hint[2]);
+        (void)snprintf(expected, sizeof expected, "%s", option->expected);
+    } else {
+        (void)snprintf(expected, sizeof expected, "--%s: expected %s, got", option->name,
+                       join_choices(option->choices, ", ", " or ", all, sizeof all));
     }
-    gw_refuse(state, "--%s: expected %s, got \"%s\"%s%s%s", option->name,
-              join_choices(option->choices, ", ", " or ", all, sizeof all), text, hint[0], hint[1],
-              hint[2]);
+    if (nearest == NULL) {
+        gw_refuse(state, "%s \"%s\"", expected, text);
+    } else {
+        gw_refuse(state, "%s \"%s\"\nDid you mean \"%s\"?", expected, text, nearest);
+    }
     return 0;
 }
 
