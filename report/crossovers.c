@@ -135,7 +135,7 @@ static void print_doubts(const struct gw_crossovers *crossovers) {
         gw_print(
             "at %zu of %zu values, marked with ?, the fastest can't be told apart from others: "
             "exchanges among so many workers were not measured, and ranges of iterations "
-            "meet\n",
+            "meet or are not known\n",
             doubted, crossovers->values->count);
     }
 }

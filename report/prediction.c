@@ -1,4 +1,5 @@
 /* What an iteration is predicted to take, and where its time goes. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
@@ -34,12 +35,19 @@ static void print_range(const struct gw_result *result) {
     if (result->uncertainty_count == 0) {
         return;
     }
-    gw_print("\niteration %s to %s, as uncertain as",
-             gw_format_seconds(result->iteration_low_s, text[0]),
-             gw_format_seconds(result->iteration_high_s, text[1]));
+    if (gw_result_is_unknown(result)) {
+        gw_print("\nhow far off the iteration is, is not known, as of");
+    } else {
+        gw_print("\niteration %s to %s, as uncertain as",
+                 gw_format_seconds(result->iteration_low_s, text[0]),
+                 gw_format_seconds(result->iteration_high_s, text[1]));
+    }
     for (size_t i = 0; i < result->uncertainty_count; i++) {
-        gw_print("%s %s +-%.1f%%", i == 0 ? "" : ",", result->uncertainties[i].collective,
-                 100 * result->uncertainties[i].relative);
+        const struct gw_result_uncertainty *uncertainty = &result->uncertainties[i];
+        gw_print("%s %s", i == 0 ? "" : ",", uncertainty->collective);
+        if (!isnan(uncertainty->relative)) {
+            gw_print(" +-%.1f%%", 100 * uncertainty->relative);
+        }
     }
     gw_print("\n");
 }

@@ -110,10 +110,13 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
     } else {
         (void)fprintf(stream, "%zu others", ranking->rival_count);
     }
-    (void)fprintf(stream,
-                  ", marked with ?: exchanges among %zu workers were not measured, and ranges of "
-                  "iterations meet.",
-                  ranking->comparison->question->workers);
+    bool unknown = false;
+    for (size_t i = 0; i < ranking->count; i++) {
+        unknown = unknown || gw_result_is_unknown(&ranking->results[i]);
+    }
+    (void)fprintf(stream, ", marked with ?: exchanges among %zu workers were not measured, and %s.",
+                  ranking->comparison->question->workers,
+                  unknown ? "how far off they are is not known" : "ranges of iterations meet");
 }
 
 static void print_why(const struct gw_ranking *ranking, FILE *stream) {
@@ -172,8 +175,8 @@ static const char *mark_of(const struct gw_ranking *ranking, size_t i) {
 
 static void add_range(struct gw_table *table, const struct gw_result *result) {
     char texts[2][GW_UNITS_SIZE];
-    if (result->uncertainty_count == 0) {
-        gw_table_cell(table, "%s", "");
+    if (result->uncertainty_count == 0 || gw_result_is_unknown(result)) {
+        gw_table_cell(table, "%s", result->uncertainty_count == 0 ? "" : "not known");
     } else {
         gw_table_cell(table, "%s to %s", gw_format_seconds(result->iteration_low_s, texts[0]),
                       gw_format_seconds(result->iteration_high_s, texts[1]));

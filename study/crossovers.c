@@ -38,7 +38,8 @@ static double time_of(const struct gw_prediction *answer) {
     return answer->status == GW_OK ? answer->result.iteration_s : NAN;
 }
 
-static bool has_range(const struct gw_prediction *answer) {
+/* As exchanges were not measured. */
+static bool is_uncertain(const struct gw_prediction *answer) {
     return answer->status == GW_OK && answer->result.uncertainty_count > 0;
 }
 
@@ -124,7 +125,7 @@ static enum gw_status find_fastest(const struct search *search, struct gw_crossi
     *fastest = choose_fastest(search->times_s, comparison->count, crossing->after);
     crossing->iteration_s = search->times_s[crossing->after];
     crossing->doubted =
-        has_range(&predictions[crossing->before]) || has_range(&predictions[crossing->after]);
+        is_uncertain(&predictions[crossing->before]) || is_uncertain(&predictions[crossing->after]);
     return GW_OK;
 }
 
@@ -160,7 +161,7 @@ static enum gw_status keep_predictions(const struct search *search, size_t value
     for (size_t i = 0; i < count; i++) {
         const struct gw_prediction *prediction = &search->predictions[i];
         struct gw_gap *gap = &found->gaps[i];
-        bool ranged = has_range(prediction);
+        bool ranged = is_uncertain(prediction) && !gw_result_is_unknown(&prediction->result);
         times_s[i] = time_of(prediction);
         found->lows_s[value * count + i] = ranged ? prediction->result.iteration_low_s : NAN;
         found->highs_s[value * count + i] = ranged ? prediction->result.iteration_high_s : NAN;

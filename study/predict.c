@@ -419,7 +419,8 @@ static enum gw_status find_range(const struct gw_question *question,
                                  struct gw_simulation simulation, size_t iterations,
                                  struct gw_result *result, struct gw_error *error) {
     double *const ends_s[] = {&result->iteration_low_s, &result->iteration_high_s};
-    for (int end = 0; end < 2 && result->uncertainty_count > 0; end++) {
+    bool ranged = result->uncertainty_count > 0 && !gw_result_is_unknown(result);
+    for (int end = 0; end < 2 && ranged; end++) {
         struct gw_result shifted;
         simulation.deviation = end == 0 ? -1 : 1;
         GW_TRY(predict_once(question, pipeline, &simulation, iterations, NULL, &shifted, error));

@@ -112,6 +112,9 @@ bool gw_results_meet(const struct gw_result *first, const struct gw_result *resu
     if (result->uncertainty_count + first->uncertainty_count == 0) {
         return false;
     }
+    if (gw_result_is_unknown(result) || gw_result_is_unknown(first)) {
+        return true; /* by one factor or another, even where it is the same for both */
+    }
     return share_uncertainty(result, first)
                ? low_s(result) <= low_s(first) || high_s(result) <= high_s(first)
                : low_s(result) <= high_s(first);

@@ -263,7 +263,7 @@ struct gw_crossing {
     double from, to;
     size_t before, after; /* of the comparison's algorithms */
     double iteration_s;   /* that `after` takes at `to` */
-    bool doubted;         /* one of them takes a range there: it may lie elsewhere */
+    bool doubted;         /* exchanges of one of them were not measured: it may lie elsewhere */
 };
 
 /* Where a pipeline cannot be predicted. */
@@ -280,7 +280,7 @@ struct gw_crossovers {
     const struct gw_axis_values *values;
     double *times_s;     /* [value][algorithm]; NAN: it cannot be predicted */
     double *lows_s;      /* [value][algorithm]: the ends of what it may take; NAN: there is ... */
-    double *highs_s;     /* ... no range, as exchanges were measured */
+    double *highs_s;     /* ... no range, as exchanges were measured, or nothing is known of it */
     size_t *fastest;     /* [value]; of equals, the one of the value before, or the first */
     bool *meets;         /* [value][algorithm]: it cannot be told apart from the fastest */
     struct gw_gap *gaps; /* [algorithm] */

@@ -1,5 +1,6 @@
 #include "traces/result.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,11 +51,20 @@ void gw_result_uncertain(struct gw_result *result, const char *collective, doubl
             return;
         }
     }
-    if (relative > 0 && result->uncertainty_count < capacity) {
+    if (relative != 0 && result->uncertainty_count < capacity) {
         struct gw_result_uncertainty *added = &result->uncertainties[result->uncertainty_count++];
         added->relative = relative;
         (void)snprintf(added->collective, sizeof added->collective, "%s", collective);
     }
+}
+
+bool gw_result_is_unknown(const struct gw_result *result) {
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        if (isnan(result->uncertainties[i].relative)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- documents ------------------------------------------------------------------------------ */
@@ -93,16 +103,20 @@ static void write_spread(const struct gw_spread *spread, struct gw_json_writer *
     gw_writer_numbers(writer, "iteration_mean_ci95_s", interval, 2);
 }
 
-/* Where curves were derived: "uncertainty": {"allgather": 0.041}, and what that makes of the time.
- */
+/* Where curves were derived: "uncertainty": {"allgather": 0.041}, null where it is not known, and
+ * what that makes of the time. */
 static void write_uncertainty(const struct gw_result *result, struct gw_json_writer *writer) {
     if (result->uncertainty_count == 0) {
         return;
     }
     gw_writer_object(writer, "uncertainty");
     for (size_t i = 0; i < result->uncertainty_count; i++) {
-        gw_writer_number(writer, result->uncertainties[i].collective,
-                         result->uncertainties[i].relative);
+        const struct gw_result_uncertainty *uncertainty = &result->uncertainties[i];
+        if (isnan(uncertainty->relative)) {
+            gw_writer_null(writer, uncertainty->collective);
+        } else {
+            gw_writer_number(writer, uncertainty->collective, uncertainty->relative);
+        }
     }
     gw_writer_end(writer);
     if (result->iteration_high_s > 0) {

@@ -7,7 +7,8 @@
 
 enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MOST_NOTES = 10 };
 
-/* A collective whose curve was derived: relative to its times, how far off that may be. */
+/* A collective whose curve was derived: relative to its times, how far off that may be; NAN: that
+ * is not known. */
 struct gw_result_uncertainty {
     char collective[24];
     double relative;
@@ -31,7 +32,7 @@ struct gw_result {
     size_t warning_count; /* of the first notes */
     struct gw_result_uncertainty uncertainties[8];
     size_t uncertainty_count;
-    /* iteration_s were all derived curves that much too slow or too fast; both 0: not worked out */
+    /* iteration_s were all derived curves that much too slow or too fast; 0: not worked out */
     double iteration_low_s, iteration_high_s;
     struct gw_running running; /* of iteration_s */
     struct gw_spread spread;   /* of iteration_s; all 0: not worked out */
@@ -46,8 +47,11 @@ void gw_result_note(struct gw_result *result, const char *note);
 /* The same before all that are no warnings: that a number rests on what nobody measured. */
 void gw_result_warn(struct gw_result *result, const char *warning);
 
-/* The same for how uncertain a collective is; 0 and NAN (not known) add nothing. */
+/* The same for how uncertain a collective is, NAN where that is not known; 0 adds nothing. */
 void gw_result_uncertain(struct gw_result *result, const char *collective, double relative);
+
+/* Whether it may be off by what nobody knows, so that it has no range. */
+bool gw_result_is_unknown(const struct gw_result *result);
 
 /* Writes "changed": {"policy": "optimal"}, where choices were changed; NULL: as they are. */
 void gw_writer_changes(struct gw_json_writer *writer, const char *policy, const char *compressor,

@@ -60,7 +60,9 @@ static void check_noted(const cJSON *document, const char *start) {
 TEST_WITH(a_ranking_is_as_uncertain_as_its_exchanges, make_grown, remove_folder) {
     write_text(*state, "ranges.json",
                "{'schema': 'gradweave/cluster@1', 'name': 'ranges', 'workers': 4, 'collectives': {"
-               "'allgather': [{'workers': 8, 'alpha_s': 0.0150, 'beta_s_per_byte': 0}],"
+               "'allgather': [{'workers': 2, 'alpha_s': 0.0150, 'beta_s_per_byte': 0},"
+               "{'workers': 4, 'alpha_s': 0.0150, 'beta_s_per_byte': 0},"
+               "{'workers': 8, 'alpha_s': 0.0150, 'beta_s_per_byte': 0}],"
                "'allreduce': [{'workers': 2, 'alpha_s': 0.0005, 'beta_s_per_byte': 1e-8},"
                "{'workers': 3, 'alpha_s': 0.0040, 'beta_s_per_byte': 1e-8},"
                "{'workers': 4, 'alpha_s': 0.0015, 'beta_s_per_byte': 1.5e-8}]},"
@@ -136,6 +138,43 @@ TEST_WITH(a_crossover_is_as_uncertain_as_its_exchanges, make_grown, remove_folde
         assert_int_equal(strstr(answer.out, " there; they can't be told apart there\n") != NULL,
                          doubted);
     }
+}
+
+static void check_unknown(const cJSON *result, const char *collective) {
+    assert_true(cJSON_IsNull(item_at(item_at(result, "uncertainty"), collective)));
+    assert_null(cJSON_GetObjectItem(result, "iteration_low_s"));
+    assert_null(cJSON_GetObjectItem(result, "iteration_high_s"));
+}
+
+/* One number of workers says nothing of how far off others are, whatever else is known. */
+TEST_WITH(what_was_measured_once_is_told_apart_from_nothing, make_grown, remove_folder) {
+    write_text(*state, "once.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'once', 'workers': 4, 'collectives': {"
+               "'allgather': [{'workers': 8, 'alpha_s': 0.0150, 'beta_s_per_byte': 0}],"
+               "'broadcast': [{'workers': 4, 'alpha_s': 0.0001, 'beta_s_per_byte': 1e-8}],"
+               "'allreduce': [{'workers': 2, 'alpha_s': 0.0005, 'beta_s_per_byte': 1e-8},"
+               "{'workers': 3, 'alpha_s': 0.0040, 'beta_s_per_byte': 1e-8},"
+               "{'workers': 4, 'alpha_s': 0.0015, 'beta_s_per_byte': 1.5e-8}]},"
+               "'compressors': {'topk': {'fixed_s': 1e-9}}}");
+    static const char command[] = "gradweave compare tiny.json --cluster once.json --algo "
+                                  "topk,clt-k --workers";
+    cJSON *both = ask_for(*state, "gradweave/comparison@1", "%s 8 --json", command);
+    const cJSON *first = cJSON_GetArrayItem(item_at(both, "results"), 0);
+    assert_string_equal(text_at(first, "algorithm"), "clt-k");
+    check_unknown(first, "broadcast");
+    assert_true(number_at(item_at(first, "uncertainty"), "allreduce") > 0);
+    assert_int_equal(cJSON_GetArraySize(item_at(both, "not_told_apart")), 1);
+    struct answer answer = ask(*state, "%s 8", command);
+    assert_non_null(strstr(answer.out, "?  clt-k"));
+    assert_non_null(strstr(answer.out, "?  topk"));
+    assert_non_null(strstr(answer.out, "  not known\n"));
+    assert_non_null(strstr(answer.out, "were not measured, and how far off they are is not known"));
+    cJSON *values = ask_for(*state, "gradweave/crossovers@1", "%s 4,8 --json", command);
+    const cJSON *last = cJSON_GetArrayItem(item_at(values, "rows"), 1);
+    assert_int_equal(cJSON_GetArraySize(item_at(last, "not_told_apart")), 1);
+    assert_int_equal(cJSON_GetArraySize(item_at(last, "iteration_low_s")), 0);
+    check_says(*state, "gradweave simulate tiny.json --cluster once.json --algo clt-k --workers 8",
+               "how far off the iteration is, is not known, as of ", "broadcast", NULL);
 }
 
 /* Two numbers of workers that a law meets exactly do not make it certain. */
