@@ -122,7 +122,8 @@ static _Noreturn void execute_and_exit(const char *const *arguments, const char 
         for (size_t i = 0; arguments[i] != NULL && i + 1 < sizeof vector / sizeof *vector; i++) {
             memcpy(&vector[i], &arguments[i], sizeof vector[i]);
         }
-        (void)execv(vector[0], vector);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it has a program at least */
+        (void)execv(arguments[0], vector);
     }
     (void)fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, arguments[0],
                   strerror(errno));

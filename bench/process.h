@@ -20,7 +20,7 @@ struct bench_option {
 };
 
 /* Reads them, and --help; returns the first argument's index. Ends the program if it cannot. */
-int bench_options(int argc, char **argv, const struct bench_option *options, const char *usage);
+int bench_options(int argc, char **argv, const struct bench_option *options, const char *text);
 
 size_t bench_count(const char *text, size_t least, size_t most, const char *expected);
 

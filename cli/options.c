@@ -333,7 +333,8 @@ static bool others_hold(const char *option, const char *allowed) {
                (strcspn(found, " ") != strlen(name) || (found != allowed && found[-1] != ' '))) {
             found = strstr(found + 1, name);
         }
-        if (command.given[i] != NULL && found == NULL && strcmp(name, option) != 0) {
+        if (command.given[i] != NULL && found == NULL &&
+            (option == NULL || strcmp(name, option) != 0)) {
             return true;
         }
     }
@@ -468,8 +469,10 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     }
     for (size_t i = 0; i < command.count; i++) {
         if (command.rows[i].option->name != NULL && key == option_key(i)) {
-            command.given[i] = argument == NULL ? "" : argument;
-            store(&command.rows[i], argument, state);
+            static char nothing[] = "";
+            char *text = argument == NULL ? nothing : argument;
+            command.given[i] = text;
+            store(&command.rows[i], text, state);
             return 0;
         }
     }
@@ -522,6 +525,7 @@ static int mute_other_ranks(void) {
 /* argp asserts that it has memory for --help, and has said so. */
 static void end_for_memory(int number) {
     (void)number;
+    /* NOLINTNEXTLINE(bugprone-signal-handler): the program raises it itself, within argp */
     _exit(gw_mpi_exit_status(GW_FAILED));
 }
 

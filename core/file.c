@@ -282,11 +282,14 @@ enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
 
 /* A second name for what is about to be replaced. */
 static void keep_old(struct output *one) {
-    if (asprintf(&one->old, "%s.old", one->temporary) < 0) {
-        one->old = NULL;
-    } else if (link(one->target, one->old) != 0) {
-        free(one->old);
-        one->old = NULL;
+    char *name = NULL;
+    if (asprintf(&name, "%s.old", one->temporary) < 0) {
+        return;
+    }
+    if (link(one->target, name) == 0) {
+        one->old = name;
+    } else {
+        free(name);
     }
 }
 

@@ -112,7 +112,9 @@ static char *format_marked(const char *format, char newline, va_list arguments) 
     char *marked = strdup(format);
     char *text = NULL;
     for (char *c = marked; c != NULL && *c != '\0'; c++) {
-        *c = *c == '\n' ? newline : *c;
+        if (*c == '\n') {
+            *c = newline;
+        }
     }
     if (marked != NULL && vasprintf(&text, marked, arguments) < 0) {
         text = NULL;

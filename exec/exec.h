@@ -64,7 +64,7 @@ enum gw_status gw_session_open(struct gw_session **out, const struct gw_schedule
                                const struct gw_session_options *options, struct gw_error *error);
 
 /* A timeline with one lane per worker. */
-enum gw_status gw_session_timeline(const struct gw_session *executor, struct gw_timeline *out,
+enum gw_status gw_session_timeline(const struct gw_session *session, struct gw_timeline *out,
                                    struct gw_error *error);
 
 /* ---- iterations whose compute is made up ----------------------------------------------------- */
@@ -85,7 +85,7 @@ struct gw_warm_up_limits {
  * for others. The network carries counts alone: of elements that workers select together, each
  * clears those that it selected itself. All ranks call it, before the first iteration.
  */
-enum gw_status gw_session_warm_up(struct gw_session *executor,
+enum gw_status gw_session_warm_up(struct gw_session *session,
                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
                                   struct gw_error *error);
 
@@ -96,7 +96,7 @@ enum gw_status gw_session_warm_up(struct gw_session *executor,
  * measured time, the checksums of every group's aggregate are compared; a difference between
  * workers is an error.
  */
-enum gw_status gw_session_iterate(struct gw_session *executor, double start_s,
+enum gw_status gw_session_iterate(struct gw_session *session, double start_s,
                                   struct gw_timeline *timeline, struct gw_error *error);
 
 /* ---- a trainer's iterations ------------------------------------------------------------------ */
@@ -146,8 +146,8 @@ enum gw_status gw_session_record(struct gw_session *session, double start_s,
  * session the gradient of a compressor, which is in the residual, or a residual without one.
  */
 enum gw_vector { GW_GRADIENT, GW_RESIDUAL, GW_AGGREGATE };
-size_t gw_session_elements(const struct gw_session *executor);
-enum gw_status gw_session_copy(struct gw_session *executor, enum gw_vector vector, float *out,
+size_t gw_session_elements(const struct gw_session *session);
+enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector, float *out,
                                struct gw_error *error);
 
 /*
@@ -156,11 +156,11 @@ enum gw_status gw_session_copy(struct gw_session *executor, enum gw_vector vecto
  * workers + worker]; what it is asked for where workers select together, all of them if nothing is
  * compressed.
  */
-const uint64_t *gw_session_selected(const struct gw_session *executor, size_t *groups);
+const uint64_t *gw_session_selected(const struct gw_session *session, size_t *groups);
 
 /* What the bytes of its exchanges stand for, [groups]: with it gw_schedule_select gives them. */
-const struct gw_selected *gw_session_extents(const struct gw_session *executor);
+const struct gw_selected *gw_session_extents(const struct gw_session *session);
 
-void gw_session_close(struct gw_session *executor);
+void gw_session_close(struct gw_session *session);
 
 #endif

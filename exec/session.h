@@ -101,10 +101,10 @@ void gw_session_start(struct gw_session *session);
 void gw_session_push(struct gw_session *session, size_t operation);
 
 /* Runs it on this thread, which is its stream's for now. */
-void gw_session_run_operation(struct gw_session *session, size_t operation);
+void gw_session_run_operation(struct gw_session *session, size_t index);
 
 /* An operation that no stream was given has ended; with the session's mutex. */
-void gw_session_end_operation(struct gw_session *session, size_t operation);
+void gw_session_end_operation(struct gw_session *session, size_t index);
 
 /* Waits until all operations have ended. */
 enum gw_status gw_session_finish(struct gw_session *session, struct gw_error *error);

@@ -8,6 +8,7 @@
 
 static char *put_text(char *at, const char *text) {
     size_t length = strlen(text);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): more comes behind it */
     memcpy(at, text, length);
     return at + length;
 }

@@ -218,7 +218,8 @@ void gw_interference_again(struct gw_interference *interference,
     size_t count = interference->class_count;
     for (size_t i = 0; i < schedule->operation_count * count; i++) {
         const struct gw_overlap_pair *pair = interference->pairs[i];
-        double bytes = (double)schedule->operations[i / count].bytes;
+        const struct gw_operation *operation = &schedule->operations[i / count];
+        double bytes = (double)operation->bytes;
         interference->slowing[i] = pair != NULL && bytes > 0
                                        ? at_least_1(gw_overlap_at(pair, bytes))
                                        : (struct gw_slowing){.compute = 1, .communication = 1};
@@ -253,14 +254,14 @@ static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_res
     out->slowing = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->slowing);
     out->pairs = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->pairs);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
-    for (size_t i = 0; i < schedule->operation_count; i++) {
+    for (size_t i = 0; cluster->overlap != NULL && i < schedule->operation_count; i++) {
         if (schedule->operations[i].kind == GW_EXCHANGE) {
             GW_TRY(find_pairs(out, &schedule->operations[i], out->pairs + i * out->class_count,
                               cluster, names, result, error));
         }
     }
     gw_interference_again(out, schedule);
-    if (out->class_count > 1) {
+    if (cluster->overlap != NULL && out->class_count > 1) {
         note_interference(result, cluster->overlap->workers, simulator->simulation.workers);
     }
     return GW_OK;

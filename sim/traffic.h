@@ -91,7 +91,7 @@ enum gw_status gw_traffic_open(struct gw_traffic **out, const struct gw_traffic_
 void gw_traffic_reset(struct gw_traffic *traffic, uint64_t seed, uint64_t repetition);
 
 /* The rank, which is in no exchange, begins exchange `number` at `now`. */
-void gw_traffic_enter(struct gw_traffic *traffic, uint32_t rank, uint32_t number, uint64_t now);
+void gw_traffic_enter(struct gw_traffic *traffic, uint32_t which, uint32_t number, uint64_t now);
 
 /* Runs until all have left; fails if a rank waits for ever. */
 enum gw_status gw_traffic_run(struct gw_traffic *traffic, struct gw_error *error);

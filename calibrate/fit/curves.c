@@ -134,7 +134,7 @@ static enum gw_status open_one(enum gw_candidate_kind kind, const struct gw_curv
     if (!out->fitted) {
         return GW_OK;
     }
-    out->residuals = calloc(count, sizeof *out->residuals);
+    out->residuals = calloc(count + 1, sizeof *out->residuals);
     if (out->residuals == NULL) {
         return gw_fail_memory(error, "judging cost curves");
     }
