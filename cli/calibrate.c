@@ -134,12 +134,19 @@ static void refuse_unknown(const char *name, struct argp_state *state) {
     const char *const *names = gw_option_names(&only);
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
+    if (stream != NULL) {
+        (void)fprintf(stream, "--only: expected some of ");
+    }
     for (size_t i = 0; stream != NULL && names[i] != NULL; i++) {
         (void)fprintf(stream, "%s, ", names[i]);
     }
+    if (stream != NULL) {
+        (void)fprintf(stream, "each once, got");
+    }
     (void)gw_text_close(&text, "", NULL);
-    gw_refuse(state, "--only: expected some of %seach once, got \"%s\"",
-              text.text == NULL ? "" : text.text, name);
+    gw_refuse_name(text.text == NULL ? "--only: expected what can be measured, each once, got"
+                                     : text.text,
+                   name, names, state);
     free(text.text);
 }
 

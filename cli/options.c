@@ -214,13 +214,12 @@ static uint64_t parse_count(const struct gw_option *option, const char *text,
                             struct argp_state *state) {
     char range[GW_RANGE_SIZE];
     char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
+    long double value = strtold(text, &end); /* 1e3 as well, as where there are several values */
+    bool decimal = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789.eE+")] == '\0';
     if (option->kind == GW_INTEGER && strcmp(text, "0") == 0) {
         return 0;
     }
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0 ||
-        value > 1ULL << 53) {
+    if (!decimal || *end != '\0' || !(value > 0) || value > 0x1p53L || floorl(value) != value) {
         char several[128];
         gw_refuse(state, "--%s: expected a positive integer, got \"%s\"%s", option->name, text,
                   say_who_takes_several(option, text, several));
@@ -230,7 +229,17 @@ static uint64_t parse_count(const struct gw_option *option, const char *text,
         gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
                   gw_option_range(option, range), text);
     }
-    return value;
+    return (uint64_t)value;
+}
+
+void gw_refuse_name(const char *expected, const char *text, const char *const *names,
+                    struct argp_state *state) {
+    const char *nearest = gw_find_nearest(text, names);
+    if (nearest == NULL) {
+        gw_refuse(state, "%s \"%s\"", expected, text);
+    } else {
+        gw_refuse(state, "%s \"%s\"\nDid you mean \"%s\"?", expected, text, nearest);
+    }
 }
 
 static int find_choice(const struct gw_option *option, const char *text, struct argp_state *state) {
@@ -241,18 +250,13 @@ static int find_choice(const struct gw_option *option, const char *text, struct 
             return i;
         }
     }
-    const char *nearest = gw_find_nearest(text, option->choices);
     if (option->name == NULL) {
         (void)snprintf(expected, sizeof expected, "%s", option->expected);
     } else {
         (void)snprintf(expected, sizeof expected, "--%s: expected %s, got", option->name,
                        join_choices(option->choices, ", ", " or ", all, sizeof all));
     }
-    if (nearest == NULL) {
-        gw_refuse(state, "%s \"%s\"", expected, text);
-    } else {
-        gw_refuse(state, "%s \"%s\"\nDid you mean \"%s\"?", expected, text, nearest);
-    }
+    gw_refuse_name(expected, text, option->choices, state);
     return 0;
 }
 

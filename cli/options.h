@@ -115,6 +115,10 @@ bool gw_option_is_given(const char *name);
 void gw_refuse(struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same: what was expected and the text that was got, with the nearest of the names if any. */
+void gw_refuse_name(const char *expected, const char *text, const char *const *names,
+                    struct argp_state *state);
+
 /* A number above 0, or the end of the program: for what is a part of a value. */
 double gw_parse_positive_part(const char *text, const char *option, struct argp_state *state);
 

@@ -391,3 +391,14 @@ TEST_WITH(workers_have_ranges_everywhere, make_inputs, remove_folder) {
     check_says(*state, "gradweave plan tiny.json --cluster small.json -c none -p bucket:1.5MiB",
                "bucket:1.5MiB", NULL);
 }
+
+/* One spelling of numbers, whether there may be several of them or not. */
+TEST_WITH(numbers_are_spelt_alike_in_all_verbs, make_cases, remove_folder) {
+    static const char *const verbs[] = {"simulate", "compare", "sweep --model"};
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        struct answer answer =
+            ask(*state, "gradweave %s " PAIR " --algo topk --workers 0.4e1", verbs[i]);
+        assert_int_equal(answer.status, 0);
+        assert_non_null(strstr(answer.out, i == 2 ? "workers 4;" : "4 workers"));
+    }
+}
