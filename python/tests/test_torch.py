@@ -139,7 +139,7 @@ def _all(rank: int) -> None:
                 gt.distribute(model, algorithm)
             continue
         distributed = gt.distribute(model, algorithm, density=0.3)
-        losses = train(model, rank, 100, model, momentum=0)  # with it, randk's late gradients overshoot
+        losses = train(model, rank, 60, model, momentum=0)  # with it, randk's late gradients overshoot
         distributed.verify()
         assert_equal_on_ranks(model)
         took = distributed.measure()
