@@ -128,26 +128,14 @@ static const char *find_collective(const char *name) {
     return NULL;
 }
 
-/* All that --only may name, each before a comma; the program ends after it. */
 static void refuse_unknown(const char *name, struct argp_state *state) {
     const struct gw_option only = {.names = GW_NAMES_CALIBRATED};
     const char *const *names = gw_option_names(&only);
-    struct gw_text text;
-    FILE *stream = gw_text_open(&text);
-    if (stream != NULL) {
-        (void)fprintf(stream, "--only: expected some of ");
-    }
-    for (size_t i = 0; stream != NULL && names[i] != NULL; i++) {
-        (void)fprintf(stream, "%s, ", names[i]);
-    }
-    if (stream != NULL) {
-        (void)fprintf(stream, "each once, got");
-    }
-    (void)gw_text_close(&text, "", NULL);
-    gw_refuse_name(text.text == NULL ? "--only: expected what can be measured, each once, got"
-                                     : text.text,
-                   name, names, state);
-    free(text.text);
+    char all[512];
+    char expected[600];
+    (void)snprintf(expected, sizeof expected, "--only: expected some of %s, each once, got",
+                   gw_join_choices(names, ", ", ", ", all, sizeof all));
+    gw_refuse_name(expected, name, names, state);
 }
 
 /* Adds what the name stands for; false if it is unknown or there already. */

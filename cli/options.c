@@ -1,8 +1,6 @@
 #include "cli/options.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,9 +38,8 @@ size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[
     return add_rows(table, 0, rows, 0);
 }
 
-/* "curves, messages or waves" or "curves|messages|waves". */
-static const char *join_choices(const char *const *choices, const char *between, const char *last,
-                                char *out, size_t size) {
+const char *gw_join_choices(const char *const *choices, const char *between, const char *last,
+                            char *out, size_t size) {
     size_t used = 0;
     for (size_t i = 0; choices[i] != NULL && used < size; i++) {
         const char *separator = i == 0 ? "" : choices[i + 1] == NULL ? last : between;
@@ -53,7 +50,7 @@ static const char *join_choices(const char *const *choices, const char *between,
 
 const char *gw_option_metavar(const struct gw_option *option, char out[GW_METAVAR_SIZE]) {
     return option->metavar == NULL && option->choices != NULL
-               ? join_choices(option->choices, "|", "|", out, GW_METAVAR_SIZE)
+               ? gw_join_choices(option->choices, "|", "|", out, GW_METAVAR_SIZE)
                : option->metavar;
 }
 
@@ -147,22 +144,14 @@ void gw_refuse(struct argp_state *state, const char *format, ...) {
     free(text.text);
 }
 
-static bool parse_number(const char *text, double *out) {
-    char *end = NULL;
-    errno = 0;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0 && isfinite(*out);
-}
-
 static double parse_positive(const char *text, const char *option, double maximum,
                              struct argp_state *state) {
     double value = 0;
-    bool limited = maximum > 0;
-    if (!parse_number(text, &value) || !(value > 0) || (limited && value > maximum)) {
-        if (limited) {
-            gw_refuse(state, "--%s: expected a number above 0 and at most %g, got \"%s\"", option,
-                      maximum, text);
-        }
+    bool number = gw_parse_number(text, &value) && value > 0;
+    if (maximum > 0 && (!number || value > maximum)) {
+        gw_refuse(state, "--%s: expected a number above 0 and at most %g, got \"%s\"", option,
+                  maximum, text);
+    } else if (!number) {
         gw_refuse(state, "--%s: expected a number above 0, got \"%s\"", option, text);
     }
     return value;
@@ -172,15 +161,22 @@ double gw_parse_positive_part(const char *text, const char *option, struct argp_
     return parse_positive(text, option, 0, state);
 }
 
+static void check_range(const struct gw_option *option, double value, const char *text,
+                        struct argp_state *state) {
+    char range[GW_RANGE_SIZE];
+    if (value < option->minimum || (option->maximum > 0 && value > option->maximum)) {
+        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
+                  gw_option_range(option, range), text);
+    }
+}
+
 static double parse_not_negative(const struct gw_option *option, const char *text,
                                  struct argp_state *state) {
     double value = 0;
-    if (!parse_number(text, &value) || value < 0) {
+    if (!gw_parse_number(text, &value) || value < 0) {
         gw_refuse(state, "--%s: expected a number >= 0, got \"%s\"", option->name, text);
     }
-    if (value < option->minimum || (option->maximum > 0 && value > option->maximum)) {
-        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name, option->expected, text);
-    }
+    check_range(option, value, text, state);
     return value;
 }
 
@@ -195,7 +191,6 @@ static const char *say_who_takes_several(const struct gw_option *option, const c
 
 static size_t parse_size(const struct gw_option *option, const char *text,
                          struct argp_state *state) {
-    char range[GW_RANGE_SIZE];
     double bytes = 0;
     if (!gw_parse_size(text, &bytes)) {
         gw_refuse(state,
@@ -203,33 +198,23 @@ static size_t parse_size(const struct gw_option *option, const char *text,
                   "\"%s\"",
                   option->name, text);
     }
-    if (bytes < option->minimum || (option->maximum > 0 && bytes > option->maximum)) {
-        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
-                  gw_option_range(option, range), text);
-    }
+    check_range(option, bytes, text, state);
     return (size_t)bytes;
 }
 
 static uint64_t parse_count(const struct gw_option *option, const char *text,
                             struct argp_state *state) {
-    char range[GW_RANGE_SIZE];
-    char *end = NULL;
-    long double value = strtold(text, &end); /* 1e3 as well, as where there are several values */
-    bool decimal = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789.eE+")] == '\0';
+    uint64_t value = 0;
+    char several[128];
     if (option->kind == GW_INTEGER && strcmp(text, "0") == 0) {
         return 0;
     }
-    if (!decimal || *end != '\0' || !(value > 0) || value > 0x1p53L || floorl(value) != value) {
-        char several[128];
+    if (!gw_parse_count(text, &value)) {
         gw_refuse(state, "--%s: expected a positive integer, got \"%s\"%s", option->name, text,
                   say_who_takes_several(option, text, several));
     }
-    if ((double)value < option->minimum ||
-        (option->maximum > 0 && (double)value > option->maximum)) {
-        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
-                  gw_option_range(option, range), text);
-    }
-    return (uint64_t)value;
+    check_range(option, (double)value, text, state);
+    return value;
 }
 
 void gw_refuse_name(const char *expected, const char *text, const char *const *names,
@@ -254,7 +239,7 @@ static int find_choice(const struct gw_option *option, const char *text, struct 
         (void)snprintf(expected, sizeof expected, "%s", option->expected);
     } else {
         (void)snprintf(expected, sizeof expected, "--%s: expected %s, got", option->name,
-                       join_choices(option->choices, ", ", " or ", all, sizeof all));
+                       gw_join_choices(option->choices, ", ", " or ", all, sizeof all));
     }
     gw_refuse_name(expected, text, option->choices, state);
     return 0;
@@ -486,7 +471,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAMES_SIZE]) {
     out[0] = '\0';
     if (option->names == GW_NAMES_CALIBRATED) {
-        (void)join_choices(gw_option_names(option), ", ", " or ", out, GW_NAMES_SIZE);
+        (void)gw_join_choices(gw_option_names(option), ", ", " or ", out, GW_NAMES_SIZE);
     }
     return out;
 }

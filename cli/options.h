@@ -115,6 +115,10 @@ bool gw_option_is_given(const char *name);
 void gw_refuse(struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "curves, messages or waves", with the last two in between. */
+const char *gw_join_choices(const char *const *choices, const char *between, const char *last,
+                            char *out, size_t size);
+
 /* The same: what was expected and the text that was got, with the nearest of the names if any. */
 void gw_refuse_name(const char *expected, const char *text, const char *const *names,
                     struct argp_state *state);

@@ -69,6 +69,23 @@ bool gw_parse_size(const char *text, double *bytes) {
            floorl(exact) == exact;
 }
 
+bool gw_parse_count(const char *text, uint64_t *out) {
+    char *end = NULL;
+    long double value = strtold(text, &end);
+    bool decimal = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789.eE+")] == '\0';
+    bool counts =
+        decimal && *end == '\0' && value > 0 && value <= 0x1p53L && floorl(value) == value;
+    *out = counts ? (uint64_t)value : 0;
+    return counts;
+}
+
+bool gw_parse_number(const char *text, double *out) {
+    char *end = NULL;
+    errno = 0;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && errno == 0 && isfinite(*out);
+}
+
 /* How many of the `length` characters are the number's unit, and its size; false: it has none. */
 static bool find_unit(const char *text, size_t length, const struct gw_values_rule *rule,
                       size_t *unit_length, double *size) {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/status.h"
 
@@ -47,5 +48,9 @@ bool gw_rate_unit(const char *text, size_t length, double *bit_per_s);
 
 /* "4096", "64kB", "25MB", "25MiB", "1.5GiB": a number of bytes above 0, a whole one. */
 bool gw_parse_size(const char *text, double *bytes);
+
+/* A whole number from 1 to 2^53, as 1000 or 1e3; any finite number. False: it is none. */
+bool gw_parse_count(const char *text, uint64_t *out);
+bool gw_parse_number(const char *text, double *out);
 
 #endif

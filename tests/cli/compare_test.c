@@ -402,3 +402,40 @@ TEST_WITH(numbers_are_spelt_alike_in_all_verbs, make_cases, remove_folder) {
         assert_non_null(strstr(answer.out, i == 2 ? "workers 4;" : "4 workers"));
     }
 }
+
+/* ---- workers that share processors --------------------------------------------------------- */
+
+/* Without turns: that there are some. With them: the second half of the workers is later. */
+TEST(says_that_workers_share_processors) {
+    static const struct {
+        int ranks, processors;
+        bool shared;
+    } cases[] = {{4, 2, true}, {4, 4, false}, {2, 1, true}, {1, 1, false}};
+    const char *const name = strstr(small_cluster, "'name'");
+    const char *const compressors = strstr(small_cluster, "'compressors'");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[8192];
+        (void)snprintf(
+            text, sizeof text,
+            "{'schema': 'gradweave/cluster@1', 'sharing': {'ranks': %d, 'processors': %d}, %.*s"
+            "'compressors': {'topk': {'per_element_s': 1e-6, 'together': {'per_element_s': %s}}}}",
+            cases[i].ranks, cases[i].processors, (int)(compressors - name), name,
+            cases[i].shared ? "2e-6" : "1e-6");
+        write_text(*state, "shared.json", text);
+        const char *command = "gradweave simulate tiny.json --cluster shared.json --algo ";
+        struct answer plain = ask(*state, "%stopk", command);
+        bool says = strstr(plain.out, "processors: compression takes longer") != NULL;
+        assert_int_equal(says, cases[i].shared);
+        assert_null(strstr(ask(*state, "%sdense", command).out, "processors"));
+        double alone_s = number_at(ask_result(*state, "%stopk --json", command), "iteration_s");
+        struct answer refused = ask(*state, "%stopk --interference", command);
+        if (cases[i].ranks == 1) {
+            assert_int_equal(refused.status, 2);
+            continue;
+        }
+        double turns_s =
+            number_at(ask_result(*state, "%stopk --interference --json", command), "iteration_s");
+        assert_true(cases[i].shared ? turns_s > alone_s : near(turns_s, alone_s, 1e-12));
+        assert_non_null(strstr(refused.out, "compress on its"));
+    }
+}
