@@ -406,7 +406,7 @@ TEST_WITH(numbers_are_spelt_alike_in_all_verbs, make_cases, remove_folder) {
 /* ---- workers that share processors --------------------------------------------------------- */
 
 /* Without turns: that there are some. With them: the second half of the workers is later. */
-TEST(says_that_workers_share_processors) {
+TEST_WITH(says_that_workers_share_processors, make_inputs, remove_folder) {
     static const struct {
         int ranks, processors;
         bool shared;
