@@ -112,15 +112,16 @@ refuses_without_tools() {
 
 # ---- what it is -----------------------------------------------------------------------------------
 
-# Rank r on node r, each host a node, further ranks from the first node on.
 # What torchrun would set; the first node's address is everybody's.
 tells_torch() {
+    local i
     # shellcheck disable=SC2016 # for the ranks
     expect 0 "$cluster" run --torch --name "$name" -n 3 -- \
         sh -c 'echo "$RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT by $GLOO_SOCKET_IFNAME, ${LD_PRELOAD:-alone}"'
-    for rank in 0 1 2; do says out "^$rank of 3 at 10\.99\.0\.1:29500 by eth0, alone"; done
+    for i in 0 1 2; do says out "^$i of 3 at 10\.99\.0\.1:29500 by eth0, alone"; done
 }
 
+# Rank r on node r, each host a node, further ranks from the first node on.
 places_ranks_in_order() {
     expect 0 "$cluster" run --name "$name" -n 6 -- "$rank" 8
     says out "^$name-0 $name-1 $name-2 $name-3 $name-0 $name-1 "
