@@ -1,22 +1,8 @@
-"""Any of gradweave's pipelines in a PyTorch job, in place of DistributedDataParallel.
-
-    dist.init_process_group("gloo")
-    model = ...
-    distributed = gradweave.torch.distribute(model, "topk", density=0.001)
-    for inputs, targets in batches:
-        loss = criterion(model(inputs), targets)
-        loss.backward()      # gradients travel meanwhile, and stand averaged in .grad afterwards
-        optimizer.step()
-        optimizer.zero_grad()
-
-It runs on CPUs, with parameters of 32-bit floats; what else it meets it refuses.
-"""
+"""A module's gradients, exchanged by a session of libgradweave while the backward pass goes on."""
 
 from __future__ import annotations
 
 import ctypes
-import inspect
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import byref, c_void_p
@@ -25,118 +11,9 @@ import torch
 import torch.distributed as dist
 
 from gradweave import _library
-from gradweave._library import BadInput, algorithms, call, library
-from gradweave._recorder import Recorder
-from gradweave.study import Plan, compare, plan, predict
-
-__all__ = [
-    "BadInput",
-    "Distributed",
-    "Plan",
-    "Recorder",
-    "algorithms",
-    "check_buckets",
-    "compare",
-    "ddp_arguments",
-    "distribute",
-    "plan",
-    "predict",
-]
-
-
-def _view(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
-    """Memory that C has, as a tensor."""
-    size = count * dtype.itemsize
-    return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
-
-
-def _bytes(address: int, count: int) -> torch.Tensor:
-    return _view(address, count, torch.uint8)
-
-
-class _LentGroup:
-    """A process group of PyTorch, as functions for libgradweave. They run on its threads."""
-
-    def __init__(self, group: dist.ProcessGroup | None) -> None:
-        self._group = group
-        self._size = dist.get_world_size(group)
-        self._works: dict[int, dist.Work] = {}
-        self._started = 0
-        self._complaint = ctypes.create_string_buffer(512)
-        self.functions = _library.ProcessGroup(
-            rank=dist.get_rank(group),
-            size=self._size,
-            allreduce=self._lend(_library.ALLREDUCE, self._allreduce),
-            allgather=self._lend(_library.ALLGATHER, self._allgather),
-            broadcast=self._lend(_library.BROADCAST, self._broadcast),
-            reduce=self._lend(_library.REDUCE, self._reduce),
-            gather=self._lend(_library.ROOTED, self._gather),
-            scatter=self._lend(_library.ROOTED, self._scatter),
-            start_send=self._lend(_library.START, self._send),
-            start_receive=self._lend(_library.START, self._receive),
-            wait=self._lend(_library.WAIT, self._wait),
-            complain=_library.COMPLAIN(lambda _: ctypes.addressof(self._complaint)),
-        )
-
-    def _lend(self, kind, function):
-        def lent(_context, *arguments) -> int:
-            try:
-                function(*arguments)
-            except Exception as error:  # which C cannot raise: it hears of the last line
-                text = traceback.format_exception_only(error)[-1].strip().encode()[:511]
-                self._complaint.value = text
-                return 1
-            return 0
-
-        return kind(lent)
-
-    def _global(self, rank: int) -> int:
-        return rank if self._group is None else dist.get_global_rank(self._group, rank)
-
-    def _parts(self, address: int | None, size: int) -> list[torch.Tensor]:
-        return list(_bytes(address, self._size * size).split(size))
-
-    def _is_own(self, rank: int) -> bool:
-        return rank == dist.get_rank(self._group)
-
-    def _allreduce(self, send, receive, count) -> None:
-        sums = _view(receive, count, torch.float32)
-        sums.copy_(_view(send, count, torch.float32))
-        dist.all_reduce(sums, group=self._group)
-
-    def _allgather(self, send, size, receive) -> None:
-        dist.all_gather(self._parts(receive, size), _bytes(send, size), group=self._group)
-
-    def _broadcast(self, root, data, size) -> None:
-        dist.broadcast(_bytes(data, size), self._global(root), group=self._group)
-
-    def _reduce(self, root, send, receive, count) -> None:
-        sums = _view(send, count, torch.float32).clone()
-        dist.reduce(sums, self._global(root), group=self._group)
-        if self._is_own(root):
-            _view(receive, count, torch.float32).copy_(sums)
-
-    def _gather(self, root, send, size, receive) -> None:
-        parts = self._parts(receive, size) if self._is_own(root) else None
-        dist.gather(_bytes(send, size), parts, self._global(root), group=self._group)
-
-    def _scatter(self, root, send, size, receive) -> None:
-        parts = self._parts(send, size) if self._is_own(root) else None
-        dist.scatter(_bytes(receive, size), parts, self._global(root), group=self._group)
-
-    def _start(self, work: dist.Work | None, handle) -> None:
-        self._started += 1
-        handle[0] = self._started
-        self._works[self._started] = work
-
-    def _send(self, to, data, size, handle) -> None:
-        self._start(dist.isend(_bytes(data, size), self._global(to), group=self._group), handle)
-
-    def _receive(self, source, data, size, handle) -> None:
-        self._start(dist.irecv(_bytes(data, size), self._global(source), group=self._group), handle)
-
-    def _wait(self, handle) -> None:
-        self._works.pop(handle).wait()
+from gradweave._library import BadInput, call, library
+from gradweave.study import Plan
+from gradweave.torch.group import LentGroup, view
 
 
 def _check(name: str, parameter: torch.nn.Parameter) -> None:
@@ -173,7 +50,7 @@ class Distributed:
             raise BadInput(f"{unknown[0]}: expected a parameter that learns, as the plan names it")
         self.parameters = [learning[name] for name in names or learning]
         self._unplanned = {n: p for n, p in learning.items() if names and n not in set(names)}
-        self._lent = _LentGroup(group)
+        self._lent = LentGroup(group)
         self._session = c_void_p()
         self._ranks = c_void_p()
         self._synchronises = True
@@ -207,7 +84,7 @@ class Distributed:
         )
         call("gradweave_session_open", byref(training), self._ranks, byref(self._session))
         serves = torch.tensor([library.gradweave_session_serves(self._session)])
-        dist.all_reduce(serves, dist.ReduceOp.MAX, group=self._lent._group)
+        dist.all_reduce(serves, dist.ReduceOp.MAX, group=self._lent.group)
         if serves.item():
             raise BadInput(f"{algorithm}: expected a pipeline without a server, as all ranks train")
 
@@ -280,7 +157,7 @@ class Distributed:
         """Of a parameter that this rank had no gradient of, which others may have had."""
         parameter = self.parameters[index]
         address = library.gradweave_session_aggregate(self._session, index)
-        average = _view(address, parameter.numel(), torch.float32)
+        average = view(address, parameter.numel(), torch.float32)
         if average.any():
             parameter.grad = average.clone().view_as(parameter)
 
@@ -313,34 +190,6 @@ class Distributed:
         library.gradweave_session_close(self._session)
         library.gradweave_leave(self._ranks)
         self._session, self._ranks = c_void_p(), c_void_p()
-
-
-def _bucket_bytes(plan: Plan) -> list[int]:
-    return [sum(plan.bytes[last : first + 1]) for first, last in plan.groups]
-
-
-def ddp_arguments(plan: Plan) -> dict[str, list[float]]:
-    """With which DistributedDataParallel's buckets become a dense plan's, from the second iteration on.
-
-    `DistributedDataParallel(module, **ddp_arguments(plan))`; it takes such lists since PyTorch 2.13.
-    """
-    taken = inspect.signature(torch.nn.parallel.DistributedDataParallel.__init__).parameters
-    if "bucket_cap_mb_list" not in taken:
-        raise BadInput(
-            "expected PyTorch 2.13 or newer, whose DistributedDataParallel takes "
-            f"bucket_cap_mb_list, got {torch.__version__}"
-        )
-    return {"bucket_cap_mb_list": [size / 2**20 for size in _bucket_bytes(plan)]}
-
-
-def check_buckets(module: torch.nn.parallel.DistributedDataParallel, plan: Plan) -> None:
-    """Fails unless DDP's buckets are the plan's; to be asked after the third iteration."""
-    text = module._get_ddp_logging_data().get("rebuilt_bucket_sizes")
-    if text is None:
-        raise BadInput("expected DistributedDataParallel to have rebuilt its buckets by now")
-    sizes = [int(size) for size in str(text).split(",")]
-    if sizes != _bucket_bytes(plan):
-        raise BadInput(f"expected buckets of {_bucket_bytes(plan)} bytes, as planned, got {sizes}")
 
 
 def distribute(module: torch.nn.Module, plan: Plan | str, **options) -> Distributed:

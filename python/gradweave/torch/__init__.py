@@ -1,0 +1,33 @@
+"""Any of gradweave's pipelines in a PyTorch job, in place of DistributedDataParallel.
+
+    dist.init_process_group("gloo")
+    model = ...
+    distributed = gradweave.torch.distribute(model, "topk", density=0.001)
+    for inputs, targets in batches:
+        loss = criterion(model(inputs), targets)
+        loss.backward()      # gradients travel meanwhile, and stand averaged in .grad afterwards
+        optimizer.step()
+        optimizer.zero_grad()
+
+It runs on CPUs, with parameters of 32-bit floats; what else it meets it refuses.
+"""
+
+from gradweave._library import BadInput, algorithms
+from gradweave.study import Plan, compare, plan, predict
+from gradweave.torch.ddp import check_buckets, ddp_arguments
+from gradweave.torch.distributed import Distributed, distribute
+from gradweave.torch.recorder import Recorder
+
+__all__ = [
+    "BadInput",
+    "Distributed",
+    "Plan",
+    "Recorder",
+    "algorithms",
+    "check_buckets",
+    "compare",
+    "ddp_arguments",
+    "distribute",
+    "plan",
+    "predict",
+]
