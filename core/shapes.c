@@ -93,7 +93,8 @@ static const struct shape shapes[] = {
     {VALIDATION,
      "",
      {"schema", "model", "cluster", "workers", "density", "iterations", "complete", "mean_error",
-      "largest_error", "results", "infeasible", "device", "notes"}},
+      "largest_error", "results", "infeasible", "unpredicted", "tolerance", "beyond_tolerance",
+      "device", "notes"}},
     {VALIDATION,
      "results[]",
      {"algorithm", "groups", "predicted", "measured", "error", "changed", "settling"}},
@@ -102,6 +103,7 @@ static const struct shape shapes[] = {
     {VALIDATION, "results[].predicted.breakdown", BREAKDOWN},
     {VALIDATION, "results[].measured.breakdown", BREAKDOWN},
     {VALIDATION, "infeasible[]", {"algorithm", "reason"}},
+    {VALIDATION, "unpredicted[]", {"name", "iteration_s"}},
 
     {SWEEP_JOB,
      "",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "library/finish.h"
+#include "library/library.h"
 
 struct gradweave_compressor {
     const struct gw_compressor *compressor;

@@ -232,17 +232,23 @@ GRADWEAVE_API enum gradweave_status gradweave_sweep(const struct gradweave_grid 
 
 /* ---- validating ----------------------------------------------------------------------------- */
 
-/* What a pipeline's iteration took where it was measured, and what was predicted. */
+/* What an iteration took where it was measured, and what was predicted; unused members are 0. */
 struct gradweave_measurement {
-    const char *algorithm;
-    double measured_s;                      /* mean of an iteration, above 0 */
+    const char *algorithm; /* NULL: no pipeline, and not predicted, only written down */
+    const char *name;      /* NULL: the algorithm's */
+    /* The plan that it ran with, as gradweave_training has it; none: by the algorithm's policy. */
+    const struct gradweave_group *groups;
+    size_t group_count;
+    struct gradweave_prediction measured;   /* iteration_s is above 0; its parts, where known */
     struct gradweave_prediction prediction; /* filled */
     double error;                           /* filled: (predicted - measured) / measured */
 };
 
-/* Of the errors' magnitudes. */
 struct gradweave_validation {
-    double mean_error, largest_error;
+    size_t iterations; /* that the measurements are of, for the file */
+    double tolerance;  /* largest error that is allowed, for the file; 0: any */
+    const char *path;  /* becomes the document `gradweave/validation@1`; NULL: none */
+    double mean_error, largest_error; /* filled, of the errors' magnitudes */
 };
 
 /*

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "library/finish.h"
+#include "library/library.h"
 #include "planner/planner.h"
 
 const char *gradweave_version(void) {
@@ -209,4 +209,44 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
     }
     free_inputs(&inputs);
     return gw_library_finish(status, &failure, error);
+}
+
+/* ---- groups -------------------------------------------------------------------------------- */
+
+static enum gw_status check_groups(const struct gradweave_group *groups, size_t group_count,
+                                   size_t tensor_count, struct gw_error *error) {
+    size_t next = tensor_count; /* tensors that are in no group so far */
+    for (size_t g = 0; g < group_count; g++) {
+        const struct gradweave_group *group = &groups[g];
+        if (next == 0) {
+            return gw_fail(error, GW_BAD_INPUT, "groups[%zu]: expected none after tensor 0", g);
+        }
+        if (group->first + 1 != next || group->last > group->first) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "groups[%zu]: expected tensors from %zu down, got %zu to %zu", g,
+                           next - 1, group->first, group->last);
+        }
+        next = group->last;
+    }
+    return group_count == 0 || next == 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "groups: expected them to end with tensor 0, got %zu",
+                         next);
+}
+
+enum gw_status gw_library_copy_groups(const struct gradweave_group *groups, size_t group_count,
+                                      size_t tensor_count, struct gw_plan *plan,
+                                      struct gw_error *error) {
+    const struct gradweave_group all = {.first = tensor_count - 1};
+    GW_TRY(check_groups(groups, group_count, tensor_count, error));
+    groups = group_count == 0 ? &all : groups;
+    plan->group_count = group_count == 0 ? 1 : group_count;
+    plan->groups = calloc(plan->group_count, sizeof *plan->groups);
+    if (plan->groups == NULL) {
+        return gw_fail_memory(error, "taking a plan");
+    }
+    for (size_t g = 0; g < plan->group_count; g++) {
+        plan->groups[g] = (struct gw_group){.first = groups[g].first, .last = groups[g].last};
+    }
+    return GW_OK;
 }

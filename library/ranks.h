@@ -2,7 +2,7 @@
 #ifndef GW_LIBRARY_RANKS_H
 #define GW_LIBRARY_RANKS_H
 
-#include "library/finish.h"
+#include "library/library.h"
 #include "transport/transport.h"
 
 struct gradweave_ranks {

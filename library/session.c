@@ -49,43 +49,6 @@ static enum gw_status choose(const struct gradweave_training *training, struct g
     return gw_algorithm_change(preset, &changes, out, error);
 }
 
-/* From the last tensor down to the first, without gaps. */
-static enum gw_status check_groups(const struct gradweave_training *training,
-                                   struct gw_error *error) {
-    size_t next = training->tensor_count; /* tensors that are in no group so far */
-    for (size_t g = 0; g < training->group_count; g++) {
-        const struct gradweave_group *group = &training->groups[g];
-        if (next == 0) {
-            return gw_fail(error, GW_BAD_INPUT, "groups[%zu]: expected none after tensor 0", g);
-        }
-        if (group->first + 1 != next || group->last > group->first) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "groups[%zu]: expected tensors from %zu down, got %zu to %zu", g,
-                           next - 1, group->first, group->last);
-        }
-        next = group->last;
-    }
-    return training->group_count == 0 || next == 0
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "groups: expected them to end with tensor 0, got %zu",
-                         next);
-}
-
-static enum gw_status copy_groups(const struct gradweave_training *training, struct gw_plan *out,
-                                  struct gw_error *error) {
-    const struct gradweave_group all = {.first = training->tensor_count - 1};
-    const struct gradweave_group *groups = training->group_count == 0 ? &all : training->groups;
-    out->group_count = training->group_count == 0 ? 1 : training->group_count;
-    out->groups = calloc(out->group_count, sizeof *out->groups);
-    if (out->groups == NULL) {
-        return gw_fail_memory(error, "opening a session");
-    }
-    for (size_t g = 0; g < out->group_count; g++) {
-        out->groups[g] = (struct gw_group){.first = groups[g].first, .last = groups[g].last};
-    }
-    return GW_OK;
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static enum gw_status build(const struct gradweave_training *training, size_t workers,
@@ -108,7 +71,8 @@ static enum gw_status build(const struct gradweave_training *training, size_t wo
     enum gw_status status = gw_plan_create(&out->plan, "", "given", algorithm->compressor->name,
                                            density, workers, error);
     if (status == GW_OK) {
-        status = copy_groups(training, &out->plan, error);
+        status = gw_library_copy_groups(training->groups, training->group_count,
+                                        training->tensor_count, &out->plan, error);
     }
     if (status == GW_OK) {
         status = gw_algorithm_schedule(algorithm, &model, &out->plan, &out->schedule, error);
@@ -121,7 +85,6 @@ static enum gw_status open_session(const struct gradweave_training *training,
                                    struct gradweave_ranks *ranks, struct gradweave_session *out,
                                    struct gw_error *error) {
     GW_TRY(check_tensors(training, error));
-    GW_TRY(check_groups(training, error));
     GW_TRY(choose(training, &out->algorithm, error));
     size_t servers = out->algorithm.exchange->server ? 1 : 0;
     size_t size = (size_t)ranks->communicator.size;

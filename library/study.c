@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "library/finish.h"
+#include "library/library.h"
 #include "study/sweep.h"
 
 const char *gradweave_algorithm_name(size_t i) {
@@ -14,8 +14,8 @@ const char *gradweave_algorithm_name(size_t i) {
     return NULL;
 }
 
-static enum gw_status read_question(const struct gradweave_question *question,
-                                    struct gw_question *out, struct gw_error *error) {
+enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_question *out,
+                              struct gw_error *error) {
     if (question->model == NULL || question->cluster == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a name or the path of a file, got NULL",
                        question->model == NULL ? "model" : "cluster");
@@ -31,7 +31,7 @@ static enum gw_status read_question(const struct gradweave_question *question,
     return gw_question_open(&options, out, error);
 }
 
-static struct gradweave_prediction prediction_of(const struct gw_result *result) {
+struct gradweave_prediction gw_library_prediction(const struct gw_result *result) {
     const struct gw_breakdown *parts = &result->breakdown;
     return (struct gradweave_prediction){.algorithm = result->algorithm,
                                          .iteration_s = result->iteration_s,
@@ -54,7 +54,7 @@ static enum gw_status predict(const struct gradweave_question *question, const c
                                                       question->interference != 0};
     struct gw_question read;
     GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &algorithm, error));
-    GW_TRY(read_question(question, &read, error));
+    GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status = gw_predict(&read, algorithm, &options, out, error);
     gw_question_close(&read);
     return status;
@@ -68,7 +68,7 @@ enum gradweave_status gradweave_predict(const struct gradweave_question *questio
     struct gw_result result;
     enum gw_status status = predict(question, algorithm, &result, &failure);
     if (status == GW_OK) {
-        *prediction = prediction_of(&result);
+        *prediction = gw_library_prediction(&result);
     }
     return gw_library_finish(status, &failure, error);
 }
@@ -99,7 +99,7 @@ static enum gw_status plan_pipeline(const struct gradweave_question *question, c
     struct gw_question read;
     struct gw_plans plans = {0};
     GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &algorithm, error));
-    GW_TRY(read_question(question, &read, error));
+    GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status =
         gw_plans_make(&read, algorithm->compressor->name, algorithm->exchange->name,
                       algorithm->policy, &plans, error);
@@ -133,7 +133,7 @@ static enum gw_status rank(const struct gw_comparison *comparison,
     enum gw_status status = gw_rank(comparison, &ranking, error);
     if (status == GW_OK) {
         for (size_t i = 0; i < ranking.count && i < *count; i++) {
-            predictions[i] = prediction_of(&ranking.results[i]);
+            predictions[i] = gw_library_prediction(&ranking.results[i]);
         }
         *count = ranking.count;
     }
@@ -149,7 +149,7 @@ static enum gw_status rank_all(const struct gradweave_question *question,
     struct gw_arena arena = {0};
     struct gw_comparison comparison = {.question = &read,
                                        .interference = question->interference != 0};
-    GW_TRY(read_question(question, &read, error));
+    GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status =
         gw_algorithms_parse("all", &arena, &algorithms, &comparison.count, error);
     if (status == GW_OK) {
@@ -230,7 +230,7 @@ enum gradweave_status gradweave_explain(const struct gradweave_question *questio
     struct gw_error failure = {0};
     struct gw_question read;
     struct gw_plans plans = {0};
-    enum gw_status status = read_question(question, &read, &failure);
+    enum gw_status status = gw_library_ask(question, &read, &failure);
     if (status == GW_OK) {
         status = explain(&read, policy, compressor, &plans, groups, count, explanation, &failure);
         gw_plans_free(&plans);
@@ -269,7 +269,7 @@ static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
     struct answer answer = {.feasible = found.status == GW_OK, .why = found.why};
     if (answer.feasible) {
         answer.workers = found.result.workers;
-        answer.prediction = prediction_of(&found.result);
+        answer.prediction = gw_library_prediction(&found.result);
     }
     return fwrite(&answer, sizeof answer, 1, stream) == 1 ? GW_OK
                                                           : gw_fail_memory(error, "sweeping");
@@ -338,49 +338,4 @@ enum gradweave_status gradweave_sweep(const struct gradweave_grid *grid, gradwea
     struct gw_error failure = {0};
     struct sweep sweep = {.take = take, .context = context};
     return gw_library_finish(sweep_points(grid, &sweep, &failure), &failure, error);
-}
-
-/* ---- validate -------------------------------------------------------------------------------- */
-
-static enum gw_status validate(const struct gradweave_question *question,
-                               struct gradweave_measurement *measurements,
-                               struct gw_validation *validation, struct gw_error *error) {
-    for (size_t i = 0; i < validation->count; i++) {
-        struct gradweave_measurement *measurement = &measurements[i];
-        struct gw_validation_pair *pair = &validation->pairs[i];
-        if (!(measurement->measured_s > 0)) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "measured_s: expected a number above 0, got %g as number %zu",
-                           measurement->measured_s, i);
-        }
-        GW_TRY(predict(question, measurement->algorithm, &pair->predicted, error));
-        pair->measured.iteration_s = measurement->measured_s;
-        measurement->prediction = prediction_of(&pair->predicted);
-    }
-    GW_TRY(gw_validation_compare(validation, error));
-    for (size_t i = 0; i < validation->count; i++) {
-        measurements[i].error = validation->pairs[i].error;
-    }
-    return GW_OK;
-}
-
-enum gradweave_status gradweave_validate(const struct gradweave_question *question,
-                                         struct gradweave_measurement *measurements, size_t count,
-                                         struct gradweave_validation *validation,
-                                         struct gradweave_error *error) {
-    struct gw_error failure = {0};
-    struct gw_arena arena = {0};
-    struct gw_validation answer = {.count = count,
-                                   .pairs = gw_arena_zeros(&arena, count, sizeof *answer.pairs)};
-    enum gw_status status =
-        count > 0 ? gw_arena_check(&arena, "validating", &failure)
-                  : gw_fail(&failure, GW_BAD_INPUT, "count: expected a measurement, got none");
-    status = status == GW_OK ? validate(question, measurements, &answer, &failure) : status;
-    if (status == GW_OK) {
-        *validation =
-            (struct gradweave_validation){.mean_error = gw_validation_mean_error(&answer),
-                                          .largest_error = gw_validation_largest_error(&answer)};
-    }
-    gw_arena_free(&arena);
-    return gw_library_finish(status, &failure, error);
 }

@@ -113,6 +113,9 @@ enum gw_status gw_print_list(enum gw_list what, bool json, struct gw_error *erro
 
 /* ---- validation ---------------------------------------------------------------------------- */
 
+enum gw_status gw_validation_write(const struct gw_validation *validation, const char *path,
+                                   struct gw_error *error);
+
 /* For a person or (json) as a document on stdout, which also goes to the file (or NULL). */
 enum gw_status gw_print_validation(const struct gw_validation *validation, const char *path,
                                    bool json, struct gw_error *error);

@@ -265,6 +265,21 @@ static void write_verdict(struct gw_json_writer *writer, const struct gw_validat
     gw_writer_end(writer);
 }
 
+static void write_unpredicted(struct gw_json_writer *writer,
+                              const struct gw_validation *validation) {
+    if (validation->unpredicted_count == 0) {
+        return;
+    }
+    gw_writer_array(writer, "unpredicted");
+    for (size_t i = 0; i < validation->unpredicted_count; i++) {
+        gw_writer_object(writer, NULL);
+        gw_writer_text(writer, "name", validation->unpredicted[i].name);
+        gw_writer_number(writer, "iteration_s", validation->unpredicted[i].iteration_s);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
 static enum gw_status make_document(const struct gw_validation *validation,
                                     const struct notes *notes, cJSON **out,
                                     struct gw_error *error) {
@@ -292,6 +307,7 @@ static enum gw_status make_document(const struct gw_validation *validation,
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
+    write_unpredicted(&writer, validation);
     gw_writer_number(&writer, "mean_error", gw_validation_mean_error(validation));
     gw_writer_number(&writer, "largest_error", gw_validation_largest_error(validation));
     write_verdict(&writer, validation);
@@ -325,6 +341,23 @@ enum gw_status gw_print_validation(const struct gw_validation *validation, const
     enum gw_status status = collect_notes(validation, &arena, &notes, error);
     if (status == GW_OK) {
         status = present(validation, &notes, path, json, error);
+    }
+    gw_arena_free(&arena);
+    return status;
+}
+
+enum gw_status gw_validation_write(const struct gw_validation *validation, const char *path,
+                                   struct gw_error *error) {
+    struct gw_arena arena = {0};
+    struct notes notes;
+    cJSON *document = NULL;
+    enum gw_status status = collect_notes(validation, &arena, &notes, error);
+    if (status == GW_OK) {
+        status = make_document(validation, &notes, &document, error);
+    }
+    if (status == GW_OK) {
+        status = gw_json_write(document, path, error);
+        cJSON_Delete(document);
     }
     gw_arena_free(&arena);
     return status;

@@ -374,6 +374,12 @@ struct gw_validation_device {
     size_t ranks_on_one;   /* the most that share a GPU */
 };
 
+/* What was measured beside pipelines, and nobody predicts. */
+struct gw_unpredicted {
+    const char *name;
+    double iteration_s;
+};
+
 struct gw_validation {
     struct gw_question question;
     size_t iterations;               /* measured */
@@ -386,7 +392,9 @@ struct gw_validation {
     size_t count;
     struct gw_validation_pair *pairs;
     size_t infeasible_count;
-    struct gw_infeasible *infeasible;          /* those of all algorithms that cannot be run */
+    struct gw_infeasible *infeasible; /* those of all algorithms that cannot be run */
+    size_t unpredicted_count;
+    struct gw_unpredicted *unpredicted;
     const struct gw_validation_device *device; /* NULL: processors */
     char **doubts; /* why predictions may be about another cluster than measurements */
     size_t doubt_count;

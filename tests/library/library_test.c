@@ -2,7 +2,10 @@
 #include "tests/test.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gradweave.h>
 
@@ -411,12 +414,12 @@ TEST(refuses_sweeps_that_make_no_sense) {
 TEST(says_how_far_off_predictions_are) {
     struct gradweave_measurement measured[] = {{.algorithm = "dense"}, {.algorithm = "omgs"}};
     struct gradweave_prediction predicted[2];
-    struct gradweave_validation validation;
+    struct gradweave_validation validation = {0};
     struct gradweave_error error;
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(gradweave_predict(&resnet, measured[i].algorithm, &predicted[i], NULL),
                          GRADWEAVE_OK);
-        measured[i].measured_s = predicted[i].iteration_s / (i == 0 ? 1.25 : 0.9);
+        measured[i].measured.iteration_s = predicted[i].iteration_s / (i == 0 ? 1.25 : 0.9);
     }
     assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, NULL), GRADWEAVE_OK);
     for (size_t i = 0; i < 2; i++) {
@@ -427,16 +430,60 @@ TEST(says_how_far_off_predictions_are) {
     assert_true(fabs(validation.largest_error - 0.25) < 1e-12);
     assert_int_equal(gradweave_validate(&resnet, measured, 0, &validation, &error),
                      GRADWEAVE_BAD_INPUT);
-    assert_non_null(strstr(error.message, "expected a measurement"));
-    measured[1].measured_s = NAN;
+    assert_non_null(strstr(error.message, "expected a measurement of an algorithm"));
+    measured[1].measured.iteration_s = NAN;
     assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
                      GRADWEAVE_BAD_INPUT);
-    assert_non_null(strstr(error.message, "measured_s: expected a number above 0"));
-    measured[1].measured_s = 1;
+    assert_non_null(strstr(error.message, "measured.iteration_s: expected a number above 0"));
+    measured[1].measured.iteration_s = 1;
     measured[1].algorithm = "magic";
     assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
                      GRADWEAVE_BAD_INPUT);
     assert_non_null(strstr(error.message, "magic"));
+}
+
+/* One with a plan and a name of its own, one that nobody predicts, and the file of both. */
+TEST(writes_what_was_measured) {
+    struct gradweave_group groups[1024];
+    size_t count = 1024;
+    struct gradweave_plan plan;
+    struct gradweave_error error = {""};
+    char path[] = "/tmp/gradweave-validation-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0 && close(file) == 0);
+    assert_int_equal(gradweave_plan_pipeline(&resnet, "p-sgd", NULL, groups, &count, &plan, NULL),
+                     GRADWEAVE_OK);
+    struct gradweave_measurement measured[] = {
+        {.name = "none", .measured.iteration_s = 0.1},
+        {.algorithm = "ddp",
+         .name = "per tensor",
+         .groups = groups,
+         .group_count = count,
+         .measured = {.iteration_s = 2, .backward_s = 1.5, .other_s = 0.5}}};
+    struct gradweave_validation validation = {.iterations = 7, .tolerance = 0.5, .path = path};
+    struct gradweave_prediction by_policy;
+    assert_int_equal(gradweave_predict(&resnet, "p-sgd", &by_policy, NULL), GRADWEAVE_OK);
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error), GRADWEAVE_OK);
+    assert_true(measured[1].prediction.iteration_s == by_policy.iteration_s);
+    char text[4096] = "";
+    FILE *written = fopen(path, "r");
+    assert_non_null(written);
+    assert_true(fread(text, 1, sizeof text - 1, written) > 0);
+    assert_int_equal(fclose(written), 0);
+    static const char *const parts[] = {
+        "gradweave/validation@1", "\"per tensor\"", "\"iterations\":\t7",
+        "\"unpredicted\"",        "\"none\"",       "\"backward_s\":\t1.5",
+        "\"beyond_tolerance\""};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strstr(text, parts[i]) == NULL) {
+            fail_msg("expected %s in %s", parts[i], text);
+        }
+    }
+    groups[0].first--;
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "groups[0]: expected tensors from"));
+    assert_int_equal(unlink(path), 0);
 }
 
 /* The plan of a pipeline takes as long as its prediction, and its file holds the same groups. */

@@ -1,0 +1,142 @@
+/* What was measured elsewhere beside what is predicted, for programs that embed the library. */
+#include <math.h>
+
+#include "library/library.h"
+#include "report/report.h"
+
+static enum gw_status check(const struct gradweave_measurement *measurement, size_t i,
+                            struct gw_error *error) {
+    double measured_s = measurement->measured.iteration_s;
+    if (!(measured_s > 0) || isinf(measured_s)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "measured.iteration_s: expected a number above 0, got %g as number %zu",
+                       measured_s, i);
+    }
+    return GW_OK;
+}
+
+/* ---- one pipeline -------------------------------------------------------------------------- */
+
+/* The measured times, of an iteration or of all its parts; what is not known is 0. */
+static void take_measured(const struct gradweave_prediction *measured, struct gw_result *out) {
+    out->iteration_s = measured->iteration_s;
+    out->breakdown = (struct gw_breakdown){.forward_s = measured->forward_s,
+                                           .backward_s = measured->backward_s,
+                                           .compress_s = measured->compress_s,
+                                           .exposed_comm_s = measured->exposed_comm_s,
+                                           .other_s = measured->other_s};
+    out->comm_s = measured->comm_s;
+    out->bytes_per_worker = measured->bytes_per_worker;
+}
+
+/* With the plan that it was measured with; none: by its policy. */
+static enum gw_status open_pipeline(const struct gw_question *question,
+                                    const struct gradweave_measurement *measurement,
+                                    struct gw_plan *plan, struct gw_pipeline *out,
+                                    struct gw_error *error) {
+    const struct gw_algorithm *algorithm = NULL;
+    GW_TRY(gw_algorithm_find(measurement->algorithm, &algorithm, error));
+    if (measurement->group_count == 0) {
+        return gw_pipeline_open(question, algorithm, NULL, out, error);
+    }
+    double density = gw_algorithm_is_sparse(algorithm) ? question->density : 1;
+    GW_TRY(gw_plan_create(plan, question->model.name, "given", algorithm->compressor->name, density,
+                          question->workers, error));
+    GW_TRY(gw_library_copy_groups(measurement->groups, measurement->group_count,
+                                  question->model.tensor_count, plan, error));
+    return gw_pipeline_open(question, algorithm, plan, out, error);
+}
+
+static enum gw_status predict(const struct gw_validation *validation,
+                              struct gradweave_measurement *measurement,
+                              struct gw_validation_pair *pair, struct gw_error *error) {
+    const struct gw_prediction_options options = {.simulation.interference =
+                                                      validation->interference};
+    struct gw_plan plan = {0};
+    struct gw_pipeline pipeline = {0};
+    enum gw_status status =
+        open_pipeline(&validation->question, measurement, &plan, &pipeline, error);
+    if (status == GW_OK) {
+        status = gw_pipeline_predict(&validation->question, &pipeline, &options, NULL,
+                                     &pair->predicted, error);
+    }
+    if (status == GW_OK) {
+        pair->measured = gw_pipeline_result(&validation->question, &pipeline);
+        take_measured(&measurement->measured, &pair->measured);
+        measurement->prediction = gw_library_prediction(&pair->predicted);
+    }
+    if (status == GW_OK && measurement->name != NULL) {
+        pair->predicted.algorithm = pair->measured.algorithm = measurement->name;
+    }
+    gw_pipeline_close(&pipeline);
+    gw_plan_free(&plan);
+    return status;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+static enum gw_status compare(struct gw_validation *validation,
+                              struct gradweave_measurement *measurements, size_t count,
+                              struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        struct gradweave_measurement *measurement = &measurements[i];
+        GW_TRY(check(measurement, i, error));
+        if (measurement->algorithm == NULL) {
+            validation->unpredicted[validation->unpredicted_count++] =
+                (struct gw_unpredicted){.name = measurement->name == NULL ? "" : measurement->name,
+                                        .iteration_s = measurement->measured.iteration_s};
+            continue;
+        }
+        GW_TRY(predict(validation, measurement, &validation->pairs[validation->count++], error));
+    }
+    GW_TRY(gw_validation_compare(validation, error));
+    for (size_t i = 0, pair = 0; i < count; i++) {
+        bool predicted = measurements[i].algorithm != NULL;
+        measurements[i].error = predicted ? validation->pairs[pair++].error : 0;
+    }
+    return GW_OK;
+}
+
+static enum gw_status validate(const struct gradweave_question *question,
+                               struct gradweave_measurement *measurements, size_t count,
+                               struct gradweave_validation *out, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    struct gw_validation answer = {.pairs = gw_arena_zeros(&arena, count, sizeof *answer.pairs),
+                                   .unpredicted =
+                                       gw_arena_zeros(&arena, count, sizeof *answer.unpredicted),
+                                   .iterations = out->iterations,
+                                   .interference = question->interference != 0,
+                                   .counts = "asked",
+                                   .tolerance = out->tolerance > 0 ? out->tolerance : INFINITY};
+    enum gw_status status = gw_arena_check(&arena, "validating", error);
+    if (status == GW_OK) {
+        status = gw_library_ask(question, &answer.question, error);
+    }
+    if (status == GW_OK) {
+        status = compare(&answer, measurements, count, error);
+        out->mean_error = gw_validation_mean_error(&answer);
+        out->largest_error = gw_validation_largest_error(&answer);
+        if (status == GW_OK && out->path != NULL) {
+            status = gw_validation_write(&answer, out->path, error);
+        }
+        gw_question_close(&answer.question);
+    }
+    gw_arena_free(&arena);
+    return status;
+}
+
+enum gradweave_status gradweave_validate(const struct gradweave_question *question,
+                                         struct gradweave_measurement *measurements, size_t count,
+                                         struct gradweave_validation *validation,
+                                         struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    size_t predicted = 0;
+    for (size_t i = 0; i < count; i++) {
+        predicted += measurements[i].algorithm != NULL;
+    }
+    enum gw_status status =
+        predicted > 0 ? validate(question, measurements, count, validation, &failure)
+                      : gw_fail(&failure, GW_BAD_INPUT,
+                                "count: expected a measurement of an algorithm, got none");
+    return gw_library_finish(status, &failure, error);
+}
