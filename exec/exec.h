@@ -137,6 +137,29 @@ const float *gw_session_aggregate(const struct gw_session *session, size_t tenso
 enum gw_status gw_session_record(struct gw_session *session, double start_s,
                                  struct gw_timeline *timeline, struct gw_error *error);
 
+/*
+ * What a trainer's session keeps on this rank from one iteration to the next, between iterations:
+ * the residual, what compressors have adapted to, and which iteration comes next. A block of
+ * gw_session_state_bytes() bytes, always as many of one session, on machines of one byte order.
+ */
+size_t gw_session_state_bytes(struct gw_session *session);
+enum gw_status gw_session_save(struct gw_session *session, void *block, struct gw_error *error);
+
+/*
+ * The session goes on as the one did that was saved, bit for bit. GW_BAD_INPUT, and nothing is
+ * changed, for a block that is damaged, or of a session with other tensors, groups, workers, seed
+ * or compressor, or of another rank.
+ */
+enum gw_status gw_session_load(struct gw_session *session, const void *block, size_t bytes,
+                               struct gw_error *error);
+
+/*
+ * Adds the residual of a block to the session's own, so that it travels in later iterations: of any
+ * session with the same tensors. GW_BAD_INPUT where this rank keeps no residual.
+ */
+enum gw_status gw_session_add_residual(struct gw_session *session, const void *block, size_t bytes,
+                                       struct gw_error *error);
+
 /* ---- what came out --------------------------------------------------------------------------- */
 
 /*

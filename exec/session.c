@@ -79,13 +79,14 @@ static void close_stream(struct gw_stream_thread *stream) {
 
 /* With the mutex. */
 static void await(struct gw_session *session, enum gw_stream stream, size_t operation) {
-    while (!session->done[operation]) {
+    while (!session->done[operation] && !session->closing) {
         session->awaited[stream] = operation;
         pthread_cond_wait(&session->awaited_done[stream], &session->mutex);
     }
 }
 
-/* Returns whether the operation is to run: after a failure the rest of the iteration is skipped. */
+/* Returns whether the operation is to run: the rest of an iteration that failed, or that nobody
+ * waited for, is skipped. */
 static bool wait_for_dependencies(struct gw_session *session,
                                   const struct gw_operation *operation) {
     const size_t *dependencies = session->schedule->dependencies + operation->first_dependency;
@@ -94,7 +95,7 @@ static bool wait_for_dependencies(struct gw_session *session,
         await(session, operation->stream, dependencies[d]);
     }
     session->awaited[operation->stream] = NOTHING;
-    bool healthy = session->failure.status == GW_OK;
+    bool healthy = session->failure.status == GW_OK && !session->closing;
     pthread_mutex_unlock(&session->mutex);
     return healthy;
 }
@@ -299,6 +300,12 @@ void gw_session_close(struct gw_session *session) {
     if (session == NULL) {
         return;
     }
+    pthread_mutex_lock(&session->mutex);
+    session->closing = true;
+    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+        pthread_cond_signal(&session->awaited_done[stream]);
+    }
+    pthread_mutex_unlock(&session->mutex);
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         close_stream(&session->streams[stream]);
         pthread_cond_destroy(&session->awaited_done[stream]);

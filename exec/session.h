@@ -68,14 +68,16 @@ struct gw_session {
         *tensors; /* in the order of the backward pass; NULL: compute is timed */
     const struct gw_slice **delivers; /* per operation: the group that it is the last of, or NULL */
     float scale;                      /* of gradients */
+    uint64_t seed;                    /* what ranks share follows from it */
     bool begun;                       /* an iteration, and not waited for */
     bool held_back;                   /* until thresholds follow from the first gradients */
 
     pthread_mutex_t mutex; /* guards what follows */
     bool *done;            /* per operation */
     size_t left;
-    size_t computed;                 /* tensors, in their order, that are ready */
-    bool advancing;                  /* a thread sees to that, and compresses */
+    size_t computed; /* tensors, in their order, that are ready */
+    bool advancing;  /* a thread sees to that, and compresses */
+    bool closing;
     size_t awaited[GW_STREAM_COUNT]; /* the operation that the stream waits for */
     pthread_cond_t awaited_done[GW_STREAM_COUNT];
     pthread_cond_t all_done;
@@ -85,6 +87,10 @@ struct gw_session {
 /* What a trainer's session has besides. */
 enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_session_options *options,
                                struct gw_error *error);
+
+/* Fails unless an iteration has begun and was not waited for; or, if not `begun`, the opposite. */
+enum gw_status gw_trainer_check_begun(const struct gw_session *session, bool begun,
+                                      struct gw_error *error);
 
 /* Puts a group's aggregates where the trainer wants them. */
 void gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice);

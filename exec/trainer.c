@@ -46,6 +46,7 @@ enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_sessi
         gw_arena_zeros(arena, schedule->operation_count, sizeof(const struct gw_slice *));
     GW_TRY(gw_arena_check(arena, "opening a session", error));
     session->scale = options->average ? 1 / (float)schedule->workers : 1;
+    session->seed = options->seed;
     session->held_back = schedule->compressor->thresholded;
     lay_out_tensors(session);
     return GW_OK;
@@ -172,8 +173,8 @@ static void push_exchanges(struct gw_session *session) {
     }
 }
 
-static enum gw_status check_begun(const struct gw_session *session, bool begun,
-                                  struct gw_error *error) {
+enum gw_status gw_trainer_check_begun(const struct gw_session *session, bool begun,
+                                      struct gw_error *error) {
     return session->begun == begun
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "session: expected an iteration that %s, got one %s",
@@ -182,7 +183,7 @@ static enum gw_status check_begun(const struct gw_session *session, bool begun,
 }
 
 enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *error) {
-    GW_TRY(check_begun(session, false, error));
+    GW_TRY(gw_trainer_check_begun(session, false, error));
     GW_TRY(gw_session_prepare(session, error));
     session->computed = 0;
     for (size_t i = 0; i < session->tensor_count; i++) {
@@ -206,7 +207,7 @@ void gw_session_backward(struct gw_session *session) {
 
 enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const float *gradient,
                                 float *result, struct gw_error *error) {
-    GW_TRY(check_begun(session, true, error));
+    GW_TRY(gw_trainer_check_begun(session, true, error));
     if (tensor >= session->tensor_count || session->worker.serves) {
         return gw_fail(error, GW_BAD_INPUT, "session: expected a tensor below %zu, got %zu",
                        session->worker.serves ? 0 : session->tensor_count, tensor);
@@ -257,7 +258,7 @@ static void time_update(struct gw_session *session) {
 }
 
 enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
-    GW_TRY(check_begun(session, true, error));
+    GW_TRY(gw_trainer_check_begun(session, true, error));
     take_rest(session);
     if (session->held_back) {
         GW_TRY(set_thresholds(session, error));

@@ -104,6 +104,13 @@ void gw_state_observe(const struct gw_compressor *compressor, void *state, const
     }
 }
 
+void *gw_state_kept(const struct gw_compressor *compressor, void *state, size_t *bytes) {
+    *bytes = 0;
+    return state == NULL || needed_kernel(compressor)->kept == NULL
+               ? NULL
+               : needed_kernel(compressor)->kept(state, bytes);
+}
+
 /* ---- memories ------------------------------------------------------------------------------ */
 
 enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,

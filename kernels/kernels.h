@@ -116,6 +116,9 @@ struct gw_kernel {
     void (*close)(void *state);
     /* Told after each iteration how many elements each worker selected: counts [workers]. */
     void (*observe)(void *state, const size_t *counts);
+    /* Where the part of the state is that one iteration leaves to the next, to be copied from there
+     * and back, and how long it is; NULL: there is none. */
+    void *(*kept)(void *state, size_t *bytes);
 };
 
 /* Of any compressor in the table. */
@@ -126,6 +129,7 @@ enum gw_status gw_state_open(const struct gw_compressor *compressor, const struc
                              void **state, struct gw_error *error);
 void gw_state_close(const struct gw_compressor *compressor, void *state);
 void gw_state_observe(const struct gw_compressor *compressor, void *state, const size_t *counts);
+void *gw_state_kept(const struct gw_compressor *compressor, void *state, size_t *bytes);
 
 /* ---- compression with memory --------------------------------------------------------------- */
 

@@ -48,11 +48,10 @@ size_t gw_layers_choose(const double *means, const size_t *sizes, size_t layers,
 struct gw_layer_drop {
     struct gw_arena arena;
     size_t layer_count;
-    size_t *sizes; /* [layer_count] */
-    double *means; /* [layer_count] */
-    bool *sent;    /* [layer_count] */
-    bool searched;
-    double threshold;
+    size_t *sizes;    /* [layer_count] */
+    double *means;    /* [layer_count] */
+    bool *sent;       /* [layer_count] */
+    double threshold; /* NaN until it has been looked for */
 };
 
 /* From the means, which layers are sent; looks for the threshold when it is time to. */

@@ -390,10 +390,8 @@ struct gradweave_training {
     const char *algorithm;             /* "omgs": gradweave_algorithm_name() */
     const char *compressor, *exchange; /* in place of the algorithm's, as `simulate` takes them */
     double density;                    /* (0, 1]; 0: 0.001 */
-    /*
-     * The plan (gradweave_plan, gradweave_explain); none: all in one group. A pipeline that does
-     * not overlap takes no more than one.
-     */
+    /* The plan (gradweave_plan, gradweave_explain), whatever the algorithm's own policy; none: all
+     * in one group. */
     const struct gradweave_group *groups;
     size_t group_count;
     int average; /* not 0: aggregates are means over the workers, otherwise sums */
@@ -464,6 +462,36 @@ GRADWEAVE_API enum gradweave_status gradweave_session_verify(struct gradweave_se
 GRADWEAVE_API enum gradweave_status gradweave_session_measure(struct gradweave_session *session,
                                                               struct gradweave_prediction *measured,
                                                               struct gradweave_error *error);
+
+/*
+ * What the session keeps on this rank from one iteration to the next: the residual, what the
+ * compressor has adapted to, and which iteration comes next. save writes it to `state`, which has
+ * room for gradweave_session_state_size() bytes, always as many of one session; each rank saves its
+ * own. GRADWEAVE_BAD_INPUT within an iteration.
+ */
+GRADWEAVE_API size_t gradweave_session_state_size(struct gradweave_session *session);
+GRADWEAVE_API enum gradweave_status gradweave_session_save(struct gradweave_session *session,
+                                                           void *state,
+                                                           struct gradweave_error *error);
+
+/*
+ * The session goes on, bit for bit, as the saved one would have, if that was opened for the same
+ * training by as many ranks, and saved by this one; all of them load. Otherwise, or if `state`
+ * [size] is cut off or damaged, GRADWEAVE_BAD_INPUT, and nothing is changed.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_load(struct gradweave_session *session,
+                                                           const void *state, size_t size,
+                                                           struct gradweave_error *error);
+
+/*
+ * For a job that goes on with other ranks, or by another plan or pipeline: adds the residual in a
+ * state of a session with the same tensors to this one's, from which it travels later. If each old
+ * rank's state is added on one new rank, no gradient is lost. What compressors have adapted to
+ * begins anew. GRADWEAVE_BAD_INPUT as above, or if this rank keeps no residual.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_session_add_residual(struct gradweave_session *session, const void *state, size_t size,
+                               struct gradweave_error *error);
 
 /* NULL is allowed. */
 GRADWEAVE_API void gradweave_session_close(struct gradweave_session *session);

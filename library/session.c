@@ -42,7 +42,8 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
 static enum gw_status choose(const struct gradweave_training *training, struct gw_algorithm *out,
                              struct gw_error *error) {
     const struct gw_algorithm *preset = NULL;
-    const struct gw_choice_changes changes = {.compressor = training->compressor,
+    const struct gw_choice_changes changes = {.policy = training->group_count > 1 ? "given" : NULL,
+                                              .compressor = training->compressor,
                                               .exchange = training->exchange};
     GW_TRY(
         gw_algorithm_find(training->algorithm == NULL ? "" : training->algorithm, &preset, error));
@@ -166,6 +167,33 @@ enum gradweave_status gradweave_session_verify(struct gradweave_session *session
                                                struct gradweave_error *error) {
     struct gw_error failure = {0};
     return gw_library_finish(gw_session_verify(session->session, &failure), &failure, error);
+}
+
+/* ---- going on later ------------------------------------------------------------------------ */
+
+size_t gradweave_session_state_size(struct gradweave_session *session) {
+    return gw_session_state_bytes(session->session);
+}
+
+enum gradweave_status gradweave_session_save(struct gradweave_session *session, void *state,
+                                             struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_save(session->session, state, &failure), &failure, error);
+}
+
+enum gradweave_status gradweave_session_load(struct gradweave_session *session, const void *state,
+                                             size_t size, struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_load(session->session, state, size, &failure), &failure,
+                             error);
+}
+
+enum gradweave_status gradweave_session_add_residual(struct gradweave_session *session,
+                                                     const void *state, size_t size,
+                                                     struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_add_residual(session->session, state, size, &failure),
+                             &failure, error);
 }
 
 /* ---- what it took -------------------------------------------------------------------------- */

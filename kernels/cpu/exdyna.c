@@ -215,6 +215,14 @@ static void observe_trend(void *opened, const size_t *counts) {
     move_blocks(state, counts);
 }
 
+/* All from the threshold on; what is before it follows from the task. */
+static void *kept(void *opened, size_t *bytes) {
+    struct state *state = opened;
+    *bytes = sizeof *state - offsetof(struct state, threshold) +
+             state->layout.workers * sizeof *state->blocks_of;
+    return &state->threshold;
+}
+
 struct gw_exdyna_aim gw_exdyna_aim_of(const struct gw_task *task) {
     const struct state *state = task->state;
     size_t partition = gw_exdyna_partition(task->iteration, task->worker, state->layout.workers);
@@ -252,6 +260,7 @@ const struct gw_kernel gw_kernel_exdyna = {
     .select = select_exdyna,
     .open = open_state,
     .close = free,
+    .kept = kept,
     .observe = observe,
 };
 
@@ -260,6 +269,7 @@ const struct gw_kernel gw_kernel_exdyna_trend = {
     .select = select_exdyna,
     .open = open_state,
     .close = free,
+    .kept = kept,
     .observe = observe_trend,
 };
 
@@ -271,5 +281,6 @@ const struct gw_kernel gw_kernel_exdyna_static = {
     .select = select_exdyna,
     .open = open_state,
     .close = free,
+    .kept = kept,
     .observe = observe_static,
 };

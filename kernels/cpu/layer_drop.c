@@ -102,6 +102,7 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
         return gw_fail_memory(error, "opening layer dropping");
     }
     state->layer_count = count;
+    state->threshold = (double)NAN;
     state->sizes = gw_arena_zeros(&state->arena, count, sizeof *state->sizes);
     state->means = gw_arena_zeros(&state->arena, count, sizeof *state->means);
     state->sent = gw_arena_zeros(&state->arena, count, sizeof *state->sent);
@@ -111,14 +112,19 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
     return GW_OK;
 }
 
+static void *kept(void *opened, size_t *bytes) {
+    struct gw_layer_drop *state = opened;
+    *bytes = sizeof state->threshold;
+    return &state->threshold;
+}
+
 enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error *error) {
     struct gw_layer_drop *state = task->state;
     /* upwards, so that n - k elements are not one too many for rounding */
     double dropped = nextafter((double)(task->n - task->k) / (double)task->n, 1);
-    if (!state->searched || task->iteration % SEARCH_INTERVAL == 0) {
+    if (isnan(state->threshold) || task->iteration % SEARCH_INTERVAL == 0) {
         GW_TRY(gw_layers_threshold(state->means, state->sizes, state->layer_count, dropped,
                                    &state->threshold, error));
-        state->searched = true;
     }
     (void)gw_layers_choose(state->means, state->sizes, state->layer_count, state->threshold,
                            state->sent);
@@ -160,4 +166,5 @@ const struct gw_kernel gw_kernel_layer_drop = {
     .select = select_layers,
     .open = open_state,
     .close = close_state,
+    .kept = kept,
 };

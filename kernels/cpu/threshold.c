@@ -301,6 +301,11 @@ static enum gw_status open_sidco(const struct gw_task *task, void **out, struct 
     return GW_OK;
 }
 
+static void *keep_sidco(void *opened, size_t *bytes) {
+    *bytes = sizeof(struct gw_sidco);
+    return opened;
+}
+
 static enum gw_status select_sidco(const struct gw_task *task, struct gw_selection *out,
                                    struct gw_error *error) {
     struct gw_sidco *state = task->state;
@@ -322,4 +327,5 @@ const struct gw_kernel gw_kernel_sidco = {
     .select = select_sidco,
     .open = open_sidco,
     .close = free,
+    .kept = keep_sidco,
 };

@@ -68,6 +68,19 @@ TEST(trainers_get_the_reference) {
     executor_options.average = false;
 }
 
+/* The reference knows nothing of it. */
+TEST(sessions_go_on_from_a_saved_state) {
+    executor_options.compute = GW_COMPUTE_TRAINER;
+    restart_after = 3;
+    for_each_pair(run_trained);
+    for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
+        run_scenario(&gw_algorithms[i], 3, 0.02, (size_t)gw_trials(12) + 4);
+    }
+    restart_after = 0;
+    executor_options.compute = GW_COMPUTE_WAIT;
+    executor_options.average = false;
+}
+
 static size_t ran_long;
 
 static void run_long(const struct gw_algorithm *algorithm) {

@@ -248,6 +248,25 @@ static inline void iterate(struct rank *rank, struct reference *reference) {
     }
 }
 
+/* After so many iterations a trainer's session is closed, and another one goes on; 0: never. */
+static size_t restart_after;
+
+static inline void restart(struct rank *rank) {
+    struct gw_session_options options = executor_options;
+    struct gw_error error = {0};
+    size_t bytes = gw_session_state_bytes(rank->executor);
+    unsigned char *block = calloc(bytes, 1);
+    require_ok(rank, gw_session_save(rank->executor, block, &error), &error);
+    gw_session_close(rank->executor);
+    require_ok(rank,
+               gw_session_open(&rank->executor, &rank->scenario->schedule, rank->communicator,
+                               &options, &error),
+               &error);
+    require(rank, bytes == gw_session_state_bytes(rank->executor), "states have several sizes");
+    require_ok(rank, gw_session_load(rank->executor, block, bytes, &error), &error);
+    free(block);
+}
+
 static inline void run_rank(const struct scenario *scenario, struct gw_communicator *communicator) {
     struct rank rank = {.scenario = scenario, .communicator = communicator};
     struct gw_error error = {0};
@@ -261,6 +280,9 @@ static inline void run_rank(const struct scenario *scenario, struct gw_communica
                                     .seed = SEED};
     reference_open(reference);
     for (size_t i = 0; i < scenario->iterations; i++) {
+        if (i > 0 && i == restart_after) {
+            restart(&rank);
+        }
         iterate(&rank, reference);
     }
     reference_close(reference);

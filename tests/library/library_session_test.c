@@ -1,6 +1,7 @@
 /* Sessions of the library, of a rank that is alone; docs/examples/train.c has more of them. */
 #include <gradweave.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/test.h"
@@ -50,10 +51,6 @@ TEST(trains_with_any_pipeline) {
         struct gradweave_session *session = NULL;
         struct gradweave_error error = {""};
         enum gradweave_status status = gradweave_session_open(&training, ranks, &session, &error);
-        if (status != GRADWEAVE_OK && strstr(error.message, "with one group") != NULL) {
-            training.group_count = 0;
-            status = gradweave_session_open(&training, ranks, &session, &error);
-        }
         if (status != GRADWEAVE_OK) {
             assert_non_null(strstr(error.message, "the server"));
             assert_null(session);
@@ -139,5 +136,152 @@ TEST(refuses_training_that_makes_no_sense) {
             fail_msg("expected \"%s\" in \"%s\"", messages[i], error.message);
         }
     }
+    gradweave_leave(ranks);
+}
+
+/* ---- going on later ------------------------------------------------------------------------ */
+
+static struct gradweave_session *open_alone(struct gradweave_ranks *ranks, const char *algorithm,
+                                            uint64_t shared) {
+    const struct gradweave_training training = {.tensor_count = LAYERS,
+                                                .elements = layers,
+                                                .algorithm = algorithm,
+                                                .density = 0.05,
+                                                .seed = shared};
+    struct gradweave_session *session = NULL;
+    struct gradweave_error error = {""};
+    assert_int_equal(gradweave_session_open(&training, ranks, &session, &error), GRADWEAVE_OK);
+    return session;
+}
+
+/* An iteration with gradients that follow from its number; its aggregates go to `out`. */
+static void train_once(struct gradweave_session *session, int iteration, float *out) {
+    static float gradients[LAYERS][MOST_LAYER];
+    struct gradweave_error error = {""};
+    assert_int_equal(gradweave_session_begin(session, &error), GRADWEAVE_OK);
+    for (size_t i = 0; i < LAYERS; i++) {
+        for (size_t e = 0; e < layers[i]; e++) {
+            float x = (float)((e * 37 + i + 11 * (size_t)iteration) % 101) - 50;
+            gradients[i][e] = iteration < 0 ? 0 : x * x * x;
+        }
+        assert_int_equal(gradweave_session_ready(session, i, gradients[i], out, &error),
+                         GRADWEAVE_OK);
+        out += layers[i];
+    }
+    assert_int_equal(gradweave_session_wait(session, &error), GRADWEAVE_OK);
+}
+
+enum { ELEMENTS = 820, BEFORE = 3, AFTER = 3 };
+
+static void expect_refused(struct gradweave_session *session, const void *state, size_t size,
+                           const char *message) {
+    struct gradweave_error error = {""};
+    if (gradweave_session_load(session, state, size, &error) != GRADWEAVE_BAD_INPUT ||
+        strstr(error.message, message) == NULL) {
+        fail_msg("expected \"%s\", got \"%s\"", message, error.message);
+    }
+}
+
+TEST(refuses_states_that_are_damaged_or_others) {
+    struct gradweave_ranks *ranks = join_alone();
+    struct gradweave_error error = {""};
+    struct gradweave_session *session = open_alone(ranks, "exdyna", 3);
+    float expected[AFTER][ELEMENTS];
+    float got[ELEMENTS];
+    for (int i = 0; i < BEFORE; i++) {
+        train_once(session, i, got);
+    }
+    size_t size = gradweave_session_state_size(session);
+    unsigned char *saved = calloc(size + 1, 1);
+    assert_int_equal(gradweave_session_save(session, saved, &error), GRADWEAVE_OK);
+    assert_int_equal(gradweave_session_begin(session, &error), GRADWEAVE_OK);
+    assert_int_equal(gradweave_session_save(session, saved, &error), GRADWEAVE_BAD_INPUT);
+    expect_refused(session, saved, size, "begins once the last one was waited for");
+    gradweave_session_close(session);
+
+    session = open_alone(ranks, "exdyna", 3);
+    assert_int_equal(gradweave_session_load(session, saved, size, &error), GRADWEAVE_OK);
+    for (int i = 0; i < AFTER; i++) {
+        train_once(session, BEFORE + i, expected[i]);
+    }
+    assert_int_equal(gradweave_session_load(session, saved, size, &error), GRADWEAVE_OK);
+    for (size_t i = 0; i < size; i++) {
+        saved[i] ^= (unsigned char)(1 << i % 8);
+        expect_refused(session, saved, size, "state: expected");
+        saved[i] ^= (unsigned char)(1 << i % 8);
+    }
+    expect_refused(session, saved, size - 1, "bytes, got");
+    expect_refused(session, saved, size + 1, "bytes, got");
+    expect_refused(session, saved, 5, "got something else");
+    for (int i = 0; i < AFTER; i++) { /* nothing was changed */
+        train_once(session, BEFORE + i, got);
+        assert_memory_equal(got, expected[i], sizeof got);
+    }
+    static const struct {
+        const char *algorithm;
+        uint64_t seed;
+        const char *message;
+    } others[] = {{"exdyna", 4, "seed: expected 4, got 3"},
+                  {"topk", 3, "compressor: expected topk, got exdyna"},
+                  {"dense", 3, "compressor: expected none, got exdyna"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct gradweave_session *other = open_alone(ranks, others[i].algorithm, others[i].seed);
+        expect_refused(other, saved, size, others[i].message);
+        gradweave_session_close(other);
+    }
+    free(saved);
+    gradweave_session_close(session);
+    gradweave_leave(ranks);
+}
+
+/* What one pipeline has kept travels by another one: here by all of it at once. */
+TEST(residuals_go_over_to_another_session) {
+    struct gradweave_ranks *ranks = join_alone();
+    struct gradweave_error error = {""};
+    struct gradweave_session *session = open_alone(ranks, "topk", 3);
+    double had[ELEMENTS] = {0};
+    float got[ELEMENTS];
+    for (int i = 0; i < BEFORE; i++) {
+        size_t element = 0;
+        train_once(session, i, got);
+        for (size_t layer = 0; layer < LAYERS; layer++) {
+            for (size_t e = 0; e < layers[layer]; e++, element++) {
+                double x = (double)((e * 37 + layer + 11 * (size_t)i) % 101) - 50;
+                had[element] += x * x * x - (double)got[element];
+            }
+        }
+    }
+    size_t size = gradweave_session_state_size(session);
+    void *saved = calloc(size, 1);
+    assert_int_equal(gradweave_session_save(session, saved, &error), GRADWEAVE_OK);
+    gradweave_session_close(session);
+
+    const struct gradweave_training all = {
+        .tensor_count = LAYERS, .elements = layers, .algorithm = "lags", .density = 1};
+    assert_int_equal(gradweave_session_open(&all, ranks, &session, &error), GRADWEAVE_OK);
+    for (int twice = 0; twice < 2; twice++) {
+        assert_int_equal(gradweave_session_add_residual(session, saved, size, &error),
+                         GRADWEAVE_OK);
+    }
+    train_once(session, -1, got);
+    for (size_t i = 0; i < ELEMENTS; i++) { /* whole numbers below 2^24: exact */
+        assert_true((double)got[i] == 2 * had[i]);
+    }
+    gradweave_session_close(session);
+
+    static const uint64_t fewer[] = {500, 320};
+    const struct gradweave_training two = {
+        .tensor_count = 2, .elements = fewer, .algorithm = "topk"};
+    assert_int_equal(gradweave_session_open(&two, ranks, &session, &error), GRADWEAVE_OK);
+    assert_int_equal(gradweave_session_add_residual(session, saved, size, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "tensors: expected 2, got 3"));
+    gradweave_session_close(session);
+    session = open_alone(ranks, "dense", 3);
+    assert_int_equal(gradweave_session_add_residual(session, saved, size, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "this rank keeps none"));
+    gradweave_session_close(session);
+    free(saved);
     gradweave_leave(ranks);
 }

@@ -1,0 +1,215 @@
+/* What a trainer's session keeps from one iteration to the next, as a block of bytes. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fingerprint.h"
+#include "exec/session.h"
+
+/* ---- whose state it is --------------------------------------------------------------------- */
+
+enum { NAME_SIZE = 24 };
+
+struct header {
+    char magic[8];
+    uint64_t fingerprint; /* of all that follows */
+    uint64_t bytes;       /* of the block */
+    uint64_t residual;    /* elements that it holds; none of a dense pipeline, or of a server */
+    uint64_t tensors;     /* their number ... */
+    uint64_t sizes;       /* ... and the fingerprint of their elements */
+    uint64_t groups;      /* likewise, of their elements and of how many are kept */
+    uint64_t extents;
+    uint64_t rank, workers, seed, averages;
+    char compressor[NAME_SIZE], exchange[NAME_SIZE];
+};
+
+static const char magic[sizeof(((struct header *)0)->magic)] = {'g', 'w', 's', 't',
+                                                                'a', 't', 'e', '1'};
+
+static uint64_t add_number(uint64_t fingerprint, uint64_t number) {
+    return gw_fingerprint_add(fingerprint, &number, sizeof number);
+}
+
+/* Without fingerprint. */
+static struct header header_of(struct gw_session *session) {
+    const struct gw_schedule *schedule = session->schedule;
+    const struct gw_worker *worker = &session->worker;
+    struct header header = {.bytes = gw_session_state_bytes(session),
+                            .residual =
+                                worker->vectors.residual == NULL ? 0 : worker->vectors.elements,
+                            .tensors = session->tensor_count,
+                            .sizes = gw_fingerprint_start,
+                            .groups = schedule->group_count,
+                            .extents = gw_fingerprint_start,
+                            .rank = worker->rank,
+                            .workers = worker->workers,
+                            .seed = session->seed,
+                            .averages = session->scale < 1};
+    memcpy(header.magic, magic, sizeof magic);
+    (void)snprintf(header.compressor, NAME_SIZE, "%s", schedule->compressor->name);
+    (void)snprintf(header.exchange, NAME_SIZE, "%s", schedule->exchange->name);
+    for (size_t i = 0; i < session->tensor_count; i++) {
+        header.sizes = add_number(header.sizes, session->tensors[i].count);
+    }
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        header.extents = add_number(header.extents, schedule->groups[g].elements);
+        header.extents = add_number(header.extents, schedule->groups[g].kept);
+    }
+    return header;
+}
+
+/* ---- what is kept -------------------------------------------------------------------------- */
+
+/* A block that things are copied to, one after another, or from; NULL both: they are counted. */
+struct copying {
+    unsigned char *to;
+    const unsigned char *from;
+    size_t bytes; /* so far */
+};
+
+static void copy(struct copying *copying, void *thing, size_t bytes) {
+    if (bytes > 0 && copying->to != NULL) {
+        memcpy(copying->to + copying->bytes, thing, bytes);
+    }
+    if (bytes > 0 && copying->from != NULL) {
+        memcpy(thing, copying->from + copying->bytes, bytes);
+    }
+    copying->bytes += bytes;
+}
+
+static void copy_residual(struct copying *copying, struct gw_vectors *vectors) {
+    copy(copying, vectors->residual,
+         vectors->residual == NULL ? 0 : vectors->elements * sizeof *vectors->residual);
+}
+
+/* All behind the header, which the residual follows. */
+static void copy_state(struct copying *copying, struct gw_session *session) {
+    copying->bytes = sizeof(struct header);
+    copy_residual(copying, &session->worker.vectors);
+    copy(copying, &session->iterations, sizeof session->iterations);
+    copy(copying, &session->held_back, sizeof session->held_back);
+    for (size_t g = 0; g < session->schedule->group_count; g++) {
+        struct gw_group_state *group = &session->worker.groups[g];
+        size_t bytes = 0;
+        void *kept = gw_state_kept(group->compressor, group->state, &bytes);
+        copy(copying, &group->threshold, sizeof group->threshold);
+        copy(copying, kept, bytes);
+    }
+}
+
+size_t gw_session_state_bytes(struct gw_session *session) {
+    struct copying counting = {0};
+    copy_state(&counting, session);
+    return counting.bytes;
+}
+
+/* Of a block with this header, which may stand in it or not. */
+static uint64_t fingerprint_of(const struct header *header, const unsigned char *block) {
+    size_t first = offsetof(struct header, bytes);
+    uint64_t fingerprint = gw_fingerprint_add(
+        gw_fingerprint_start, (const unsigned char *)header + first, sizeof *header - first);
+    return gw_fingerprint_add(fingerprint, block + sizeof *header,
+                              (size_t)header->bytes - sizeof *header);
+}
+
+enum gw_status gw_session_save(struct gw_session *session, void *block, struct gw_error *error) {
+    GW_TRY(gw_trainer_check_begun(session, false, error));
+    struct copying saving = {.to = block};
+    copy_state(&saving, session);
+    struct header header = header_of(session);
+    header.fingerprint = fingerprint_of(&header, block);
+    memcpy(block, &header, sizeof header);
+    return GW_OK;
+}
+
+/* ---- a block that was saved ---------------------------------------------------------------- */
+
+static enum gw_status read_header(const void *block, size_t bytes, struct header *out,
+                                  struct gw_error *error) {
+    if (bytes < sizeof *out || memcmp(block, magic, sizeof magic) != 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "state: expected what a session of this version saved, got something else");
+    }
+    memcpy(out, block, sizeof *out);
+    if (out->bytes != bytes) {
+        return gw_fail(error, GW_BAD_INPUT, "state: expected %llu bytes, got %zu",
+                       (unsigned long long)out->bytes, bytes);
+    }
+    return out->fingerprint == fingerprint_of(out, block)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "state: expected it as it was saved, got a damaged one");
+}
+
+static enum gw_status check_number(const char *what, uint64_t expected, uint64_t got,
+                                   struct gw_error *error) {
+    return expected == got ? GW_OK
+                           : gw_fail(error, GW_BAD_INPUT, "state: %s: expected %llu, got %llu",
+                                     what, (unsigned long long)expected, (unsigned long long)got);
+}
+
+static enum gw_status check_same(bool same, const char *what, struct gw_error *error) {
+    return same ? GW_OK
+                : gw_fail(error, GW_BAD_INPUT, "state: %s: expected the session's, got others",
+                          what);
+}
+
+static enum gw_status check_tensors(const struct header *own, const struct header *saved,
+                                    struct gw_error *error) {
+    GW_TRY(check_number("tensors", own->tensors, saved->tensors, error));
+    return check_same(own->sizes == saved->sizes, "sizes of tensors", error);
+}
+
+static enum gw_status check_name(const char *what, const char *expected, const char *got,
+                                 struct gw_error *error) {
+    return strcmp(expected, got) == 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "state: %s: expected %s, got %s", what, expected,
+                         got);
+}
+
+static enum gw_status check_session(const struct header *own, const struct header *saved,
+                                    struct gw_error *error) {
+    GW_TRY(check_tensors(own, saved, error));
+    GW_TRY(check_name("compressor", own->compressor, saved->compressor, error));
+    GW_TRY(check_name("exchange", own->exchange, saved->exchange, error));
+    GW_TRY(check_number("groups", own->groups, saved->groups, error));
+    GW_TRY(check_same(own->extents == saved->extents, "elements of groups, and kept ones", error));
+    GW_TRY(check_number("workers", own->workers, saved->workers, error));
+    GW_TRY(check_number("rank", own->rank, saved->rank, error));
+    GW_TRY(check_number("seed", own->seed, saved->seed, error));
+    GW_TRY(check_number("bytes", own->bytes, saved->bytes, error));
+    return check_same(own->averages == saved->averages, "means or sums", error);
+}
+
+enum gw_status gw_session_load(struct gw_session *session, const void *block, size_t bytes,
+                               struct gw_error *error) {
+    const struct header own = header_of(session);
+    struct header saved;
+    GW_TRY(gw_trainer_check_begun(session, false, error));
+    GW_TRY(read_header(block, bytes, &saved, error));
+    GW_TRY(check_session(&own, &saved, error));
+    struct copying loading = {.from = block};
+    copy_state(&loading, session);
+    return GW_OK;
+}
+
+enum gw_status gw_session_add_residual(struct gw_session *session, const void *block, size_t bytes,
+                                       struct gw_error *error) {
+    const struct header own = header_of(session);
+    struct header saved;
+    GW_TRY(gw_trainer_check_begun(session, false, error));
+    GW_TRY(read_header(block, bytes, &saved, error));
+    GW_TRY(check_tensors(&own, &saved, error));
+    if (saved.residual > own.residual) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "state: expected one without a residual, as this rank keeps none");
+    }
+    const unsigned char *from = (const unsigned char *)block + sizeof saved;
+    for (size_t i = 0; i < saved.residual; i++) {
+        float value;
+        memcpy(&value, from + i * sizeof value, sizeof value);
+        session->worker.vectors.residual[i] += value;
+    }
+    return GW_OK;
+}
