@@ -152,14 +152,15 @@ GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_questi
                                                    size_t *count, struct gradweave_error *error);
 
 /*
- * The plan that a question's pipeline makes by its policy, for a session (gradweave_session_open).
+ * The plan that a question's pipeline makes by a policy (as gradweave_plan has it; NULL: its own),
+ * for a session (gradweave_session_open).
  * *count says how many `groups` has room for - one for each tensor always suffices - and gets how
  * many there are. `path` becomes the plan's file, as `gradweave plan --out` writes it; NULL: none.
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_plan_pipeline(const struct gradweave_question *question, const char *algorithm,
-                        const char *path, struct gradweave_group *groups, size_t *count,
-                        struct gradweave_plan *plan, struct gradweave_error *error);
+                        const char *policy, const char *path, struct gradweave_group *groups,
+                        size_t *count, struct gradweave_plan *plan, struct gradweave_error *error);
 
 /* When a group's gradients are there, compressed, and exchanged, since the iteration began. */
 struct gradweave_group_times {
@@ -390,8 +391,8 @@ struct gradweave_training {
     const char *algorithm;             /* "omgs": gradweave_algorithm_name() */
     const char *compressor, *exchange; /* in place of the algorithm's, as `simulate` takes them */
     double density;                    /* (0, 1]; 0: 0.001 */
-    /* The plan (gradweave_plan, gradweave_explain), whatever the algorithm's own policy; none: all
-     * in one group. */
+    /* The plan (gradweave_plan_pipeline), whatever the algorithm's own policy; none: all in one
+     * group. */
     const struct gradweave_group *groups;
     size_t group_count;
     int average; /* not 0: aggregates are means over the workers, otherwise sums */

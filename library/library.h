@@ -31,4 +31,12 @@ enum gw_status gw_library_copy_groups(const struct gradweave_group *groups, size
                                       size_t tensor_count, struct gw_plan *plan,
                                       struct gw_error *error);
 
+/*
+ * A pipeline with the compressor and exchange that are given in place of its own (NULL: its own).
+ * Exchanges of several groups overlap, whatever its policy.
+ */
+enum gw_status gw_library_choose(const char *name, const char *compressor, const char *exchange,
+                                 size_t group_count, struct gw_algorithm *out,
+                                 struct gw_error *error);
+
 #endif

@@ -211,7 +211,7 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
     return gw_library_finish(status, &failure, error);
 }
 
-/* ---- groups -------------------------------------------------------------------------------- */
+/* ---- the caller's plans and pipelines -------------------------------------------------------- */
 
 static enum gw_status check_groups(const struct gradweave_group *groups, size_t group_count,
                                    size_t tensor_count, struct gw_error *error) {
@@ -249,4 +249,16 @@ enum gw_status gw_library_copy_groups(const struct gradweave_group *groups, size
         plan->groups[g] = (struct gw_group){.first = groups[g].first, .last = groups[g].last};
     }
     return GW_OK;
+}
+
+enum gw_status gw_library_choose(const char *name, const char *compressor, const char *exchange,
+                                 size_t group_count, struct gw_algorithm *out,
+                                 struct gw_error *error) {
+    const struct gw_algorithm *preset = NULL;
+    struct gw_choice_changes changes = {.compressor = compressor, .exchange = exchange};
+    GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &preset, error));
+    if (group_count > 1 && !gw_algorithm_overlaps(preset)) {
+        changes.policy = "given";
+    }
+    return gw_algorithm_change(preset, &changes, out, error);
 }

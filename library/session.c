@@ -39,17 +39,6 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
                          training->density);
 }
 
-static enum gw_status choose(const struct gradweave_training *training, struct gw_algorithm *out,
-                             struct gw_error *error) {
-    const struct gw_algorithm *preset = NULL;
-    const struct gw_choice_changes changes = {.policy = training->group_count > 1 ? "given" : NULL,
-                                              .compressor = training->compressor,
-                                              .exchange = training->exchange};
-    GW_TRY(
-        gw_algorithm_find(training->algorithm == NULL ? "" : training->algorithm, &preset, error));
-    return gw_algorithm_change(preset, &changes, out, error);
-}
-
 /* ---- opening ------------------------------------------------------------------------------- */
 
 static enum gw_status build(const struct gradweave_training *training, size_t workers,
@@ -86,7 +75,8 @@ static enum gw_status open_session(const struct gradweave_training *training,
                                    struct gradweave_ranks *ranks, struct gradweave_session *out,
                                    struct gw_error *error) {
     GW_TRY(check_tensors(training, error));
-    GW_TRY(choose(training, &out->algorithm, error));
+    GW_TRY(gw_library_choose(training->algorithm, training->compressor, training->exchange,
+                             training->group_count, &out->algorithm, error));
     size_t servers = out->algorithm.exchange->server ? 1 : 0;
     size_t size = (size_t)ranks->communicator.size;
     if (size <= servers) {

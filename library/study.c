@@ -93,7 +93,8 @@ static enum gw_status copy_plan(const struct gw_plan *plan, struct gradweave_gro
 }
 
 static enum gw_status plan_pipeline(const struct gradweave_question *question, const char *name,
-                                    const char *path, struct gradweave_group *groups, size_t *count,
+                                    const char *policy, const char *path,
+                                    struct gradweave_group *groups, size_t *count,
                                     struct gradweave_plan *out, struct gw_error *error) {
     const struct gw_algorithm *algorithm = NULL;
     struct gw_question read;
@@ -102,7 +103,7 @@ static enum gw_status plan_pipeline(const struct gradweave_question *question, c
     GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status =
         gw_plans_make(&read, algorithm->compressor->name, algorithm->exchange->name,
-                      algorithm->policy, &plans, error);
+                      policy == NULL ? algorithm->policy : policy, &plans, error);
     if (status == GW_OK) {
         status = copy_plan(&plans.plans[0], groups, count, out, error);
     }
@@ -115,12 +116,13 @@ static enum gw_status plan_pipeline(const struct gradweave_question *question, c
 }
 
 enum gradweave_status gradweave_plan_pipeline(const struct gradweave_question *question,
-                                              const char *algorithm, const char *path,
-                                              struct gradweave_group *groups, size_t *count,
-                                              struct gradweave_plan *plan,
+                                              const char *algorithm, const char *policy,
+                                              const char *path, struct gradweave_group *groups,
+                                              size_t *count, struct gradweave_plan *plan,
                                               struct gradweave_error *error) {
     struct gw_error failure = {0};
-    enum gw_status status = plan_pipeline(question, algorithm, path, groups, count, plan, &failure);
+    enum gw_status status =
+        plan_pipeline(question, algorithm, policy, path, groups, count, plan, &failure);
     return gw_library_finish(status, &failure, error);
 }
 

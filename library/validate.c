@@ -32,10 +32,10 @@ static void take_measured(const struct gradweave_prediction *measured, struct gw
 /* With the plan that it was measured with; none: by its policy. */
 static enum gw_status open_pipeline(const struct gw_question *question,
                                     const struct gradweave_measurement *measurement,
-                                    struct gw_plan *plan, struct gw_pipeline *out,
-                                    struct gw_error *error) {
-    const struct gw_algorithm *algorithm = NULL;
-    GW_TRY(gw_algorithm_find(measurement->algorithm, &algorithm, error));
+                                    struct gw_algorithm *algorithm, struct gw_plan *plan,
+                                    struct gw_pipeline *out, struct gw_error *error) {
+    GW_TRY(gw_library_choose(measurement->algorithm, NULL, NULL, measurement->group_count,
+                             algorithm, error));
     if (measurement->group_count == 0) {
         return gw_pipeline_open(question, algorithm, NULL, out, error);
     }
@@ -52,10 +52,11 @@ static enum gw_status predict(const struct gw_validation *validation,
                               struct gw_validation_pair *pair, struct gw_error *error) {
     const struct gw_prediction_options options = {.simulation.interference =
                                                       validation->interference};
+    struct gw_algorithm algorithm;
     struct gw_plan plan = {0};
     struct gw_pipeline pipeline = {0};
     enum gw_status status =
-        open_pipeline(&validation->question, measurement, &plan, &pipeline, error);
+        open_pipeline(&validation->question, measurement, &algorithm, &plan, &pipeline, error);
     if (status == GW_OK) {
         status = gw_pipeline_predict(&validation->question, &pipeline, &options, NULL,
                                      &pair->predicted, error);

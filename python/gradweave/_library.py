@@ -1,10 +1,10 @@
-"""libgradweave through ctypes: C's names, and its errors as exceptions. gradweave.h is the manual."""
+"""libgradweave through ctypes: C's names, its errors as exceptions. gradweave.h is the manual."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_size_t
+from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_double, c_int, c_size_t
 from ctypes import c_uint64, c_void_p
 from pathlib import Path
 
@@ -75,6 +75,28 @@ class Prediction(ctypes.Structure):
     ]
 
 
+class Measurement(ctypes.Structure):
+    _fields_ = [
+        ("algorithm", c_char_p),
+        ("name", c_char_p),
+        ("groups", POINTER(Group)),
+        ("group_count", c_size_t),
+        ("measured", Prediction),
+        ("prediction", Prediction),
+        ("error", c_double),
+    ]
+
+
+class Validation(ctypes.Structure):
+    _fields_ = [
+        ("iterations", c_size_t),
+        ("tolerance", c_double),
+        ("path", c_char_p),
+        ("mean_error", c_double),
+        ("largest_error", c_double),
+    ]
+
+
 ALLREDUCE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t)
 ALLGATHER = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
 BROADCAST = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
@@ -127,9 +149,17 @@ _FUNCTIONS = {
         POINTER(Question),
         c_char_p,
         c_char_p,
+        c_char_p,
         POINTER(Group),
         POINTER(c_size_t),
         POINTER(PlanSummary),
+        _ERROR,
+    ],
+    "gradweave_validate": [
+        POINTER(Question),
+        POINTER(Measurement),
+        c_size_t,
+        POINTER(Validation),
         _ERROR,
     ],
     "gradweave_join_group": [POINTER(ProcessGroup), POINTER(c_void_p), _ERROR],

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import html
 import json
 from collections.abc import Iterable
 from ctypes import byref
 from dataclasses import dataclass
 from os import PathLike, fspath
+from typing import Union
 
 from gradweave import _library
 from gradweave._library import algorithms, call
 
 _MOST_GROUPS = 1 << 20
 
-Path = "str | PathLike[str]"
+Path = Union[str, "PathLike[str]"]
 
 
 def _question(
@@ -64,6 +66,25 @@ def _prediction(taken: _library.Prediction) -> Prediction:
     return Prediction(**values)
 
 
+def _lines(rows: list[tuple[str, ...]], left: int = 1) -> str:
+    """Columns of text, the first `left` of them flush left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _html(rows: list[tuple[str, ...]]) -> str:
+    def line(cells: Iterable[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table>{line(rows[0], 'th')}{''.join(line(row, 'td') for row in rows[1:])}</table>"
+
+
 class Comparison(tuple):
     """Predictions, the fastest first; prints as a table, also in a notebook."""
 
@@ -74,35 +95,26 @@ class Comparison(tuple):
 
     def _rows(self) -> list[tuple[str, ...]]:
         return [
-            (
-                one.algorithm,
-                _seconds(one.iteration_s),
-                _seconds(one.forward_s + one.backward_s),
-                _seconds(one.compress_s),
-                _seconds(one.exposed_comm_s),
-                _seconds(one.other_s),
-                str(one.group_count),
-            )
-            for one in self
+            self._HEADINGS,
+            *(
+                (
+                    one.algorithm,
+                    _seconds(one.iteration_s),
+                    _seconds(one.forward_s + one.backward_s),
+                    _seconds(one.compress_s),
+                    _seconds(one.exposed_comm_s),
+                    _seconds(one.other_s),
+                    str(one.group_count),
+                )
+                for one in self
+            ),
         ]
 
     def __str__(self) -> str:
-        rows = [self._HEADINGS, *self._rows()]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(self._HEADINGS))]
-        return "\n".join(
-            "  ".join(
-                cell.rjust(width) if i else cell.ljust(width)
-                for i, (cell, width) in enumerate(zip(row, widths))
-            )
-            for row in rows
-        )
+        return _lines(self._rows())
 
     def _repr_html_(self) -> str:
-        def line(cells: Iterable[str], tag: str) -> str:
-            return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in cells) + "</tr>"
-
-        body = "".join(line(row, "td") for row in self._rows())
-        return f"<table>{line(self._HEADINGS, 'th')}{body}</table>"
+        return _html(self._rows())
 
 
 @dataclass(frozen=True)
@@ -110,6 +122,7 @@ class Plan:
     """Which tensors of a model travel together, for a pipeline on a cluster."""
 
     algorithm: str
+    policy: str | None  # None: the algorithm's own
     density: float
     groups: tuple[tuple[int, int], ...]  # first and last tensor of each, in the order of exchange
     names: tuple[str, ...]  # of the model's tensors, in forward order
@@ -120,10 +133,12 @@ class Plan:
 
     def write(self, path: Path) -> None:
         """As `gradweave plan --out` does."""
-        _plan(self._asked, self.algorithm, fspath(path))
+        _plan(self._asked, self.algorithm, self.policy, fspath(path))
 
 
-def _plan(asked: tuple, algorithm: str, path: str | None) -> tuple[list, _library.PlanSummary]:
+def _plan(
+    asked: tuple, algorithm: str, policy: str | None, path: str | None
+) -> tuple[list, _library.PlanSummary]:
     groups = (_library.Group * _MOST_GROUPS)()
     count = ctypes.c_size_t(_MOST_GROUPS)
     summary = _library.PlanSummary()
@@ -131,6 +146,7 @@ def _plan(asked: tuple, algorithm: str, path: str | None) -> tuple[list, _librar
         "gradweave_plan_pipeline",
         byref(_question(*asked)),
         algorithm.encode(),
+        policy.encode() if policy else None,
         path.encode() if path else None,
         groups,
         byref(count),
@@ -144,18 +160,20 @@ def plan(
     cluster: Path,
     *,
     algorithm: str,
+    policy: str | None = None,
     density: float = 0.001,
     workers: int = 0,
     interference: bool = False,
 ) -> Plan:
-    """The plan that a pipeline makes by its policy for a model, the path of its file."""
+    """A plan for a pipeline and a model, the path of its file; by its policy, or another."""
     asked = (model, cluster, workers, density, interference)
-    groups, summary = _plan(asked, algorithm, None)
+    groups, summary = _plan(asked, algorithm, policy, None)
     with open(model, encoding="utf-8") as file:
         document = json.load(file)
     each = document.get("bytes_per_element", 4)
     return Plan(
         algorithm,
+        policy,
         density,
         tuple(groups),
         tuple(tensor["name"] for tensor in document["tensors"]),
@@ -197,3 +215,101 @@ def compare(
     question = _question(model, cluster, workers, density, interference)
     call("gradweave_rank", byref(question), taken, byref(count))
     return Comparison(_prediction(taken[i]) for i in range(min(count.value, most)))
+
+
+# ---- validating ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What an iteration took, measured; parts that are not known are 0."""
+
+    name: str
+    algorithm: str | None  # that predicts it; None: nobody does
+    groups: tuple[
+        tuple[int, int], ...
+    ]  # the plan that it ran with; none: by the algorithm's policy
+    iteration_s: float
+    forward_s: float = 0.0
+    backward_s: float = 0.0
+    compress_s: float = 0.0
+    exposed_comm_s: float = 0.0
+    other_s: float = 0.0
+    comm_s: float = 0.0
+    bytes_per_worker: float = 0.0
+    iterations_s: tuple[float, ...] = ()  # each by itself, where known
+
+
+_PARTS = ("iteration_s", "forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s")
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Measurements beside their predictions; prints as `gradweave validate` does."""
+
+    measurements: tuple[Measurement, ...]
+    predictions: tuple[Prediction | None, ...]
+    errors: tuple[float, ...]  # (predicted - measured) / measured
+    mean_error: float  # of magnitudes
+    largest_error: float
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        headings = ("iteration", "forward", "backward", "compression", "exposed", "other")
+        rows = [("", "", *headings, "error")]
+        for measured, predicted, error in zip(self.measurements, self.predictions, self.errors):
+            if predicted is not None:
+                times = [_seconds(getattr(predicted, part)) for part in _PARTS]
+                rows.append((measured.name, "predicted", *times, f"{100 * error:+.1f}%"))
+            times = [_seconds(getattr(measured, part)) for part in _PARTS]
+            rows.append(("" if predicted else measured.name, "measured", *times, ""))
+        return rows
+
+    def __str__(self) -> str:
+        return (
+            f"{_lines(self._rows(), left=2)}\n\nmean error {100 * self.mean_error:.1f}%, "
+            f"largest {100 * self.largest_error:.1f}%"
+        )
+
+    def _repr_html_(self) -> str:
+        return _html(self._rows())
+
+
+def _measured(one: Measurement) -> _library.Measurement:
+    return _library.Measurement(
+        algorithm=one.algorithm.encode() if one.algorithm else None,
+        name=one.name.encode(),
+        groups=(_library.Group * len(one.groups))(*[_library.Group(*pair) for pair in one.groups]),
+        group_count=len(one.groups),
+        measured=_library.Prediction(
+            **{part: getattr(one, part) for part in (*_PARTS, "comm_s", "bytes_per_worker")}
+        ),
+    )
+
+
+def validate(
+    model: Path,
+    cluster: Path,
+    measurements: Iterable[Measurement],
+    *,
+    density: float = 0.001,
+    workers: int = 0,
+    interference: bool = False,
+    iterations: int = 0,
+    tolerance: float = 0.0,
+    path: Path | None = None,
+) -> Validation:
+    """Says how far off the predictions of what was measured are; `path` gets the document."""
+    given = tuple(measurements)
+    taken = (_library.Measurement * len(given))(*[_measured(one) for one in given])
+    validation = _library.Validation(
+        iterations=iterations, tolerance=tolerance, path=fspath(path).encode() if path else None
+    )
+    question = _question(model, cluster, workers, density, interference)
+    call("gradweave_validate", byref(question), taken, len(given), byref(validation))
+    return Validation(
+        given,
+        tuple(_prediction(one.prediction) if one.algorithm else None for one in taken),
+        tuple(one.error for one in taken),
+        validation.mean_error,
+        validation.largest_error,
+    )

@@ -451,8 +451,9 @@ TEST(writes_what_was_measured) {
     char path[] = "/tmp/gradweave-validation-XXXXXX";
     int file = mkstemp(path);
     assert_true(file >= 0 && close(file) == 0);
-    assert_int_equal(gradweave_plan_pipeline(&resnet, "p-sgd", NULL, groups, &count, &plan, NULL),
-                     GRADWEAVE_OK);
+    assert_int_equal(
+        gradweave_plan_pipeline(&resnet, "p-sgd", NULL, NULL, groups, &count, &plan, NULL),
+        GRADWEAVE_OK);
     struct gradweave_measurement measured[] = {
         {.name = "none", .measured.iteration_s = 0.1},
         {.algorithm = "ddp",
@@ -497,7 +498,7 @@ TEST(plans_a_pipeline) {
         size_t count = sizeof groups / sizeof *groups;
         size_t none = 0;
         assert_int_equal(
-            gradweave_plan_pipeline(&resnet, names[i], NULL, groups, &count, &plan, &error),
+            gradweave_plan_pipeline(&resnet, names[i], NULL, NULL, groups, &count, &plan, &error),
             GRADWEAVE_OK);
         assert_int_equal(gradweave_predict(&resnet, names[i], &predicted, &error), GRADWEAVE_OK);
         assert_true(near(plan.iteration_s, predicted.iteration_s, 1e-9));
@@ -506,7 +507,7 @@ TEST(plans_a_pipeline) {
         assert_true(plan.lower_bound_s > 0);
         assert_true(plan.lower_bound_s <= plan.iteration_s * (1 + 1e-12));
         assert_int_equal(
-            gradweave_plan_pipeline(&resnet, names[i], NULL, groups, &none, &plan, &error),
+            gradweave_plan_pipeline(&resnet, names[i], NULL, NULL, groups, &none, &plan, &error),
             GRADWEAVE_BAD_INPUT);
         assert_non_null(strstr(error.message, "expected room for"));
     }

@@ -15,9 +15,9 @@ def _bucket_bytes(plan: Plan) -> list[int]:
 
 
 def ddp_arguments(plan: Plan) -> dict[str, list[float]]:
-    """With which DistributedDataParallel's buckets become a dense plan's, from the second iteration on.
+    """DistributedDataParallel's buckets become a dense plan's with it, in the second iteration.
 
-    `DistributedDataParallel(module, **ddp_arguments(plan))`; it takes such lists since PyTorch 2.13.
+    `DistributedDataParallel(module, **ddp_arguments(plan))`; since PyTorch 2.13.
     """
     taken = inspect.signature(torch.nn.parallel.DistributedDataParallel.__init__).parameters
     if "bucket_cap_mb_list" not in taken:

@@ -19,7 +19,8 @@ from gradweave.torch.group import LentGroup, view
 def _check(name: str, parameter: torch.nn.Parameter) -> None:
     if parameter.device.type != "cpu" or parameter.dtype != torch.float32:
         raise BadInput(
-            f"{name}: expected 32-bit floats on the CPU, got {parameter.dtype} on {parameter.device}"
+            f"{name}: expected 32-bit floats on the CPU, got {parameter.dtype} on "
+            f"{parameter.device}"
         )
 
 
@@ -130,7 +131,9 @@ class Distributed:
 
     @staticmethod
     def _refuse(name: str) -> None:
-        raise BadInput(f"{name}: a gradient came, but the plan does not have it: record the job anew")
+        raise BadInput(
+            f"{name}: a gradient came, but the plan does not have it: record the job anew"
+        )
 
     def _on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
         if not self._synchronises:
@@ -177,7 +180,7 @@ class Distributed:
         call("gradweave_session_verify", self._session)
 
     def measure(self) -> dict[str, float]:
-        """Where the time of the last iteration went, in the mean of the ranks, which all call it."""
+        """Where the last iteration's time went, in the mean of the ranks, which all call it."""
         took = _library.Prediction()
         call("gradweave_session_measure", self._session, byref(took))
         return {name: getattr(took, name) for name, _ in took._fields_ if name != "algorithm"}

@@ -1,4 +1,4 @@
-"""A training job's own times, as a model for gradweave: what `plan`, `compare` and `simulate` ask for."""
+"""A training job's own times, as a model for gradweave: what `plan` and `compare` ask for."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from gradweave._library import BadInput
 
 @dataclass
 class _Iteration:
-    """Moments of one iteration, from the first forward pass after the last step of the optimizer."""
+    """Moments of one iteration, from the first forward pass after the last step on."""
 
     began_s: float
+    paused_s: float = 0.0  # before it, since that step ended: the next batch, zero_grad
     forward_ended_s: float = 0.0
     ready_s: dict[int, float] = field(default_factory=dict)  # per parameter, last backward pass
     step_began_s: float = 0.0
@@ -32,7 +33,8 @@ class Recorder:
         recorder.write("model.json", name="mine", batch_size=32)
 
     Of several backward passes before a step (gradient accumulation) the last one counts as the
-    backward pass and all before it as forward. The first `warm_up` iterations are left out.
+    backward pass and all before it as forward. What a job does between a step and the next forward
+    pass counts as update, with the step. The first `warm_up` iterations are left out.
     """
 
     def __init__(
@@ -50,7 +52,7 @@ class Recorder:
         self._bytes_per_element = sizes.pop()
         self._names = [name for name, _ in named]
         self._shapes = [list(p.shape) for _, p in named]
-        self._warm_up = warm_up
+        self.warm_up = warm_up
         self._now: _Iteration | None = None
         self._done: list[_Iteration] = []
         self._handles = [
@@ -70,7 +72,9 @@ class Recorder:
 
     def _on_forward(self, module: torch.nn.Module, _inputs) -> None:
         if self._now is None and module.training and torch.is_grad_enabled():
-            self._now = _Iteration(began_s=time.perf_counter())
+            now_s = time.perf_counter()
+            paused_s = now_s - self._done[-1].step_ended_s if self._done else 0.0
+            self._now = _Iteration(began_s=now_s, paused_s=paused_s)
 
     def _after_forward(self, *_) -> None:
         if self._now is not None:
@@ -110,11 +114,11 @@ class Recorder:
         return sorted(seen, key=moments.__getitem__)
 
     def model(self, name: str = "recorded", batch_size: int | None = None) -> dict:
-        """The `gradweave/model@1` document; with a process group, means of all ranks, which call it."""
-        iterations = self._done[self._warm_up :]
+        """The `gradweave/model@1` document: with a process group, means of ranks, which call it."""
+        iterations = self._done[self.warm_up :]
         if not iterations:
             raise BadInput(
-                f"expected more than {self._warm_up} iterations with an optimizer's step, got "
+                f"expected more than {self.warm_up} iterations with an optimizer's step, got "
                 f"{len(self._done)}"
             )
         order = self._order(iterations)
@@ -130,7 +134,11 @@ class Recorder:
         times = torch.tensor(
             [
                 [_median([one.forward_ended_s - one.began_s for one in iterations])] * 3,
-                [_median([one.step_ended_s - one.step_began_s for one in iterations])] * 3,
+                [
+                    _median([one.paused_s for one in iterations])
+                    + _median([one.step_ended_s - one.step_began_s for one in iterations])
+                ]
+                * 3,
                 *tensors,
             ],
             dtype=torch.float64,

@@ -1,0 +1,361 @@
+"""python -m gradweave.torch: a job's times, network and predictions, under torchrun or mpirun."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from gradweave._library import BadInput, GradweaveError
+from gradweave.study import Validation, compare, validate
+from gradweave.torch import advice, job, ways
+
+BAD_INPUT, FAILED, BEYOND = 2, 3, 1
+
+_EPILOG = """\
+FILE.py:FUNCTION names the job: FUNCTION() returns (module, optimizer, step), and step(module) the
+loss of this rank's next batch. Start it on all ranks: torchrun --nproc-per-node 2 -m
+gradweave.torch ..., mpirun -n 2 python -m gradweave.torch ..., or srun.
+
+Exit status: 0 done, 1 an error beyond --tolerance, 2 bad input, 3 failed.
+"""
+
+# ---- ranks ---------------------------------------------------------------------------------------
+
+_LAUNCHERS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
+
+
+def _join() -> None:
+    """The process group of the ranks that torchrun, mpirun or srun started; alone: of one."""
+    for rank, size in _LAUNCHERS:
+        if "RANK" not in os.environ and rank in os.environ and size in os.environ:
+            os.environ["RANK"], os.environ["WORLD_SIZE"] = os.environ[rank], os.environ[size]
+    os.environ.setdefault("RANK", "0")
+    os.environ.setdefault("WORLD_SIZE", "1")
+    if os.environ["WORLD_SIZE"] == "1":
+        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        os.environ.setdefault("MASTER_PORT", "0")
+    if "MASTER_ADDR" not in os.environ:
+        raise BadInput("MASTER_ADDR: expected the address of rank 0 in it, as mpirun sets none")
+    os.environ.setdefault("MASTER_PORT", "29500")
+    dist.init_process_group("gloo")
+
+
+def _is_first() -> bool:
+    return dist.get_rank() == 0
+
+
+def _say(text: object) -> None:
+    if _is_first():
+        print(text, flush=True)
+
+
+def _check_target(path: str, force: bool) -> None:
+    if Path(path).exists() and not force:
+        raise BadInput(f"{path}: expected a file that does not exist, or --force")
+
+
+# ---- what is asked for ---------------------------------------------------------------------------
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"expected a number in (0, 1], got {text}")
+    return value
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
+    return value
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m gradweave.torch",
+        description="Records, calibrates, validates and advises from inside a PyTorch job.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    def add(name: str, text: str, of_job: bool) -> argparse.ArgumentParser:
+        verb = verbs.add_parser(
+            name,
+            help=text,
+            description=text,
+            epilog=_EPILOG,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if of_job:
+            verb.add_argument("job", metavar="FILE.py:FUNCTION")
+        verb.add_argument(
+            "--threads",
+            type=_count,
+            default=1,
+            metavar="N",
+            help="that each rank computes with (1)",
+        )
+        verb.add_argument("--force", action="store_true", help="replace files that exist")
+        return verb
+
+    def add_density(verb: argparse.ArgumentParser) -> None:
+        verb.add_argument(
+            "--density",
+            type=_share,
+            default=0.001,
+            metavar="R",
+            help="share of elements that sparse pipelines send (0.001)",
+        )
+
+    verb = add("record", "Writes the job's network with its own times.", of_job=True)
+    verb.add_argument("--out", required=True, metavar="MODEL.json")
+    verb.add_argument("--batch-size", type=_count, metavar="B")
+    verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
+
+    verb = add("calibrate", "Measures the job's process group and compressors.", of_job=False)
+    verb.add_argument("--out", required=True, metavar="CLUSTER.json")
+    verb.add_argument("--compressor", metavar="C[,D..]", help="these alone (all)")
+    verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="(60)")
+    verb.add_argument(
+        "--job",
+        metavar="FILE.py:FUNCTION",
+        help="measure too what its backward pass and collectives do to each other",
+    )
+    add_density(verb)
+
+    verb = add("validate", "Runs the job with each pipeline, beside its prediction.", of_job=True)
+    verb.add_argument("--cluster", required=True, metavar="CLUSTER.json")
+    verb.add_argument("--model", metavar="MODEL.json", help="of the job (it is recorded first)")
+    verb.add_argument(
+        "--algo",
+        required=True,
+        metavar="A[,B..]",
+        help="pipelines of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, torch-none, "
+        "torch-fp16, torch-powersgd, torch-topk",
+    )
+    verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
+    verb.add_argument(
+        "--interference",
+        action="store_true",
+        help="predict that what runs at once slows each other, as the cluster says",
+    )
+    verb.add_argument(
+        "--tolerance",
+        type=_positive,
+        default=0.0,
+        metavar="T",
+        help="exit status 1 if an error is larger",
+    )
+    verb.add_argument("--out", metavar="VALIDATION.json")
+    add_density(verb)
+
+    verb = add("advise", "Says what to change in the job, and what it gains.", of_job=True)
+    verb.add_argument(
+        "--folder",
+        metavar="DIR",
+        help="keeps model.json, cluster.json and validation.json here (nowhere)",
+    )
+    verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="to calibrate (60)")
+    verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
+    add_density(verb)
+    return parser
+
+
+# ---- verbs ---------------------------------------------------------------------------------------
+
+
+def _record(asked: argparse.Namespace) -> int:
+    _check_target(asked.out, asked.force)
+    name = Path(asked.out).stem
+    job.record(
+        job.load(asked.job),
+        asked.out,
+        name=name,
+        iterations=asked.iterations,
+        batch_size=asked.batch_size,
+    )
+    if _is_first():
+        model = json.loads(Path(asked.out).read_text())
+        backward_s = sum(tensor["backward_s"] for tensor in model["tensors"])
+        elements = sum(tensor["elements"] for tensor in model["tensors"])
+        _say(
+            f"{asked.out}: {len(model['tensors'])} tensors, {elements:,} elements; forward "
+            f"{1e3 * model['forward_s']:.4g} ms, backward {1e3 * backward_s:.4g} ms, update "
+            f"{1e3 * model['update_s']:.4g} ms"
+        )
+    return 0
+
+
+def _calibrate(asked: argparse.Namespace) -> int:
+    from gradweave.torch.calibrate import calibrate
+
+    _check_target(asked.out, asked.force)
+    calibrate(
+        asked.out,
+        compressors=asked.compressor,
+        density=asked.density,
+        time_s=asked.time,
+        step=job.forward_of(job.load(asked.job)) if asked.job else None,
+        force=asked.force,
+    )
+    return 0
+
+
+def _everywhere(path: str, folder: str) -> str:
+    """Rank 0's file on every rank, as others' hosts may not have it; names of none stay names."""
+    text = [Path(path).read_text() if _is_first() and Path(path).is_file() else None]
+    dist.broadcast_object_list(text)
+    if text[0] is None:
+        return path
+    copy = Path(folder) / f"{dist.get_rank()}-{Path(path).name}"
+    copy.write_text(text[0])
+    return str(copy)
+
+
+def _setting(asked: argparse.Namespace, model: str, cluster: str, folder: str) -> ways.Setting:
+    model = _everywhere(model, folder)
+    if not Path(model).is_file():
+        raise BadInput(f"{model}: expected the file of a model that was recorded")
+    document = json.loads(Path(model).read_text())
+    each = document.get("bytes_per_element", 4)
+    return ways.Setting(
+        model=model,
+        tensor_bytes=[each * tensor["elements"] for tensor in document["tensors"]],
+        cluster=_everywhere(cluster, folder),
+        density=asked.density,
+        interference=asked.interference,
+    )
+
+
+def _compare(
+    asked: argparse.Namespace, setting: ways.Setting, names: list[str], out: str | None
+) -> Validation:
+    return validate(
+        setting.model,
+        setting.cluster,
+        ways.measure(job.load(asked.job), names, setting, asked.iterations),
+        density=asked.density,
+        workers=dist.get_world_size(),
+        interference=asked.interference,
+        iterations=asked.iterations,
+        tolerance=asked.tolerance,
+        path=out if _is_first() else None,
+    )
+
+
+def _validate(asked: argparse.Namespace) -> int:
+    names = asked.algo.split(",")
+    for name in names:
+        ways.check(name)
+    if asked.out:
+        _check_target(asked.out, asked.force)
+    with tempfile.TemporaryDirectory() as folder:
+        model = asked.model or str(Path(folder) / "model.json")
+        if asked.model is None:
+            job.record(job.load(asked.job), model, name=asked.job.rpartition(":")[2])
+        setting = _setting(asked, model, asked.cluster, folder)
+        validation = _compare(asked, setting, names, asked.out)
+    _say(validation)
+    return BEYOND if 0 < asked.tolerance < validation.largest_error else 0
+
+
+# ---- advise --------------------------------------------------------------------------------------
+
+
+_FILES = ("model", "cluster", "validation")
+
+
+def _advise_in(asked: argparse.Namespace, folder: str) -> None:
+    from gradweave.torch.calibrate import calibrate
+
+    model, cluster, out = (str(Path(folder) / f"{name}.json") for name in _FILES)
+    the_job = job.load(asked.job)
+    _say("recording the job ...")
+    job.record(the_job, model, name=asked.job.rpartition(":")[2])
+    _say(f"measuring network and compressors, {asked.time:g} s ...")
+    calibrate(
+        cluster,
+        name="here",
+        density=asked.density,
+        time_s=asked.time,
+        step=job.forward_of(the_job),
+        force=True,
+    )
+    with tempfile.TemporaryDirectory() as copies:
+        setting = _setting(asked, model, cluster, copies)
+        ranking = [
+            one
+            for one in compare(
+                setting.model,
+                setting.cluster,
+                density=asked.density,
+                workers=dist.get_world_size(),
+                interference=True,
+            )
+            if one.algorithm not in advice.WITH_SERVER
+        ]
+        winner = ranking[0]
+        _say(f"running {winner.algorithm} and DistributedDataParallel ...\n")
+        names = ["torch-ddp", "torch-ddp:plan", winner.algorithm, "torch-none"]
+        validation = _compare(asked, setting, names, out)
+        planned = setting.plan(winner.algorithm)
+        kept = advice.energy_kept(the_job, planned)
+    _say(validation)
+    _say("")
+    ddp, dense, best, none = validation.measurements
+    for line in advice.lines(ddp, dense, best, none, planned, kept):
+        _say(line)
+
+
+def _advise(asked: argparse.Namespace) -> int:
+    asked.interference, asked.tolerance = True, 0.0
+    if asked.folder is None:
+        with tempfile.TemporaryDirectory() as folder:
+            _advise_in(asked, folder)
+        return 0
+    for name in _FILES:
+        _check_target(str(Path(asked.folder) / f"{name}.json"), asked.force)
+    Path(asked.folder).mkdir(parents=True, exist_ok=True)
+    _advise_in(asked, asked.folder)
+    return 0
+
+
+_VERBS = {"record": _record, "calibrate": _calibrate, "validate": _validate, "advise": _advise}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    asked = _parser().parse_args(arguments)
+    torch.set_num_threads(asked.threads)
+    try:
+        _join()
+        return _VERBS[asked.verb](asked)
+    except (GradweaveError, OSError, ValueError) as error:
+        print(f"gradweave.torch: {error}", file=sys.stderr)
+        return BAD_INPUT if isinstance(error, BadInput) else FAILED
+    finally:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""What to change in a job, by how much it gets faster, and what that costs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import torch
+import torch.distributed as dist
+
+from gradweave.study import Measurement, Plan
+from gradweave.torch.distributed import distribute
+from gradweave.torch.job import Job
+
+# Pipelines whose server would be a rank that does not train.
+WITH_SERVER = ("ps", "sketched-sgd", "layer-drop")
+
+
+def speedup(before_s: Sequence[float], after_s: Sequence[float]) -> tuple[float, float, float]:
+    """How many times as fast, by the medians, and its 95% interval (percentile bootstrap)."""
+
+    def median(values: Sequence[float]) -> float:
+        return torch.tensor(values, dtype=torch.float64).quantile(0.5).item()
+
+    draws = random.Random(1)
+    ratios = sorted(
+        median(draws.choices(before_s, k=len(before_s)))
+        / median(draws.choices(after_s, k=len(after_s)))
+        for _ in range(1000)
+    )
+    return median(before_s) / median(after_s), ratios[25], ratios[974]
+
+
+def energy_kept(job: Job, planned: Plan) -> float:
+    """The share of an averaged gradient's energy that arrives in an iteration without residual.
+
+    1 - |dense - arrived|^2 / |dense|^2 over all parameters; the rest waits in residuals.
+    """
+    module, _, step = job()
+    dense: dict[torch.nn.Parameter, torch.Tensor] = {}
+
+    def keep(parameter: torch.nn.Parameter) -> None:
+        dense[parameter] = parameter.grad.clone()
+
+    handles = [p.register_post_accumulate_grad_hook(keep) for p in module.parameters()]
+    distributed = distribute(module, planned)
+    step(module).backward()
+    lost = whole = 0.0
+    for parameter, average in dense.items():
+        dist.all_reduce(average)
+        average /= dist.get_world_size()
+        lost += (average - parameter.grad).double().square().sum().item()
+        whole += average.double().square().sum().item()
+    distributed.close()
+    for handle in handles:
+        handle.remove()
+    return 1 - lost / whole if whole > 0 else 1.0
+
+
+def lines(
+    ddp: Measurement,
+    dense: Measurement,
+    best: Measurement,
+    none: Measurement,
+    planned: Plan,
+    kept: float,
+) -> list[str]:
+    """The advice: what is, what to change, what it gains, what it costs, and what is left."""
+
+    def gain(over: Measurement) -> str:
+        times, low, high = speedup(ddp.iterations_s, over.iterations_s)
+        return f"{times:.2f} times as fast (95%: {low:.2f} to {high:.2f})"
+
+    def milliseconds(seconds: float) -> str:
+        return f"{1e3 * seconds:.4g} ms"
+
+    ratio = none.iteration_s / best.iteration_s
+    return [
+        f"Now: DistributedDataParallel takes {milliseconds(ddp.iteration_s)} an iteration, of "
+        f"which {milliseconds(ddp.exposed_comm_s)} wait for the network.",
+        f"Change: in place of DistributedDataParallel(model), gradweave.torch.distribute(model, "
+        f"gradweave.plan('model.json', 'cluster.json', algorithm='{planned.algorithm}', "
+        f"density={planned.density:g})).",
+        f"Gain: {milliseconds(best.iteration_s)} an iteration, {gain(best)}; without any exchange "
+        f"it would be {milliseconds(none.iteration_s)} ({100 * (1 / ratio - 1):.0f}% less).",
+        f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
+        "iterations (error feedback): compare accuracies before you keep it.",
+        f"Without loss: DistributedDataParallel(model, **gradweave.torch.ddp_arguments("
+        f"gradweave.plan('model.json', 'cluster.json', algorithm='ddp', policy='optimal'))) takes "
+        f"{milliseconds(dense.iteration_s)}, {gain(dense)}.",
+    ]

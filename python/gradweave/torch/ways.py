@@ -1,0 +1,294 @@
+"""The ways in which a job's gradients can travel, each measured over iterations of the job.
+
+A way is the name of one of gradweave's pipelines, `torch-ddp[:CAP_MB]` (DistributedDataParallel),
+`torch-ddp:plan` (the same with the optimal dense plan), `torch-fp16`, `torch-powersgd` and
+`torch-topk` (its hooks, and one as users write it), or `torch-none` (no exchange at all).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+from gradweave._library import BadInput, algorithms
+from gradweave.study import Measurement, Plan, plan
+from gradweave.torch.ddp import check_buckets, ddp_arguments
+from gradweave.torch.distributed import distribute
+from gradweave.torch.job import Job
+
+_HOOKS = ("torch-fp16", "torch-powersgd", "torch-topk")
+
+
+def _is_size(text: str) -> bool:
+    try:
+        return float(text) > 0
+    except ValueError:
+        return False
+
+
+def check(name: str) -> None:
+    """Fails unless there is such a way."""
+    kind, colon, argument = name.partition(":")
+    if kind == "torch-ddp" and colon and (argument == "plan" or _is_size(argument)):
+        return
+    if name not in (*algorithms(), "torch-ddp", "torch-none", *_HOOKS):
+        raise BadInput(
+            f"{name}: expected a pipeline of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, "
+            f"torch-none, {', '.join(_HOOKS)}"
+        )
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What plans are made from."""
+
+    model: str  # file
+    tensor_bytes: list[int]  # of the gradients in it
+    cluster: str
+    density: float
+    interference: bool
+
+    def plan(self, algorithm: str, policy: str | None = None) -> Plan:
+        return plan(
+            self.model,
+            self.cluster,
+            algorithm=algorithm,
+            policy=policy,
+            density=self.density,
+            workers=dist.get_world_size(),
+            interference=self.interference,
+        )
+
+
+# ---- one way -------------------------------------------------------------------------------------
+
+
+class _Way:
+    """No exchange, and what all others have: `model` is trained; times() are the last pass's."""
+
+    algorithm: str | None = None  # that predicts it; None: nobody does
+    groups: Sequence[tuple[int, int]] = ()
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.model = module
+        self._began = self._forward_ended = self._ready = 0.0
+        self._handles = [
+            module.register_forward_pre_hook(self._on_forward),
+            module.register_forward_hook(self._after_forward),
+        ]
+        for parameter in module.parameters():
+            if parameter.requires_grad:
+                self._handles.append(
+                    parameter.register_post_accumulate_grad_hook(self._on_gradient)
+                )
+
+    def _on_forward(self, *_) -> None:
+        self._began = time.perf_counter()
+
+    def _after_forward(self, *_) -> None:
+        self._forward_ended = time.perf_counter()
+
+    def _on_gradient(self, _) -> None:
+        self._ready = time.perf_counter()
+
+    def warmed_up(self) -> None:
+        """Called before iterations are measured."""
+
+    def times(self, backward_ended: float) -> dict[str, float]:
+        """What comes after the last gradient is exposed exchange."""
+        return {
+            "forward_s": self._forward_ended - self._began,
+            "backward_s": self._ready - self._forward_ended,
+            "exposed_comm_s": backward_ended - self._ready,
+        }
+
+    def close(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+
+class _Ddp(_Way):
+    """DistributedDataParallel, predicted with the buckets that it really has."""
+
+    algorithm = "ddp"
+
+    def __init__(
+        self, module: torch.nn.Module, setting: Setting, planned: Plan | None, **cap
+    ) -> None:
+        super().__init__(module)
+        cap = ddp_arguments(planned) if planned else cap
+        self.model = torch.nn.parallel.DistributedDataParallel(module, **cap)
+        self._planned = planned
+        self._bytes = setting.tensor_bytes
+
+    def warmed_up(self) -> None:
+        if self._planned:
+            check_buckets(self.model, self._planned)
+        text = self.model._get_ddp_logging_data().get("rebuilt_bucket_sizes")
+        sizes = [int(size) for size in str(text).split(",")] if text else [sum(self._bytes)]
+        groups, tensor = [], len(self._bytes)
+        for size in sizes:
+            first = tensor - 1
+            while size > 0 and tensor > 0:
+                tensor -= 1
+                size -= self._bytes[tensor]
+            if size != 0:
+                raise BadInput("expected DDP's buckets to hold gradients in the recorded order")
+            groups.append((first, tensor))
+        self.groups = groups
+
+
+@dataclass
+class _TopK:
+    """State of what a user would write: torch.topk of each bucket, with error feedback."""
+
+    density: float
+    residuals: dict[int, torch.Tensor] = field(default_factory=dict)
+
+    def exchange(self, bucket):  # DDP compares annotations, which are text here
+        gradient = bucket.buffer()
+        residual = self.residuals.get(bucket.index())
+        if residual is None or residual.numel() != gradient.numel():
+            residual = self.residuals[bucket.index()] = torch.zeros_like(gradient)
+        residual += gradient
+        count = max(1, int(self.density * residual.numel()))
+        indices = residual.abs().topk(count, sorted=False).indices
+        own = torch.stack([residual[indices].view(torch.int32), indices.to(torch.int32)])
+        residual[indices] = 0
+        size = dist.get_world_size()
+        entries = [torch.empty_like(own) for _ in range(size)]
+        work = dist.all_gather(entries, own, async_op=True)
+
+        def add(_) -> torch.Tensor:
+            gradient.zero_()
+            for values, places in entries:
+                gradient.index_add_(0, places.long(), values.view(torch.float32) / size)
+            return gradient
+
+        return work.get_future().then(add)
+
+
+class _Hooked(_Way):
+    """DistributedDataParallel with a hook that PyTorch brings, or a user's."""
+
+    def __init__(self, module: torch.nn.Module, name: str, density: float) -> None:
+        super().__init__(module)
+        # Of several buckets PowerSGD starts gloo's exchanges in another order on each rank.
+        cap = {"bucket_cap_mb": 1e6} if name == "torch-powersgd" else {}
+        self.model = torch.nn.parallel.DistributedDataParallel(module, **cap)
+        if name == "torch-fp16":
+            self.model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+        elif name == "torch-powersgd":
+            state = powerSGD_hook.PowerSGDState(None, 4, start_powerSGD_iter=2)
+            self.model.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+        else:
+            self.model.register_comm_hook(_TopK(density), _TopK.exchange)
+
+
+class _Live(_Way):
+    """A pipeline of gradweave's, by its own plan."""
+
+    def __init__(self, module: torch.nn.Module, planned: Plan) -> None:
+        super().__init__(module)
+        self.algorithm, self.groups = planned.algorithm, planned.groups
+        self._distributed = distribute(module, planned)
+
+    def times(self, backward_ended: float) -> dict[str, float]:
+        return self._distributed.measure()
+
+    def close(self) -> None:
+        self._distributed.close()
+        super().close()
+
+
+def _open(name: str, module: torch.nn.Module, setting: Setting) -> _Way:
+    kind, _, argument = name.partition(":")
+    if name == "torch-none":
+        return _Way(module)
+    if kind == "torch-ddp":
+        planned = setting.plan("ddp", "optimal") if argument == "plan" else None
+        cap = {"bucket_cap_mb": float(argument)} if argument and not planned else {}
+        return _Ddp(module, setting, planned, **cap)
+    if name in _HOOKS:
+        return _Hooked(module, name, setting.density)
+    return _Live(module, setting.plan(name))
+
+
+# ---- measuring -----------------------------------------------------------------------------------
+
+_PARTS = ("forward_s", "backward_s", "compress_s", "exposed_comm_s")
+
+
+@dataclass
+class _Times:
+    """Iterations of one way, in means of the ranks."""
+
+    name: str
+    algorithm: str | None = None
+    groups: Sequence[tuple[int, int]] = ()
+    iterations: list[dict[str, float]] = field(default_factory=list)
+
+    def measurement(self) -> Measurement:
+        """The mean of the middle half of the iterations, by how long they took."""
+        ordered = sorted(self.iterations, key=lambda one: one["iteration_s"])
+        quarter = len(ordered) // 4
+        middle = ordered[quarter : len(ordered) - quarter]
+        mean = {key: sum(one[key] for one in middle) / len(middle) for key in middle[0]}
+        each_s = tuple(one["iteration_s"] for one in self.iterations)
+        return Measurement(
+            self.name, self.algorithm, tuple(self.groups), **mean, iterations_s=each_s
+        )
+
+
+def _iterate(way: _Way, optimizer: torch.optim.Optimizer, step) -> dict[str, float]:
+    began = time.perf_counter()
+    step(way.model).backward()
+    backward_ended = time.perf_counter()
+    optimizer.step()
+    optimizer.zero_grad()
+    took_s = time.perf_counter() - began
+    known = way.times(backward_ended)
+    parts = {key: known.get(key, 0.0) for key in (*_PARTS, "comm_s", "bytes_per_worker")}
+    return {"iteration_s": took_s, **parts, "other_s": took_s - sum(parts[key] for key in _PARTS)}
+
+
+def _means_of_ranks(iterations: list[dict[str, float]]) -> list[dict[str, float]]:
+    values = torch.tensor([list(one.values()) for one in iterations], dtype=torch.float64)
+    dist.all_reduce(values)
+    values /= dist.get_world_size()
+    return [dict(zip(iterations[0], row)) for row in values.tolist()]
+
+
+def measure(
+    job: Job,
+    names: Sequence[str],
+    setting: Setting,
+    iterations: int = 20,
+    warm_up: int = 4,
+    rounds: int = 4,
+) -> list[Measurement]:
+    """Iterations of each way, in rounds, so that what disturbs a while disturbs all alike.
+
+    All ranks call it. Each round begins the job anew.
+    """
+    all_times = [_Times(name) for name in names]
+    rounds = min(rounds, iterations)
+    for number in range(rounds):
+        for times in all_times:
+            module, optimizer, step = job()
+            way = _open(times.name, module, setting)
+            for _ in range(warm_up):
+                _iterate(way, optimizer, step)
+            way.warmed_up()
+            times.algorithm, times.groups = way.algorithm, way.groups
+            count = iterations // rounds + (number < iterations % rounds)
+            dist.barrier()
+            taken = [_iterate(way, optimizer, step) for _ in range(count)]
+            times.iterations += _means_of_ranks(taken)
+            way.close()
+    return [times.measurement() for times in all_times]

@@ -1,0 +1,120 @@
+"""python -m gradweave.torch: a user's job by each way of exchanging, on two ranks."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+JOB = """
+import torch
+
+def job():
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(
+        torch.nn.Linear(64, 300), torch.nn.ReLU(), torch.nn.Linear(300, 300), torch.nn.Linear(300, 4)
+    )
+    def step(model):
+        return model(torch.randn(8, 64)).square().mean()
+    return module, torch.optim.SGD(module.parameters(), lr=0.01), step
+"""
+CLUSTER = {
+    "schema": "gradweave/cluster@1",
+    "name": "two",
+    "workers": 2,
+    "collectives": {
+        "allreduce": [{"workers": 2, "alpha_s": 5e-4, "beta_s_per_byte": 2e-9}],
+        "allgather": [{"workers": 2, "alpha_s": 5e-4, "beta_s_per_byte": 3e-9}],
+    },
+    "compressors": {"topk": {"fixed_s": 1e-5, "per_element_s": 1e-9}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "train.py").write_text(JOB)
+    (tmp_path / "cluster.json").write_text(json.dumps(CLUSTER))
+    return tmp_path
+
+
+def run(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
+    """Status, stdout and stderr of rank 0, started as torchrun starts ranks."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", "gradweave.torch", *arguments],
+            cwd=folder,
+            env={**os.environ, **place, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    texts = [process.communicate(timeout=300) for process in started]
+    assert not texts[-1][0], "expected rank 0 alone to print"
+    return started[0].returncode, *texts[0]
+
+
+def test_records_and_validates_a_job(folder):
+    status, out, err = run(folder, "record", "train.py:job", "--out", "m.json", "--batch-size", "8")
+    assert (status, err) == (0, "")
+    model = json.loads((folder / "m.json").read_text())
+    assert len(model["tensors"]) == 6 and "6 tensors, 111,004 elements" in out
+    ways = "torch-none,torch-ddp,torch-ddp:0.1,torch-ddp:plan,torch-fp16,torch-powersgd,torch-topk"
+    asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--model", "m.json"]
+    asked += ["--iterations", "4", "--algo", f"{ways},topk,lags", "--out", "v.json"]
+    status, out, err = run(folder, *asked)
+    assert (status, err) == (0, "")
+    document = json.loads((folder / "v.json").read_text())
+    assert [one["algorithm"] for one in document["results"]] == [
+        "torch-ddp",
+        "torch-ddp:0.1",
+        "torch-ddp:plan",
+        "topk",
+        "lags",
+    ]
+    assert document["results"][1]["groups"] > 1  # 444,016 bytes in buckets of 0.1 MiB
+    unpredicted = [one["name"] for one in document["unpredicted"]]
+    assert unpredicted == ["torch-none", "torch-fp16", "torch-powersgd", "torch-topk"]
+    for one in document["results"]:
+        parts = one["measured"]["breakdown"].values()
+        assert sum(parts) == pytest.approx(one["measured"]["iteration_s"])
+        assert one["algorithm"] in out
+    status, out, err = run(folder, *asked, "--tolerance", "1e-9", "--force")
+    assert (status, err) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["record", "train.py:work", "--out", "m.json"], "train.py: expected a function work"),
+        (["record", "none.py:job", "--out", "m.json"], "expected FILE.py:FUNCTION"),
+        (
+            ["record", "train.py:job", "--out", "train.py"],
+            "train.py: expected a file that does not",
+        ),
+        (
+            ["validate", "train.py:job", "--cluster", "c.json", "--algo", "top"],
+            "top: expected a pip",
+        ),
+        (
+            ["validate", "train.py:job", "--cluster", "c.json", "--algo", "torch-ddp:x"],
+            "torch-ddp:x: expected",
+        ),
+    ],
+)
+def test_bad_input_is_refused(folder, arguments, message):
+    before = sorted(path.name for path in folder.iterdir())
+    status, out, err = run(folder, *arguments, ranks=1)
+    assert (status, out) == (2, "") and message in err and err.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
