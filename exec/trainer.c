@@ -54,24 +54,39 @@ enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_sessi
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-static void add_scaled(float *sums, const float *values, float scale, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        sums[i] += scale * values[i];
-    }
-}
-
 static void copy_scaled(float *to, const float *from, float scale, size_t count) {
     for (size_t i = 0; i < count; i++) {
         to[i] = scale * from[i];
     }
 }
 
+enum { BLOCK = 4096 }; /* elements, which stay in a core's cache between two loops over them */
+
+/*
+ * Adds a gradient to the residual and zeroes the result, which may be the gradient: of a sparse
+ * aggregate only what is sent is to be written then, and what was just read need not come from
+ * memory again.
+ */
+static void add_scaled(float *sums, const float *gradient, float *result, float scale,
+                       size_t count) {
+    for (size_t first = 0; first < count; first += BLOCK) {
+        size_t end = first + BLOCK < count ? first + BLOCK : count;
+        for (size_t i = first; i < end; i++) {
+            sums[i] += scale * gradient[i];
+        }
+        if (result != NULL) {
+            memset(result + first, 0, (end - first) * sizeof *result);
+        }
+    }
+}
+
 /* NULL: it is zero. */
 static void take_gradient(struct gw_session *session, const struct gw_session_tensor *tensor,
-                          const float *gradient) {
+                          const float *gradient, float *result) {
     const struct gw_vectors *vectors = &session->worker.vectors;
     if (vectors->gradient == NULL && gradient != NULL) {
-        add_scaled(vectors->residual + tensor->first, gradient, session->scale, tensor->count);
+        add_scaled(vectors->residual + tensor->first, gradient, result, session->scale,
+                   tensor->count);
     } else if (vectors->gradient != NULL && gradient != NULL) {
         copy_scaled(vectors->gradient + tensor->first, gradient, session->scale, tensor->count);
     } else if (vectors->gradient != NULL) {
@@ -79,9 +94,50 @@ static void take_gradient(struct gw_session *session, const struct gw_session_te
     }
 }
 
-void gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice) {
+/* ---- aggregates ---------------------------------------------------------------------------- */
+
+/* The tensor of the group that has an element of the flat vectors. */
+static const struct gw_session_tensor *find_tensor(const struct gw_session *session,
+                                                   const struct gw_slice *slice, size_t element) {
+    size_t low = slice->first_layer;
+    size_t high = low + slice->layer_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        bool before = element < session->tensors[middle].first;
+        high = before ? middle : high;
+        low = before ? low : middle;
+    }
+    return &session->tensors[low];
+}
+
+/* The elements that were sent; results are zero otherwise. */
+static void deliver_listed(struct gw_session *session, const struct gw_group_state *group) {
+    const struct gw_slice *slice = group->slice;
     const float *aggregate = session->worker.vectors.aggregate;
-    for (size_t i = 0; i < slice->layer_count && !session->worker.serves; i++) {
+    const uint32_t *common = gw_group_common(group);
+    const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer];
+    for (size_t i = 0; i < group->listed_count; i++) {
+        size_t index = group->listed != NULL ? group->listed[i].index : common[i];
+        size_t element = slice->first + index;
+        if (element - tensor->first >= tensor->count) { /* also of one before it */
+            tensor = find_tensor(session, slice, element);
+        }
+        if (tensor->result != NULL) {
+            tensor->result[element - tensor->first] = aggregate[element];
+        }
+    }
+}
+
+void gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice) {
+    const struct gw_worker *worker = &session->worker;
+    const struct gw_group_state *group = &worker->groups[slice - session->schedule->groups];
+    const float *aggregate = worker->vectors.aggregate;
+    if (!worker->serves && group->written == GW_WRITTEN_LISTED &&
+        worker->vectors.gradient == NULL) {
+        deliver_listed(session, group);
+        return;
+    }
+    for (size_t i = 0; i < slice->layer_count && !worker->serves; i++) {
         const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
         if (tensor->result != NULL) {
             memcpy(tensor->result, aggregate + tensor->first, tensor->count * sizeof *aggregate);
@@ -222,7 +278,7 @@ enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const
         return gw_fail(error, GW_BAD_INPUT,
                        "session: expected each tensor once in an iteration, got %zu again", tensor);
     }
-    take_gradient(session, named, gradient);
+    take_gradient(session, named, gradient, result);
     pthread_mutex_lock(&session->mutex);
     named->result = result;
     named->ready = true;
@@ -236,7 +292,7 @@ static void take_rest(struct gw_session *session) {
     for (size_t i = 0; i < session->tensor_count; i++) {
         struct gw_session_tensor *tensor = &session->tensors[i];
         if (!tensor->ready && !session->worker.serves) {
-            take_gradient(session, tensor, NULL);
+            take_gradient(session, tensor, NULL, NULL);
         }
         tensor->ready = true;
     }
