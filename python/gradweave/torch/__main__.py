@@ -151,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
         required=True,
         metavar="A[,B..]",
         help="pipelines of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, torch-none, "
-        "torch-fp16, torch-powersgd, torch-topk",
+        "torch-barrier, torch-fp16, torch-powersgd, torch-topk",
     )
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
     verb.add_argument(

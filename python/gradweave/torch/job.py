@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 
 from gradweave._library import BadInput
 from gradweave.torch.recorder import Recorder
@@ -44,11 +45,16 @@ def record(
     iterations: int = 20,
     batch_size: int | None = None,
 ) -> None:
-    """Writes the job's model: all ranks compute at once, and nothing is exchanged."""
+    """Writes the job's model: nothing is exchanged, but ranks wait for each other before a step.
+
+    So they do when they exchange, and then want memory and what else they share at one time.
+    """
     module, optimizer, step = job()
     recorder = Recorder(module, optimizer)
     for _ in range(recorder.warm_up + iterations):
         step(module).backward()
+        if dist.is_initialized():
+            dist.barrier()
         optimizer.step()
         optimizer.zero_grad()
     recorder.write(path, name, batch_size)

@@ -2,7 +2,8 @@
 
 A way is the name of one of gradweave's pipelines, `torch-ddp[:CAP_MB]` (DistributedDataParallel),
 `torch-ddp:plan` (the same with the optimal dense plan), `torch-fp16`, `torch-powersgd` and
-`torch-topk` (its hooks, and one as users write it), or `torch-none` (no exchange at all).
+`torch-topk` (its hooks, and one as users write it), `torch-none` (no exchange at all), or
+`torch-barrier` (the same, but ranks wait for each other before a step, as if they exchanged).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gradweave.torch.ddp import check_buckets, ddp_arguments
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job
 
+_IDLE = ("torch-none", "torch-barrier")
 _HOOKS = ("torch-fp16", "torch-powersgd", "torch-topk")
 
 
@@ -36,10 +38,10 @@ def check(name: str) -> None:
     kind, colon, argument = name.partition(":")
     if kind == "torch-ddp" and colon and (argument == "plan" or _is_size(argument)):
         return
-    if name not in (*algorithms(), "torch-ddp", "torch-none", *_HOOKS):
+    if name not in (*algorithms(), "torch-ddp", *_IDLE, *_HOOKS):
         raise BadInput(
             f"{name}: expected a pipeline of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, "
-            f"torch-none, {', '.join(_HOOKS)}"
+            f"{', '.join((*_IDLE, *_HOOKS))}"
         )
 
 
@@ -74,8 +76,9 @@ class _Way:
     algorithm: str | None = None  # that predicts it; None: nobody does
     groups: Sequence[tuple[int, int]] = ()
 
-    def __init__(self, module: torch.nn.Module) -> None:
+    def __init__(self, module: torch.nn.Module, lockstep: bool = False) -> None:
         self.model = module
+        self.lockstep = lockstep
         self._began = self._forward_ended = self._ready = 0.0
         self._handles = [
             module.register_forward_pre_hook(self._on_forward),
@@ -208,8 +211,8 @@ class _Live(_Way):
 
 def _open(name: str, module: torch.nn.Module, setting: Setting) -> _Way:
     kind, _, argument = name.partition(":")
-    if name == "torch-none":
-        return _Way(module)
+    if name in _IDLE:
+        return _Way(module, name == "torch-barrier")
     if kind == "torch-ddp":
         planned = setting.plan("ddp", "optimal") if argument == "plan" else None
         cap = {"bucket_cap_mb": float(argument)} if argument and not planned else {}
@@ -248,6 +251,8 @@ class _Times:
 def _iterate(way: _Way, optimizer: torch.optim.Optimizer, step) -> dict[str, float]:
     began = time.perf_counter()
     step(way.model).backward()
+    if way.lockstep:
+        dist.barrier()
     backward_ended = time.perf_counter()
     optimizer.step()
     optimizer.zero_grad()
