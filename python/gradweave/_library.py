@@ -168,6 +168,9 @@ _FUNCTIONS = {
     "gradweave_session_begin": [c_void_p, _ERROR],
     "gradweave_session_ready": [c_void_p, c_size_t, c_void_p, c_void_p, _ERROR],
     "gradweave_session_wait": [c_void_p, _ERROR],
+    "gradweave_session_save": [c_void_p, c_void_p, _ERROR],
+    "gradweave_session_load": [c_void_p, c_void_p, c_size_t, _ERROR],
+    "gradweave_session_add_residual": [c_void_p, c_void_p, c_size_t, _ERROR],
     "gradweave_session_verify": [c_void_p, _ERROR],
     "gradweave_session_measure": [c_void_p, POINTER(Prediction), _ERROR],
 }
@@ -177,6 +180,8 @@ for _name in ("gradweave_leave", "gradweave_session_backward", "gradweave_sessio
     getattr(library, _name).argtypes = [c_void_p]
     getattr(library, _name).restype = None
 library.gradweave_session_serves.argtypes = [c_void_p]
+library.gradweave_session_state_size.argtypes = [c_void_p]
+library.gradweave_session_state_size.restype = c_size_t
 library.gradweave_session_aggregate.argtypes = [c_void_p, c_size_t]
 library.gradweave_session_aggregate.restype = c_void_p
 library.gradweave_version.restype = c_char_p

@@ -19,16 +19,17 @@ RANKS = 2
 SERVED = {"ps", "sketched-sgd", "layer-drop"}
 
 
-def _enter(rank: int, store: str, run: Callable[..., None], arguments: tuple) -> None:
+def _enter(rank: int, ranks: int, store: str, run: Callable[..., None], arguments: tuple) -> None:
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
     run(rank, *arguments)
     dist.destroy_process_group()
 
 
-def on_ranks(folder, run: Callable[..., None], *arguments) -> None:
-    store = os.path.join(folder, "store")
-    mp.spawn(_enter, (store, run, arguments), nprocs=RANKS)
+def on_ranks(folder, run: Callable[..., None], *arguments, ranks: int = RANKS) -> None:
+    """New processes, each of which calls `run` with its rank and the arguments."""
+    store = os.path.join(folder, f"store-{len(os.listdir(folder))}")
+    mp.spawn(_enter, (ranks, store, run, arguments), nprocs=ranks)
 
 
 def network() -> torch.nn.Module:
@@ -63,7 +64,7 @@ def flat(module: torch.nn.Module) -> torch.Tensor:
 
 def assert_equal_on_ranks(module: torch.nn.Module) -> None:
     own = flat(module)
-    all_ranks = [torch.empty_like(own) for _ in range(RANKS)]
+    all_ranks = [torch.empty_like(own) for _ in range(dist.get_world_size())]
     dist.all_gather(all_ranks, own)
     assert all(torch.equal(own, other) for other in all_ranks)
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from ctypes import byref, c_void_p
+from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from gradweave import _library
-from gradweave._library import BadInput, call, library
+from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Plan
-from gradweave.torch.group import LentGroup, view
+from gradweave.torch.session import Session
 
 
 def _check(name: str, parameter: torch.nn.Parameter) -> None:
@@ -22,6 +23,12 @@ def _check(name: str, parameter: torch.nn.Parameter) -> None:
             f"{name}: expected 32-bit floats on the CPU, got {parameter.dtype} on "
             f"{parameter.device}"
         )
+
+
+def _checksum(tensor: torch.Tensor) -> int:
+    data = tensor.detach().cpu().contiguous()
+    size = data.numel() * data.element_size()
+    return zlib.crc32((ctypes.c_char * size).from_address(data.data_ptr())) if size else 0
 
 
 class Distributed:
@@ -49,53 +56,27 @@ class Distributed:
         unknown = [name for name in names if name not in learning]
         if unknown:
             raise BadInput(f"{unknown[0]}: expected a parameter that learns, as the plan names it")
-        self.parameters = [learning[name] for name in names or learning]
+        self._names = list(names or learning)
+        self.parameters = [learning[name] for name in self._names]
         self._unplanned = {n: p for n, p in learning.items() if names and n not in set(names)}
-        self._lent = LentGroup(group)
-        self._session = c_void_p()
-        self._ranks = c_void_p()
         self._synchronises = True
         self._begun = False
         self._queued = False
         self._without: set[int] = set()  # parameters that no gradient came of in this iteration
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
-        call("gradweave_join_group", byref(self._lent.functions), byref(self._ranks))
-        try:
-            self._open(algorithm, density, groups, compressor, exchange, seed)
-        except Exception:
-            self.close()
-            raise
-        self._agree_on_parameters()
-        self._listen()
-
-    def _open(self, algorithm, density, groups, compressor, exchange, seed) -> None:
-        elements = (ctypes.c_uint64 * len(self.parameters))(*[p.numel() for p in self.parameters])
-        plan = (_library.Group * len(groups))(*[_library.Group(*pair) for pair in groups])
-        training = _library.Training(
-            tensor_count=len(self.parameters),
-            elements=elements,
-            algorithm=algorithm.encode(),
-            compressor=compressor.encode() if compressor else None,
-            exchange=exchange.encode() if exchange else None,
+        self._session = Session(
+            [p.numel() for p in self.parameters],
+            algorithm,
             density=density,
-            groups=plan,
-            group_count=len(groups),
-            average=1,
+            groups=groups,
+            compressor=compressor,
+            exchange=exchange,
+            group=group,
             seed=seed,
         )
-        call("gradweave_session_open", byref(training), self._ranks, byref(self._session))
-        serves = torch.tensor([library.gradweave_session_serves(self._session)])
-        dist.all_reduce(serves, dist.ReduceOp.MAX, group=self._lent.group)
-        if serves.item():
-            raise BadInput(f"{algorithm}: expected a pipeline without a server, as all ranks train")
-
-    def _agree_on_parameters(self) -> None:
-        """Rank 0's, and its buffers, on all ranks."""
-        for tensor in [*self.module.parameters(), *self.module.buffers()]:
-            data = tensor.detach().contiguous()
-            size = data.numel() * data.element_size()
-            call("gradweave_ranks_broadcast", self._ranks, data.data_ptr(), size)
-            tensor.detach().copy_(data)
+        for tensor in [*module.parameters(), *module.buffers()]:
+            self._session.broadcast(tensor)
+        self._listen()
 
     def _listen(self) -> None:
         for name, parameter in self._unplanned.items():
@@ -117,7 +98,7 @@ class Distributed:
 
     def _begin(self) -> None:
         if not self._begun:
-            call("gradweave_session_begin", self._session)
+            self._session.begin()
             self._begun = True
             self._without = set(range(len(self.parameters)))
 
@@ -127,7 +108,7 @@ class Distributed:
 
     def _after_forward(self, _module, _inputs, _outputs) -> None:
         if self._begun:
-            library.gradweave_session_backward(self._session)
+            self._session.backward()
 
     @staticmethod
     def _refuse(name: str) -> None:
@@ -144,23 +125,21 @@ class Distributed:
             self._queued = True
         if not parameter.grad.is_contiguous():
             parameter.grad = parameter.grad.contiguous()
-        address = parameter.grad.data_ptr()
         self._without.discard(index)
-        call("gradweave_session_ready", self._session, index, address, address)
+        self._session.ready(index, parameter.grad)
 
     def _finish(self) -> None:
         """When the backward pass ends: until the averages stand where the gradients were."""
         self._queued = False
         self._begun = False
-        call("gradweave_session_wait", self._session)
+        self._session.wait()
         for index in self._without:
             self._take_others(index)
 
     def _take_others(self, index: int) -> None:
         """Of a parameter that this rank had no gradient of, which others may have had."""
         parameter = self.parameters[index]
-        address = library.gradweave_session_aggregate(self._session, index)
-        average = view(address, parameter.numel(), torch.float32)
+        average = self._session.mean(index, parameter.numel())
         if average.any():
             parameter.grad = average.clone().view_as(parameter)
 
@@ -177,22 +156,88 @@ class Distributed:
 
     def verify(self) -> None:
         """Fails unless all ranks got the same averages, bit for bit; all ranks call it."""
-        call("gradweave_session_verify", self._session)
+        self._session.verify()
 
     def measure(self) -> dict[str, float]:
         """Where the last iteration's time went, in the mean of the ranks, which all call it."""
-        took = _library.Prediction()
-        call("gradweave_session_measure", self._session, byref(took))
-        return {name: getattr(took, name) for name, _ in took._fields_ if name != "algorithm"}
+        return self._session.measure()
+
+    def check_parameters(self, *, buffers: bool = False) -> None:
+        """Fails unless all ranks hold the same parameters, bit for bit; all ranks call it.
+
+        With `buffers` these too, which nothing keeps equal: each rank's batches change them.
+        """
+        tensors = dict(self.module.named_parameters())
+        if buffers:
+            tensors.update(self.module.named_buffers())
+        sums = self._session.gather([_checksum(tensor) for tensor in tensors.values()])
+        for index, name in enumerate(tensors):
+            for rank, of_rank in enumerate(sums):
+                if of_rank[index] != sums[0][index]:
+                    raise GradweaveError(
+                        f"{name}: expected the same on all ranks, but rank {rank}'s differs from "
+                        "rank 0's"
+                    )
+
+    # ---- going on later -------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """What this rank keeps besides parameters: what did not travel yet, and how to go on.
+
+        Each rank has another one, and saves it in a file of its own.
+        """
+        return {
+            "rank": self._session.rank,
+            "ranks": self._session.ranks,
+            "parameters": self._names,
+            "session": self._session.save(),
+        }
+
+    def load_state_dict(self, *states: dict[str, Any]) -> None:
+        """Goes on from what ranks have saved; all ranks call it, before the first iteration.
+
+        With as many ranks as then, each gives its own, and the job goes on bit for bit as the saved
+        one would have. With others each old rank's goes to one new rank, which may get several or
+        none: what did not travel yet is added to its own, and the rest begins anew.
+        """
+        session = self._session
+        given = session.gather([(state["rank"], state["ranks"]) for state in states])
+        olds = {ranks for of_rank in given for _, ranks in of_rank}
+        loaded = sorted(rank for of_rank in given for rank, _ in of_rank)
+        if len(olds) != 1 or len(set(loaded)) != len(loaded):
+            raise BadInput(f"expected states of one job, each on one rank, got {given}")
+        exact = all(of_rank == [(rank, session.ranks)] for rank, of_rank in enumerate(given))
+        complaints = session.gather(self._load(states, exact))
+        if any(complaints):
+            raise BadInput(next(filter(None, complaints)))
+        lost = sorted(set(range(*olds)) - set(loaded))
+        if lost and session.rank == 0:
+            warnings.warn(
+                f"what ranks {lost} had not sent is lost: of {olds.pop()} states, {len(loaded)} "
+                "were given to load_state_dict",
+                stacklevel=2,
+            )
+
+    def _load(self, states: Sequence[dict[str, Any]], exact: bool) -> str:
+        """What is wrong with them, or nothing."""
+        for state in states:
+            if state["parameters"] != self._names:
+                return (
+                    f"state of rank {state['rank']}: expected parameters {self._names}, got "
+                    f"{state['parameters']}"
+                )
+            try:
+                self._session.load(state["session"], residual_only=not exact)
+            except BadInput as error:
+                return f"state of rank {state['rank']}: {error}"
+        return ""
 
     def close(self) -> None:
         """Gradients are the ranks' own again."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        library.gradweave_session_close(self._session)
-        library.gradweave_leave(self._ranks)
-        self._session, self._ranks = c_void_p(), c_void_p()
+        self._session.close()
 
 
 def distribute(module: torch.nn.Module, plan: Plan | str, **options) -> Distributed:

@@ -26,6 +26,7 @@ class LentGroup:
 
     def __init__(self, group: dist.ProcessGroup | None) -> None:
         self.group = group
+        self._left = False
         self._size = dist.get_world_size(group)
         self._works: dict[int, dist.Work] = {}
         self._started = 0
@@ -48,6 +49,8 @@ class LentGroup:
     def _lend(self, kind, function):
         def lent(_context, *arguments) -> int:
             try:
+                if self._left:
+                    raise RuntimeError("the group has been left")
                 function(*arguments)
             except Exception as error:  # which C cannot raise: it hears of the last line
                 text = traceback.format_exception_only(error)[-1].strip().encode()[:511]
@@ -56,6 +59,12 @@ class LentGroup:
             return 0
 
         return kind(lent)
+
+    def leave(self) -> None:
+        """Refers to it no more; calls fail."""
+        self._left = True
+        self.group = None
+        self._works.clear()
 
     def _global(self, rank: int) -> int:
         return rank if self.group is None else dist.get_global_rank(self.group, rank)

@@ -1,0 +1,168 @@
+"""A session of libgradweave on a job's ranks, and what happens to them when it fails on one."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Sequence
+from ctypes import byref, c_void_p
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from gradweave import _library
+from gradweave._library import BadInput, GradweaveError, call, library
+from gradweave.torch.group import LentGroup, view
+
+
+def _timeout() -> timedelta | None:
+    """The one that the job's ranks were joined with; None: new groups have it anyway."""
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    return getattr(getattr(backend, "options", None), "_timeout", None)
+
+
+class Session:
+    """Exchanges tensors of `sizes` elements, the means of which all ranks get.
+
+    Without `group` it has connections of its own between all ranks, which it closes when it fails
+    on one, so that no other one waits for that. Whatever fails, the session is then over.
+    """
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        algorithm: str,
+        *,
+        density: float = 0.001,
+        groups: Sequence[tuple[int, int]] = (),
+        compressor: str | None = None,
+        exchange: str | None = None,
+        group: dist.ProcessGroup | None = None,
+        seed: int = 0,
+    ) -> None:
+        self._own = dist.new_group(timeout=_timeout()) if group is None else None
+        self._lent = LentGroup(group or self._own)
+        self._failed = f"gradweave/{self._own.group_name}" if self._own else None  # in the store
+        self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
+        self._session = c_void_p()
+        self._joined = c_void_p()
+        training = _library.Training(
+            tensor_count=len(sizes),
+            elements=(ctypes.c_uint64 * len(sizes))(*sizes),
+            algorithm=algorithm.encode(),
+            compressor=compressor.encode() if compressor else None,
+            exchange=exchange.encode() if exchange else None,
+            density=density,
+            groups=(_library.Group * len(groups))(*[_library.Group(*pair) for pair in groups]),
+            group_count=len(groups),
+            average=1,
+            seed=seed,
+        )
+        call("gradweave_join_group", byref(self._lent.functions), byref(self._joined))
+        try:
+            call("gradweave_session_open", byref(training), self._joined, byref(self._session))
+            if any(self.gather(library.gradweave_session_serves(self._session))):
+                raise BadInput(
+                    f"{algorithm}: expected a pipeline without a server, as all ranks train"
+                )
+        except Exception:
+            self.close()
+            raise
+
+    @property
+    def group(self) -> dist.ProcessGroup | None:
+        return self._lent.group
+
+    def gather(self, thing: Any) -> list[Any]:
+        """Every rank's, by rank."""
+        things = [None] * self.ranks
+        dist.all_gather_object(things, thing, group=self.group)
+        return things
+
+    def broadcast(self, tensor: torch.Tensor) -> None:
+        """Rank 0's, on all ranks."""
+        data = tensor.detach().contiguous()
+        size = data.numel() * data.element_size()
+        if size == 0:
+            return
+        self._call("gradweave_ranks_broadcast", self._joined, data.data_ptr(), size)
+        tensor.detach().copy_(data)
+
+    # ---- an iteration ---------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self._call("gradweave_session_begin", self._session)
+
+    def backward(self) -> None:
+        library.gradweave_session_backward(self._session)
+
+    def ready(self, index: int, gradient: torch.Tensor) -> None:
+        """The mean takes the gradient's place by the time that wait() returns."""
+        address = gradient.data_ptr()
+        self._call("gradweave_session_ready", self._session, index, address, address)
+
+    def wait(self) -> None:
+        self._call("gradweave_session_wait", self._session)
+
+    def mean(self, index: int, elements: int) -> torch.Tensor:
+        """Of a tensor, until the next iteration begins."""
+        address = library.gradweave_session_aggregate(self._session, index)
+        return view(address, elements, torch.float32)
+
+    def verify(self) -> None:
+        self._call("gradweave_session_verify", self._session)
+
+    def measure(self) -> dict[str, float]:
+        took = _library.Prediction()
+        self._call("gradweave_session_measure", self._session, byref(took))
+        return {name: getattr(took, name) for name, _ in took._fields_ if name != "algorithm"}
+
+    # ---- going on later -------------------------------------------------------------------------
+
+    def save(self) -> torch.Tensor:
+        """What this rank keeps between iterations, as bytes."""
+        size = library.gradweave_session_state_size(self._session)
+        state = torch.empty(size, dtype=torch.uint8)
+        call("gradweave_session_save", self._session, state.data_ptr())
+        return state
+
+    def load(self, state: torch.Tensor, *, residual_only: bool = False) -> None:
+        """Goes on as the session that was saved; or only adds its residual to this one's."""
+        state = state.contiguous()
+        name = "gradweave_session_add_residual" if residual_only else "gradweave_session_load"
+        call(name, self._session, state.data_ptr(), state.numel())
+
+    # ---- the end --------------------------------------------------------------------------------
+
+    def _call(self, name: str, *arguments) -> None:
+        try:
+            call(name, *arguments)
+        except GradweaveError as error:
+            raise self._end(error) from None
+
+    def _end(self, error: GradweaveError) -> GradweaveError:
+        """Lets the others' calls fail as well, and finds out who was first."""
+        own = f"rank {self.rank}: {error}"
+        first = own
+        if self._own is not None:
+            with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
+                store = dist.distributed_c10d._get_default_store()
+                first = store.compare_set(self._failed, "", own).decode(errors="replace")
+        self._leave()
+        return error if first == own else GradweaveError(f"{first} (here: {error})")
+
+    def _leave(self) -> None:
+        """Connections close once nobody refers to them."""
+        self._lent.leave()
+        own, self._own = self._own, None
+        if own is not None:
+            with contextlib.suppress(ValueError, AssertionError):  # destroyed with all groups
+                dist.destroy_process_group(own)
+
+    def close(self) -> None:
+        library.gradweave_session_close(self._session)
+        library.gradweave_leave(self._joined)
+        self._session, self._joined = c_void_p(), c_void_p()
+        self._leave()
