@@ -16,6 +16,7 @@ from gradweave._library import BadInput, algorithms
 from gradweave.study import Plan, compare, plan, predict
 from gradweave.torch.ddp import check_buckets, ddp_arguments
 from gradweave.torch.distributed import Distributed, distribute
+from gradweave.torch.hook import comm_hook
 from gradweave.torch.recorder import Recorder
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "Recorder",
     "algorithms",
     "check_buckets",
+    "comm_hook",
     "compare",
     "ddp_arguments",
     "distribute",
