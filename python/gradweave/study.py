@@ -7,7 +7,7 @@ import html
 import json
 from collections.abc import Iterable
 from ctypes import byref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from typing import Union
 
@@ -130,6 +130,17 @@ class Plan:
     iteration_s: float
     lower_bound_s: float
     _asked: tuple
+
+    def by(self, policy: str) -> Plan:
+        """Another policy's plan, for the same pipeline, model and cluster."""
+        groups, summary = _plan(self._asked, self.algorithm, policy, None)
+        return replace(
+            self,
+            policy=policy,
+            groups=tuple(groups),
+            iteration_s=summary.iteration_s,
+            lower_bound_s=summary.lower_bound_s,
+        )
 
     def write(self, path: Path) -> None:
         """As `gradweave plan --out` does."""
