@@ -191,6 +191,9 @@ enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct 
     char message[sizeof wake_up] = "";
     size_t bytes = 0;
     int from = -1;
+    if (communicator->transport->poll == NULL) {
+        return gw_receive(communicator, 0, message, sizeof message, error);
+    }
     while (true) {
         GW_TRY(communicator->transport->poll(communicator, message, sizeof message, &bytes, &from,
                                              error));
@@ -207,8 +210,11 @@ enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct 
 }
 
 enum gw_status gw_wake(struct gw_communicator *communicator, int first, struct gw_error *error) {
+    const struct gw_transport *transport = communicator->transport;
     for (int rank = first; rank < communicator->size; rank++) {
-        GW_TRY(communicator->transport->post(communicator, rank, wake_up, sizeof wake_up, error));
+        GW_TRY(transport->post == NULL
+                   ? gw_send(communicator, rank, wake_up, sizeof wake_up, error)
+                   : transport->post(communicator, rank, wake_up, sizeof wake_up, error));
     }
     return GW_OK;
 }

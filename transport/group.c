@@ -7,6 +7,7 @@
 /* A communicator's state. */
 struct group_state {
     struct gw_process_group group;
+    char *name; /* that the group was given, or NULL */
     size_t capacity;
     char *padded; /* [capacity]: of unequal parts */
 };
@@ -155,30 +156,26 @@ static enum gw_status group_test(struct gw_communicator *communicator, struct gw
     return group_wait(communicator, request, 1, error);
 }
 
-static enum gw_status group_post(struct gw_communicator *communicator, int to, const void *message,
-                                 size_t bytes, struct gw_error *error) {
-    (void)communicator;
-    (void)to;
-    (void)message;
-    (void)bytes;
-    return gw_fail(error, GW_BAD_INPUT, "process group: it has no control messages");
-}
-
-static enum gw_status group_poll(struct gw_communicator *communicator, void *message,
-                                 size_t capacity, size_t *bytes, int *from,
-                                 struct gw_error *error) {
-    *bytes = 0;
-    *from = -1;
-    return group_post(communicator, 0, message, capacity, error);
-}
-
 /* ---- joining and leaving ------------------------------------------------------------------- */
+
+static const char *group_version(const struct gw_communicator *communicator) {
+    return state_of(communicator)->name;
+}
 
 static enum gw_status group_open_first(struct gw_communicator *parent, int size,
                                        struct gw_communicator *out, struct gw_error *error) {
+    struct gw_process_group part = state_of(parent)->group;
+    void *context = part.context;
     *out = (struct gw_communicator){0};
     GW_TRY(gw_communicator_check_first(parent, size, error));
-    return gw_fail(error, GW_BAD_INPUT, "process group: it has no parts");
+    if (part.open_first == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "process group: expected one that opens groups of its first ranks");
+    }
+    part.context = NULL;
+    GW_TRY(check(parent, part.open_first(context, size, &part.context), "open_first", error));
+    part.size = size;
+    return parent->rank < size ? gw_communicator_open_group(&part, out, error) : GW_OK;
 }
 
 static void group_abort(struct gw_communicator *communicator, int status) {
@@ -192,18 +189,18 @@ static void group_close(struct gw_communicator *communicator) {
         state->group.close(state->group.context);
     }
     free(state->padded);
+    free(state->name);
     free(state);
 }
 
 static const struct gw_transport group_transport = {
     .name = "group",
+    .version = group_version,
     .collect = group_collect,
     .barrier = group_barrier,
     .start = group_start,
     .wait = group_wait,
     .test = group_test,
-    .post = group_post,
-    .poll = group_poll,
     .open_first = group_open_first,
     .abort = group_abort,
     .close = group_close,
@@ -216,10 +213,14 @@ enum gw_status gw_communicator_open_group(const struct gw_process_group *group,
                        group->size, group->rank);
     }
     struct group_state *state = calloc(1, sizeof *state);
-    if (state == NULL) {
+    char *name = group->name == NULL ? NULL : strdup(group->name);
+    if (state == NULL || (group->name != NULL && name == NULL)) {
+        free(state);
+        free(name);
         return gw_fail_memory(error, "opening a communicator");
     }
-    state->group = *group;
+    *state = (struct group_state){.group = *group, .name = name};
+    state->group.name = name;
     *out = (struct gw_communicator){
         .transport = &group_transport, .rank = group->rank, .size = group->size, .state = state};
     return GW_OK;

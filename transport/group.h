@@ -13,6 +13,7 @@
  * stands at gw_allgather and so on (transport.h).
  */
 struct gw_process_group {
+    const char *name; /* what it is: "gloo, PyTorch 2.15.0"; NULL: nobody says. Copied */
     int rank, size;
     void *context; /* their first argument */
 
@@ -28,15 +29,22 @@ struct gw_process_group {
     int (*start_receive)(void *context, int from, void *data, size_t bytes, uintptr_t *handle);
     int (*wait)(void *context, uintptr_t handle);
 
+    /*
+     * The group of the first `size` ranks: these functions with the context *part, which `close`
+     * closes. All ranks call it in the same order; those beyond get no part, and set nothing.
+     * NULL: the group has no parts.
+     */
+    int (*open_first)(void *context, int size, void **part);
+
     /* Why the last call failed: copied before the next one. NULL: nobody knows. */
     const char *(*complain)(void *context);
     void (*close)(void *context); /* NULL: nothing is to be done */
 };
 
 /*
- * Collectives of no bytes do not reach it. Control messages, parts of the
- * ranks and tests of requests are not to be had of it (GW_BAD_INPUT; a test waits); abort ends this
- * process, and leaves the others to their launcher.
+ * Collectives of no bytes do not reach it. It has no control messages, a test of a request waits,
+ * and parts are GW_BAD_INPUT where the group has none; abort ends this process, and leaves the
+ * others to their launcher.
  */
 enum gw_status gw_communicator_open_group(const struct gw_process_group *group,
                                           struct gw_communicator *out, struct gw_error *error);

@@ -49,6 +49,8 @@ struct gw_request {
 
 struct gw_transport {
     const char *name;
+    /* Of what it goes through: "Open MPI 4.1.4"; NULL, or returns NULL: nothing is known of it. */
+    const char *(*version)(const struct gw_communicator *communicator);
     /* Whether memory of GPUs can stand for the host's; NULL: no. */
     bool (*takes_gpu_memory)(void);
 
@@ -78,7 +80,7 @@ struct gw_transport {
     /*
      * Control messages of some hundred bytes, beside the data path; between the same two ranks they
      * keep their order. post copies one and never waits. poll takes one of at most `capacity`
-     * bytes, if one is there; otherwise *from is -1.
+     * bytes, if one is there; otherwise *from is -1. Both NULL: it has none.
      */
     enum gw_status (*post)(struct gw_communicator *communicator, int to, const void *message,
                            size_t bytes, struct gw_error *error);
@@ -188,6 +190,9 @@ static inline enum gw_status gw_agree(struct gw_communicator *communicator, enum
  * Rests, off the core but for a look each millisecond, until some rank wakes this one; for ranks
  * that are left out while others measure. No other control message may be sent to them meanwhile. A
  * call may come before its rank rests, and counts then.
+ *
+ * A transport without control messages has rank 0 alone wake others, by a message: then a rank
+ * rests in its receive, and who wakes it may wait until it rests.
  */
 enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct gw_error *error);
 

@@ -134,15 +134,17 @@ static enum gw_status put_settings(const struct gw_communicator *communicator,
                                    const struct gw_calibration *calibration, cJSON **source,
                                    struct gw_error *error) {
     const struct gw_communicator *gpus = calibration->gpu_communicator;
-    const char *const texts[][2] = {{"device", calibration->device == NULL ? "cpu" : "cuda"},
-                                    {"gpu_transport", gpus == NULL ? NULL : gpus->transport->name},
-                                    {"transport", communicator->transport->name},
-                                    {"mpi", gw_mpi_version()},
-                                    {"nccl", gw_nccl_version()},
-                                    {"cuda", gw_cuda_version()},
-                                    {"instruction_set", gw_instruction_set()},
-                                    {"gradweave", calibration->version},
-                                    {"command", calibration->command}};
+    const struct gw_transport *transport = communicator->transport;
+    const char *const texts[][2] = {
+        {"device", calibration->device == NULL ? "cpu" : "cuda"},
+        {"gpu_transport", gpus == NULL ? NULL : gpus->transport->name},
+        {"transport", transport->name},
+        {transport->name, transport->version == NULL ? NULL : transport->version(communicator)},
+        {"nccl", gw_nccl_version()},
+        {"cuda", gw_cuda_version()},
+        {"instruction_set", gw_instruction_set()},
+        {"gradweave", calibration->version},
+        {"command", calibration->command}};
     struct gw_json_writer writer;
     char date[32];
     time_t now = time(NULL);

@@ -13,8 +13,54 @@ static const char *groups_keep_them(struct gw_communicator *lender) {
     return complaint;
 }
 
+/* ---- parts, and resting -------------------------------------------------------------------- */
+
+/* As in a calibration: of every size, while the ranks beyond wait for rank 0. */
+static const char *parts_work_while_others_rest(struct gw_communicator *communicator) {
+    int size = communicator->size;
+    for (int first = 1; first <= size; first++) {
+        const char *complaint = check_first(communicator, first, short_promises);
+        if (complaint != NULL) {
+            return complaint;
+        }
+        double woken_s = gw_clock_now_s();
+        if (communicator->rank == 0) {
+            gw_clock_sleep_until_s(woken_s + 2e-3);
+            woken_s = gw_clock_now_s();
+            if (gw_wake(communicator, first, NULL) != GW_OK) {
+                return "wake: failed";
+            }
+        } else if (communicator->rank >= first &&
+                   gw_rest_until_woken(communicator, NULL) != GW_OK) {
+            return "rest_until_woken: failed";
+        }
+        double left_s = gw_clock_now_s();
+        (void)gw_broadcast(communicator, 0, &woken_s, sizeof woken_s, NULL);
+        if (communicator->rank >= first && left_s < woken_s) {
+            return "rest_until_woken: left before it was woken (on one host, with one clock)";
+        }
+    }
+    return NULL;
+}
+
+static const char *groups_have_parts(struct gw_communicator *lender) {
+    struct gw_process_group group = lend_group(lender);
+    struct gw_communicator communicator;
+    if (gw_communicator_open_group(&group, &communicator, NULL) != GW_OK) {
+        return "a group could not be opened";
+    }
+    const char *complaint = parts_work_while_others_rest(&communicator);
+    if (complaint == NULL &&
+        strcmp(communicator.transport->version(&communicator), group.name) != 0) {
+        complaint = "a group has another name than it was given";
+    }
+    communicator.transport->close(&communicator);
+    return complaint;
+}
+
+/* One test: an MPI job is joined once. */
 TEST(groups_keep_their_promises) {
-    check *const checks[] = {seeds_are_agreed_on, groups_keep_them, NULL};
+    check *const checks[] = {seeds_are_agreed_on, groups_keep_them, groups_have_parts, NULL};
     check_ranks(checks);
 }
 
@@ -57,4 +103,18 @@ TEST(ranks_that_there_are_not_are_refused) {
         assert_int_equal(gw_communicator_open_group(&group, &communicator, &error), GW_BAD_INPUT);
         assert_non_null(strstr(error.message, "expected a rank below"));
     }
+}
+
+TEST(groups_without_parts_say_so) {
+    struct gw_process_group group = {.size = 1};
+    struct gw_communicator communicator;
+    struct gw_communicator part;
+    struct gw_error error = {0};
+    assert_ok(gw_communicator_open_group(&group, &communicator, &error));
+    assert_int_equal(communicator.transport->open_first(&communicator, 1, &part, &error),
+                     GW_BAD_INPUT);
+    assert_string_equal(error.message,
+                        "process group: expected one that opens groups of its first ranks");
+    assert_null(part.transport);
+    communicator.transport->close(&communicator);
 }

@@ -6,64 +6,103 @@
 
 #include "transport/group.h"
 
-static inline int lend_allreduce(void *lender, const float *send, float *receive, size_t count) {
-    return gw_allreduce(lender, send, receive, count, NULL) != GW_OK;
+/* What lent functions are called with. */
+struct lent {
+    struct gw_communicator *lender;
+    struct gw_communicator part; /* the lender of a part */
+};
+
+static inline struct gw_communicator *lender_of(void *context) {
+    const struct lent *lent = context;
+    return lent->lender;
 }
 
-static inline int lend_allgather(void *lender, const void *send, size_t bytes, void *receive) {
-    return gw_allgather(lender, send, bytes, receive, NULL) != GW_OK;
+static inline int lend_allreduce(void *context, const float *send, float *receive, size_t count) {
+    return gw_allreduce(lender_of(context), send, receive, count, NULL) != GW_OK;
 }
 
-static inline int lend_broadcast(void *lender, int root, void *data, size_t bytes) {
-    return gw_broadcast(lender, root, data, bytes, NULL) != GW_OK;
+static inline int lend_allgather(void *context, const void *send, size_t bytes, void *receive) {
+    return gw_allgather(lender_of(context), send, bytes, receive, NULL) != GW_OK;
 }
 
-static inline int lend_reduce(void *lender, int root, const float *send, float *receive,
+static inline int lend_broadcast(void *context, int root, void *data, size_t bytes) {
+    return gw_broadcast(lender_of(context), root, data, bytes, NULL) != GW_OK;
+}
+
+static inline int lend_reduce(void *context, int root, const float *send, float *receive,
                               size_t count) {
-    return gw_reduce(lender, root, send, receive, count, NULL) != GW_OK;
+    return gw_reduce(lender_of(context), root, send, receive, count, NULL) != GW_OK;
 }
 
-static inline int lend_gather(void *lender, int root, const void *send, size_t bytes,
+static inline int lend_gather(void *context, int root, const void *send, size_t bytes,
                               void *receive) {
-    return gw_gather(lender, root, send, bytes, receive, NULL) != GW_OK;
+    return gw_gather(lender_of(context), root, send, bytes, receive, NULL) != GW_OK;
 }
 
-static inline int lend_scatter(void *lender, int root, const void *send, size_t bytes,
+static inline int lend_scatter(void *context, int root, const void *send, size_t bytes,
                                void *receive) {
-    return gw_scatter(lender, root, send, bytes, receive, NULL) != GW_OK;
+    return gw_scatter(lender_of(context), root, send, bytes, receive, NULL) != GW_OK;
 }
 
-static inline int lend_message(void *lender, struct gw_message message, uintptr_t *handle) {
-    struct gw_communicator *communicator = lender;
+static inline int lend_message(void *context, struct gw_message message, uintptr_t *handle) {
+    struct gw_communicator *communicator = lender_of(context);
     struct gw_request *request = malloc(sizeof *request);
     *handle = (uintptr_t)request;
     return communicator->transport->start(communicator, &message, request, NULL) != GW_OK;
 }
 
-static inline int lend_send(void *lender, int to, const void *data, size_t bytes,
+static inline int lend_send(void *context, int to, const void *data, size_t bytes,
                             uintptr_t *handle) {
     struct gw_message message = {.other = to, .data = (void *)(uintptr_t)data, .bytes = bytes};
-    return lend_message(lender, message, handle);
+    return lend_message(context, message, handle);
 }
 
-static inline int lend_receive(void *lender, int from, void *data, size_t bytes,
+static inline int lend_receive(void *context, int from, void *data, size_t bytes,
                                uintptr_t *handle) {
     struct gw_message message = {.other = from, .receives = true, .data = data, .bytes = bytes};
-    return lend_message(lender, message, handle);
+    return lend_message(context, message, handle);
 }
 
-static inline int lend_wait(void *lender, uintptr_t handle) {
-    struct gw_communicator *communicator = lender;
+static inline int lend_wait(void *context, uintptr_t handle) {
+    struct gw_communicator *communicator = lender_of(context);
     struct gw_request *request = (struct gw_request *)handle;
     int failed = communicator->transport->wait(communicator, request, 1, NULL) != GW_OK;
     free(request);
     return failed;
 }
 
+static inline struct lent *make_lent(struct gw_communicator *lender) {
+    struct lent *lent = calloc(1, sizeof *lent);
+    lent->lender = lender;
+    return lent;
+}
+
+static inline int lend_first(void *context, int size, void **part) {
+    struct gw_communicator *lender = lender_of(context);
+    struct lent *lent = make_lent(NULL);
+    int failed = lender->transport->open_first(lender, size, &lent->part, NULL) != GW_OK;
+    lent->lender = &lent->part;
+    if (failed || lender->rank >= size) {
+        free(lent);
+    } else {
+        *part = lent;
+    }
+    return failed;
+}
+
+static inline void lend_close(void *context) {
+    struct lent *lent = context;
+    if (lent->lender == &lent->part) {
+        lent->part.transport->close(&lent->part);
+    }
+    free(lent);
+}
+
 static inline struct gw_process_group lend_group(struct gw_communicator *lender) {
-    return (struct gw_process_group){.rank = lender->rank,
+    return (struct gw_process_group){.name = "lent",
+                                     .rank = lender->rank,
                                      .size = lender->size,
-                                     .context = lender,
+                                     .context = make_lent(lender),
                                      .allreduce = lend_allreduce,
                                      .allgather = lend_allgather,
                                      .broadcast = lend_broadcast,
@@ -72,7 +111,9 @@ static inline struct gw_process_group lend_group(struct gw_communicator *lender)
                                      .scatter = lend_scatter,
                                      .start_send = lend_send,
                                      .start_receive = lend_receive,
-                                     .wait = lend_wait};
+                                     .wait = lend_wait,
+                                     .open_first = lend_first,
+                                     .close = lend_close};
 }
 
 #endif

@@ -354,8 +354,14 @@ static bool mpi_takes_gpu_memory(void) {
 #endif
 }
 
+static const char *mpi_version(const struct gw_communicator *communicator) {
+    (void)communicator;
+    return gw_mpi_version();
+}
+
 static const struct gw_transport mpi_transport = {
     .name = "mpi",
+    .version = mpi_version,
     .takes_gpu_memory = mpi_takes_gpu_memory,
     .collect = mpi_collect,
     .barrier = mpi_barrier,
