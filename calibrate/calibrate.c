@@ -45,21 +45,6 @@ void gw_calibration_make_thorough(struct gw_calibration *calibration) {
     calibration->time_s = 300;
 }
 
-/* ---- what is going on ---------------------------------------------------------------------- */
-
-struct bar {
-    struct gw_progress progress;
-    bool speaks; /* rank 0 */
-};
-
-static void draw(void *context, double share, const char *what) {
-    struct bar *bar = context;
-    gw_progress_update(&bar->progress, share, what);
-    if (bar->speaks) {
-        gw_log(GW_LOG_VERBOSE, "measuring %s", what);
-    }
-}
-
 /* ---- curves -------------------------------------------------------------------------------- */
 
 static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
@@ -149,6 +134,8 @@ static enum gw_status open_journal(const struct gw_calibration *calibration,
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
+static const double backward_share = 0.25; /* of overlap, where a backward pass is measured */
+
 /* Of the time for everything, what other measurements than of curves get: enough in most cases. */
 static double network_share_s(const struct gw_communicator *communicator,
                               const struct gw_calibration *calibration) {
@@ -157,7 +144,8 @@ static double network_share_s(const struct gw_communicator *communicator,
 
 static double overlap_share_s(const struct gw_communicator *communicator,
                               const struct gw_calibration *calibration) {
-    return calibration->overlap && communicator->size > 1 ? calibration->time_s / 20 : 0;
+    double share = calibration->backward == NULL ? 0.05 : backward_share;
+    return calibration->overlap && communicator->size > 1 ? share * calibration->time_s : 0;
 }
 
 /* What is left for curves when all else has had its share. */
@@ -260,28 +248,35 @@ static enum gw_status measure_overlap(struct gw_communicator *communicator,
     return gw_calibrate_overlap(communicator, &brief, report, cluster, error);
 }
 
+static void tell_nobody(void *context, double share, const char *what) {
+    (void)context;
+    (void)share;
+    (void)what;
+}
+
 static enum gw_status measure_all(struct gw_communicator *communicator,
                                   const struct gw_calibration *calibration, double started_s,
                                   struct gw_cluster *cluster, struct gw_error *error) {
-    bool speaks = communicator->rank == 0;
-    struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
-    struct gw_report report = {.tell = draw, .context = &bar, .scale = 0.02};
+    struct gw_report report = {.tell = calibration->tell == NULL ? tell_nobody : calibration->tell,
+                               .context = calibration->tell_context,
+                               .scale = 0.02};
     enum gw_status status = gw_calibrate_hosts(communicator, calibration, &report, cluster, error);
+    double overlap = calibration->backward == NULL ? 0.04 : backward_share;
     report.offset = 0.02;
-    report.scale = 0.9;
+    report.scale = 0.94 - overlap;
     if (status == GW_OK) {
         status = measure_curves(communicator, calibration, started_s, &report, cluster, error);
     }
-    report.offset = 0.92;
+    report.offset = 0.96 - overlap;
     report.scale = 0.04;
     if (status == GW_OK && calibration->network && communicator->size > 1) {
         status = measure_network(communicator, calibration, &report, cluster, error);
     }
-    report.offset = 0.96;
+    report.offset = 1 - overlap;
+    report.scale = overlap;
     if (status == GW_OK && calibration->overlap && communicator->size > 1) {
         status = measure_overlap(communicator, calibration, &report, cluster, error);
     }
-    gw_progress_end(&bar.progress);
     return status;
 }
 

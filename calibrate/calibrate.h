@@ -12,6 +12,8 @@
 #include "traces/traces.h"
 #include "transport/transport.h"
 
+typedef enum gw_status gw_action(void *context, struct gw_error *error);
+
 struct gw_calibration {
     const char *name;               /* of the cluster */
     const char *command;            /* for the provenance */
@@ -25,6 +27,10 @@ struct gw_calibration {
     const struct gw_compressor *const *compressors; /* ended by NULL */
     bool network;                                   /* whether to measure LogGP parameters ... */
     bool overlap;                                   /* ... and overlap factors */
+    /* A backward pass of a trainer's network, for these factors: NULL, or run on several threads,
+     * one at a time. */
+    gw_action *backward;
+    void *backward_context;
     double precision;             /* repeat until the median is known to this, relative ... */
     double max_s_per_point;       /* ... or this much time has been measured, in seconds */
     double time_s;                /* for everything */
@@ -32,6 +38,9 @@ struct gw_calibration {
     bool resume;                  /* go on with the journal that is there */
     uint64_t seed;                /* of the order of measurements */
     const struct gw_clock *clock; /* that times all but overlap: the machine's */
+    /* Told what is measured next, when which share of all is done, above all on rank 0; or NULL. */
+    void (*tell)(void *context, double share, const char *what);
+    void *tell_context;
     /*
      * NULL, or what each rank's compressors run on, and what collectives and messages of memory of
      * GPUs go through: of the same ranks (transport/gpu.h), with an urgent stream as exec's.
@@ -43,10 +52,33 @@ struct gw_calibration {
 /* All collectives that can be measured, ended by NULL. */
 extern const char *const gw_calibrated_collectives[];
 
+/* Whether it measures what one rank alone does not do. */
+static inline bool gw_calibration_exchanges(const struct gw_calibration *calibration) {
+    return calibration->collectives[0] != NULL || calibration->network || calibration->overlap;
+}
+
 /* All but names, command and journal: a minute's. And those of ten seconds, and of five minutes. */
 struct gw_calibration gw_calibration_defaults(void);
 void gw_calibration_make_quick(struct gw_calibration *calibration);
 void gw_calibration_make_thorough(struct gw_calibration *calibration);
+
+/* Names of collectives, of compressors, "network" and "overlap", ended by NULL. */
+enum { GW_MOST_CALIBRATED = 2 * GW_MOST_COMPRESSORS };
+void gw_calibrated_names(const char *out[GW_MOST_CALIBRATED]);
+
+/* What a calibration points to that measures only what is named. */
+struct gw_calibration_choice {
+    const char *collectives[GW_MOST_COMPRESSORS];
+    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    char name[64]; /* the last one that was read, as far as there is room */
+};
+
+/*
+ * Lets it measure only what `text` names, with commas between. GW_BAD_INPUT for a name that is
+ * unknown or there twice.
+ */
+enum gw_status gw_calibration_choose(const char *text, struct gw_calibration_choice *choice,
+                                     struct gw_calibration *out, struct gw_error *error);
 
 /*
  * All ranks call it with the same settings. Rank 0 gets the curves and knows its own provenance;

@@ -5,12 +5,11 @@
 
 #include "calibrate/calibrate.h"
 #include "cli/job.h"
+#include "core/names.h"
 #include "kernels/gpu.h"
 #include "report/measurements.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
-
-enum { MOST_COLLECTIVES = 16 };
 
 struct options {
     struct gw_output_options output;
@@ -24,9 +23,7 @@ struct options {
     struct gw_device_choice device;
     enum gw_transport_choice transport;
 
-    /* What `calibration` points to. */
-    const char *collectives[MOST_COLLECTIVES];
-    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    struct gw_calibration_choice chosen; /* what `calibration` points to */
     /* As given; what is 0 or NULL was not. */
     double time_s, precision, max_s_per_point;
     size_t max_bytes, max_elements;
@@ -39,10 +36,10 @@ static void read_compressors(char *argument, void *target, struct argp_state *st
     struct options *options = target;
     struct gw_error error;
     options->compressor = argument;
-    if (gw_compressors_parse(argument, options->compressors, &error) != GW_OK) {
-        gw_refuse(state, "%s", error.message);
+    if (gw_compressors_parse(argument, options->chosen.compressors, &error) != GW_OK) {
+        gw_refuse(state, "--%s", error.message);
     }
-    options->calibration.compressors = options->compressors;
+    options->calibration.compressors = options->chosen.compressors;
 }
 
 #define IN(member) offsetof(struct options, member)
@@ -117,73 +114,17 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- --only -------------------------------------------------------------------------------- */
+/* ---- what is asked for ------------------------------------------------------------------------
+ */
 
-static const char *find_collective(const char *name) {
-    for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
-        if (strcmp(gw_calibrated_collectives[i], name) == 0) {
-            return gw_calibrated_collectives[i];
-        }
+static void refuse_unknown(const char *name, const char *message, struct argp_state *state) {
+    const char *names[GW_MOST_CALIBRATED];
+    gw_calibrated_names(names);
+    const char *nearest = gw_find_nearest(name, names);
+    if (nearest == NULL) {
+        gw_refuse(state, "--%s", message);
     }
-    return NULL;
-}
-
-static void refuse_unknown(const char *name, struct argp_state *state) {
-    const struct gw_option only = {.names = GW_NAMES_CALIBRATED};
-    const char *const *names = gw_option_names(&only);
-    char all[512];
-    char expected[600];
-    (void)snprintf(expected, sizeof expected, "--only: expected some of %s, each once, got",
-                   gw_join_choices(names, ", ", ", ", all, sizeof all));
-    gw_refuse_name(expected, name, names, state);
-}
-
-/* Adds what the name stands for; false if it is unknown or there already. */
-static bool add_named(struct options *options, const char *name, size_t *collectives,
-                      size_t *compressors) {
-    struct gw_calibration *asked = &options->calibration;
-    const char *collective = find_collective(name);
-    const struct gw_compressor *compressor = gw_compressor_find(name);
-    for (size_t i = 0; i < *collectives; i++) {
-        if (options->collectives[i] == collective) {
-            return false;
-        }
-    }
-    for (size_t i = 0; i < *compressors; i++) {
-        if (options->compressors[i] == compressor) {
-            return false;
-        }
-    }
-    if (collective != NULL) {
-        options->collectives[(*collectives)++] = collective;
-    } else if (compressor != NULL) {
-        options->compressors[(*compressors)++] = compressor;
-    } else if (strcmp(name, "network") == 0 && !asked->network) {
-        asked->network = true;
-    } else if (strcmp(name, "overlap") == 0 && !asked->overlap) {
-        asked->overlap = true;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-static void choose_only(struct options *options, struct argp_state *state) {
-    size_t collectives = 0;
-    size_t compressors = 0;
-    options->calibration.network = false;
-    options->calibration.overlap = false;
-    for (const char *text = options->only; text != NULL;) {
-        char name[64];
-        size_t length = strcspn(text, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
-        if (!add_named(options, name, &collectives, &compressors)) {
-            refuse_unknown(name, state);
-        }
-        text = text[length] == ',' ? text + length + 1 : NULL;
-    }
-    options->calibration.collectives = options->collectives;
-    options->calibration.compressors = options->compressors;
+    gw_refuse(state, "--%s\nDid you mean \"%s\"?", message, nearest);
 }
 
 /* What was given, over what the preset says, over what is usual. */
@@ -207,8 +148,10 @@ static void complete(void *input, struct argp_state *state) {
     asked->max_bytes = options->max_bytes > 0 ? options->max_bytes : asked->max_bytes;
     asked->max_elements = options->max_elements > 0 ? options->max_elements : asked->max_elements;
     asked->network = !options->no_network;
-    if (options->only != NULL) {
-        choose_only(options, state);
+    struct gw_error error;
+    if (options->only != NULL &&
+        gw_calibration_choose(options->only, &options->chosen, asked, &error) != GW_OK) {
+        refuse_unknown(options->chosen.name, error.message, state);
     }
     /* Of messages and of overlap a file has no curve that a check could look at. */
     if (options->only != NULL && options->check != NULL && (asked->network || asked->overlap)) {
@@ -287,6 +230,34 @@ static enum gw_status read_older(struct gw_communicator *communicator,
     return status;
 }
 
+/* ---- progress ----------------------------------------------------------------------------- */
+
+struct bar {
+    struct gw_progress progress;
+    bool speaks; /* rank 0 */
+};
+
+static void draw(void *context, double share, const char *what) {
+    struct bar *bar = context;
+    gw_progress_update(&bar->progress, share, what);
+    if (bar->speaks) {
+        gw_log(GW_LOG_VERBOSE, "measuring %s", what);
+    }
+}
+
+static enum gw_status measure(struct gw_communicator *communicator,
+                              const struct gw_calibration *asked, struct gw_cluster *out,
+                              struct gw_error *error) {
+    bool speaks = communicator->rank == 0;
+    struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
+    struct gw_calibration calibration = *asked;
+    calibration.tell = draw;
+    calibration.tell_context = &bar;
+    enum gw_status status = gw_calibrate(communicator, &calibration, out, error);
+    gw_progress_end(&bar.progress);
+    return status;
+}
+
 /* ---- on every rank ------------------------------------------------------------------------- */
 
 static enum gw_status calibrate(struct gw_communicator *communicator, const struct options *options,
@@ -294,7 +265,7 @@ static enum gw_status calibrate(struct gw_communicator *communicator, const stru
     struct gw_cluster cluster = {0};
     struct gw_cluster older = {0};
     GW_TRY(options->add ? read_older(communicator, options, &older, error) : GW_OK);
-    enum gw_status status = gw_calibrate(communicator, &options->calibration, &cluster, error);
+    enum gw_status status = measure(communicator, &options->calibration, &cluster, error);
     if (status != GW_BAD_INPUT) { /* which all ranks know of */
         gw_job_require(communicator, status, error);
     }
@@ -332,14 +303,15 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
     GW_TRY(gw_gpu_job_open(communicator, &options->device, options->transport, &job, error));
     asked->device = job.device;
     asked->gpu_communicator = &job.communicator;
-    for (size_t i = 0; asked->compressors != options->compressors && i < GW_MOST_COMPRESSORS &&
-                       (i == 0 || options->compressors[i - 1] != NULL);
+    const struct gw_compressor **compressors = options->chosen.compressors;
+    for (size_t i = 0; asked->compressors != compressors && i < GW_MOST_COMPRESSORS &&
+                       (i == 0 || compressors[i - 1] != NULL);
          i++) {
-        options->compressors[i] = asked->compressors[i];
+        compressors[i] = asked->compressors[i];
     }
-    asked->compressors = options->compressors;
+    asked->compressors = compressors;
     bool named = options->only != NULL || options->compressor != NULL;
-    enum gw_status status = gw_keep_compressors_for_gpus(options->compressors, named, error);
+    enum gw_status status = gw_keep_compressors_for_gpus(compressors, named, error);
     if (status == GW_OK) {
         status = calibrate_or_check(communicator, options, verdict, error);
     }
@@ -351,8 +323,7 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
 static bool needs_two(const struct options *options) {
     const struct gw_calibration *asked = &options->calibration;
     bool named = options->only != NULL && (asked->network || asked->overlap);
-    bool exchanges = asked->collectives[0] != NULL || asked->network || asked->overlap;
-    return options->device.cuda ? named : exchanges;
+    return options->device.cuda ? named : gw_calibration_exchanges(asked);
 }
 
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,

@@ -48,12 +48,11 @@ static void add_compressors(const char **names) {
 }
 
 static void add_calibrated(const char **names) {
-    for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
-        add_name(names, gw_calibrated_collectives[i]);
+    const char *calibrated[GW_MOST_CALIBRATED];
+    gw_calibrated_names(calibrated);
+    for (size_t i = 0; calibrated[i] != NULL; i++) {
+        add_name(names, calibrated[i]);
     }
-    add_compressors(names);
-    add_name(names, "network");
-    add_name(names, "overlap");
 }
 
 static void add_names(const char **names, enum gw_names kind) {

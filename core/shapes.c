@@ -71,7 +71,7 @@ static const struct shape shapes[] = {
     {CLUSTER, "network", {"within", "between", "nodes_per_switch", "oversubscription", "source"}},
     {CLUSTER, "network.within", LOGGP},
     {CLUSTER, "network.between", LOGGP},
-    {CLUSTER, "overlap", {"workers", "factors", "elements", "waiting", "source"}},
+    {CLUSTER, "overlap", {"workers", "factors", "elements", "waiting", "backward_s", "source"}},
     {CLUSTER, "overlap.factors", {"*"}},
     {CLUSTER, "overlap.factors.*", {"*"}},
     {CLUSTER, "overlap.factors.*.*[]", {"bytes", "compute", "communication"}},

@@ -340,6 +340,7 @@ GRADWEAVE_API enum gradweave_status gradweave_join_mpi(struct gradweave_ranks **
  * always the same one; collectives by all ranks in the same order. `receive` never overlaps `send`.
  */
 struct gradweave_process_group {
+    const char *name; /* what it is: "gloo, PyTorch 2.15.0"; NULL: nobody says */
     int rank, size;
     void *context; /* their first argument */
 
@@ -362,6 +363,13 @@ struct gradweave_process_group {
     int (*start_send)(void *context, int to, const void *data, size_t bytes, uintptr_t *handle);
     int (*start_receive)(void *context, int from, void *data, size_t bytes, uintptr_t *handle);
     int (*wait)(void *context, uintptr_t handle);
+
+    /*
+     * For gradweave_calibrate alone: the group of the first `size` ranks, which is these functions
+     * with the context *part, and is closed by `close`. All ranks call it in the same order; those
+     * beyond have no part, and leave *part as it is. NULL: there are no such groups.
+     */
+    int (*open_first)(void *context, int size, void **part);
 
     const char *(*complain)(void *context); /* why the last call failed; NULL: nobody knows */
     void (*close)(void *context); /* when the ranks are left; NULL: nothing is to be done */

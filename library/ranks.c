@@ -42,7 +42,8 @@ static enum gw_status open_plugin(struct gradweave_ranks *ranks, struct gw_error
 
 static enum gw_status open_group(const struct gradweave_process_group *group,
                                  struct gw_communicator *out, struct gw_error *error) {
-    const struct gw_process_group lent = {.rank = group->rank,
+    const struct gw_process_group lent = {.name = group->name,
+                                          .rank = group->rank,
                                           .size = group->size,
                                           .context = group->context,
                                           .allreduce = group->allreduce,
@@ -54,6 +55,7 @@ static enum gw_status open_group(const struct gradweave_process_group *group,
                                           .start_send = group->start_send,
                                           .start_receive = group->start_receive,
                                           .wait = group->wait,
+                                          .open_first = group->open_first,
                                           .complain = group->complain,
                                           .close = group->close};
     return gw_communicator_open_group(&lent, out, error);

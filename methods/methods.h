@@ -28,6 +28,7 @@ struct gw_compressor {
 extern const struct gw_compressor gw_compressor_none;
 
 /* The table, ended by NULL, and its rows. */
+enum { GW_MOST_COMPRESSORS = 64 }; /* with that NULL */
 extern const struct gw_compressor *const gw_compressors[];
 extern const struct gw_compressor gw_compressor_topk, gw_compressor_randk, gw_compressor_dgc,
     gw_compressor_redsync, gw_compressor_gaussiank, gw_compressor_count_sketch,

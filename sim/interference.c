@@ -80,11 +80,6 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
 
 /* ---- classes ------------------------------------------------------------------------------- */
 
-/* As the cluster names what the operation does. */
-static const char *name_of(const struct gw_operation *operation) {
-    return operation->kind == GW_COMPRESS ? operation->method : GW_OVERLAP_TIMED;
-}
-
 static bool has_factors(const struct gw_overlap *overlap, const char *compute) {
     for (size_t i = 0; i < overlap->pair_count; i++) {
         if (strcmp(overlap->pairs[i].compute, compute) == 0) {
@@ -92,6 +87,17 @@ static bool has_factors(const struct gw_overlap *overlap, const char *compute) {
         }
     }
     return false;
+}
+
+/* As what the cluster names forward, backward and update; NULL: it does not. */
+static const char *name_of_passes(const struct gw_overlap *overlap) {
+    return has_factors(overlap, GW_OVERLAP_BACKWARD) ? GW_OVERLAP_BACKWARD
+           : has_factors(overlap, GW_OVERLAP_TIMED)  ? GW_OVERLAP_TIMED
+                                                     : NULL;
+}
+
+static bool is_of_passes(const char *compute) {
+    return strcmp(compute, GW_OVERLAP_BACKWARD) == 0 || strcmp(compute, GW_OVERLAP_TIMED) == 0;
 }
 
 static enum gw_status check_streams(const struct gw_schedule *schedule, struct gw_error *error) {
@@ -120,17 +126,19 @@ static uint32_t class_named(const char *name, const char **names, size_t *class_
     return (uint32_t)(*class_count)++;
 }
 
-/* Compressors that take no turns are of a class, what is timed only if the cluster names it. */
+/* Compressors that take no turns are of a class, passes only if the cluster names them. */
 static void sort_operations(struct gw_simulator *simulator, const char **names) {
     struct gw_interference *out = &simulator->interference;
     const struct gw_schedule *schedule = simulator->schedule;
-    bool timed = has_factors(simulator->cluster->overlap, GW_OVERLAP_TIMED);
+    const char *passes = name_of_passes(simulator->cluster->overlap);
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
-        bool slowed = operation->kind == GW_COMPRESS ? !takes_turns(simulator, operation)
-                                                     : timed && !gw_operation_is_shared(operation);
+        bool compresses = operation->kind == GW_COMPRESS;
+        bool slowed = compresses ? !takes_turns(simulator, operation)
+                                 : passes != NULL && !gw_operation_is_shared(operation);
         if (slowed) {
-            out->class_of[i] = class_named(name_of(operation), names, &out->class_count);
+            out->class_of[i] =
+                class_named(compresses ? operation->method : passes, names, &out->class_count);
         }
     }
 }
@@ -145,8 +153,7 @@ static const char *find_measured(const struct gw_overlap *overlap, const char *c
     }
     for (size_t i = 0; i < overlap->pair_count; i++) {
         const struct gw_overlap_pair *pair = &overlap->pairs[i];
-        if (strcmp(pair->collective, collective) == 0 &&
-            strcmp(pair->compute, GW_OVERLAP_TIMED) != 0) {
+        if (strcmp(pair->collective, collective) == 0 && !is_of_passes(pair->compute)) {
             return pair->compute;
         }
     }
@@ -182,9 +189,8 @@ static enum gw_status find_pair(const struct gw_cluster *cluster, const char *co
                                 const char *compute, const struct gw_overlap_pair **out,
                                 struct gw_result *result, struct gw_error *error) {
     const struct gw_overlap *overlap = cluster->overlap;
-    bool timed = strcmp(compute, GW_OVERLAP_TIMED) == 0;
     const char *near = find_collective(overlap, collective);
-    const char *measured = timed ? compute : find_measured(overlap, near, compute);
+    const char *measured = is_of_passes(compute) ? compute : find_measured(overlap, near, compute);
     if (measured == NULL) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: overlap.factors.%s.%s: expected measured factors, got nothing "

@@ -538,7 +538,7 @@ enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor
         const struct gw_compressor *found = gw_compressor_find(name);
         if (found == NULL || is_chosen(found, out, count)) {
             return gw_fail(error, GW_BAD_INPUT,
-                           "--compressor: expected some of those that gradweave list compressors "
+                           "compressor: expected some of those that gradweave list compressors "
                            "shows, each once, got \"%s\"",
                            name);
         }

@@ -252,7 +252,6 @@ enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
                                    struct gw_error *error);
 
 /* The compressors in `text`, "all" or names with commas between, each once; then NULL. */
-enum { GW_MOST_COMPRESSORS = 64 };
 enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
                                     struct gw_error *error);
 

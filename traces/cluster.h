@@ -52,15 +52,16 @@ struct gw_overlap_point {
 /* What the compute stream did beside which collective. */
 struct gw_overlap_pair {
     char *collective;
-    char *compute; /* a compressor, or GW_OVERLAP_TIMED */
+    char *compute; /* a compressor, or one of those below */
     size_t point_count, point_capacity;
     struct gw_overlap_point *points; /* by ascending bytes */
 };
 
 /*
- * In place of a compressor: what an accelerator does, which is forward, backward and update. Beside
- * an accelerator that is not named nothing slows down.
+ * In place of a compressor: what computes forward, backward and update, a trainer's own backward
+ * pass, or else what an accelerator does. Where neither is named, it slows nothing.
  */
+#define GW_OVERLAP_BACKWARD "backward"
 #define GW_OVERLAP_TIMED "timed"
 
 struct gw_overlap {

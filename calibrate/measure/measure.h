@@ -57,8 +57,6 @@ double gw_clocks_from_common_s(const struct gw_clocks *clocks, double common_s);
 
 /* ---- subjects ------------------------------------------------------------------------------ */
 
-typedef enum gw_status gw_action(void *context, struct gw_error *error);
-
 /* What is measured at many sizes, from the smallest to the largest. */
 struct gw_subject {
     const char *name;     /* of the collective or compressor */

@@ -269,32 +269,63 @@ static enum gw_status wait(void *context, struct gw_error *error) {
     return GW_OK;
 }
 
+/* A pass takes tenths of a second and is measured longer: of what there is for all, it gets most.
+ */
+static const double backward_share = 0.8;
+static const double passes_in_block = 2.1; /* one whole one, wherever it begins */
+
 struct measuring {
     const struct gw_calibration *calibration;
     struct gw_report report;
     struct gw_overlap_load load;
     struct exchanges exchanges;
     size_t sizes;      /* of messages */
+    double time_s;     /* for compressors and waiting */
     double deadline_s; /* of waiting */
     double end_s;      /* when no other pair of the collective is begun */
     struct gw_overlap *overlap;
 };
 
-static enum gw_status measure(struct measuring *measuring, bool waits, struct gw_overlap_point *out,
-                              bool *known, struct gw_error *error) {
-    bool on_gpus = measuring->calibration->device != NULL;
-    size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
-    struct gw_overlap_subject subject = {
-        .compute = waits ? wait : gw_overlap_load_run,
-        .took_s = waits || !on_gpus ? NULL : gw_overlap_load_took_s,
-        .compute_context = waits ? (void *)&measuring->deadline_s : &measuring->load,
-        .communicate = run_exchanges,
-        .communicate_context = &measuring->exchanges,
-        .block_s = fmin(longest_block_s, measuring->calibration->max_s_per_point / 4),
-        .rounds = rounds,
-        .longest_s = fmin(longest_pair_s, measuring->calibration->time_s / (double)pairs)};
+/* What the compute thread does. */
+struct work {
+    gw_action *run;
+    double (*took_s)(void *context); /* NULL: from call to return */
+    void *context;
+    double block_s, longest_s; /* as of rounds */
+};
+
+static enum gw_status measure(struct measuring *measuring, const struct work *work,
+                              struct gw_overlap_point *out, bool *known, struct gw_error *error) {
+    struct gw_overlap_subject subject = {.compute = work->run,
+                                         .took_s = work->took_s,
+                                         .compute_context = work->context,
+                                         .communicate = run_exchanges,
+                                         .communicate_context = &measuring->exchanges,
+                                         .block_s = work->block_s,
+                                         .rounds = rounds,
+                                         .longest_s = work->longest_s};
     out->bytes = (double)measuring->exchanges.bytes;
     return gw_measure_overlap(measuring->exchanges.world, &subject, out, known, error);
+}
+
+/* Measures factors of work that has a name, and keeps them. */
+static enum gw_status measure_named(struct measuring *measuring, const struct work *work,
+                                    const char *collective, const char *name,
+                                    struct gw_error *error) {
+    struct gw_overlap_point point;
+    bool known = false;
+    GW_TRY(measure(measuring, work, &point, &known, error));
+    return known ? gw_overlap_add(measuring->overlap, collective, name, point, error) : GW_OK;
+}
+
+/* Work of milliseconds. */
+static struct work short_work(const struct measuring *measuring, gw_action *run, void *context) {
+    size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
+    return (struct work){.run = run,
+                         .context = context,
+                         .block_s =
+                             fmin(longest_block_s, measuring->calibration->max_s_per_point / 4),
+                         .longest_s = fmin(longest_pair_s, measuring->time_s / (double)pairs)};
 }
 
 /*
@@ -313,15 +344,11 @@ static enum gw_status has_time(const struct measuring *measuring, bool *answer,
 static enum gw_status measure_compressors(struct measuring *measuring, const char *collective,
                                           struct gw_error *error) {
     bool goes_on = true;
+    struct work work = short_work(measuring, gw_overlap_load_run, &measuring->load);
+    work.took_s = measuring->load.device == NULL ? NULL : gw_overlap_load_took_s;
     for (size_t i = 0; i < COMPRESSORS && goes_on; i++) {
-        struct gw_overlap_point point;
-        bool known = false;
         gw_overlap_load_choose(&measuring->load, compressors[i]);
-        GW_TRY(measure(measuring, false, &point, &known, error));
-        if (known) {
-            GW_TRY(
-                gw_overlap_add(measuring->overlap, collective, compressors[i]->name, point, error));
-        }
+        GW_TRY(measure_named(measuring, &work, collective, compressors[i]->name, error));
         GW_TRY(has_time(measuring, &goes_on, error));
     }
     return GW_OK;
@@ -342,9 +369,10 @@ static void write_factor(struct gw_json_writer *writer, const char *key,
  */
 static enum gw_status measure_waiting(struct measuring *measuring, const char *collective,
                                       struct gw_error *error) {
+    const struct work work = short_work(measuring, wait, &measuring->deadline_s);
     struct gw_overlap_point point;
     bool known = false;
-    GW_TRY(measure(measuring, true, &point, &known, error));
+    GW_TRY(measure(measuring, &work, &point, &known, error));
     if (!known) {
         return GW_OK;
     }
@@ -359,32 +387,76 @@ static enum gw_status measure_waiting(struct measuring *measuring, const char *c
                        collective, factors, error);
 }
 
+/* Whether an exchange of a size takes no longer than that, as all ranks agree. */
+static enum gw_status choose_size(struct measuring *measuring, size_t size, double longest_s,
+                                  bool *in_time, struct gw_error *error) {
+    double exchange_s = 0;
+    measuring->exchanges.bytes = message_bytes[size];
+    GW_TRY(time_exchange(&measuring->exchanges, &exchange_s, error));
+    *in_time = exchange_s <= longest_s;
+    return GW_OK;
+}
+
+/* Beside a backward pass or, NULL, beside compressors and waiting. */
 static enum gw_status measure_collective(struct measuring *measuring, size_t which,
+                                         const struct work *backward, double time_s,
                                          struct gw_error *error) {
+    const struct gw_report *report = &measuring->report;
     const char *collective = collectives[which].name;
+    double pass_s = backward == NULL ? 0 : backward->block_s / passes_in_block;
     bool goes_on = true;
+    bool in_time = true;
     measuring->exchanges.reduces = collectives[which].reduces;
-    measuring->end_s = gw_clock_now_s() + measuring->calibration->time_s / COLLECTIVES;
+    measuring->end_s = gw_clock_now_s() + time_s / COLLECTIVES;
     for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
-        double exchange_s = 0;
         double share =
             (double)(which * measuring->sizes + i) / (double)(COLLECTIVES * measuring->sizes);
-        measuring->report.tell(measuring->report.context,
-                               measuring->report.offset + measuring->report.scale * share,
-                               "overlap");
-        measuring->exchanges.bytes = message_bytes[i];
-        GW_TRY(time_exchange(&measuring->exchanges, &exchange_s, error));
-        if (i > 0 && exchange_s > longest_exchange_s) {
+        report->tell(report->context, report->offset + report->scale * share,
+                     backward == NULL ? "overlap" : "overlap with a backward pass");
+        GW_TRY(choose_size(measuring, i, fmax(longest_exchange_s, pass_s / 2), &in_time, error));
+        if (i > 0 && !in_time) {
             break;
         }
-        GW_TRY(measure_compressors(measuring, collective, error));
-        if (i == 0) {
+        GW_TRY(backward == NULL
+                   ? measure_compressors(measuring, collective, error)
+                   : measure_named(measuring, backward, collective, GW_OVERLAP_BACKWARD, error));
+        if (i == 0 && backward == NULL) {
             GW_TRY(measure_waiting(measuring, collective, error));
         }
         GW_TRY(has_time(measuring, &goes_on, error));
     }
     return GW_OK;
 }
+
+/* Of the slowest rank; the first one finds everything cold. */
+static enum gw_status time_backward(const struct measuring *measuring, double *out,
+                                    struct gw_error *error) {
+    const struct gw_calibration *calibration = measuring->calibration;
+    for (int i = 0; i < 2; i++) {
+        double started_s = gw_clock_now_s();
+        GW_TRY(calibration->backward(calibration->backward_context, error));
+        *out = gw_clock_now_s() - started_s;
+    }
+    return gw_agree_maximum(measuring->exchanges.world, out, 1, error);
+}
+
+static enum gw_status measure_backward(struct measuring *measuring, double time_s,
+                                       struct gw_error *error) {
+    const struct gw_calibration *calibration = measuring->calibration;
+    double backward_s = 0;
+    GW_TRY(time_backward(measuring, &backward_s, error));
+    GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", backward_s, error));
+    const struct work work = {.run = calibration->backward,
+                              .context = calibration->backward_context,
+                              .block_s = fmax(longest_block_s, passes_in_block * backward_s),
+                              .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
+    for (size_t i = 0; i < COLLECTIVES; i++) {
+        GW_TRY(measure_collective(measuring, i, &work, time_s, error));
+    }
+    return GW_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static enum gw_status measure_all(struct measuring *measuring, struct gw_error *error) {
     struct gw_overlap *overlap = measuring->overlap;
@@ -396,9 +468,14 @@ static enum gw_status measure_all(struct measuring *measuring, struct gw_error *
     GW_TRY(gw_json_put_number(overlap->kept, "elements", (double)measuring->load.elements, error));
     GW_TRY(gw_json_put(overlap->kept, "waiting", cJSON_CreateObject(), error));
     for (size_t i = 0; i < COLLECTIVES; i++) {
-        GW_TRY(measure_collective(measuring, i, error));
+        GW_TRY(measure_collective(measuring, i, NULL, measuring->time_s, error));
     }
-    return GW_OK;
+    measuring->report.offset += measuring->report.scale;
+    measuring->report.scale *= backward_share / (1 - backward_share);
+    return measuring->calibration->backward == NULL
+               ? GW_OK
+               : measure_backward(measuring, measuring->calibration->time_s - measuring->time_s,
+                                  error);
 }
 
 static size_t count_sizes(const struct gw_calibration *calibration) {
@@ -427,8 +504,12 @@ enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
     if (overlap == NULL) {
         return gw_fail_memory(error, "measuring overlap");
     }
-    struct measuring measuring = {
-        .calibration = calibration, .report = *report, .overlap = overlap};
+    double share = calibration->backward == NULL ? 1 : 1 - backward_share;
+    struct measuring measuring = {.calibration = calibration,
+                                  .report = *report,
+                                  .time_s = share * calibration->time_s,
+                                  .overlap = overlap};
+    measuring.report.scale *= share;
     enum gw_status status = open_measuring(&measuring, communicator, error);
     if (status == GW_OK) {
         status = measure_all(&measuring, error);

@@ -8,6 +8,7 @@
 #include "tests/test.h"
 
 #include "tests/ranks.h"
+#include "transport/group.h"
 
 #include "tests/calibrate/fake_time.h"
 
@@ -307,4 +308,143 @@ TEST(a_cluster_gets_its_factors) {
     }
     gw_cluster_free(&clusters[0]);
     gw_cluster_free(&clusters[1]);
+}
+
+/* ---- a backward pass ------------------------------------------------------------------------- */
+
+/* A rank of a trainer: what it lends, and what its passes are slowed by and slow. */
+struct trainer {
+    struct gw_cluster cluster;
+    struct gw_communicator *lender;
+    struct gw_slowing slowing;
+    atomic_bool computes, communicates;
+    _Atomic double communicated_s; /* when it last did */
+    size_t passes, fails_at;       /* of passes; 0: never */
+    double told;
+    enum gw_status status;
+    struct gw_error error;
+};
+
+static const double pass_s = 0.01;
+static const double exchange_s = 1e-3;
+
+/* Exchanges follow each other, but for what ranks agree on in between. */
+static bool communicates(const struct trainer *trainer) {
+    return atomic_load(&trainer->communicates) ||
+           gw_clock_now_s() < atomic_load(&trainer->communicated_s) + exchange_s / 2;
+}
+
+/* In slices, each of which is longer beside an exchange. */
+static enum gw_status backward(void *context, struct gw_error *failure) {
+    enum { SLICES = 20 };
+    struct trainer *trainer = context;
+    if (atomic_exchange(&trainer->computes, true)) {
+        return gw_fail(failure, GW_FAILED, "two passes at once");
+    }
+    for (int i = 0; i < SLICES; i++) {
+        double factor = communicates(trainer) ? trainer->slowing.compute : 1;
+        gw_clock_sleep_until_s(gw_clock_now_s() + pass_s / SLICES * factor);
+    }
+    atomic_store(&trainer->computes, false);
+    return ++trainer->passes == trainer->fails_at ? gw_fail(failure, GW_FAILED, "no gradient came")
+                                                  : GW_OK;
+}
+
+/* What is no longer than a word is said between exchanges, and takes no time. */
+static void exchange_for(struct trainer *trainer, size_t bytes) {
+    if (bytes >= 1024) {
+        double factor = atomic_load(&trainer->computes) ? trainer->slowing.communication : 1;
+        atomic_store(&trainer->communicates, true);
+        gw_clock_sleep_until_s(gw_clock_now_s() + exchange_s * factor);
+        atomic_store(&trainer->communicated_s, gw_clock_now_s());
+        atomic_store(&trainer->communicates, false);
+    }
+}
+
+static int lend_allreduce(void *context, const float *send, float *receive, size_t count) {
+    struct trainer *trainer = context;
+    exchange_for(trainer, count * sizeof *send);
+    return gw_allreduce(trainer->lender, send, receive, count, NULL) != GW_OK;
+}
+
+static int lend_allgather(void *context, const void *send, size_t bytes, void *receive) {
+    struct trainer *trainer = context;
+    exchange_for(trainer, bytes);
+    return gw_allgather(trainer->lender, send, bytes, receive, NULL) != GW_OK;
+}
+
+static enum gw_status train(struct gw_communicator *lender, void *context, struct gw_error *error) {
+    struct trainer *trainer = context;
+    struct gw_communicator communicator;
+    const struct gw_process_group group = {.rank = lender->rank,
+                                           .size = lender->size,
+                                           .context = trainer,
+                                           .allreduce = lend_allreduce,
+                                           .allgather = lend_allgather};
+    const struct gw_report report = {.tell = tell, .context = &trainer->told, .scale = 1};
+    struct gw_calibration calibration = gw_calibration_defaults();
+    calibration.max_bytes = 1 << 15;
+    calibration.max_s_per_point = 0.004;
+    calibration.time_s = 6;
+    calibration.backward = backward;
+    calibration.backward_context = trainer;
+    trainer->lender = lender;
+    GW_TRY(gw_cluster_create(&trainer->cluster, "threads", (size_t)lender->size, 2, error));
+    GW_TRY(gw_communicator_open_group(&group, &communicator, error));
+    trainer->status = gw_calibrate_overlap(&communicator, &calibration, &report, &trainer->cluster,
+                                           &trainer->error);
+    communicator.transport->close(&communicator);
+    return GW_OK;
+}
+
+static bool is_slowed(const struct trainer *trainer, const char *collective) {
+    const struct gw_overlap_pair *pair =
+        gw_overlap_find(trainer->cluster.overlap, collective, GW_OVERLAP_BACKWARD);
+    assert_non_null(pair);
+    assert_int_equal(pair->point_count, 2);
+    bool right = true;
+    for (size_t i = 0; i < 2; i++) {
+        const struct gw_overlap_point *point = &pair->points[i];
+        assert_true(point->bytes == (i == 0 ? 1024 : 32768));
+        print_message("slowed %.2f and %.2f times, of %g and %g\n", point->compute.factor,
+                      point->communication.factor, trainer->slowing.compute,
+                      trainer->slowing.communication);
+        right = near(point->compute.factor, trainer->slowing.compute, 0.2) &&
+                near(point->communication.factor, trainer->slowing.communication, 0.2) && right;
+    }
+    return right;
+}
+
+/* Who else works on this machine can only be in the way of some attempts. */
+TEST(measured_factors_of_a_backward_pass_are_a_trainers) {
+    bool right = false;
+    for (int attempt = 0; attempt < 10 && !right; attempt++) {
+        struct trainer trainers[2];
+        memset(trainers, 0, sizeof trainers);
+        trainers[0].slowing = trainers[1].slowing = (struct gw_slowing){2, 1.5};
+        run_ranks(2, train, trainers, sizeof *trainers);
+        for (int r = 0; r < 2; r++) {
+            const cJSON *kept = trainers[r].cluster.overlap->kept;
+            assert_int_equal(trainers[r].status, GW_OK);
+            assert_true(cJSON_GetObjectItem(kept, "backward_s")->valuedouble >= pass_s);
+        }
+        right = is_slowed(&trainers[0], "allgather") && is_slowed(&trainers[0], "allreduce");
+        gw_cluster_free(&trainers[0].cluster);
+        gw_cluster_free(&trainers[1].cluster);
+    }
+    assert_true(right);
+}
+
+TEST(a_backward_pass_that_fails_comes_out) {
+    static const size_t fails_at[] = {1, 5}; /* alone, and among others */
+    for (size_t i = 0; i < 2; i++) {
+        struct trainer trainer;
+        memset(&trainer, 0, sizeof trainer);
+        trainer.slowing = (struct gw_slowing){1, 1};
+        trainer.fails_at = fails_at[i];
+        run_ranks(1, train, &trainer, sizeof trainer);
+        assert_int_equal(trainer.status, GW_FAILED);
+        assert_string_equal(trainer.error.message, "no gradient came");
+        gw_cluster_free(&trainer.cluster);
+    }
 }

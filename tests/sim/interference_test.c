@@ -20,7 +20,8 @@ struct scene {
     struct gw_cluster cluster;
     size_t workers;
     double slowdown[MOST_WORKERS];
-    bool timed; /* what is timed slows and is slowed, too */
+    bool timed;    /* what is timed slows and is slowed, too ... */
+    bool backward; /* ... or, in place of that, by factors of a backward pass */
     double
         crowding; /* where workers share machines: of two that compress at once; 0: they do not */
 };
@@ -67,16 +68,19 @@ static struct gw_overlap_factor drawn(struct gw_random *random, double most) {
 /* Factors up to `most`, of one size for each pair: which is then of all sizes. */
 static void set_factors(struct scene *scene, struct gw_random *random, double most) {
     static const char *const collectives[] = {"allgather", "allreduce"};
-    static const char *const computes[] = {"topk", "scan", GW_OVERLAP_TIMED};
+    const char *const computes[] = {"topk", "scan", scene->timed ? GW_OVERLAP_TIMED : NULL,
+                                    scene->backward ? GW_OVERLAP_BACKWARD : NULL};
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     assert_non_null(overlap);
     overlap->workers = scene->workers;
     for (size_t c = 0; c < 2; c++) {
-        for (size_t m = 0; m < (scene->timed ? 3 : 2); m++) {
+        for (size_t m = 0; m < sizeof computes / sizeof *computes; m++) {
             struct gw_overlap_point point = {
                 .bytes = 1, .compute = drawn(random, most), .communication = drawn(random, most)};
-            assert_int_equal(gw_overlap_add(overlap, collectives[c], computes[m], point, &error),
-                             GW_OK);
+            if (computes[m] != NULL) {
+                assert_int_equal(
+                    gw_overlap_add(overlap, collectives[c], computes[m], point, &error), GW_OK);
+            }
         }
     }
     gw_cluster_set_overlap(&scene->cluster, overlap);
@@ -84,7 +88,8 @@ static void set_factors(struct scene *scene, struct gw_random *random, double mo
 
 static void open_scene(struct scene *scene, struct gw_random *random, double most) {
     *scene = (struct scene){.workers = 2 + (size_t)gw_random_below(random, MOST_WORKERS - 1),
-                            .timed = gw_random_below(random, 2) == 0};
+                            .timed = gw_random_below(random, 2) == 0,
+                            .backward = gw_random_below(random, 3) == 0};
     size_t count = 1 + (size_t)gw_random_below(random, MOST_OPERATIONS);
     for (size_t i = 0; i < count; i++) {
         add_operation(scene, random);
@@ -251,6 +256,7 @@ static double crowding_of(struct reference *reference, size_t worker) {
 
 static void set_paces(struct reference *reference) {
     const struct gw_overlap *overlap = reference->scene->cluster.overlap;
+    const char *passes = reference->scene->backward ? GW_OVERLAP_BACKWARD : GW_OVERLAP_TIMED;
     double slowest = 0;
     for (size_t w = 0; w < reference->scene->workers; w++) {
         struct running *compute = &reference->compute[w];
@@ -261,7 +267,7 @@ static void set_paces(struct reference *reference) {
         if (compute->operation != NULL && !compute->waits && (timed || !turns) &&
             reference->exchange.operation != NULL) {
             pair = gw_overlap_find(overlap, reference->exchange.operation->method,
-                                   timed ? GW_OVERLAP_TIMED : compute->operation->method);
+                                   timed ? passes : compute->operation->method);
         }
         compute->factor =
             (pair == NULL ? 1 : pair->points[0].compute.factor) * crowding_of(reference, w);
@@ -445,9 +451,11 @@ static void check_growth(struct scene *scene, struct gw_random *random) {
     double before_s = 0;
     for (int step = 0; step < 6; step++) {
         for (size_t p = 0; p < overlap->pair_count; p++) {
-            bool timed = strcmp(overlap->pairs[p].compute, GW_OVERLAP_TIMED) == 0;
-            overlap->pairs[p].points[0].compute.factor = timed ? 1 : slowing.compute;
-            overlap->pairs[p].points[0].communication.factor = timed ? 1 : slowing.communication;
+            const char *compute = overlap->pairs[p].compute;
+            bool passes =
+                strcmp(compute, GW_OVERLAP_TIMED) == 0 || strcmp(compute, GW_OVERLAP_BACKWARD) == 0;
+            overlap->pairs[p].points[0].compute.factor = passes ? 1 : slowing.compute;
+            overlap->pairs[p].points[0].communication.factor = passes ? 1 : slowing.communication;
         }
         double after_s = simulate(scene, &simulation).iteration_s;
         assert_true(after_s >= before_s * (1 - 1e-12));
