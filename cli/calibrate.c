@@ -195,8 +195,6 @@ static enum gw_status check_cluster(struct gw_communicator *communicator,
 
 /* ---- rank 0's files ------------------------------------------------------------------------ */
 
-static const char cluster_start[] = "{\"schema\": \"gradweave/cluster@1\"";
-
 static enum gw_status write_and_print(const struct gw_cluster *cluster,
                                       const struct options *options, struct gw_error *error) {
     cJSON *document = NULL;
@@ -288,7 +286,7 @@ static enum gw_status calibrate_or_check(struct gw_communicator *communicator,
         return check_cluster(communicator, options, verdict, error);
     }
     if (communicator->rank == 0) {
-        status = gw_file_check_target(options->out, cluster_start, error);
+        status = gw_file_check_target(options->out, GW_CLUSTER_START, error);
     }
     GW_TRY(gw_agree(communicator, status, error));
     return calibrate(communicator, options, error);
@@ -350,17 +348,6 @@ static char *join_command(int argc, char **argv) {
     return text.text;
 }
 
-/* The file's name without folder and ending. */
-static char *name_after(const char *path) {
-    const char *slash = strrchr(path, '/');
-    char *name = strdup(slash == NULL ? path : slash + 1);
-    char *dot = name == NULL ? NULL : strrchr(name, '.');
-    if (dot != NULL && dot != name) {
-        *dot = '\0';
-    }
-    return name;
-}
-
 /* Beside the file to come; none for devices and pipes, which have no such place. */
 static char *journal_for(const char *path) {
     struct stat about;
@@ -377,7 +364,7 @@ static int run(int argc, char **argv) {
     char *command = join_command(argc, argv);
     gw_parse_options(&gw_verb_calibrate, argc, argv, &options);
     const char *file = options.check != NULL ? options.check : options.out;
-    char *name = name_after(file);
+    char *name = gw_name_after(file);
     char *journal = options.check != NULL ? NULL : journal_for(file);
     options.calibration.command = command;
     options.calibration.version = GW_VERSION;
@@ -386,7 +373,7 @@ static int run(int argc, char **argv) {
     enum gw_status status =
         command == NULL || name == NULL ? gw_fail_memory(&error, "calibrating") : GW_OK;
     if (status == GW_OK && !gw_mpi_is_inside_job() && options.check == NULL) {
-        status = gw_file_check_target(options.out, cluster_start, &error);
+        status = gw_file_check_target(options.out, GW_CLUSTER_START, &error);
     }
     int exit_status =
         status == GW_OK ? gw_job_run(&options.job, argv, body, &options) : gw_cli_fail(&error);

@@ -206,9 +206,31 @@ static const char *read_kind(const char *path, char kind[GW_FILE_KIND_SIZE]) {
     return kind;
 }
 
+/* Whether what is there, a regular file, is of the kind, or (NULL) that is not yet known. */
+static enum gw_status check_kind(const char *path, const char *kind, const char *by,
+                                 struct gw_error *error) {
+    char old[GW_FILE_KIND_SIZE];
+    read_kind(path, old);
+    bool is_any = kind == NULL || kind[0] == '\0' || old[0] == '\0';
+    return is_any || strcmp(old, kind) == 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected no file, or %s, to write to, got %s, which %s replaces",
+                         path, kind, old, by);
+}
+
+enum gw_status gw_file_check_kind(const char *path, const char *like, const char *by,
+                                  struct gw_error *error) {
+    char kind[GW_FILE_KIND_SIZE];
+    struct stat about;
+    GW_TRY(look_at(path, &about, error));
+    return S_ISREG(about.st_mode)
+               ? check_kind(path, gw_file_name_kind(like, strlen(like), kind), by, error)
+               : GW_OK;
+}
+
 /* Whether what is there may be replaced, by what is of the kind, or (NULL) of one not yet known. */
 static enum gw_status check_old(const char *path, const char *kind, struct gw_error *error) {
-    char old[GW_FILE_KIND_SIZE];
     struct stat about;
     GW_TRY(look_at(path, &about, error));
     if (!S_ISREG(about.st_mode)) {
@@ -224,13 +246,7 @@ static enum gw_status check_old(const char *path, const char *kind, struct gw_er
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected another file than an input to write to, or --force", path);
     }
-    read_kind(path, old);
-    bool is_any = kind == NULL || kind[0] == '\0' || old[0] == '\0';
-    return is_any || strcmp(old, kind) == 0
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "%s: expected no file, or %s, to write to, got %s, which --force replaces",
-                         path, kind, old);
+    return check_kind(path, kind, "--force", error);
 }
 
 /* Whether a file of that name can be made and put in place of what is there. */

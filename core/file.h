@@ -47,6 +47,14 @@ void gw_file_discard(const char *temporary);
  */
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error);
 
+/*
+ * Fails if what is at `path` is of another kind than what begins like `like`; `by` is what replaces
+ * it all the same, "--force". For programs that do not hold their outputs; others are refused it by
+ * all that is above.
+ */
+enum gw_status gw_file_check_kind(const char *path, const char *like, const char *by,
+                                  struct gw_error *error);
+
 /* Removes a file that has been used up, such as the journal of what is written whole by now. */
 void gw_file_remove(const char *path);
 

@@ -58,3 +58,13 @@ void gw_print_nearest(const char *text, const char *const *names) {
         gw_print_to(stderr, "Did you mean \"%s\"?\n", nearest);
     }
 }
+
+char *gw_name_after(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *name = strdup(slash == NULL ? path : slash + 1);
+    char *dot = name == NULL ? NULL : strrchr(name, '.');
+    if (dot != NULL && dot != name) {
+        *dot = '\0';
+    }
+    return name;
+}

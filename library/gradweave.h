@@ -4,10 +4,11 @@
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
  * Sections: errors, planning (simple to complete), predicting (an iteration, a ranking, why a plan
- * takes its time), sweeping, validating, compression, ranks, training. Nothing here prints or
- * exits. Only gradweave_rank and gradweave_sweep start threads without being told how many, and a
- * session has one for its exchanges. Calls that share no arguments may run at the same time. Times
- * are seconds, sizes are elements or bytes as the name says.
+ * takes its time), sweeping, validating, compression, ranks, calibrating, training. Nothing here
+ * prints or exits. Only gradweave_rank and gradweave_sweep start threads without being told how
+ * many; a session has one for its exchanges, and a calibration one at a time. Calls that share no
+ * arguments may run at the same time. Times are seconds, sizes are elements or bytes as the name
+ * says.
  */
 #ifndef GRADWEAVE_H
 #define GRADWEAVE_H
@@ -389,6 +390,50 @@ GRADWEAVE_API enum gradweave_status gradweave_ranks_broadcast(struct gradweave_r
 
 /* After their sessions are closed. NULL is allowed. */
 GRADWEAVE_API void gradweave_leave(struct gradweave_ranks *ranks);
+
+/* ---- calibrating --------------------------------------------------------------------------- */
+
+/* What is measured of ranks, the same on all of them; unused members are 0. */
+struct gradweave_calibration {
+    const char *name;       /* the cluster's; NULL: that of its file, without folder and ending */
+    const char *command;    /* what asked for it, kept in the file; NULL: nothing */
+    const char *compressor; /* "topk,randk": only these, with everything else; NULL: all */
+    /*
+     * "allgather,allreduce,topk,overlap": only what is named, collectives, compressors, `network`
+     * (messages) and `overlap`, and then no `compressor`; NULL: everything.
+     */
+    const char *only;
+    double density;      /* of compression, (0, 1]; 0: 0.001 */
+    double time_s;       /* for everything; 0: 55 */
+    double precision;    /* until medians are known to this share, (0, 1]; 0: 0.02 */
+    size_t max_bytes;    /* of messages, 4096 to 2^27; 0: 16 MiB */
+    size_t max_elements; /* of compression, 4096 to 2^28; 0: 2^24 */
+    int replace;         /* not 0: also a file that is no cluster */
+    /*
+     * One backward pass of the trainer's network on this rank, which exchanges nothing: 0, or else
+     * it has failed. It is called on the calling thread and on others, one at a time, also while
+     * the calling thread exchanges: for how much passes and exchanges slow each other. NULL: that
+     * is measured of compression alone.
+     */
+    int (*backward)(void *context);
+    void *backward_context; /* its argument */
+    /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
+    void (*progress)(void *context, double share, const char *what);
+    void *progress_context; /* its first argument */
+};
+
+/*
+ * Measures what the ranks' collectives and messages and this library's compressors cost, as
+ * `gradweave calibrate` does, by the same code, and writes the cluster's file at `path` on rank 0.
+ * All ranks call it; no session of theirs may be in an iteration. A process group that is lent must
+ * open groups of its first ranks. GRADWEAVE_BAD_INPUT on all ranks for what is asked wrongly, for
+ * a file of another kind at `path`, and for a single rank that is to exchange something;
+ * GRADWEAVE_FAILED on all ranks if `path` cannot be written. Other failures may be one rank's
+ * alone, and then others may wait for it: its process should end.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_calibrate(const struct gradweave_calibration *calibration, struct gradweave_ranks *ranks,
+                    const char *path, struct gradweave_error *error);
 
 /* ---- training ------------------------------------------------------------------------------ */
 

@@ -142,6 +142,9 @@ enum gw_status gw_cluster_parse(const char *text, size_t length, const char *pat
                                 struct gw_cluster *out, struct gw_error *error);
 void gw_cluster_free(struct gw_cluster *cluster);
 
+/* How its file begins, for gw_file_check_target. */
+#define GW_CLUSTER_START "{\"schema\": \"gradweave/cluster@1\""
+
 /* The cluster as a document (the caller's), and into a file. */
 enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
                                    struct gw_error *error);

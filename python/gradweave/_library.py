@@ -104,12 +104,14 @@ REDUCE = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_size_t)
 ROOTED = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, c_void_p)
 START = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, POINTER(c_size_t))
 WAIT = CFUNCTYPE(c_int, c_void_p, c_size_t)
+OPEN_FIRST = CFUNCTYPE(c_int, c_void_p, c_int, POINTER(c_void_p))
 COMPLAIN = CFUNCTYPE(c_void_p, c_void_p)
 CLOSE = CFUNCTYPE(None, c_void_p)
 
 
 class ProcessGroup(ctypes.Structure):
     _fields_ = [
+        ("name", c_char_p),
         ("rank", c_int),
         ("size", c_int),
         ("context", c_void_p),
@@ -122,8 +124,32 @@ class ProcessGroup(ctypes.Structure):
         ("start_send", START),
         ("start_receive", START),
         ("wait", WAIT),
+        ("open_first", OPEN_FIRST),
         ("complain", COMPLAIN),
         ("close", CLOSE),
+    ]
+
+
+BACKWARD = CFUNCTYPE(c_int, c_void_p)
+PROGRESS = CFUNCTYPE(None, c_void_p, c_double, c_char_p)
+
+
+class Calibration(ctypes.Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("command", c_char_p),
+        ("compressor", c_char_p),
+        ("only", c_char_p),
+        ("density", c_double),
+        ("time_s", c_double),
+        ("precision", c_double),
+        ("max_bytes", c_size_t),
+        ("max_elements", c_size_t),
+        ("replace", c_int),
+        ("backward", BACKWARD),
+        ("backward_context", c_void_p),
+        ("progress", PROGRESS),
+        ("progress_context", c_void_p),
     ]
 
 
@@ -163,6 +189,7 @@ _FUNCTIONS = {
         _ERROR,
     ],
     "gradweave_join_group": [POINTER(ProcessGroup), POINTER(c_void_p), _ERROR],
+    "gradweave_calibrate": [POINTER(Calibration), c_void_p, c_char_p, _ERROR],
     "gradweave_ranks_broadcast": [c_void_p, c_void_p, c_size_t, _ERROR],
     "gradweave_session_open": [POINTER(Training), c_void_p, POINTER(c_void_p), _ERROR],
     "gradweave_session_begin": [c_void_p, _ERROR],

@@ -1,4 +1,4 @@
-/* Sessions of the library, of a rank that is alone; docs/examples/train.c has more of them. */
+/* Sessions and calibrations of the library, of a rank that is alone; docs/examples/train.c has more. */
 #include <gradweave.h>
 #include <math.h>
 #include <stdlib.h>
@@ -283,5 +283,69 @@ TEST(residuals_go_over_to_another_session) {
     assert_non_null(strstr(error.message, "this rank keeps none"));
     gradweave_session_close(session);
     free(saved);
+    gradweave_leave(ranks);
+}
+
+/* ---- calibrating, alone ---------------------------------------------------------------------- */
+
+static void hear(void *context, double share, const char *what) {
+    double *heard = context;
+    assert_true(share >= *heard && share <= 1 && what[0] != '\0');
+    *heard = share;
+}
+
+static int give_up(void *context) {
+    return context == NULL;
+}
+
+TEST_IN_FOLDER(one_rank_calibrates_its_compressors) {
+    static const char alone[] = "at least 2 ranks";
+    static const struct {
+        struct gradweave_calibration asked;
+        const char *message;
+    } cases[] = {{{.only = NULL}, alone},
+                 {{.only = "topk,network"}, alone},
+                 {{.only = "topk,tpok"}, "network, overlap, each once, got \"tpok\""},
+                 {{.only = "topk", .compressor = "topk"}, "only: expected no compressor with it"},
+                 {{.compressor = "topk,topk"}, "each once, got \"topk\""},
+                 {{.only = "topk", .backward = give_up}, "only: expected overlap among it"},
+                 {{.only = "topk", .density = 1.5}, "density: expected a number in (0, 1]"},
+                 {{.only = "topk", .precision = -1}, "precision: expected a number in (0, 1]"},
+                 {{.only = "topk", .time_s = -1}, "time_s: expected 0 to 1e+07 seconds, got -1"},
+                 {{.only = "topk", .max_bytes = 10}, "max_bytes: expected 4096 to 134217728"},
+                 {{.only = "topk", .max_elements = 10}, "max_elements: expected 4096 to"}};
+    struct gradweave_ranks *ranks = join_alone();
+    const char *path = path_in(*state, "mine.json");
+    double heard = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gradweave_error error = {""};
+        assert_int_equal(gradweave_calibrate(&cases[i].asked, ranks, path, &error),
+                         GRADWEAVE_BAD_INPUT);
+        assert_non_null(strstr(error.message, cases[i].message));
+    }
+    assert_null(fopen(path, "re"));
+    FILE *file = fopen(path, "we");
+    assert_true(file != NULL && fputs("{\"schema\": \"gradweave/model@1\"}", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    struct gradweave_calibration asked = {.only = "topk",
+                                          .time_s = 0.5,
+                                          .max_elements = 1 << 16,
+                                          .progress = hear,
+                                          .progress_context = &heard};
+    struct gradweave_error error = {""};
+    assert_int_equal(gradweave_calibrate(&asked, ranks, path, &error), GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "got \"gradweave/model\", which force replaces"));
+    for (asked.replace = 1; asked.replace >= 0; asked.replace--) { /* then its own file */
+        assert_int_equal(gradweave_calibrate(&asked, ranks, path, &error), GRADWEAVE_OK);
+        assert_true(heard > 0);
+        heard = 0;
+    }
+    static char text[1 << 20];
+    file = fopen(path, "re");
+    assert_true(file != NULL && fread(text, 1, sizeof text - 1, file) > 0);
+    (void)fclose(file);
+    assert_non_null(strstr(text, "\"name\":\t\"mine\""));
+    assert_non_null(strstr(text, "\"transport\":\t\"group\""));
+    assert_non_null(strstr(text, "\"topk\""));
     gradweave_leave(ranks);
 }

@@ -14,6 +14,7 @@ It runs on CPUs, with parameters of 32-bit floats; what else it meets it refuses
 
 from gradweave._library import BadInput, algorithms
 from gradweave.study import Plan, compare, plan, predict
+from gradweave.torch.calibrate import calibrate
 from gradweave.torch.ddp import check_buckets, ddp_arguments
 from gradweave.torch.distributed import Distributed, distribute
 from gradweave.torch.hook import comm_hook
@@ -25,6 +26,7 @@ __all__ = [
     "Plan",
     "Recorder",
     "algorithms",
+    "calibrate",
     "check_buckets",
     "comm_hook",
     "compare",

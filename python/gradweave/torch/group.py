@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 import traceback
 
 import torch
 import torch.distributed as dist
 
 from gradweave import _library
+
+_threads = threading.local()
+_WHOLE = 1  # the context of the group itself; its parts have larger ones
+
+
+def _stay() -> None:
+    """Python keeps what it knows of this thread of C's: to make it anew takes 30 us a call."""
+    if not hasattr(_threads, "stays"):
+        _threads.stays = True
+        ctypes.pythonapi.PyGILState_Ensure()
 
 
 def view(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
@@ -21,19 +32,30 @@ def _bytes(address: int, count: int) -> torch.Tensor:
     return view(address, count, torch.uint8)
 
 
+def _parts(address: int, size: int, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+    return list(_bytes(address, dist.get_world_size(group) * size).split(size))
+
+
+def _global(group: dist.ProcessGroup | None, rank: int) -> int:
+    return rank if group is None else dist.get_global_rank(group, rank)
+
+
 class LentGroup:
     """A process group of PyTorch, as functions for libgradweave. They run on its threads."""
 
     def __init__(self, group: dist.ProcessGroup | None) -> None:
         self.group = group
-        self._left = False
-        self._size = dist.get_world_size(group)
+        self._groups = {_WHOLE: group}  # by their contexts
+        self._others: list[dist.ProcessGroup] = []  # of ranks that are no part's
         self._works: dict[int, dist.Work] = {}
         self._started = 0
         self._complaint = ctypes.create_string_buffer(512)
+        self.failure: BaseException | None = None  # the last one that C was told of
         self.functions = _library.ProcessGroup(
+            name=f"{dist.get_backend(group)}, PyTorch {torch.__version__}".encode(),
             rank=dist.get_rank(group),
-            size=self._size,
+            size=dist.get_world_size(group),
+            context=_WHOLE,
             allreduce=self._lend(_library.ALLREDUCE, self._allreduce),
             allgather=self._lend(_library.ALLGATHER, self._allgather),
             broadcast=self._lend(_library.BROADCAST, self._broadcast),
@@ -43,16 +65,22 @@ class LentGroup:
             start_send=self._lend(_library.START, self._send),
             start_receive=self._lend(_library.START, self._receive),
             wait=self._lend(_library.WAIT, self._wait),
+            open_first=self._lend(_library.OPEN_FIRST, self._open_first),
             complain=_library.COMPLAIN(lambda _: ctypes.addressof(self._complaint)),
+            close=_library.CLOSE(self._close),
         )
 
     def _lend(self, kind, function):
-        def lent(_context, *arguments) -> int:
+        groups = self._groups
+
+        def lent(context, *arguments) -> int:
             try:
-                if self._left:
+                _stay()
+                if context not in groups:
                     raise RuntimeError("the group has been left")
-                function(*arguments)
-            except Exception as error:  # which C cannot raise: it hears of the last line
+                function(groups[context], *arguments)
+            except BaseException as error:  # which C cannot raise: it hears of the last line
+                self.failure = error
                 text = traceback.format_exception_only(error)[-1].strip().encode()[:511]
                 self._complaint.value = text
                 return 1
@@ -62,54 +90,75 @@ class LentGroup:
 
     def leave(self) -> None:
         """Refers to it no more; calls fail."""
-        self._left = True
         self.group = None
+        self._groups.clear()
         self._works.clear()
 
-    def _global(self, rank: int) -> int:
-        return rank if self.group is None else dist.get_global_rank(self.group, rank)
+    # ---- collectives ----------------------------------------------------------------------------
 
-    def _parts(self, address: int | None, size: int) -> list[torch.Tensor]:
-        return list(_bytes(address, self._size * size).split(size))
-
-    def _is_own(self, rank: int) -> bool:
-        return rank == dist.get_rank(self.group)
-
-    def _allreduce(self, send, receive, count) -> None:
+    def _allreduce(self, group, send, receive, count) -> None:
         sums = view(receive, count, torch.float32)
         sums.copy_(view(send, count, torch.float32))
-        dist.all_reduce(sums, group=self.group)
+        dist.all_reduce(sums, group=group)
 
-    def _allgather(self, send, size, receive) -> None:
-        dist.all_gather(self._parts(receive, size), _bytes(send, size), group=self.group)
+    def _allgather(self, group, send, size, receive) -> None:
+        whole = _bytes(receive, dist.get_world_size(group) * size)
+        dist.all_gather_into_tensor(whole, _bytes(send, size), group=group)
 
-    def _broadcast(self, root, data, size) -> None:
-        dist.broadcast(_bytes(data, size), self._global(root), group=self.group)
+    def _broadcast(self, group, root, data, size) -> None:
+        dist.broadcast(_bytes(data, size), _global(group, root), group=group)
 
-    def _reduce(self, root, send, receive, count) -> None:
+    def _reduce(self, group, root, send, receive, count) -> None:
         sums = view(send, count, torch.float32).clone()
-        dist.reduce(sums, self._global(root), group=self.group)
-        if self._is_own(root):
+        dist.reduce(sums, _global(group, root), group=group)
+        if dist.get_rank(group) == root:
             view(receive, count, torch.float32).copy_(sums)
 
-    def _gather(self, root, send, size, receive) -> None:
-        parts = self._parts(receive, size) if self._is_own(root) else None
-        dist.gather(_bytes(send, size), parts, self._global(root), group=self.group)
+    def _gather(self, group, root, send, size, receive) -> None:
+        parts = _parts(receive, size, group) if dist.get_rank(group) == root else None
+        dist.gather(_bytes(send, size), parts, _global(group, root), group=group)
 
-    def _scatter(self, root, send, size, receive) -> None:
-        parts = self._parts(send, size) if self._is_own(root) else None
-        dist.scatter(_bytes(receive, size), parts, self._global(root), group=self.group)
+    def _scatter(self, group, root, send, size, receive) -> None:
+        parts = _parts(send, size, group) if dist.get_rank(group) == root else None
+        dist.scatter(_bytes(receive, size), parts, _global(group, root), group=group)
+
+    # ---- messages -------------------------------------------------------------------------------
 
     def _start(self, work: dist.Work | None, handle) -> None:
         self._started += 1
         handle[0] = self._started
         self._works[self._started] = work
 
-    def _send(self, to, data, size, handle) -> None:
-        self._start(dist.isend(_bytes(data, size), self._global(to), group=self.group), handle)
+    def _send(self, group, to, data, size, handle) -> None:
+        self._start(dist.isend(_bytes(data, size), _global(group, to), group=group), handle)
 
-    def _receive(self, source, data, size, handle) -> None:
-        self._start(dist.irecv(_bytes(data, size), self._global(source), group=self.group), handle)
+    def _receive(self, group, source, data, size, handle) -> None:
+        self._start(dist.irecv(_bytes(data, size), _global(group, source), group=group), handle)
 
-    def _wait(self, handle) -> None:
+    def _wait(self, _group, handle) -> None:
         self._works.pop(handle).wait()
+
+    # ---- parts ----------------------------------------------------------------------------------
+
+    def _open_first(self, group, size, part) -> None:
+        """The other ranks open a group too: ranks name new ones after how many they have opened."""
+        ranks = dist.get_process_group_ranks(group)
+        takes_part = dist.get_rank(group) < size
+        mine = ranks[:size] if takes_part else ranks[size:]
+        opened = dist.new_group(
+            mine, backend=dist.get_backend(group), use_local_synchronization=True
+        )
+        if takes_part:
+            part[0] = context = 1 + max(self._groups)
+            self._groups[context] = opened
+        else:
+            self._others.append(opened)
+
+    def _close(self, context) -> None:
+        """Leaves nothing behind of what has been opened."""
+        if context != _WHOLE:
+            dist.destroy_process_group(self._groups.pop(context))
+        else:
+            for other in self._others:
+                dist.destroy_process_group(other)
+            self._others.clear()

@@ -1,0 +1,141 @@
+/* Calibrating the ranks of a trainer, from inside its job. */
+#include "calibrate/calibrate.h"
+
+#include <stdlib.h>
+
+#include "core/names.h"
+#include "library/library.h"
+#include "library/ranks.h"
+
+/* ---- what is asked for --------------------------------------------------------------------- */
+
+static enum gw_status check_share(const char *name, double value, struct gw_error *error) {
+    return value >= 0 && value <= 1
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected a number in (0, 1], or 0, got %g", name,
+                         value);
+}
+
+static enum gw_status check_size(const char *name, size_t value, size_t most,
+                                 struct gw_error *error) {
+    const size_t least = 4096;
+    return value == 0 || (value >= least && value <= most)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected %zu to %zu, or 0, got %zu", name, least,
+                         most, value);
+}
+
+static enum gw_status check_numbers(const struct gradweave_calibration *asked,
+                                    struct gw_error *error) {
+    const double longest_s = 1e7;
+    GW_TRY(check_share("density", asked->density, error));
+    GW_TRY(check_share("precision", asked->precision, error));
+    GW_TRY(check_size("max_bytes", asked->max_bytes, 1 << 27, error));
+    GW_TRY(check_size("max_elements", asked->max_elements, 1 << 28, error));
+    return asked->time_s >= 0 && asked->time_s <= longest_s
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "time_s: expected 0 to %g seconds, got %g", longest_s,
+                         asked->time_s);
+}
+
+static enum gw_status choose(const struct gradweave_calibration *asked,
+                             struct gw_calibration_choice *choice, struct gw_calibration *out,
+                             struct gw_error *error) {
+    if (asked->only != NULL && asked->compressor != NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "only: expected no compressor with it, as it names all that is measured");
+    }
+    if (asked->only != NULL) {
+        return gw_calibration_choose(asked->only, choice, out, error);
+    }
+    if (asked->compressor != NULL) {
+        GW_TRY(gw_compressors_parse(asked->compressor, choice->compressors, error));
+        out->compressors = choice->compressors;
+    }
+    return GW_OK;
+}
+
+static enum gw_status run_backward(void *context, struct gw_error *error) {
+    const struct gradweave_calibration *asked = context;
+    return asked->backward(asked->backward_context) == 0
+               ? GW_OK
+               : gw_fail(error, GW_FAILED, "backward: it failed");
+}
+
+static enum gw_status ask(const struct gradweave_calibration *asked,
+                          const struct gw_communicator *ranks, struct gw_calibration_choice *choice,
+                          struct gw_calibration *out, struct gw_error *error) {
+    *out = gw_calibration_defaults();
+    out->version = GW_VERSION;
+    out->command = asked->command == NULL ? "" : asked->command;
+    GW_TRY(check_numbers(asked, error));
+    GW_TRY(choose(asked, choice, out, error));
+    out->density = asked->density > 0 ? asked->density : out->density;
+    out->time_s = asked->time_s > 0 ? asked->time_s : out->time_s;
+    out->precision = asked->precision > 0 ? asked->precision : out->precision;
+    out->max_bytes = asked->max_bytes > 0 ? asked->max_bytes : out->max_bytes;
+    out->max_elements = asked->max_elements > 0 ? asked->max_elements : out->max_elements;
+    if (asked->backward != NULL && !out->overlap) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "only: expected overlap among it, as there is a backward pass");
+    }
+    if (asked->backward != NULL) {
+        out->backward = run_backward;
+        out->backward_context = (void *)(uintptr_t)asked;
+    }
+    if (ranks->rank == 0) {
+        out->tell = asked->progress;
+        out->tell_context = asked->progress_context;
+    }
+    return ranks->size > 1 || !gw_calibration_exchanges(out)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "calibrate: expected at least 2 ranks, as one exchanges nothing");
+}
+
+/* On rank 0, before long work. */
+static enum gw_status check_path(const struct gradweave_calibration *asked, const char *path,
+                                 struct gw_error *error) {
+    GW_TRY(gw_file_check_target(path, GW_CLUSTER_START, error));
+    return asked->replace ? GW_OK : gw_file_check_kind(path, GW_CLUSTER_START, "force", error);
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+static enum gw_status measure(struct gw_communicator *ranks,
+                              const struct gw_calibration *calibration, const char *path,
+                              struct gw_error *error) {
+    struct gw_cluster cluster = {0};
+    GW_TRY(gw_calibrate(ranks, calibration, &cluster, error));
+    enum gw_status status = ranks->rank == 0 ? gw_cluster_write(&cluster, path, error) : GW_OK;
+    gw_cluster_free(&cluster);
+    return gw_agree(ranks, status, error);
+}
+
+static enum gw_status calibrate(const struct gradweave_calibration *asked,
+                                struct gw_communicator *ranks, const char *path,
+                                struct gw_error *error) {
+    struct gw_calibration_choice choice;
+    struct gw_calibration calibration;
+    char *name = gw_name_after(path);
+    enum gw_status status = name == NULL ? gw_fail_memory(error, "calibrating")
+                                         : ask(asked, ranks, &choice, &calibration, error);
+    if (status == GW_OK && ranks->rank == 0) {
+        status = check_path(asked, path, error);
+    }
+    status = gw_agree(ranks, status, error);
+    if (status == GW_OK) {
+        calibration.name = asked->name == NULL ? name : asked->name;
+        status = measure(ranks, &calibration, path, error);
+    }
+    free(name);
+    return status;
+}
+
+enum gradweave_status gradweave_calibrate(const struct gradweave_calibration *calibration,
+                                          struct gradweave_ranks *ranks, const char *path,
+                                          struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    enum gw_status status = calibrate(calibration, &ranks->communicator, path, &failure);
+    return gw_library_finish(status, &failure, error);
+}

@@ -1,0 +1,156 @@
+"""What a job's own process group and this library's compressors cost, measured inside the job."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+from ctypes import byref, c_void_p
+from os import PathLike, fspath
+
+import torch
+import torch.distributed as dist
+
+from gradweave import _library
+from gradweave._library import BadInput, GradweaveError, call, library
+from gradweave.torch.group import LentGroup
+
+_BAR = 30
+
+
+class _Pass:
+    """The backward pass of a step, again and again, which leaves all gradients as they were."""
+
+    def __init__(self, step: Callable[[], torch.Tensor]) -> None:
+        self._loss = step()
+        if not isinstance(self._loss, torch.Tensor) or self._loss.grad_fn is None:
+            raise BadInput("step: expected it to return a loss that a backward pass can begin at")
+        self._leaves = _leaves(self._loss.grad_fn)
+        self._gradients = [leaf.grad for leaf in self._leaves]
+        self.function = _library.BACKWARD(self._run)
+        self.failure: BaseException | None = None
+
+    def _run(self, _context) -> int:
+        try:
+            for leaf in self._leaves:  # as after optimizer.zero_grad()
+                leaf.grad = None
+            self._loss.backward(retain_graph=True)
+        except BaseException as error:  # which C cannot raise
+            self.failure = error
+            return 1
+        return 0
+
+    def close(self) -> None:
+        for leaf, gradient in zip(self._leaves, self._gradients):
+            leaf.grad = gradient
+        self._loss = None  # and with it all that the backward pass needs
+
+
+def _leaves(node) -> list[torch.Tensor]:
+    """What a backward pass that begins at the node accumulates gradients of."""
+    seen, found, open_nodes = {node}, [], [node]
+    while open_nodes:
+        node = open_nodes.pop()
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                open_nodes.append(following)
+    return found
+
+
+class _Bar:
+    """On stderr, some times in a second."""
+
+    def __init__(self) -> None:
+        self._drawn_s = 0.0
+        self.function = _library.PROGRESS(self._draw)
+
+    def _draw(self, _context, share: float, what: bytes) -> None:
+        now_s = time.monotonic()
+        if now_s < self._drawn_s + 0.1:
+            return
+        self._drawn_s = now_s
+        full = round(share * _BAR)
+        line = f"calibrate [{'#' * full}{'.' * (_BAR - full)}] {share:4.0%}  {what.decode()[:35]}"
+        print(f"\r{line:<79}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        print(f"\r{'':79}\r", end="", file=sys.stderr, flush=True)
+
+
+def _check_group(group: dist.ProcessGroup | None) -> None:
+    backend = dist.get_backend(group)
+    if backend != "gloo":
+        raise BadInput(f"expected a process group of gloo, whose data is on CPUs, got {backend}")
+
+
+def _text(value: str | None) -> bytes | None:
+    return None if value is None else value.encode()
+
+
+def calibrate(
+    path: str | PathLike[str],
+    *,
+    name: str | None = None,
+    compressors: str | Iterable[str] | None = None,
+    only: str | Iterable[str] | None = None,
+    density: float = 0.001,
+    time_s: float = 60,
+    max_bytes: int = 0,
+    max_elements: int = 0,
+    group: dist.ProcessGroup | None = None,
+    step: Callable[[], torch.Tensor] | None = None,
+    progress: bool = True,
+    force: bool = False,
+) -> None:
+    """Measures the group's collectives and the compressors, and writes the cluster's file.
+
+    As `gradweave calibrate` does, by the same code, but in the job's own processes. All ranks call
+    it alike, with nothing else going on; rank 0 writes.
+
+    compressors: only these, with everything else. only: collectives, compressors, "network" and
+    "overlap", and nothing else. time_s: for everything. max_bytes, max_elements: the largest
+    message and gradient to measure, 16 MiB and 2^24 unless given. group: by default all ranks.
+    step: a call that runs a forward pass on this rank and returns its loss; how much its backward
+    pass and exchanges slow each other is measured as well. Its module must be the bare one, which
+    exchanges nothing. progress: a bar, where rank 0's stderr is a terminal. force: over another
+    kind of file.
+    """
+    _check_group(group)
+    load = None if step is None else _Pass(step)
+    draws = progress and dist.get_rank(group) == 0 and sys.stderr.isatty()
+    bar = _Bar() if draws else None
+    asked = _library.Calibration(
+        name=_text(name),
+        command=b"gradweave.torch.calibrate",
+        compressor=_text(_join(compressors)),
+        only=_text(_join(only)),
+        density=density,
+        time_s=time_s,
+        max_bytes=max_bytes,
+        max_elements=max_elements,
+        replace=int(force),
+        backward=_library.BACKWARD() if load is None else load.function,
+        progress=_library.PROGRESS() if bar is None else bar.function,
+    )
+    lent = LentGroup(group)
+    ranks = c_void_p()
+    call("gradweave_join_group", byref(lent.functions), byref(ranks))
+    try:
+        call("gradweave_calibrate", byref(asked), ranks, fspath(path).encode())
+    except GradweaveError as error:
+        cause = lent.failure or (load and load.failure)
+        if cause is not None and not isinstance(cause, Exception):
+            raise cause from None  # such as KeyboardInterrupt
+        raise error from cause
+    finally:
+        for opened in (bar, load):
+            if opened is not None:
+                opened.close()
+        library.gradweave_leave(ranks)
+
+
+def _join(names: str | Iterable[str] | None) -> str | None:
+    return names if names is None or isinstance(names, str) else ",".join(names)
