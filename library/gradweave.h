@@ -255,7 +255,9 @@ struct gradweave_validation {
 
 /*
  * Predicts the pipelines of `count` measurements of your own, at least one, and says how far off
- * the predictions are. (To run pipelines for real: `gradweave validate`, which needs MPI.)
+ * the predictions are. Where gradients decide how much is sent ("exdyna") it is predicted for what
+ * was sent, if bytes_per_worker was measured. (To run pipelines for real: `gradweave validate`,
+ * which needs MPI.)
  */
 GRADWEAVE_API enum gradweave_status gradweave_validate(const struct gradweave_question *question,
                                                        struct gradweave_measurement *measurements,

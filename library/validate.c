@@ -1,6 +1,7 @@
 /* What was measured elsewhere beside what is predicted, for programs that embed the library. */
 #include <math.h>
 
+#include "kernels/gradients/emulation.h"
 #include "library/library.h"
 #include "report/report.h"
 
@@ -47,31 +48,61 @@ static enum gw_status open_pipeline(const struct gw_question *question,
     return gw_pipeline_open(question, algorithm, plan, out, error);
 }
 
-static enum gw_status predict(const struct gw_validation *validation,
-                              struct gradweave_measurement *measurement,
+static enum gw_status predict(const struct gw_question *question, bool interference,
+                              const struct gradweave_measurement *measurement,
                               struct gw_validation_pair *pair, struct gw_error *error) {
-    const struct gw_prediction_options options = {.simulation.interference =
-                                                      validation->interference};
+    const struct gw_prediction_options options = {.simulation.interference = interference};
     struct gw_algorithm algorithm;
     struct gw_plan plan = {0};
     struct gw_pipeline pipeline = {0};
     enum gw_status status =
-        open_pipeline(&validation->question, measurement, &algorithm, &plan, &pipeline, error);
+        open_pipeline(question, measurement, &algorithm, &plan, &pipeline, error);
     if (status == GW_OK) {
-        status = gw_pipeline_predict(&validation->question, &pipeline, &options, NULL,
-                                     &pair->predicted, error);
+        status = gw_pipeline_predict(question, &pipeline, &options, NULL, &pair->predicted, error);
     }
     if (status == GW_OK) {
-        pair->measured = gw_pipeline_result(&validation->question, &pipeline);
-        take_measured(&measurement->measured, &pair->measured);
-        measurement->prediction = gw_library_prediction(&pair->predicted);
-    }
-    if (status == GW_OK && measurement->name != NULL) {
-        pair->predicted.algorithm = pair->measured.algorithm = measurement->name;
+        pair->measured = gw_pipeline_result(question, &pipeline);
+        pair->counts_depend_on_data =
+            gw_counts_depend_on_data(pipeline.schedule.compressor) && !pipeline.schedule.server;
     }
     gw_pipeline_close(&pipeline);
     gw_plan_free(&plan);
     return status;
+}
+
+/*
+ * Where gradients decide how much is sent, what was sent is known: the prediction is of the density
+ * at which it would be as much.
+ */
+static enum gw_status predict_as_sent(const struct gw_validation *validation,
+                                      const struct gradweave_measurement *measurement,
+                                      struct gw_validation_pair *pair, struct gw_error *error) {
+    struct gw_question question = validation->question;
+    GW_TRY(predict(&question, validation->interference, measurement, pair, error));
+    double ratio = measurement->measured.bytes_per_worker / pair->predicted.bytes_per_worker;
+    bool as_sent = pair->counts_depend_on_data && ratio > 0 && !isinf(ratio);
+    pair->counts_depend_on_data = false; /* of which a document would say more than is known */
+    if (!as_sent) {
+        return GW_OK;
+    }
+    question.density = fmin(1, question.density * ratio);
+    GW_TRY(predict(&question, validation->interference, measurement, pair, error));
+    pair->counts_depend_on_data = false;
+    (void)snprintf(pair->predicted.counts, sizeof pair->predicted.counts,
+                   "as measured, %.3g times as many as asked", ratio);
+    return GW_OK;
+}
+
+static enum gw_status compare_one(const struct gw_validation *validation,
+                                  struct gradweave_measurement *measurement,
+                                  struct gw_validation_pair *pair, struct gw_error *error) {
+    GW_TRY(predict_as_sent(validation, measurement, pair, error));
+    take_measured(&measurement->measured, &pair->measured);
+    measurement->prediction = gw_library_prediction(&pair->predicted);
+    if (measurement->name != NULL) {
+        pair->predicted.algorithm = pair->measured.algorithm = measurement->name;
+    }
+    return GW_OK;
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
@@ -88,7 +119,8 @@ static enum gw_status compare(struct gw_validation *validation,
                                         .iteration_s = measurement->measured.iteration_s};
             continue;
         }
-        GW_TRY(predict(validation, measurement, &validation->pairs[validation->count++], error));
+        GW_TRY(
+            compare_one(validation, measurement, &validation->pairs[validation->count++], error));
     }
     GW_TRY(gw_validation_compare(validation, error));
     for (size_t i = 0, pair = 0; i < count; i++) {

@@ -2,6 +2,7 @@
 #include "tests/test.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -485,6 +486,29 @@ TEST(writes_what_was_measured) {
                      GRADWEAVE_BAD_INPUT);
     assert_non_null(strstr(error.message, "groups[0]: expected tensors from"));
     assert_int_equal(unlink(path), 0);
+}
+
+/* Gradients let it send three times as much: it is predicted for a density that much higher. */
+TEST(predicts_what_was_sent) {
+    struct gradweave_question asked = {.model = "resnet50", .cluster = "box-4x1gbit"};
+    struct gradweave_question sent = {
+        .model = "resnet50", .cluster = "box-4x1gbit", .density = 0.003};
+    struct gradweave_prediction expected;
+    struct gradweave_prediction as_asked;
+    struct gradweave_validation validation = {0};
+    static const char *const names[] = {"hard-threshold", "topk"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bool depends = i == 0;
+        assert_int_equal(gradweave_predict(&asked, names[i], &as_asked, NULL), GRADWEAVE_OK);
+        assert_int_equal(gradweave_predict(depends ? &sent : &asked, names[i], &expected, NULL),
+                         GRADWEAVE_OK);
+        struct gradweave_measurement measured = {
+            .algorithm = names[i],
+            .measured = {.iteration_s = 1, .bytes_per_worker = 3 * as_asked.bytes_per_worker}};
+        assert_int_equal(gradweave_validate(&asked, &measured, 1, &validation, NULL), GRADWEAVE_OK);
+        assert_true(near(measured.prediction.iteration_s, expected.iteration_s, 1e-6));
+        assert_true(depends == !near(measured.prediction.iteration_s, as_asked.iteration_s, 1e-6));
+    }
 }
 
 /* The plan of a pipeline takes as long as its prediction, and its file holds the same groups. */

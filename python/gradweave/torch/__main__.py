@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ import torch.distributed as dist
 from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Validation, compare, validate
 from gradweave.torch import advice, job, ways
+from gradweave.torch.calibrate import calibrate
 
 BAD_INPUT, FAILED, BEYOND = 2, 3, 1
 
@@ -187,13 +189,9 @@ def _parser() -> argparse.ArgumentParser:
 def _record(asked: argparse.Namespace) -> int:
     _check_target(asked.out, asked.force)
     name = Path(asked.out).stem
-    job.record(
-        job.load(asked.job),
-        asked.out,
-        name=name,
-        iterations=asked.iterations,
-        batch_size=asked.batch_size,
-    )
+    recording = job.Recording(job.load(asked.job))
+    recording.run(asked.iterations)
+    recording.write(asked.out, name, asked.batch_size)
     if _is_first():
         model = json.loads(Path(asked.out).read_text())
         backward_s = sum(tensor["backward_s"] for tensor in model["tensors"])
@@ -207,8 +205,6 @@ def _record(asked: argparse.Namespace) -> int:
 
 
 def _calibrate(asked: argparse.Namespace) -> int:
-    from gradweave.torch.calibrate import calibrate
-
     _check_target(asked.out, asked.force)
     calibrate(
         asked.out,
@@ -219,6 +215,9 @@ def _calibrate(asked: argparse.Namespace) -> int:
         force=asked.force,
     )
     return 0
+
+
+# ---- validate ------------------------------------------------------------------------------------
 
 
 def _everywhere(path: str, folder: str) -> str:
@@ -232,35 +231,76 @@ def _everywhere(path: str, folder: str) -> str:
     return str(copy)
 
 
-def _setting(asked: argparse.Namespace, model: str, cluster: str, folder: str) -> ways.Setting:
-    model = _everywhere(model, folder)
-    if not Path(model).is_file():
-        raise BadInput(f"{model}: expected the file of a model that was recorded")
-    document = json.loads(Path(model).read_text())
-    each = document.get("bytes_per_element", 4)
-    return ways.Setting(
-        model=model,
-        tensor_bytes=[each * tensor["elements"] for tensor in document["tensors"]],
-        cluster=_everywhere(cluster, folder),
-        density=asked.density,
-        interference=asked.interference,
-    )
+def _taken_by_others() -> tuple[int, int]:
+    """Ticks of this host's processors that other virtual machines took, and all (proc(5))."""
+    try:
+        ticks = [int(tick) for tick in Path("/proc/stat").read_text().split("\n")[0].split()[1:9]]
+    except (OSError, ValueError):
+        return 0, 0
+    return ticks[7], sum(ticks)
 
 
-def _compare(
-    asked: argparse.Namespace, setting: ways.Setting, names: list[str], out: str | None
-) -> Validation:
-    return validate(
-        setting.model,
-        setting.cluster,
-        ways.measure(job.load(asked.job), names, setting, asked.iterations),
-        density=asked.density,
-        workers=dist.get_world_size(),
-        interference=asked.interference,
-        iterations=asked.iterations,
-        tolerance=asked.tolerance,
-        path=out if _is_first() else None,
-    )
+@dataclass
+class _Study:
+    """A job's model and cluster, and what is measured and predicted with them."""
+
+    asked: argparse.Namespace
+    folder: str  # for this rank's copies of files
+    model: str  # rank 0's file
+    cluster: str
+    recording: job.Recording | None  # that the model is of; None: it was given
+
+    def setting(self) -> ways.Setting:
+        model = _everywhere(self.model, self.folder)
+        if not Path(model).is_file():
+            raise BadInput(f"{model}: expected the file of a model that was recorded")
+        document = json.loads(Path(model).read_text())
+        each = document.get("bytes_per_element", 4)
+        return ways.Setting(
+            model=model,
+            tensor_bytes=[each * tensor["elements"] for tensor in document["tensors"]],
+            cluster=_everywhere(self.cluster, self.folder),
+            density=self.asked.density,
+            interference=self.asked.interference,
+        )
+
+    def record(self, iterations: int) -> None:
+        self.recording.run(iterations)
+        self.write_model()
+
+    def write_model(self) -> None:
+        self.recording.write(self.model, self.asked.job.rpartition(":")[2])
+
+    def validate(self, names: list[str], out: str | None) -> Validation:
+        """Plans are made with the model so far; predictions with all that is recorded meanwhile."""
+        before = _taken_by_others()
+        measurements = ways.measure(
+            job.load(self.asked.job),
+            names,
+            self.setting(),
+            self.asked.iterations,
+            recording=self.recording,
+        )
+        taken, whole = (after - early for after, early in zip(_taken_by_others(), before))
+        if taken > 0.02 * whole:
+            _say(
+                f"note: other virtual machines took {taken / whole:.0%} of the processors "
+                "meanwhile: measurements are too slow\n"
+            )
+        if self.recording:
+            self.write_model()
+        setting = self.setting()
+        return validate(
+            setting.model,
+            setting.cluster,
+            measurements,
+            density=setting.density,
+            workers=dist.get_world_size(),
+            interference=setting.interference,
+            iterations=self.asked.iterations,
+            tolerance=self.asked.tolerance,
+            path=out if _is_first() else None,
+        )
 
 
 def _validate(asked: argparse.Namespace) -> int:
@@ -270,28 +310,27 @@ def _validate(asked: argparse.Namespace) -> int:
     if asked.out:
         _check_target(asked.out, asked.force)
     with tempfile.TemporaryDirectory() as folder:
+        recording = None if asked.model else job.Recording(job.load(asked.job))
         model = asked.model or str(Path(folder) / "model.json")
-        if asked.model is None:
-            job.record(job.load(asked.job), model, name=asked.job.rpartition(":")[2])
-        setting = _setting(asked, model, asked.cluster, folder)
-        validation = _compare(asked, setting, names, asked.out)
+        study = _Study(asked, folder, model, asked.cluster, recording)
+        if recording:
+            study.record(asked.iterations)
+        validation = study.validate(names, asked.out)
     _say(validation)
     return BEYOND if 0 < asked.tolerance < validation.largest_error else 0
 
 
 # ---- advise --------------------------------------------------------------------------------------
 
-
 _FILES = ("model", "cluster", "validation")
 
 
-def _advise_in(asked: argparse.Namespace, folder: str) -> None:
-    from gradweave.torch.calibrate import calibrate
-
+def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
     model, cluster, out = (str(Path(folder) / f"{name}.json") for name in _FILES)
     the_job = job.load(asked.job)
+    study = _Study(asked, copies, model, cluster, job.Recording(the_job))
     _say("recording the job ...")
-    job.record(the_job, model, name=asked.job.rpartition(":")[2])
+    study.record(asked.iterations)
     _say(f"measuring network and compressors, {asked.time:g} s ...")
     calibrate(
         cluster,
@@ -301,42 +340,35 @@ def _advise_in(asked: argparse.Namespace, folder: str) -> None:
         step=job.forward_of(the_job),
         force=True,
     )
-    with tempfile.TemporaryDirectory() as copies:
-        setting = _setting(asked, model, cluster, copies)
-        ranking = [
-            one
-            for one in compare(
-                setting.model,
-                setting.cluster,
-                density=asked.density,
-                workers=dist.get_world_size(),
-                interference=True,
-            )
-            if one.algorithm not in advice.WITH_SERVER
-        ]
-        winner = ranking[0]
-        _say(f"running {winner.algorithm} and DistributedDataParallel ...\n")
-        names = ["torch-ddp", "torch-ddp:plan", winner.algorithm, "torch-none"]
-        validation = _compare(asked, setting, names, out)
-        planned = setting.plan(winner.algorithm)
-        kept = advice.energy_kept(the_job, planned)
-    _say(validation)
-    _say("")
-    ddp, dense, best, none = validation.measurements
-    for line in advice.lines(ddp, dense, best, none, planned, kept):
+    setting = study.setting()
+    ranking = compare(
+        setting.model,
+        setting.cluster,
+        density=asked.density,
+        workers=dist.get_world_size(),
+        interference=True,
+    )
+    winner = next(one.algorithm for one in ranking if one.algorithm not in advice.WITH_SERVER)
+    _say(f"running {winner} and DistributedDataParallel ...\n")
+    names = ["torch-ddp", "torch-ddp:plan", winner, "torch-none"]
+    validation = study.validate(names, out)
+    planned = setting.plan(winner)
+    kept = advice.energy_kept(the_job, planned)
+    _say(f"{validation}\n")
+    for line in advice.lines(*validation.measurements, planned, kept):
         _say(line)
 
 
 def _advise(asked: argparse.Namespace) -> int:
     asked.interference, asked.tolerance = True, 0.0
-    if asked.folder is None:
-        with tempfile.TemporaryDirectory() as folder:
-            _advise_in(asked, folder)
-        return 0
-    for name in _FILES:
-        _check_target(str(Path(asked.folder) / f"{name}.json"), asked.force)
-    Path(asked.folder).mkdir(parents=True, exist_ok=True)
-    _advise_in(asked, asked.folder)
+    with tempfile.TemporaryDirectory() as copies:
+        if asked.folder is None:
+            _advise_in(asked, copies, copies)
+            return 0
+        for name in _FILES:
+            _check_target(str(Path(asked.folder) / f"{name}.json"), asked.force)
+        Path(asked.folder).mkdir(parents=True, exist_ok=True)
+        _advise_in(asked, asked.folder, copies)
     return 0
 
 

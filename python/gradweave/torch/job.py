@@ -37,28 +37,36 @@ def load(text: str) -> Job:
     return getattr(module, name)
 
 
-def record(
-    job: Job,
-    path: str | PathLike[str],
-    *,
-    name: str = "recorded",
-    iterations: int = 20,
-    batch_size: int | None = None,
-) -> None:
-    """Writes the job's model: nothing is exchanged, but ranks wait for each other before a step.
+class Recording:
+    """The job's model, as far as it was recorded: all ranks compute, and nothing is exchanged.
 
-    So they do when they exchange, and then want memory and what else they share at one time.
+    Ranks wait for each other before a step. So they do when they exchange, and then want memory and
+    what else they share at one time.
     """
-    module, optimizer, step = job()
-    recorder = Recorder(module, optimizer)
-    for _ in range(recorder.warm_up + iterations):
-        step(module).backward()
-        if dist.is_initialized():
-            dist.barrier()
-        optimizer.step()
-        optimizer.zero_grad()
-    recorder.write(path, name, batch_size)
-    recorder.close()
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._recorder: Recorder | None = None
+
+    def run(self, iterations: int) -> None:
+        """So many iterations more, of the job begun anew."""
+        module, optimizer, step = self._job()
+        if self._recorder is None:
+            self._recorder = Recorder(module, optimizer)
+        else:
+            self._recorder.go_on(module, optimizer)
+        for _ in range(self._recorder.warm_up + iterations):
+            step(module).backward()
+            if dist.is_initialized():
+                dist.barrier()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    def write(
+        self, path: str | PathLike[str], name: str = "recorded", batch_size: int | None = None
+    ) -> None:
+        """On rank 0; all ranks call it."""
+        self._recorder.write(path, name, batch_size)
 
 
 def forward_of(job: Job) -> Callable[[], torch.Tensor]:

@@ -55,18 +55,34 @@ class Recorder:
         self.warm_up = warm_up
         self._now: _Iteration | None = None
         self._done: list[_Iteration] = []
+        self._kept: list[_Iteration] = []
+        self._settled: list[int] | None = None
+        self._handles: list[torch.utils.hooks.RemovableHandle] = []
+        self._listen(module, optimizer)
+
+    def _listen(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         self._handles = [
             module.register_forward_pre_hook(self._on_forward),
             module.register_forward_hook(self._after_forward),
             optimizer.register_step_pre_hook(lambda *_: self._on_step()),
             optimizer.register_step_post_hook(lambda *_: self._after_step()),
         ]
-        for index, (_, parameter) in enumerate(named):
+        learning = [p for p in module.parameters() if p.requires_grad]
+        for index, parameter in enumerate(learning):
             self._handles.append(
                 parameter.register_post_accumulate_grad_hook(
                     lambda _, index=index: self._on_gradient(index)
                 )
             )
+
+    def go_on(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Records another copy of the module from now on, whose warm-up is left out as well."""
+        self.close()
+        self._kept, self._done, self._now = self._iterations(), [], None
+        self._listen(module, optimizer)
+
+    def _iterations(self) -> list[_Iteration]:
+        return self._kept + self._done[self.warm_up :]
 
     # ---- moments --------------------------------------------------------------------------------
 
@@ -98,7 +114,7 @@ class Recorder:
     # ---- what came out --------------------------------------------------------------------------
 
     def _order(self, iterations: list[_Iteration]) -> list[int]:
-        """Parameters as their gradients became ready, by the median moment."""
+        """Parameters as their gradients became ready, by the median moment; found once."""
         seen = set(iterations[0].ready_s)
         for iteration in iterations:
             changed = seen ^ set(iteration.ready_s)
@@ -108,14 +124,17 @@ class Recorder:
                     f"expected gradients of the same parameters in each iteration, but {names} "
                     "had one in some only"
                 )
+        if self._settled is not None and set(self._settled) == seen:
+            return self._settled
         moments = {
             i: _median([one.ready_s[i] - one.forward_ended_s for one in iterations]) for i in seen
         }
-        return sorted(seen, key=moments.__getitem__)
+        self._settled = sorted(seen, key=moments.__getitem__)
+        return self._settled
 
     def model(self, name: str = "recorded", batch_size: int | None = None) -> dict:
         """The `gradweave/model@1` document: with a process group, means of ranks, which call it."""
-        iterations = self._done[self.warm_up :]
+        iterations = self._iterations()
         if not iterations:
             raise BadInput(
                 f"expected more than {self.warm_up} iterations with an optimizer's step, got "

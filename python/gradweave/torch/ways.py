@@ -20,7 +20,7 @@ from gradweave._library import BadInput, algorithms
 from gradweave.study import Measurement, Plan, plan
 from gradweave.torch.ddp import check_buckets, ddp_arguments
 from gradweave.torch.distributed import distribute
-from gradweave.torch.job import Job
+from gradweave.torch.job import Job, Recording
 
 _IDLE = ("torch-none", "torch-barrier")
 _HOOKS = ("torch-fp16", "torch-powersgd", "torch-topk")
@@ -276,14 +276,17 @@ def measure(
     iterations: int = 20,
     warm_up: int = 4,
     rounds: int = 4,
+    recording: Recording | None = None,
 ) -> list[Measurement]:
     """Iterations of each way, in rounds, so that what disturbs a while disturbs all alike.
 
-    All ranks call it. Each round begins the job anew.
+    All ranks call it. Each round begins the job anew, and with some iterations of the recording.
     """
     all_times = [_Times(name) for name in names]
     rounds = min(rounds, iterations)
     for number in range(rounds):
+        if recording:
+            recording.run(-(-iterations // rounds))
         for times in all_times:
             module, optimizer, step = job()
             way = _open(times.name, module, setting)
