@@ -1,4 +1,5 @@
-/* Sessions and calibrations of the library, of a rank that is alone; docs/examples/train.c has more. */
+/* Sessions and calibrations of the library, of a rank that is alone; docs/examples/train.c has
+ * more. */
 #include <gradweave.h>
 #include <math.h>
 #include <stdlib.h>
