@@ -89,8 +89,9 @@ class LentGroup:
         return kind(lent)
 
     def leave(self) -> None:
-        """Refers to it no more; calls fail."""
+        """Refers to it no more, nor to frames that do; calls fail."""
         self.group = None
+        self.failure = None
         self._groups.clear()
         self._works.clear()
 
