@@ -348,12 +348,10 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
         workers=dist.get_world_size(),
         interference=True,
     )
-    winner = next(one.algorithm for one in ranking if one.algorithm not in advice.WITH_SERVER)
-    _say(f"running {winner} and DistributedDataParallel ...\n")
-    names = ["torch-ddp", "torch-ddp:plan", winner, "torch-none"]
+    planned, kept = advice.choose(the_job, ranking, setting.plan)
+    _say(f"running {planned.algorithm} and DistributedDataParallel ...\n")
+    names = ["torch-ddp", "torch-ddp:plan", planned.algorithm, "torch-none"]
     validation = study.validate(names, out)
-    planned = setting.plan(winner)
-    kept = advice.energy_kept(the_job, planned)
     _say(f"{validation}\n")
     for line in advice.lines(*validation.measurements, planned, kept):
         _say(line)

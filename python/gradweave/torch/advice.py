@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.distributed as dist
 
-from gradweave.study import Measurement, Plan
+from gradweave.study import Measurement, Plan, Prediction
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job
 
 # Pipelines whose server would be a rank that does not train.
 WITH_SERVER = ("ps", "sketched-sgd", "layer-drop")
+
+# Predictions that are no further apart do not tell which pipeline is faster.
+_ALIKE = 1.05
 
 
 def speedup(before_s: Sequence[float], after_s: Sequence[float]) -> tuple[float, float, float]:
@@ -57,6 +60,21 @@ def energy_kept(job: Job, planned: Plan) -> float:
     return 1 - lost / whole if whole > 0 else 1.0
 
 
+def choose(
+    job: Job, ranking: Sequence[Prediction], plan: Callable[[str], Plan]
+) -> tuple[Plan, float]:
+    """Of the pipelines that are predicted to be about the fastest, the one that keeps most energy.
+
+    With it the share that it keeps; all ranks call it, alike.
+    """
+    able = [one for one in ranking if one.algorithm not in WITH_SERVER]
+    fastest_s = min(one.iteration_s for one in able)
+    plans = [plan(one.algorithm) for one in able if one.iteration_s <= _ALIKE * fastest_s]
+    kept = [(energy_kept(job, planned), planned) for planned in plans]
+    share, planned = max(kept, key=lambda pair: pair[0])
+    return planned, share
+
+
 def lines(
     ddp: Measurement,
     dense: Measurement,
@@ -82,7 +100,7 @@ def lines(
         f"gradweave.plan('model.json', 'cluster.json', algorithm='{planned.algorithm}', "
         f"density={planned.density:g})).",
         f"Gain: {milliseconds(best.iteration_s)} an iteration, {gain(best)}; without any exchange "
-        f"it would be {milliseconds(none.iteration_s)} ({100 * (1 / ratio - 1):.0f}% less).",
+        f"it would be {milliseconds(none.iteration_s)} ({100 * (1 - ratio):.0f}% less).",
         f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
         "iterations (error feedback): compare accuracies before you keep it.",
         f"Without loss: DistributedDataParallel(model, **gradweave.torch.ddp_arguments("
