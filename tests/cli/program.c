@@ -92,15 +92,18 @@ static char *drain(FILE *stream) {
     return text;
 }
 
-/* The address sanitizer warns of the fibers of an emulated GPU, in a line of its own. */
-static char *without_warning(char *text) {
-    char *start = strstr(text, "==WARNING: ASan doesn't fully support");
-    while (start != NULL && start > text && start[-1] != '\n') {
-        start--;
-    }
-    char *end = start == NULL ? NULL : strchr(start, '\n');
-    if (end != NULL) {
-        memmove(start, end + 1, strlen(end + 1) + 1);
+/* The address sanitizer warns of the fibers of an emulated GPU, in a line for each thread at once.
+ */
+static char *without_warnings(char *text) {
+    char *found = NULL;
+    while ((found = strstr(text, "==WARNING: ASan doesn't fully support")) != NULL) {
+        char *start = found;
+        while (start > text && start[-1] != '\n') {
+            start--;
+        }
+        char *end = strchrnul(found, '\n');
+        end += *end == '\n';
+        memmove(start, end, strlen(end) + 1);
     }
     return text;
 }
@@ -132,7 +135,7 @@ struct answer finish(const struct running *running, double seconds) {
         nap(0.001);
     }
     struct answer answer = {.out = join_notes(drain(running->out)),
-                            .err = without_warning(drain(running->err))};
+                            .err = without_warnings(drain(running->err))};
     answer.status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     if (late) {
         print_error("%s: still running after %g s; stderr: %s\n", running->command, seconds,
