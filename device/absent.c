@@ -22,6 +22,7 @@ size_t gw_cuda_devices(struct gw_gpu *gpus, size_t capacity) {
 /* ---- a GPU --------------------------------------------------------------------------------- */
 
 REFUSES(gw_device_open, struct gw_device **out, size_t ordinal)
+REFUSES(gw_device_join, struct gw_device **out, size_t ordinal)
 REFUSES(gw_device_bus, const struct gw_device *device, char bus[GW_BUS_SIZE])
 REFUSES(gw_device_allocate, struct gw_device *device, size_t bytes, void **out)
 REFUSES(gw_device_allocate_host, struct gw_device *device, size_t bytes, void **out)
@@ -46,6 +47,8 @@ void gw_device_close(struct gw_device *device) {
 /* ---- streams and events -------------------------------------------------------------------- */
 
 REFUSES(gw_device_stream_open, struct gw_device *device, bool urgent, struct gw_device_stream **out)
+REFUSES(gw_device_stream_borrow, struct gw_device *device, void *handle,
+        struct gw_device_stream **out)
 REFUSES(gw_device_stream_finish, struct gw_device_stream *stream)
 REFUSES(gw_device_copy, struct gw_device_stream *stream, void *to, const void *from, size_t bytes)
 REFUSES(gw_device_clear, struct gw_device_stream *stream, void *memory, size_t bytes)

@@ -12,6 +12,7 @@ struct gw_device {
 struct gw_device_stream {
     struct gw_device *device;
     cudaStream_t stream;
+    bool borrowed;
 };
 
 struct gw_device_event {
@@ -93,12 +94,10 @@ static enum gw_status ask(const struct gw_device *device, enum cudaDeviceAttr at
 static enum gw_status open_ordinal(struct gw_device *device, struct gw_error *error) {
     GW_TRY(enter(device, error));
     GW_TRY(ask(device, cudaDevAttrMultiProcessorCount, &device->multiprocessors, error));
-    GW_TRY(ask(device, cudaDevAttrL2CacheSize, &device->cache_bytes, error));
-    return gw_cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "cudaSetDeviceFlags",
-                         error);
+    return ask(device, cudaDevAttrL2CacheSize, &device->cache_bytes, error);
 }
 
-enum gw_status gw_device_open(struct gw_device **out, size_t ordinal, struct gw_error *error) {
+enum gw_status gw_device_join(struct gw_device **out, size_t ordinal, struct gw_error *error) {
     GW_TRY(check_ordinal(ordinal, error));
     struct gw_device *device = malloc(sizeof *device);
     if (device == NULL) {
@@ -108,6 +107,19 @@ enum gw_status gw_device_open(struct gw_device **out, size_t ordinal, struct gw_
     enum gw_status status = open_ordinal(device, error);
     if (status != GW_OK) {
         free(device);
+        return status;
+    }
+    *out = device;
+    return GW_OK;
+}
+
+enum gw_status gw_device_open(struct gw_device **out, size_t ordinal, struct gw_error *error) {
+    struct gw_device *device = NULL;
+    GW_TRY(gw_device_join(&device, ordinal, error));
+    enum gw_status status = gw_cuda_check(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync),
+                                          "cudaSetDeviceFlags", error);
+    if (status != GW_OK) {
+        gw_device_close(device);
         return status;
     }
     *out = device;
@@ -191,7 +203,7 @@ enum gw_status gw_device_stream_open(struct gw_device *device, bool urgent,
     if (stream == NULL) {
         return gw_fail_memory(error, "opening a stream of a GPU");
     }
-    stream->device = device;
+    *stream = (struct gw_device_stream){.device = device};
     enum gw_status status =
         gw_cuda_check(cudaStreamCreateWithPriority(&stream->stream, cudaStreamNonBlocking,
                                                    urgent ? greatest : least),
@@ -204,11 +216,22 @@ enum gw_status gw_device_stream_open(struct gw_device *device, bool urgent,
     return GW_OK;
 }
 
-void gw_device_stream_close(struct gw_device_stream *stream) {
-    if (stream != NULL) {
-        (void)cudaStreamDestroy(gw_cuda_stream(stream));
-        free(stream);
+enum gw_status gw_device_stream_borrow(struct gw_device *device, void *handle,
+                                       struct gw_device_stream **out, struct gw_error *error) {
+    struct gw_device_stream *stream = malloc(sizeof *stream);
+    if (stream == NULL) {
+        return gw_fail_memory(error, "borrowing a stream of a GPU");
     }
+    *stream = (struct gw_device_stream){.device = device, .stream = handle, .borrowed = true};
+    *out = stream;
+    return GW_OK;
+}
+
+void gw_device_stream_close(struct gw_device_stream *stream) {
+    if (stream != NULL && !stream->borrowed) {
+        (void)cudaStreamDestroy(gw_cuda_stream(stream));
+    }
+    free(stream);
 }
 
 struct gw_device *gw_device_stream_device(const struct gw_device_stream *stream) {

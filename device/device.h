@@ -34,6 +34,9 @@ struct gw_device;
 
 /* GPU `ordinal` of those that this process sees. Several processes may open the same one. */
 enum gw_status gw_device_open(struct gw_device **out, size_t ordinal, struct gw_error *error);
+
+/* The same in a process that uses it already, which goes on waiting for it as it did. */
+enum gw_status gw_device_join(struct gw_device **out, size_t ordinal, struct gw_error *error);
 void gw_device_close(struct gw_device *device);
 
 /* Its multiprocessors: launches are made to fill them. */
@@ -65,6 +68,9 @@ struct gw_device_stream;
 /* `urgent` work goes first where there is a choice, as communication should. */
 enum gw_status gw_device_stream_open(struct gw_device *device, bool urgent,
                                      struct gw_device_stream **out, struct gw_error *error);
+/* What CUDA calls cudaStream_t (NULL: the default stream), which stays the caller's. */
+enum gw_status gw_device_stream_borrow(struct gw_device *device, void *handle,
+                                       struct gw_device_stream **out, struct gw_error *error);
 void gw_device_stream_close(struct gw_device_stream *stream);
 
 struct gw_device *gw_device_stream_device(const struct gw_device_stream *stream);

@@ -298,6 +298,14 @@ enum gw_status gw_accelerator_begin(struct gw_accelerator *accelerator, size_t o
     return gw_device_event_record(accelerator->begins[operation], stream, error);
 }
 
+enum gw_status gw_accelerator_follow(struct gw_accelerator *accelerator, size_t operation,
+                                     struct gw_device_stream *trainer, struct gw_error *error) {
+    enum gw_stream stream = accelerator->schedule->operations[operation].stream;
+    struct gw_device_event *there = accelerator->begins[operation];
+    GW_TRY(gw_device_event_record(there, trainer, error));
+    return gw_device_event_hold(there, accelerator->streams[stream], error);
+}
+
 enum gw_status gw_accelerator_await(struct gw_accelerator *accelerator, size_t operation,
                                     struct gw_error *error) {
     enum gw_stream stream = accelerator->schedule->operations[operation].stream;
@@ -325,6 +333,8 @@ enum gw_status gw_accelerator_work(struct gw_accelerator *accelerator,
 enum gw_status gw_accelerator_interval(const struct gw_accelerator *accelerator, size_t operation,
                                        double *start_s, double *end_s, struct gw_error *error) {
     const struct gw_gpu_clock *clock = &accelerator->clock;
-    GW_TRY(gw_gpu_clock_time_s(clock, accelerator->begins[operation], start_s, error));
+    if (start_s != NULL) {
+        GW_TRY(gw_gpu_clock_time_s(clock, accelerator->begins[operation], start_s, error));
+    }
     return gw_gpu_clock_time_s(clock, accelerator->ends[operation], end_s, error);
 }

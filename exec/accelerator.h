@@ -160,6 +160,9 @@ enum gw_status gw_accelerator_finish(struct gw_accelerator *accelerator, struct 
  */
 enum gw_status gw_accelerator_begin(struct gw_accelerator *accelerator, size_t operation,
                                     struct gw_error *error);
+/* The operation is a trainer's: its stream goes on once what `trainer` has by now is done. */
+enum gw_status gw_accelerator_follow(struct gw_accelerator *accelerator, size_t operation,
+                                     struct gw_device_stream *trainer, struct gw_error *error);
 /* Waits until the operation has begun, and lets it begin then: its time counts from there on. */
 enum gw_status gw_accelerator_await(struct gw_accelerator *accelerator, size_t operation,
                                     struct gw_error *error);
@@ -170,7 +173,7 @@ enum gw_status gw_accelerator_end(struct gw_accelerator *accelerator, size_t ope
 enum gw_status gw_accelerator_work(struct gw_accelerator *accelerator,
                                    const struct gw_operation *operation, struct gw_error *error);
 
-/* Once finished: when the operation began and ended, on the host's clock. */
+/* Once finished: when the operation began (NULL: no matter) and ended, on the host's clock. */
 enum gw_status gw_accelerator_interval(const struct gw_accelerator *accelerator, size_t operation,
                                        double *start_s, double *end_s, struct gw_error *error);
 

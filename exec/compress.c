@@ -92,7 +92,7 @@ static enum gw_status add_gradient(const struct gw_worker *worker,
     const float *gradient = gw_worker_gradient(worker, group);
     return gradient == NULL ? GW_OK
                             : memory->does->add(memory, gw_worker_residual(worker, group), gradient,
-                                                group->slice->elements, error);
+                                                1, group->slice->elements, error);
 }
 
 static enum gw_status lead(struct gw_worker *worker, struct gw_group_state *group,

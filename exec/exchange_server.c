@@ -222,7 +222,7 @@ static enum gw_status add_layers(const struct gw_memory *memory, struct gw_group
         size_t size = group->layers[layer];
         if (flags[layer] > 0) {
             GW_TRY(presence[layer] > 0
-                       ? memory->does->add(memory, sums, values, size, error)
+                       ? memory->does->add(memory, sums, values, 1, size, error)
                        : memory->does->copy(memory, sums, values, size * sizeof *sums, error));
             presence[layer] = 1;
             values += size;

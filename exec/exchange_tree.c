@@ -36,7 +36,7 @@ struct sum {
 
 static enum gw_status add_sums(void *context, struct gw_error *error) {
     const struct sum *sum = context;
-    return sum->memory->does->add(sum->memory, sum->values, sum->came, sum->count, error);
+    return sum->memory->does->add(sum->memory, sum->values, sum->came, 1, sum->count, error);
 }
 
 /*

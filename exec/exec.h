@@ -51,6 +51,8 @@ struct gw_session_options {
     struct gw_device *device;
     enum gw_gpu_transport transport; /* of a GPU; the same on all ranks */
     enum gw_compute compute;
+    /* With GW_COMPUTE_TRAINER on a GPU: the stream that gradients are made on, borrowed. */
+    struct gw_device_stream *trainer;
     bool average; /* of a trainer's gradients each worker contributes its share, 1 / workers */
 };
 
@@ -115,7 +117,9 @@ void gw_session_backward(struct gw_session *session);
  * A tensor's gradient is there, numbered in forward order: it is read until this returns. Its
  * aggregate over the workers stands in `result`, which may be where the gradient was, when
  * gw_session_wait has returned; NULL: only in gw_session_aggregate. From any thread, in any order,
- * each tensor once; groups travel in the plan's order.
+ * each tensor once; groups travel in the plan's order. On a GPU, of whose memory both are, the
+ * gradient is there once what the trainer's stream has now is done; it is read until
+ * gw_session_wait returns.
  */
 enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const float *gradient,
                                 float *result, struct gw_error *error);

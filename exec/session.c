@@ -104,7 +104,12 @@ static bool wait_for_dependencies(struct gw_session *session,
  * With the mutex. Wakes only whom it concerns: a stream that is woken for nothing takes the core
  * from one that works.
  */
-void gw_session_end_operation(struct gw_session *session, size_t index) {
+void gw_session_end_operation(struct gw_session *session, size_t index, enum gw_status status,
+                              const struct gw_error *error) {
+    if (status != GW_OK && session->failure.status == GW_OK) {
+        session->failure = *error;
+        session->failure.status = status;
+    }
     session->done[index] = true;
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         if (session->awaited[stream] == index) {
@@ -116,32 +121,30 @@ void gw_session_end_operation(struct gw_session *session, size_t index) {
     }
 }
 
-static void mark_done(struct gw_session *session, size_t index, enum gw_status status,
-                      const struct gw_error *error) {
-    pthread_mutex_lock(&session->mutex);
-    if (status != GW_OK && session->failure.status == GW_OK) {
-        session->failure = *error;
-        session->failure.status = status;
-    }
-    gw_session_end_operation(session, index);
-    pthread_mutex_unlock(&session->mutex);
-}
-
 static bool is_timed(const struct gw_operation *operation) {
     return operation->kind != GW_COMPRESS && operation->kind != GW_EXCHANGE;
 }
 
-/* A server computes nothing, but for its updates, which stand on the communication stream. */
+/*
+ * A server computes nothing, but for its updates, which stand on the communication stream. What a
+ * trainer's server would wait out is not known.
+ */
 static bool is_skipped(const struct gw_session *session, const struct gw_operation *operation) {
-    return session->worker.serves && operation->stream != GW_STREAM_COMMUNICATION;
+    return (session->worker.serves && operation->stream != GW_STREAM_COMMUNICATION) ||
+           (session->tensors != NULL && is_timed(operation));
 }
 
 static enum gw_status work(struct gw_session *session, const struct gw_operation *operation,
                            uint64_t *bytes, struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
-    return operation->kind == GW_COMPRESS
-               ? gw_compress_start(worker, &worker->groups[operation->group], error)
-               : gw_exchange_run(worker, operation, bytes, error);
+    if (operation->kind == GW_COMPRESS) {
+        return gw_compress_start(worker, &worker->groups[operation->group], error);
+    }
+    GW_TRY(gw_exchange_run(worker, operation, bytes, error));
+    const struct gw_slice *ended =
+        session->tensors == NULL ? NULL
+                                 : session->delivers[operation - session->schedule->operations];
+    return ended == NULL ? GW_OK : gw_trainer_deliver(session, ended, error);
 }
 
 /* The stream's thread goes on before the work is done, but where the host must know of it. */
@@ -170,17 +173,11 @@ static enum gw_status run_on_host(struct gw_session *session, const struct gw_op
         *clock_s = started_s;
     }
     if (is_timed(operation)) {
-        *clock_s += session->tensors == NULL ? operation->duration_s : 0;
+        *clock_s += operation->duration_s;
         gw_clock_sleep_until_s(*clock_s);
         return GW_OK;
     }
     GW_TRY(work(session, operation, bytes, error));
-    if (session->tensors != NULL) {
-        const struct gw_slice *ended = session->delivers[operation - session->schedule->operations];
-        if (ended != NULL) {
-            gw_trainer_deliver(session, ended);
-        }
-    }
     *clock_s += gw_clock_now_s() - started_s;
     return GW_OK;
 }
@@ -205,7 +202,9 @@ void gw_session_run_operation(struct gw_session *session, size_t index) {
     session->intervals[index] = (struct gw_interval){.start_s = started_s - session->start_s,
                                                      .end_s = ended_s - session->start_s,
                                                      .bytes = bytes};
-    mark_done(session, index, status, &error);
+    pthread_mutex_lock(&session->mutex);
+    gw_session_end_operation(session, index, status, &error);
+    pthread_mutex_unlock(&session->mutex);
 }
 
 static void run_operation(void *session, size_t index) {
@@ -351,13 +350,24 @@ void gw_session_push(struct gw_session *session, size_t operation) {
     push_operation(&session->streams[session->schedule->operations[operation].stream], operation);
 }
 
-/* A GPU's operations tell when they were once all are done. */
+/*
+ * A GPU's operations tell when they were once all are done. A trainer's begin where the one before
+ * ended, and of its update, the last one, nothing is known.
+ */
 static enum gw_status time_operations(struct gw_session *session, struct gw_error *error) {
+    bool trains = session->tensors != NULL;
+    double computed_s = session->start_s;
     GW_TRY(gw_accelerator_finish(&session->accelerator, error));
-    for (size_t i = 0; i < session->schedule->operation_count; i++) {
+    for (size_t i = 0; i < session->schedule->operation_count - (trains ? 1 : 0); i++) {
+        const struct gw_operation *operation = &session->schedule->operations[i];
         struct gw_interval *interval = &session->intervals[i];
-        GW_TRY(gw_accelerator_interval(&session->accelerator, i, &interval->start_s,
-                                       &interval->end_s, error));
+        bool computes = operation->stream == GW_STREAM_COMPUTE;
+        bool trainers = trains && computes && is_timed(operation);
+        interval->start_s = computed_s;
+        GW_TRY(gw_accelerator_interval(&session->accelerator, i,
+                                       trainers ? NULL : &interval->start_s, &interval->end_s,
+                                       error));
+        computed_s = computes ? interval->end_s : computed_s;
         /* An operation that begins with the iteration may seem to have begun before, by less than
          * the clocks are told apart. */
         interval->start_s = fmax(0, interval->start_s - session->start_s);

@@ -49,6 +49,7 @@ struct gw_session {
     bool on_gpu;
     struct gw_accelerator accelerator;   /* the GPU, and ... */
     struct gw_communicator between_gpus; /* ... what data travels by */
+    struct gw_device_stream *trainer;    /* of the GPU: where a trainer's gradients are made */
     uint64_t iterations;                 /* begun */
 
     /*
@@ -93,7 +94,8 @@ enum gw_status gw_trainer_check_begun(const struct gw_session *session, bool beg
                                       struct gw_error *error);
 
 /* Puts a group's aggregates where the trainer wants them. */
-void gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice);
+enum gw_status gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice,
+                                  struct gw_error *error);
 
 /* ---- an iteration: these in turn ----------------------------------------------------------- */
 
@@ -109,8 +111,9 @@ void gw_session_push(struct gw_session *session, size_t operation);
 /* Runs it on this thread, which is its stream's for now. */
 void gw_session_run_operation(struct gw_session *session, size_t index);
 
-/* An operation that no stream was given has ended; with the session's mutex. */
-void gw_session_end_operation(struct gw_session *session, size_t index);
+/* An operation that no stream was given has ended, or failed; with the session's mutex. */
+void gw_session_end_operation(struct gw_session *session, size_t index, enum gw_status status,
+                              const struct gw_error *error);
 
 /* Waits until all operations have ended. */
 enum gw_status gw_session_finish(struct gw_session *session, struct gw_error *error);

@@ -60,7 +60,8 @@ static struct header header_of(struct gw_session *session) {
 
 /* ---- what is kept -------------------------------------------------------------------------- */
 
-/* A block that things are copied to, one after another, or from; NULL both: they are counted. */
+/* A block that things are copied to, one after another, or from; NULL both: they are counted. The
+ * residual, which may be in a GPU's memory, goes its own way. */
 struct copying {
     unsigned char *to;
     const unsigned char *from;
@@ -77,15 +78,33 @@ static void copy(struct copying *copying, void *thing, size_t bytes) {
     copying->bytes += bytes;
 }
 
-static void copy_residual(struct copying *copying, struct gw_vectors *vectors) {
-    copy(copying, vectors->residual,
-         vectors->residual == NULL ? 0 : vectors->elements * sizeof *vectors->residual);
+static size_t residual_bytes(const struct gw_session *session) {
+    const struct gw_vectors *vectors = &session->worker.vectors;
+    return vectors->residual == NULL ? 0 : vectors->elements * sizeof *vectors->residual;
 }
 
-/* All behind the header, which the residual follows. */
+/* On the host: itself, or a copy. */
+static enum gw_status read_residual(struct gw_session *session, float **out,
+                                    struct gw_error *error) {
+    struct gw_worker *worker = &session->worker;
+    const struct gw_memory *memory = &worker->exchange;
+    void *read = NULL;
+    GW_TRY(memory->does->read(memory, worker->vectors.residual, residual_bytes(session),
+                              &worker->dense_copy, &read, error));
+    *out = read;
+    return GW_OK;
+}
+
+static enum gw_status write_residual(struct gw_session *session, const void *from,
+                                     struct gw_error *error) {
+    const struct gw_memory *memory = &session->worker.exchange;
+    return memory->does->write(memory, session->worker.vectors.residual, from,
+                               residual_bytes(session), error);
+}
+
+/* All behind the header and the residual, which follows it. */
 static void copy_state(struct copying *copying, struct gw_session *session) {
-    copying->bytes = sizeof(struct header);
-    copy_residual(copying, &session->worker.vectors);
+    copying->bytes = sizeof(struct header) + residual_bytes(session);
     copy(copying, &session->iterations, sizeof session->iterations);
     copy(copying, &session->held_back, sizeof session->held_back);
     for (size_t g = 0; g < session->schedule->group_count; g++) {
@@ -115,6 +134,11 @@ static uint64_t fingerprint_of(const struct header *header, const unsigned char 
 enum gw_status gw_session_save(struct gw_session *session, void *block, struct gw_error *error) {
     GW_TRY(gw_trainer_check_begun(session, false, error));
     struct copying saving = {.to = block};
+    float *residual = NULL;
+    GW_TRY(read_residual(session, &residual, error));
+    if (residual != NULL) {
+        memcpy(saving.to + sizeof(struct header), residual, residual_bytes(session));
+    }
     copy_state(&saving, session);
     struct header header = header_of(session);
     header.fingerprint = fingerprint_of(&header, block);
@@ -190,6 +214,7 @@ enum gw_status gw_session_load(struct gw_session *session, const void *block, si
     GW_TRY(read_header(block, bytes, &saved, error));
     GW_TRY(check_session(&own, &saved, error));
     struct copying loading = {.from = block};
+    GW_TRY(write_residual(session, loading.from + sizeof saved, error));
     copy_state(&loading, session);
     return GW_OK;
 }
@@ -206,10 +231,12 @@ enum gw_status gw_session_add_residual(struct gw_session *session, const void *b
                        "state: expected one without a residual, as this rank keeps none");
     }
     const unsigned char *from = (const unsigned char *)block + sizeof saved;
+    float *residual = NULL;
+    GW_TRY(read_residual(session, &residual, error));
     for (size_t i = 0; i < saved.residual; i++) {
         float value;
         memcpy(&value, from + i * sizeof value, sizeof value);
-        session->worker.vectors.residual[i] += value;
+        residual[i] += value;
     }
-    return GW_OK;
+    return write_residual(session, residual, error);
 }

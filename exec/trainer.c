@@ -1,6 +1,7 @@
 /*
  * A trainer's session: its threads are the compute stream. They say when forward and backward have
- * ended, and one of them compresses a group when its last gradient is there.
+ * ended, and one of them compresses a group when its last gradient is there. On a GPU they only put
+ * that on the session's stream, which waits for the trainer's, and go on.
  */
 #include <math.h>
 #include <string.h>
@@ -35,9 +36,6 @@ enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_sessi
                                struct gw_error *error) {
     const struct gw_schedule *schedule = session->schedule;
     struct gw_arena *arena = &session->arena;
-    if (session->on_gpu) {
-        return gw_fail(error, GW_BAD_INPUT, "session: expected a trainer's gradients on the host");
-    }
     for (size_t g = 0; g < schedule->group_count; g++) {
         session->tensor_count += schedule->groups[g].layer_count;
     }
@@ -47,6 +45,7 @@ enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_sessi
     GW_TRY(gw_arena_check(arena, "opening a session", error));
     session->scale = options->average ? 1 / (float)schedule->workers : 1;
     session->seed = options->seed;
+    session->trainer = options->trainer;
     session->held_back = schedule->compressor->thresholded;
     lay_out_tensors(session);
     return GW_OK;
@@ -54,44 +53,44 @@ enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_sessi
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-static void copy_scaled(float *to, const float *from, float scale, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        to[i] = scale * from[i];
-    }
-}
-
 enum { BLOCK = 4096 }; /* elements, which stay in a core's cache between two loops over them */
 
 /*
- * Adds a gradient to the residual and zeroes the result, which may be the gradient: of a sparse
- * aggregate only what is sent is to be written then, and what was just read need not come from
- * memory again.
+ * Adds a gradient to the residual. On the host it zeroes the result, which may be the gradient: of
+ * a sparse aggregate only what is sent is to be written then, and what was just read need not come
+ * from memory again.
  */
-static void add_scaled(float *sums, const float *gradient, float *result, float scale,
-                       size_t count) {
-    for (size_t first = 0; first < count; first += BLOCK) {
-        size_t end = first + BLOCK < count ? first + BLOCK : count;
-        for (size_t i = first; i < end; i++) {
-            sums[i] += scale * gradient[i];
-        }
-        if (result != NULL) {
-            memset(result + first, 0, (end - first) * sizeof *result);
+static enum gw_status add_gradient(const struct gw_session *session, float *sums,
+                                   const float *gradient, float *result, size_t count,
+                                   struct gw_error *error) {
+    const struct gw_memory *memory = &session->worker.compute;
+    size_t block = session->on_gpu ? count : BLOCK;
+    for (size_t first = 0; first < count; first += block) {
+        size_t size = count - first < block ? count - first : block;
+        GW_TRY(
+            memory->does->add(memory, sums + first, gradient + first, session->scale, size, error));
+        if (result != NULL && !session->on_gpu) {
+            memset(result + first, 0, size * sizeof *result);
         }
     }
+    return GW_OK;
 }
 
 /* NULL: it is zero. */
-static void take_gradient(struct gw_session *session, const struct gw_session_tensor *tensor,
-                          const float *gradient, float *result) {
+static enum gw_status take_gradient(const struct gw_session *session,
+                                    const struct gw_session_tensor *tensor, const float *gradient,
+                                    float *result, struct gw_error *error) {
     const struct gw_vectors *vectors = &session->worker.vectors;
-    if (vectors->gradient == NULL && gradient != NULL) {
-        add_scaled(vectors->residual + tensor->first, gradient, result, session->scale,
-                   tensor->count);
-    } else if (vectors->gradient != NULL && gradient != NULL) {
-        copy_scaled(vectors->gradient + tensor->first, gradient, session->scale, tensor->count);
-    } else if (vectors->gradient != NULL) {
-        memset(vectors->gradient + tensor->first, 0, tensor->count * sizeof *vectors->gradient);
+    const struct gw_memory *memory = &session->worker.compute;
+    if (vectors->gradient == NULL) {
+        return gradient == NULL ? GW_OK
+                                : add_gradient(session, vectors->residual + tensor->first, gradient,
+                                               result, tensor->count, error);
     }
+    float *to = vectors->gradient + tensor->first;
+    return gradient == NULL ? memory->does->clear(memory, to, tensor->count * sizeof *to, error)
+                            : memory->does->copy_scaled(memory, to, gradient, session->scale,
+                                                        tensor->count, error);
 }
 
 /* ---- aggregates ---------------------------------------------------------------------------- */
@@ -128,30 +127,39 @@ static void deliver_listed(struct gw_session *session, const struct gw_group_sta
     }
 }
 
-void gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice) {
+enum gw_status gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice,
+                                  struct gw_error *error) {
     const struct gw_worker *worker = &session->worker;
+    const struct gw_memory *memory = &worker->exchange;
     const struct gw_group_state *group = &worker->groups[slice - session->schedule->groups];
     const float *aggregate = worker->vectors.aggregate;
-    if (!worker->serves && group->written == GW_WRITTEN_LISTED &&
+    if (!worker->serves && !session->on_gpu && group->written == GW_WRITTEN_LISTED &&
         worker->vectors.gradient == NULL) {
         deliver_listed(session, group);
-        return;
+        return GW_OK;
     }
     for (size_t i = 0; i < slice->layer_count && !worker->serves; i++) {
         const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
         if (tensor->result != NULL) {
-            memcpy(tensor->result, aggregate + tensor->first, tensor->count * sizeof *aggregate);
+            GW_TRY(memory->does->copy(memory, tensor->result, aggregate + tensor->first,
+                                      tensor->count * sizeof *aggregate, error));
         }
     }
+    return GW_OK;
 }
 
 /* ---- thresholds ---------------------------------------------------------------------------- */
 
-/* The k-th largest magnitude of what this worker has of the group. */
+/* The k-th largest magnitude of what this worker has of the group: found on the host, once. */
 static enum gw_status find_threshold(struct gw_worker *worker, struct gw_group_state *group,
                                      double *out, struct gw_error *error) {
     struct gw_selection *selection = &worker->compute.selection;
+    const struct gw_memory *memory = &worker->compute;
     struct gw_task task = gw_worker_task(worker, group);
+    void *residual = NULL;
+    GW_TRY(memory->does->read(memory, task.u, task.n * sizeof *task.u, &worker->dense_copy,
+                              &residual, error));
+    task.u = residual;
     task.workspace = &worker->compute.workspace;
     GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(&task, selection, error));
     *out = INFINITY;
@@ -190,14 +198,25 @@ static enum gw_status set_thresholds(struct gw_session *session, struct gw_error
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-/* With the mutex. */
+/* The stream that compresses goes on once the gradient, or the forward pass, is there. */
+static enum gw_status follow_trainer(struct gw_session *session, size_t operation,
+                                     struct gw_error *error) {
+    return session->on_gpu
+               ? gw_accelerator_follow(&session->accelerator, operation, session->trainer, error)
+               : GW_OK;
+}
+
+/* With the mutex. On a GPU the operation ends once what tensors up to here brought is taken. */
 static void end_trainers(struct gw_session *session, size_t operation) {
     double *ended_s = &session->ended_s[GW_STREAM_COMPUTE];
     double now_s = gw_clock_now_s();
+    struct gw_error error = {0};
+    enum gw_status status =
+        session->on_gpu ? gw_accelerator_end(&session->accelerator, operation, &error) : GW_OK;
     session->intervals[operation] = (struct gw_interval){.start_s = *ended_s - session->start_s,
                                                          .end_s = now_s - session->start_s};
     *ended_s = now_s;
-    gw_session_end_operation(session, operation);
+    gw_session_end_operation(session, operation, status, &error);
 }
 
 /*
@@ -253,9 +272,11 @@ enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *err
     return GW_OK;
 }
 
+/* A stream of a GPU that cannot be followed here fails with the first gradient. */
 void gw_session_backward(struct gw_session *session) {
     pthread_mutex_lock(&session->mutex);
     if (session->begun && !session->done[0]) {
+        (void)follow_trainer(session, 0, NULL);
         end_trainers(session, 0);
     }
     pthread_mutex_unlock(&session->mutex);
@@ -278,7 +299,8 @@ enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const
         return gw_fail(error, GW_BAD_INPUT,
                        "session: expected each tensor once in an iteration, got %zu again", tensor);
     }
-    take_gradient(session, named, gradient, result);
+    GW_TRY(follow_trainer(session, named->backward, error));
+    GW_TRY(take_gradient(session, named, gradient, result, error));
     pthread_mutex_lock(&session->mutex);
     named->result = result;
     named->ready = true;
@@ -288,21 +310,22 @@ enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const
 }
 
 /* What did not come counts as zero; to a server nothing comes. */
-static void take_rest(struct gw_session *session) {
+static enum gw_status take_rest(struct gw_session *session, struct gw_error *error) {
     for (size_t i = 0; i < session->tensor_count; i++) {
         struct gw_session_tensor *tensor = &session->tensors[i];
         if (!tensor->ready && !session->worker.serves) {
-            take_gradient(session, tensor, NULL, NULL);
+            GW_TRY(take_gradient(session, tensor, NULL, NULL, error));
         }
         tensor->ready = true;
     }
+    return GW_OK;
 }
 
 static void end_compute(struct gw_session *session) {
     gw_session_backward(session);
     pthread_mutex_lock(&session->mutex);
     advance(session);
-    gw_session_end_operation(session, session->schedule->operation_count - 1);
+    gw_session_end_operation(session, session->schedule->operation_count - 1, GW_OK, NULL);
     pthread_mutex_unlock(&session->mutex);
 }
 
@@ -315,7 +338,7 @@ static void time_update(struct gw_session *session) {
 
 enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
     GW_TRY(gw_trainer_check_begun(session, true, error));
-    take_rest(session);
+    GW_TRY(take_rest(session, error));
     if (session->held_back) {
         GW_TRY(set_thresholds(session, error));
         session->held_back = false;

@@ -50,9 +50,12 @@ struct gw_memory_operations {
     enum gw_status (*write)(const struct gw_memory *memory, void *to, const void *from,
                             size_t bytes, struct gw_error *error);
 
-    /* sums[i] += values[i] */
+    /* sums[i] += scale * values[i] */
     enum gw_status (*add)(const struct gw_memory *memory, float *sums, const float *values,
-                          size_t count, struct gw_error *error);
+                          float scale, size_t count, struct gw_error *error);
+    /* to[i] = scale * from[i] */
+    enum gw_status (*copy_scaled)(const struct gw_memory *memory, float *to, const float *from,
+                                  float scale, size_t count, struct gw_error *error);
     /* sums[i] += sums[b * count + i] for b = 1 .. blocks - 1, in this order. */
     enum gw_status (*sum_blocks)(const struct gw_memory *memory, float *sums, size_t blocks,
                                  size_t count, struct gw_error *error);

@@ -102,9 +102,17 @@ static enum gw_status merge(struct gw_memory *memory, struct gw_entry *list,
 /* ---- vectors and lists --------------------------------------------------------------------- */
 
 static enum gw_status add(const struct gw_memory *memory, float *sums, const float *values,
-                          size_t count, struct gw_error *error) {
+                          float scale, size_t count, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
-        sums[i] += values[i];
+        sums[i] += scale * values[i];
+    }
+    return GW_OK;
+}
+
+static enum gw_status copy_scaled(const struct gw_memory *memory, float *to, const float *from,
+                                  float scale, size_t count, struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        to[i] = scale * from[i];
     }
     return GW_OK;
 }
@@ -205,6 +213,7 @@ const struct gw_memory_operations gw_memory_on_host = {
     .read = look_at,
     .write = copy,
     .add = add,
+    .copy_scaled = copy_scaled,
     .sum_blocks = sum_blocks,
     .scatter_add = scatter_add,
     .scatter_add_where = scatter_add_where,

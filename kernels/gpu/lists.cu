@@ -53,9 +53,26 @@ static __global__ void add_vectors(float *sums, const float *vectors, size_t cou
     }
 }
 
-static enum gw_status add(const gw_memory *memory, float *sums, const float *values, size_t count,
-                          gw_error *error) {
-    return LAUNCH(add_vectors, memory, count, error, sums, values, (size_t)1, count);
+static __global__ void add_scaled(float *sums, const float *values, float scale, size_t n) {
+    GW_GPU_EACH(i, n) {
+        sums[i] = gw_add(sums[i], scale * values[i]);
+    }
+}
+
+static enum gw_status add(const gw_memory *memory, float *sums, const float *values, float scale,
+                          size_t count, gw_error *error) {
+    return LAUNCH(add_scaled, memory, count, error, sums, values, scale, count);
+}
+
+static __global__ void scale_each(float *to, const float *from, float scale, size_t n) {
+    GW_GPU_EACH(i, n) {
+        to[i] = scale * from[i];
+    }
+}
+
+static enum gw_status copy_scaled(const gw_memory *memory, float *to, const float *from,
+                                  float scale, size_t count, gw_error *error) {
+    return LAUNCH(scale_each, memory, count, error, to, from, scale, count);
 }
 
 static enum gw_status sum_blocks(const gw_memory *memory, float *sums, size_t blocks, size_t count,
@@ -311,8 +328,8 @@ static enum gw_status merge(gw_memory *memory, gw_entry *list, const gw_entry *c
 
 /* In the order of the struct, as C++ has it. */
 const gw_memory_operations gw_memory_on_gpu = {
-    allocate,      release, copy,          clear,        fetch,
-    send_up,       add,     sum_blocks,    scatter_add,  scatter_add_where,
-    prepare_merge, merge,   clear_entries, list_indices, list_values,
-    flag_indices,  take,    put,
+    allocate,          release,       copy,        clear,         fetch,
+    send_up,           add,           copy_scaled, sum_blocks,    scatter_add,
+    scatter_add_where, prepare_merge, merge,       clear_entries, list_indices,
+    list_values,       flag_indices,  take,        put,
 };

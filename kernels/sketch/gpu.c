@@ -191,7 +191,7 @@ enum gw_status gw_gpu_sketch_put(struct gw_gpu_sketch *sketch, float *u, const f
     for (size_t first = 0, c = 0; first < n; first += chunk, c++) {
         size_t count = n - first < chunk ? n - first : chunk;
         if (gradient != NULL) {
-            GW_TRY(gw_memory_on_gpu.add(&memory, u + first, gradient + first, count, error));
+            GW_TRY(gw_memory_on_gpu.add(&memory, u + first, gradient + first, 1, count, error));
         }
         GW_TRY(gw_gpu_sketch_add_chunk(sketch, c, u, first_nan, stream, error));
     }

@@ -32,6 +32,7 @@ struct scenario {
 struct rank {
     const struct scenario *scenario;
     struct gw_communicator *communicator;
+    struct gw_session_options options;
     struct gw_session *executor;
     struct gw_timeline timeline;
     float *own;        /* [elements], of one of these: */

@@ -48,6 +48,24 @@ TEST(every_pair_computes_the_reference) {
     executor_options.device = NULL;
 }
 
+/* What threads report is on the trainer's stream then; after one iteration another session goes on.
+ */
+static void train_pair(const struct gw_algorithm *algorithm) {
+    executor_options.average = !executor_options.average;
+    run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, 1 + iterations());
+}
+
+TEST(trainers_get_the_reference) {
+    executor_options.device = need_device();
+    executor_options.transport = GW_GPU_MPI;
+    executor_options.compute = GW_COMPUTE_TRAINER;
+    restart_after = 1;
+    for_each_pair(train_pair);
+    restart_after = 0;
+    gw_device_close(executor_options.device);
+    executor_options = (struct gw_session_options){.seed = SEED};
+}
+
 /* ---- pairs over NCCL ----------------------------------------------------------------------- */
 
 enum { NCCL_RANKS = 3 };

@@ -64,13 +64,18 @@ static inline void gather(const struct rank *rank, enum gw_vector vector, float 
 }
 
 static inline void open_rank(struct rank *rank, struct gw_error *error) {
-    struct gw_session_options options = executor_options;
+    struct gw_session_options *options = &rank->options;
+    *options = executor_options;
     if (rank_devices[rank->communicator->rank] != NULL) {
-        options.device = rank_devices[rank->communicator->rank];
+        options->device = rank_devices[rank->communicator->rank];
+    }
+    if (options->device != NULL && options->compute == GW_COMPUTE_TRAINER) {
+        require_ok(rank, gw_device_stream_open(options->device, false, &options->trainer, error),
+                   error);
     }
     require_ok(rank,
                gw_session_open(&rank->executor, &rank->scenario->schedule, rank->communicator,
-                               &options, error),
+                               options, error),
                error);
     require_ok(rank, gw_session_timeline(rank->executor, &rank->timeline, error), error);
     rank->elements = gw_session_elements(rank->executor);
@@ -90,6 +95,7 @@ static inline void close_rank(struct rank *rank) {
     free(rank->aggregates);
     gw_timeline_free(&rank->timeline);
     gw_session_close(rank->executor);
+    gw_device_stream_close(rank->options.trainer);
 }
 
 /* ---- a trainer ----------------------------------------------------------------------------- */
@@ -101,8 +107,35 @@ struct reporter {
     struct rank *rank;
     const size_t *order;
     size_t first, left_out;
-    float *values; /* [elements], as the session has them */
+    const float *values; /* [elements], as the session has them */
+    float *gradients;    /* the same, or room for them on a GPU */
 };
+
+/* On the trainer's stream of a GPU, with nothing waited for. */
+static inline void make_gradient(struct rank *rank, float *gradient, const float *values,
+                                 size_t count) {
+    struct gw_error error = {0};
+    if (gradient != values) {
+        require_ok(
+            rank,
+            gw_device_copy(rank->options.trainer, gradient, values, count * sizeof *values, &error),
+            &error);
+    }
+}
+
+/* Where the host sees it: itself, or copied to `copy`. */
+static inline const float *look_at(struct rank *rank, const float *from, float *copy,
+                                   size_t count) {
+    struct gw_error error = {0};
+    if (rank->options.trainer == NULL) {
+        return from;
+    }
+    require_ok(rank,
+               gw_device_copy(rank->options.trainer, copy, from, count * sizeof *copy, &error),
+               &error);
+    require_ok(rank, gw_device_stream_finish(rank->options.trainer, &error), &error);
+    return copy;
+}
 
 static inline void *report(void *argument) {
     const struct reporter *reporter = argument;
@@ -114,8 +147,9 @@ static inline void *report(void *argument) {
         for (size_t after = tensor + 1; after < TENSORS; after++) {
             first += tensor_elements[after];
         }
-        float *gradient = reporter->values + first;
+        float *gradient = reporter->gradients + first;
         if (tensor != reporter->left_out) {
+            make_gradient(rank, gradient, reporter->values + first, tensor_elements[tensor]);
             require_ok(rank,
                        gw_session_ready(rank->executor, tensor, gradient,
                                         tensor % 2 == 0 ? gradient : NULL, &error),
@@ -162,6 +196,14 @@ static inline void train(struct rank *rank, struct reference *reference) {
     float scale = executor_options.average ? 1 / (float)rank->scenario->workers : 1;
     uint64_t stream = rank->trained++;
     float *values = calloc(rank->elements, sizeof *values);
+    void *on_gpu = NULL;
+    if (rank->options.trainer != NULL) {
+        require_ok(rank,
+                   gw_device_allocate(rank->options.device, rank->elements * sizeof *values,
+                                      &on_gpu, &error),
+                   &error);
+    }
+    float *gradients = on_gpu == NULL ? values : on_gpu;
     require_ok(rank, gw_random_open(&random, SEED + own_rank, stream, &error), &error);
     require_ok(rank,
                gw_gradient_fill(values, rank->elements, 1e-3, SEED + stream, own_rank, &error),
@@ -187,8 +229,12 @@ static inline void train(struct rank *rank, struct reference *reference) {
     }
     require_ok(rank, gw_session_begin(rank->executor, &error), &error);
     for (size_t t = 0; t < REPORTERS && !serves; t++) {
-        reporters[t] = (struct reporter){
-            .rank = rank, .order = order, .first = t, .left_out = left_out, .values = values};
+        reporters[t] = (struct reporter){.rank = rank,
+                                         .order = order,
+                                         .first = t,
+                                         .left_out = left_out,
+                                         .values = values,
+                                         .gradients = gradients};
         require(rank, pthread_create(&threads[t], NULL, report, &reporters[t]) == 0, "no thread");
     }
     for (size_t t = 0; t < REPORTERS && !serves; t++) {
@@ -196,16 +242,20 @@ static inline void train(struct rank *rank, struct reference *reference) {
     }
     require_ok(rank, gw_session_wait(rank->executor, &error), &error);
     for (size_t tensor = 0, first = rank->elements; tensor < TENSORS && !serves; tensor++) {
-        first -= tensor_elements[tensor];
+        size_t count = tensor_elements[tensor];
+        first -= count;
+        const float *result = look_at(rank, gradients + first, values + first, count);
+        const float *aggregate =
+            look_at(rank, gw_session_aggregate(rank->executor, tensor), rank->own, count);
         require(rank,
                 tensor % 2 != 0 || tensor == left_out ||
-                    memcmp(values + first, gw_session_aggregate(rank->executor, tensor),
-                           tensor_elements[tensor] * sizeof *values) == 0,
+                    memcmp(result, aggregate, count * sizeof *values) == 0,
                 "a result is not the aggregate");
     }
     require_ok(rank, gw_session_verify(rank->executor, &error), &error);
     require_ok(rank, gw_session_record(rank->executor, 0, &rank->timeline, &error), &error);
     gw_random_close(random);
+    gw_device_free(rank->options.device, on_gpu);
     free(values);
 }
 
@@ -252,7 +302,6 @@ static inline void iterate(struct rank *rank, struct reference *reference) {
 static size_t restart_after;
 
 static inline void restart(struct rank *rank) {
-    struct gw_session_options options = executor_options;
     struct gw_error error = {0};
     size_t bytes = gw_session_state_bytes(rank->executor);
     unsigned char *block = calloc(bytes, 1);
@@ -260,7 +309,7 @@ static inline void restart(struct rank *rank) {
     gw_session_close(rank->executor);
     require_ok(rank,
                gw_session_open(&rank->executor, &rank->scenario->schedule, rank->communicator,
-                               &options, &error),
+                               &rank->options, &error),
                &error);
     require(rank, bytes == gw_session_state_bytes(rank->executor), "states have several sizes");
     require_ok(rank, gw_session_load(rank->executor, block, bytes, &error), &error);

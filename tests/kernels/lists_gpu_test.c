@@ -91,7 +91,10 @@ TEST(vectors_are_added_one_after_the_other) {
         struct twins vectors = draw_values(&scene, 6 * n);
         ON_BOTH_SIDES(&scene, sum_blocks, vectors.at[side], blocks, n)
         check_twins(&scene, &vectors, "sum of blocks");
-        ON_BOTH_SIDES(&scene, add, vectors.at[side], (float *)vectors.at[side] + n, n)
+        ON_BOTH_SIDES(&scene, copy_scaled, (float *)vectors.at[side] + 4 * n,
+                      (float *)vectors.at[side] + 5 * n, 1 / 3.0f, n)
+        check_twins(&scene, &vectors, "share");
+        ON_BOTH_SIDES(&scene, add, vectors.at[side], (float *)vectors.at[side] + n, 1 / 3.0f, n)
         check_twins(&scene, &vectors, "sum");
         free_twins(&scene, &vectors);
     }
