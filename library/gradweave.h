@@ -368,9 +368,10 @@ struct gradweave_process_group {
     int (*wait)(void *context, uintptr_t handle);
 
     /*
-     * For gradweave_calibrate alone: the group of the first `size` ranks, which is these functions
-     * with the context *part, and is closed by `close`. All ranks call it in the same order; those
-     * beyond have no part, and leave *part as it is. NULL: there are no such groups.
+     * For gradweave_calibrate, and sessions on GPUs, which take all ranks: the group of the first
+     * `size` ranks, which is these functions with the context *part, and is closed by `close`. All
+     * ranks call it in the same order; those beyond have no part, and leave *part as it is. NULL:
+     * there are no such groups.
      */
     int (*open_first)(void *context, int size, void **part);
 
@@ -439,7 +440,13 @@ gradweave_calibrate(const struct gradweave_calibration *calibration, struct grad
 
 /* ---- training ------------------------------------------------------------------------------ */
 
-/* What a session exchanges, the same on all ranks; unused members are 0. */
+/* Where a trainer's gradients are made on a GPU. */
+struct gradweave_gpu {
+    size_t ordinal; /* as CUDA counts those that this process sees */
+    void *stream;   /* the cudaStream_t that makes them; NULL: the default one */
+};
+
+/* What a session exchanges, the same on all ranks but for `gpu`; unused members are 0. */
 struct gradweave_training {
     size_t tensor_count;
     const uint64_t *elements;          /* [tensor_count], in forward order */
@@ -452,6 +459,7 @@ struct gradweave_training {
     size_t group_count;
     int average; /* not 0: aggregates are means over the workers, otherwise sums */
     uint64_t seed;
+    const struct gradweave_gpu *gpu; /* each rank's own; NULL, on all: gradients are the host's */
 };
 
 /*
@@ -469,10 +477,21 @@ struct gradweave_training {
  * Of pipelines with a server ("ps") the last rank is that, and no worker: it has no gradients, and
  * only begins and waits. When a call fails the session is over, and other ranks may wait for this
  * one: its process should end.
+ *
+ * On a GPU gradients, results and aggregates are in its memory (which nothing checks), and what is
+ * done with them is on streams of the session's own, which wait for the trainer's: only
+ * gradweave_session_wait holds up the calling thread, and its GPU becomes the thread's current one.
+ * Over MPI data travels by NCCL, where this library was built with it and all ranks have it and a
+ * GPU each, or straight from the GPU where MPI can; otherwise, and over a process group that is
+ * lent, through memory of the host. This was tested on a GPU that is emulated, and has not run on
+ * hardware.
  */
 struct gradweave_session;
 
-/* All ranks call it. Both live as long as the session. */
+/*
+ * All ranks call it. Both live as long as the session. GRADWEAVE_BAD_INPUT, on all ranks, if one
+ * lacks its GPU, this library was built without CUDA, or the compressor is not for GPUs.
+ */
 GRADWEAVE_API enum gradweave_status
 gradweave_session_open(const struct gradweave_training *training, struct gradweave_ranks *ranks,
                        struct gradweave_session **out, struct gradweave_error *error);
@@ -492,7 +511,8 @@ GRADWEAVE_API void gradweave_session_backward(struct gradweave_session *session)
  * once. It is read before this returns, and added to the residual or copied; if it is the last of
  * its group that the plan waits for, the group is compressed. The aggregate is written to `result`,
  * which may be `gradient`, by the time that gradweave_session_wait returns; NULL: it is only to be
- * had of gradweave_session_aggregate.
+ * had of gradweave_session_aggregate. On a GPU the gradient is there once all that the trainer's
+ * stream has by now is done; it is read by the time that gradweave_session_wait returns.
  */
 GRADWEAVE_API enum gradweave_status gradweave_session_ready(struct gradweave_session *session,
                                                             size_t tensor, const float *gradient,
@@ -503,7 +523,7 @@ GRADWEAVE_API enum gradweave_status gradweave_session_ready(struct gradweave_ses
 GRADWEAVE_API enum gradweave_status gradweave_session_wait(struct gradweave_session *session,
                                                            struct gradweave_error *error);
 
-/* A tensor's aggregate, until the next iteration begins. */
+/* A tensor's aggregate, until the next iteration begins; on a GPU, of its memory. */
 GRADWEAVE_API const float *gradweave_session_aggregate(const struct gradweave_session *session,
                                                        size_t tensor);
 

@@ -7,6 +7,8 @@
 
 struct gradweave_session {
     struct gw_session *session;
+    struct gw_device *device; /* NULL: the host */
+    struct gw_device_stream *trainer;
     struct gw_algorithm algorithm;
     struct gw_plan plan;
     struct gw_schedule schedule;
@@ -71,6 +73,21 @@ static enum gw_status build(const struct gradweave_training *training, size_t wo
     return status;
 }
 
+/* The GPU of each rank, and what they exchange by; all ranks fail alike. */
+static enum gw_status open_gpu(const struct gradweave_gpu *gpu, struct gw_communicator *ranks,
+                               struct gradweave_session *out, struct gw_session_options *options,
+                               struct gw_error *error) {
+    size_t sharing = 0;
+    enum gw_status status = gw_device_join(&out->device, gpu->ordinal, error);
+    if (status == GW_OK) {
+        status = gw_device_stream_borrow(out->device, gpu->stream, &out->trainer, error);
+    }
+    GW_TRY(gw_agree(ranks, status, error));
+    options->device = out->device;
+    options->trainer = out->trainer;
+    return gw_gpu_transport_choose(ranks, out->device, &options->transport, &sharing, error);
+}
+
 static enum gw_status open_session(const struct gradweave_training *training,
                                    struct gradweave_ranks *ranks, struct gradweave_session *out,
                                    struct gw_error *error) {
@@ -87,8 +104,11 @@ static enum gw_status open_session(const struct gradweave_training *training,
     out->tensor_count = training->tensor_count;
     out->serves = servers > 0 && (size_t)ranks->communicator.rank == size - servers;
     GW_TRY(build(training, size - servers, out, error));
-    const struct gw_session_options options = {
+    struct gw_session_options options = {
         .seed = training->seed, .compute = GW_COMPUTE_TRAINER, .average = training->average != 0};
+    if (training->gpu != NULL) {
+        GW_TRY(open_gpu(training->gpu, &ranks->communicator, out, &options, error));
+    }
     GW_TRY(gw_session_open(&out->session, &out->schedule, &ranks->communicator, &options, error));
     return gw_session_timeline(out->session, &out->timeline, error);
 }
@@ -113,6 +133,8 @@ void gradweave_session_close(struct gradweave_session *session) {
         return;
     }
     gw_session_close(session->session);
+    gw_device_stream_close(session->trainer);
+    gw_device_close(session->device);
     gw_timeline_free(&session->timeline);
     gw_schedule_free(&session->schedule);
     gw_plan_free(&session->plan);

@@ -23,7 +23,7 @@ set(calibrate_may_use core device traces methods kernels transport)
 set(study_may_use core traces methods planner collectives goal kernels sim transport)
 set(plots_may_use core traces)
 set(report_may_use core traces methods planner collectives goal kernels study calibrate plots)
-set(library_may_use core traces methods planner kernels transport exec calibrate study report)
+set(library_may_use core device traces methods planner kernels transport exec calibrate study report)
 set(cli_may_use core device traces planner kernels collectives goal transport methods sim exec calibrate study
     report plots)
 

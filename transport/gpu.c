@@ -92,7 +92,8 @@ enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
                                        const struct gw_device *device, enum gw_gpu_transport *out,
                                        size_t *sharing, struct gw_error *error) {
     struct gw_gpu_location *locations = NULL;
-    double lacks = gw_nccl_need(NULL) == GW_OK ? 0 : 1;
+    bool hears = communicator->transport->poll != NULL;
+    double lacks = hears && gw_nccl_need(NULL) == GW_OK ? 0 : 1;
     *out = GW_GPU_MPI;
     *sharing = 0;
     GW_TRY(gather_locations(communicator, device, &locations, error));

@@ -29,7 +29,7 @@ int gw_gpu_sharer(const struct gw_gpu_location *locations, int size, int rank);
 /* ---- communicators ------------------------------------------------------------------------- */
 
 enum gw_gpu_transport {
-    GW_GPU_NCCL, /* of NVIDIA; each rank has a GPU to itself */
+    GW_GPU_NCCL, /* of NVIDIA; each rank has a GPU to itself, and its parent control messages */
     /*
      * The parent's: straight from the GPU where it is an MPI library that can (Open MPI built with
      * CUDA), else through page-locked memory of the host, in pieces that are copied while others
@@ -40,7 +40,8 @@ enum gw_gpu_transport {
 
 /*
  * NCCL where every rank has it and a GPU to itself, otherwise MPI, the same on all ranks; *sharing
- * is the most ranks that are on one GPU. Over a communicator for memory of the host.
+ * is the most ranks that are on one GPU. Over a communicator for memory of the host: if it has no
+ * control messages, by which ranks hear that one has failed, MPI's way through it is taken.
  */
 enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
                                        const struct gw_device *device, enum gw_gpu_transport *out,
