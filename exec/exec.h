@@ -134,7 +134,7 @@ enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *erro
  */
 enum gw_status gw_session_verify(struct gw_session *session, struct gw_error *error);
 
-/* The tensor's aggregate, until the next iteration begins. */
+/* The tensor's aggregate, until the next iteration begins; NULL on a server. */
 const float *gw_session_aggregate(const struct gw_session *session, size_t tensor);
 
 /* Appends the last iteration to a timeline, the same on every rank; all ranks call it. */

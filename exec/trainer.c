@@ -359,5 +359,6 @@ enum gw_status gw_session_verify(struct gw_session *session, struct gw_error *er
 
 const float *gw_session_aggregate(const struct gw_session *session, size_t tensor) {
     const struct gw_session_tensor *of = &session->tensors[session->tensor_count - 1 - tensor];
-    return session->worker.vectors.aggregate + of->first;
+    const float *aggregate = session->worker.vectors.aggregate;
+    return aggregate == NULL ? NULL : aggregate + of->first;
 }

@@ -523,7 +523,8 @@ GRADWEAVE_API enum gradweave_status gradweave_session_ready(struct gradweave_ses
 GRADWEAVE_API enum gradweave_status gradweave_session_wait(struct gradweave_session *session,
                                                            struct gradweave_error *error);
 
-/* A tensor's aggregate, until the next iteration begins; on a GPU, of its memory. */
+/* A tensor's aggregate, until the next iteration begins; on a GPU, of its memory. NULL on a server.
+ */
 GRADWEAVE_API const float *gradweave_session_aggregate(const struct gradweave_session *session,
                                                        size_t tensor);
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 
 import pytest
 
@@ -17,7 +18,10 @@ from gradweave._library import GradweaveError  # noqa: E402
 HALF = 8  # steps before the checkpoint, and after it
 
 
-def _train(model, optimizer, rank: int, steps: range) -> None:
+def _train(model, optimizer, rank: int, steps: range, distributed) -> None:
+    if distributed.serves:
+        assert distributed.serve(len(steps)) == len(steps)
+        return
     for step in steps:
         inputs, targets = batch(rank, step)
         torch.nn.functional.cross_entropy(model(inputs), targets).backward()
@@ -31,24 +35,24 @@ def _open(algorithm: str):
     return model, optimizer, gt.distribute(model, algorithm, density=0.05, seed=7)
 
 
-def _first_half(rank: int, folder: str) -> None:
-    for algorithm in [name for name in gt.algorithms() if name not in SERVED]:
+def _first_half(rank: int, folder: str, algorithms: list[str], _keepers: set[str]) -> None:
+    for algorithm in algorithms:
         model, optimizer, distributed = _open(algorithm)
-        _train(model, optimizer, rank, range(HALF))
+        _train(model, optimizer, rank, range(HALF), distributed)
         document = {
             "model": model.state_dict(),
             "optimizer": optimizer.state_dict(),
             "distributed": distributed.state_dict(),
         }
         torch.save(document, os.path.join(folder, f"{algorithm}-{rank}.pt"))
-        _train(model, optimizer, rank, range(HALF, 2 * HALF))
+        _train(model, optimizer, rank, range(HALF, 2 * HALF), distributed)
         torch.save(flat(model), os.path.join(folder, f"{algorithm}-{rank}-end.pt"))
         distributed.close()
 
 
-def _second_half(rank: int, folder: str) -> None:
-    changed = []
-    for algorithm in [name for name in gt.algorithms() if name not in SERVED]:
+def _second_half(rank: int, folder: str, algorithms: list[str], keepers: set[str]) -> None:
+    changed = set()
+    for algorithm in algorithms:
         end = torch.load(os.path.join(folder, f"{algorithm}-{rank}-end.pt"))
         for with_state in (True, False):
             model, optimizer, distributed = _open(algorithm)
@@ -57,21 +61,37 @@ def _second_half(rank: int, folder: str) -> None:
             optimizer.load_state_dict(document["optimizer"])
             if with_state:
                 distributed.load_state_dict(document["distributed"])
-            _train(model, optimizer, rank, range(HALF, 2 * HALF))
+            _train(model, optimizer, rank, range(HALF, 2 * HALF), distributed)
             if with_state:
                 assert torch.equal(flat(model), end), algorithm
             elif not torch.equal(flat(model), end):
-                changed.append(algorithm)
+                changed.add(algorithm)
+            served = distributed.serves
             distributed.close()
-    # The others keep nothing.
-    assert set(gt.algorithms()) - SERVED - set(changed) == {"dense", "p-sgd", "ddp", "mg-wfbp"}
+    assert changed == (set() if served else keepers)
+
+
+def _take_over(rank: int, folder: str) -> None:
+    """Nothing is lost with the server, which keeps no gradients."""
+    olds = [torch.load(os.path.join(folder, f"sketched-sgd-{old}.pt")) for old in range(3)]
+    states = [old["distributed"] for old in olds]
+    for given in (states, states[:2]):
+        _, _, distributed = _open("topk")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            distributed.load_state_dict(*given)
+        distributed.close()
 
 
 def test_every_pipeline_goes_on_bit_for_bit(tmp_path):
     files = tmp_path / "files"
     files.mkdir()
-    on_ranks(tmp_path, _first_half, str(files))
-    on_ranks(tmp_path, _second_half, str(files))
+    unserved = set(gt.algorithms()) - SERVED
+    keepers = unserved - {"dense", "p-sgd", "ddp", "mg-wfbp"}
+    for half in (_first_half, _second_half):
+        on_ranks(tmp_path, half, str(files), sorted(unserved), keepers)
+        on_ranks(tmp_path, half, str(files), sorted(SERVED), SERVED - {"ps"}, ranks=3)
+    on_ranks(tmp_path, _take_over, str(files), ranks=1)
 
 
 # ---- with other ranks ---------------------------------------------------------------------------
@@ -169,22 +189,25 @@ def _differ(rank: int) -> None:
     distributed.close()
 
 
-def _fail(rank: int, algorithm: str, dies: bool) -> None:
+def _fail(rank: int, algorithm: str, dies: bool, failing: int = 1) -> None:
     """The others' process group would wait for half an hour."""
     model = network()
     distributed = gt.distribute(model, algorithm, density=0.05)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    _train(model, optimizer, rank, range(2))
+    _train(model, optimizer, rank, range(2), distributed)
     inputs, targets = batch(rank, 2)
-    if rank == 1 and dies:
+    if rank == failing and dies:
         time.sleep(1)  # by when the others have what they were sent
         os._exit(0)
-    if rank == 1:
+    if rank == failing:
         inputs[0, 0] = torch.nan
     expected = "(?i)clos|reset" if dies else "expected a number or an infinity, got NaN"
+    expected = "expected serve.. on the rank that serves" if failing == 2 and not dies else expected
     with pytest.raises(GradweaveError, match=expected) as raised:
+        if distributed.serves and rank != failing:
+            distributed.serve()
         torch.nn.functional.cross_entropy(model(inputs), targets).backward()
-    assert dies or rank == 1 or str(raised.value).startswith("rank 1: ")
+    assert dies or rank == failing or str(raised.value).startswith(f"rank {failing}: ")
     distributed.close()
     if dies:
         os._exit(0)
@@ -218,3 +241,45 @@ def test_ranks_that_differ_or_fail_end_all(tmp_path):
 
 def test_a_rank_that_dies_ends_all(tmp_path):
     on_ranks(tmp_path, _fail, "dense", True, ranks=3)
+
+
+def _serve_those_that_fail(rank: int) -> None:
+    _fail(rank, "sketched-sgd", False)
+    _fail(rank, "layer-drop", False, 0)
+    _fail(rank, "ps", False, 2)
+    _leave_the_server(rank)
+    _load_without_the_server(rank)
+
+
+def _leave_the_server(rank: int) -> None:
+    """Who stops serving too early lets the trainers fail."""
+    model = network()
+    distributed = gt.distribute(model, "ps")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    _train(model, optimizer, rank, range(1), distributed)
+    if distributed.serves:
+        distributed.close()
+    else:
+        with pytest.raises(GradweaveError, match="(?i)clos|reset"):
+            _train(model, optimizer, rank, range(1), distributed)
+        distributed.close()
+    dist.barrier()
+
+
+def _load_without_the_server(rank: int) -> None:
+    distributed = gt.distribute(network(), "sketched-sgd")
+    if distributed.serves:
+        assert distributed.serve() == 0
+    else:
+        with pytest.raises(gt.BadInput, match="load_state_dict on the rank that serves"):
+            distributed.load_state_dict(distributed.state_dict())
+    distributed.close()
+
+
+def test_a_server_ends_with_its_trainers(tmp_path):
+    on_ranks(tmp_path, _serve_those_that_fail, ranks=3)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_who_dies_ends_the_server_or_the_trainers(tmp_path, failing):
+    on_ranks(tmp_path, _fail, "ps", True, failing, ranks=3)

@@ -102,6 +102,11 @@ def _others(rank: int) -> None:
     ddp.register_comm_hook(*gt.comm_hook("topk", start_iteration=1))
     with pytest.raises(gt.BadInput, match="start_iteration is too small"):
         train(ddp, rank, 3, model)
+    model = network()
+    ddp = _ddp(model)
+    ddp.register_comm_hook(*gt.comm_hook("ps"))
+    with pytest.raises(gt.BadInput, match="ps: expected a pipeline without a server, as all ranks"):
+        train(ddp, rank, 3, model)
     dist.barrier()
 
 

@@ -111,6 +111,10 @@ def test_records_and_validates_a_job(folder):
             ["validate", "train.py:job", "--cluster", "c.json", "--algo", "torch-ddp:x"],
             "torch-ddp:x: expected",
         ),
+        (
+            ["validate", "train.py:job", "--cluster", "c.json", "--algo", "topk,ps"],
+            "ps: expected a pipeline without a server, as all ranks train here",
+        ),
     ],
 )
 def test_bad_input_is_refused(folder, arguments, message):

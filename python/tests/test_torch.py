@@ -62,10 +62,10 @@ def flat(module: torch.nn.Module) -> torch.Tensor:
     return torch.cat([p.detach().flatten() for p in module.parameters()])
 
 
-def assert_equal_on_ranks(module: torch.nn.Module) -> None:
+def assert_equal_on_ranks(module: torch.nn.Module, group=None) -> None:
     own = flat(module)
-    all_ranks = [torch.empty_like(own) for _ in range(dist.get_world_size())]
-    dist.all_gather(all_ranks, own)
+    all_ranks = [torch.empty_like(own) for _ in range(dist.get_world_size(group))]
+    dist.all_gather(all_ranks, own, group=group)
     assert all(torch.equal(own, other) for other in all_ranks)
 
 
@@ -132,26 +132,82 @@ def test_topk_is_the_reference_bit_for_bit(tmp_path):
 # ---- all pipelines --------------------------------------------------------------------------
 
 
+def _learn(rank: int, algorithm: str, model: torch.nn.Module, distributed, group=None) -> None:
+    losses = train(model, rank, 60, model, momentum=0)  # with it, randk's late gradients overshoot
+    distributed.verify()
+    distributed.check_parameters()
+    assert_equal_on_ranks(model, group)
+    took = distributed.measure()
+    parts = ("forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s")
+    assert abs(sum(took[part] for part in parts) - took["iteration_s"]) < 1e-9
+    assert sum(losses[-10:]) < 0.9 * sum(losses[:10]), algorithm
+
+
 def _all(rank: int) -> None:
-    for algorithm in gt.algorithms():
+    for algorithm in sorted(set(gt.algorithms()) - SERVED):
         model = network()
-        if algorithm in SERVED:
-            with pytest.raises(gt.BadInput, match="without a server"):
-                gt.distribute(model, algorithm)
-            continue
         distributed = gt.distribute(model, algorithm, density=0.3)
-        losses = train(model, rank, 60, model, momentum=0)  # with it, randk's late gradients overshoot
-        distributed.verify()
-        assert_equal_on_ranks(model)
-        took = distributed.measure()
-        parts = ("forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s")
-        assert abs(sum(took[part] for part in parts) - took["iteration_s"]) < 1e-9
-        assert sum(losses[-10:]) < 0.9 * sum(losses[:10]), algorithm
+        with pytest.raises(gt.BadInput, match="expected a rank that serves, got rank . of 2"):
+            distributed.serve()
+        _learn(rank, algorithm, model, distributed)
         distributed.close()
 
 
 def test_every_pipeline_trains(tmp_path):
     on_ranks(tmp_path, _all)
+
+
+# ---- with a server --------------------------------------------------------------------------
+
+
+def _served(rank: int) -> None:
+    pair = dist.new_group([0, 1])
+    for algorithm in sorted(SERVED):
+        model = network()
+        distributed = gt.distribute(model, algorithm, density=0.3, groups=[(5, 3), (2, 0)])
+        assert (distributed.serves, distributed.trainers) == (rank == 2, 2)
+        if rank == 2:
+            assert distributed.serve(10) == 10
+            assert distributed.serve() == 50
+            assert torch.equal(flat(model), flat(network()))
+        else:
+            _learn(rank, algorithm, model, distributed, pair)
+        distributed.close()
+        if algorithm == "ps" and rank < 2:
+            theirs = network()
+            ddp = torch.nn.parallel.DistributedDataParallel(theirs, process_group=pair)
+            train(ddp, rank, 60, theirs, momentum=0)
+            torch.testing.assert_close(flat(model), flat(theirs), rtol=1e-5, atol=1e-6)
+
+
+def _among_others(rank: int) -> None:
+    """Ranks 1 to 3 of four, by a group that the job has; the server is the last of it."""
+    group = dist.new_group([1, 2, 3])
+    if rank == 0:
+        return
+    model = network()
+    distributed = gt.distribute(model, "ps", group=group)
+    if distributed.serves:
+        assert (rank, distributed.serve()) == (3, 5)
+    else:
+        train(model, rank, 5, model)
+        distributed.check_parameters()
+    distributed.close()
+    dist.barrier(group)
+
+
+def test_the_last_rank_serves(tmp_path):
+    on_ranks(tmp_path, _served, ranks=3)
+    on_ranks(tmp_path, _among_others, ranks=4)
+
+
+def _alone(rank: int) -> None:
+    with pytest.raises(gt.BadInput, match="a rank more than its workers, the server, got 1"):
+        gt.distribute(network(), "ps")
+
+
+def test_a_server_has_whom_to_serve(tmp_path):
+    on_ranks(tmp_path, _alone, ranks=1)
 
 
 # ---- from a recorded job to its plan --------------------------------------------------------

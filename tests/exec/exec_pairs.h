@@ -252,6 +252,8 @@ static inline void train(struct rank *rank, struct reference *reference) {
                     memcmp(result, aggregate, count * sizeof *values) == 0,
                 "a result is not the aggregate");
     }
+    require(rank, !serves || gw_session_aggregate(rank->executor, 0) == NULL,
+            "a server has an aggregate");
     require_ok(rank, gw_session_verify(rank->executor, &error), &error);
     require_ok(rank, gw_session_record(rank->executor, 0, &rank->timeline, &error), &error);
     gw_random_close(random);

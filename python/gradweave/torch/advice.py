@@ -11,9 +11,7 @@ import torch.distributed as dist
 from gradweave.study import Measurement, Plan, Prediction
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job
-
-# Pipelines whose server would be a rank that does not train.
-WITH_SERVER = ("ps", "sketched-sgd", "layer-drop")
+from gradweave.torch.ways import WITH_SERVER
 
 # Predictions that are no further apart do not tell which pipeline is faster.
 _ALIKE = 1.05

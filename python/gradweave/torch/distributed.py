@@ -32,7 +32,11 @@ def _checksum(tensor: torch.Tensor) -> int:
 
 
 class Distributed:
-    """Exchanges a module's gradients in each backward pass, until it is closed."""
+    """Exchanges a module's gradients in each backward pass, until it is closed.
+
+    Of pipelines with a server (`ps`, `sketched-sgd`, `layer-drop`) the last rank is that: `serves`
+    is true there, and it calls `serve()` where the other ranks train.
+    """
 
     def __init__(
         self,
@@ -79,6 +83,9 @@ class Distributed:
         self._listen()
 
     def _listen(self) -> None:
+        if self.serves:
+            self._handles.append(self.module.register_forward_pre_hook(self._refuse_to_train))
+            return
         for name, parameter in self._unplanned.items():
             self._handles.append(
                 parameter.register_post_accumulate_grad_hook(
@@ -116,6 +123,12 @@ class Distributed:
             f"{name}: a gradient came, but the plan does not have it: record the job anew"
         )
 
+    def _refuse_to_train(self, module, _inputs) -> None:
+        if module.training and torch.is_grad_enabled():
+            raise self._session.end(
+                BadInput("expected serve() on the rank that serves, got a forward pass that trains")
+            )
+
     def _on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
         if not self._synchronises:
             return
@@ -145,6 +158,31 @@ class Distributed:
 
     # ---- for the trainer ------------------------------------------------------------------------
 
+    @property
+    def serves(self) -> bool:
+        """Whether this rank does not train, but is the server."""
+        return self._session.serves
+
+    @property
+    def trainers(self) -> int:
+        """How many ranks train: all, or but the last one. Averages are over them."""
+        return self._session.trainers
+
+    def serve(self, iterations: int | None = None) -> int:
+        """Takes part in what the trainers do: until they close, or in so many iterations.
+
+        Returns in how many. Only on the rank that serves, whose own module is not trained; it need
+        not call what all ranks call (`verify`, `measure`, `check_parameters`) while it is in here.
+        """
+        if not self.serves:
+            raise BadInput(
+                f"serve: expected a rank that serves, got rank {self._session.rank} of "
+                f"{self._session.ranks}, which trains"
+            )
+        if iterations is not None and iterations < 1:
+            raise BadInput(f"iterations: expected 1 at least, got {iterations}")
+        return self._session.serve(iterations)
+
     @contextmanager
     def no_sync(self) -> Iterator[None]:
         """Gradients only accumulate on each rank, as with DistributedDataParallel."""
@@ -163,7 +201,7 @@ class Distributed:
         return self._session.measure()
 
     def check_parameters(self, *, buffers: bool = False) -> None:
-        """Fails unless all ranks hold the same parameters, bit for bit; all ranks call it.
+        """Fails unless all ranks that train hold the same parameters, bit for bit; all call it.
 
         With `buffers` these too, which nothing keeps equal: each rank's batches change them.
         """
@@ -172,7 +210,7 @@ class Distributed:
             tensors.update(self.module.named_buffers())
         sums = self._session.gather([_checksum(tensor) for tensor in tensors.values()])
         for index, name in enumerate(tensors):
-            for rank, of_rank in enumerate(sums):
+            for rank, of_rank in enumerate(sums[: self.trainers]):
                 if of_rank[index] != sums[0][index]:
                     raise GradweaveError(
                         f"{name}: expected the same on all ranks, but rank {rank}'s differs from "
@@ -189,6 +227,7 @@ class Distributed:
         return {
             "rank": self._session.rank,
             "ranks": self._session.ranks,
+            "trainers": self.trainers,
             "parameters": self._names,
             "session": self._session.save(),
         }
@@ -198,23 +237,28 @@ class Distributed:
 
         With as many ranks as then, each gives its own, and the job goes on bit for bit as the saved
         one would have. With others each old rank's goes to one new rank, which may get several or
-        none: what did not travel yet is added to its own, and the rest begins anew.
+        none: what did not travel yet is added to its own, and the rest begins anew. A server has
+        nothing of the kind, and takes a server's state alone, or none.
         """
         session = self._session
-        given = session.gather([(state["rank"], state["ranks"]) for state in states])
-        olds = {ranks for of_rank in given for _, ranks in of_rank}
-        loaded = sorted(rank for of_rank in given for rank, _ in of_rank)
+        given = session.gather([(s["rank"], s["ranks"], s["trainers"]) for s in states])
+        if None in given:
+            raise BadInput("expected load_state_dict on the rank that serves as well")
+        olds = {tuple(job) for of_rank in given for _, *job in of_rank}
+        loaded = sorted(rank for of_rank in given for rank, *_ in of_rank)
         if len(olds) != 1 or len(set(loaded)) != len(loaded):
             raise BadInput(f"expected states of one job, each on one rank, got {given}")
-        exact = all(of_rank == [(rank, session.ranks)] for rank, of_rank in enumerate(given))
+        own = (session.ranks, session.trainers)
+        exact = all(of_rank == [(rank, *own)] for rank, of_rank in enumerate(given))
         complaints = session.gather(self._load(states, exact))
         if any(complaints):
             raise BadInput(next(filter(None, complaints)))
-        lost = sorted(set(range(*olds)) - set(loaded))
+        _, trainers = olds.pop()
+        lost = sorted(set(range(trainers)) - set(loaded))
         if lost and session.rank == 0:
             warnings.warn(
-                f"what ranks {lost} had not sent is lost: of {olds.pop()} states, {len(loaded)} "
-                "were given to load_state_dict",
+                f"what ranks {lost} had not sent is lost: of {trainers} states, "
+                f"{trainers - len(lost)} were given to load_state_dict",
                 stacklevel=2,
             )
 

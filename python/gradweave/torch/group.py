@@ -36,7 +36,8 @@ def _parts(address: int, size: int, group: dist.ProcessGroup | None) -> list[tor
     return list(_bytes(address, dist.get_world_size(group) * size).split(size))
 
 
-def _global(group: dist.ProcessGroup | None, rank: int) -> int:
+def global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
+    """That among all ranks, which functions of torch.distributed take."""
     return rank if group is None else dist.get_global_rank(group, rank)
 
 
@@ -107,21 +108,21 @@ class LentGroup:
         dist.all_gather_into_tensor(whole, _bytes(send, size), group=group)
 
     def _broadcast(self, group, root, data, size) -> None:
-        dist.broadcast(_bytes(data, size), _global(group, root), group=group)
+        dist.broadcast(_bytes(data, size), global_rank(group, root), group=group)
 
     def _reduce(self, group, root, send, receive, count) -> None:
         sums = view(send, count, torch.float32).clone()
-        dist.reduce(sums, _global(group, root), group=group)
+        dist.reduce(sums, global_rank(group, root), group=group)
         if dist.get_rank(group) == root:
             view(receive, count, torch.float32).copy_(sums)
 
     def _gather(self, group, root, send, size, receive) -> None:
         parts = _parts(receive, size, group) if dist.get_rank(group) == root else None
-        dist.gather(_bytes(send, size), parts, _global(group, root), group=group)
+        dist.gather(_bytes(send, size), parts, global_rank(group, root), group=group)
 
     def _scatter(self, group, root, send, size, receive) -> None:
         parts = _parts(send, size, group) if dist.get_rank(group) == root else None
-        dist.scatter(_bytes(receive, size), parts, _global(group, root), group=group)
+        dist.scatter(_bytes(receive, size), parts, global_rank(group, root), group=group)
 
     # ---- messages -------------------------------------------------------------------------------
 
@@ -131,10 +132,10 @@ class LentGroup:
         self._works[self._started] = work
 
     def _send(self, group, to, data, size, handle) -> None:
-        self._start(dist.isend(_bytes(data, size), _global(group, to), group=group), handle)
+        self._start(dist.isend(_bytes(data, size), global_rank(group, to), group=group), handle)
 
     def _receive(self, group, source, data, size, handle) -> None:
-        self._start(dist.irecv(_bytes(data, size), _global(group, source), group=group), handle)
+        self._start(dist.irecv(_bytes(data, size), global_rank(group, source), group=group), handle)
 
     def _wait(self, _group, handle) -> None:
         self._works.pop(handle).wait()

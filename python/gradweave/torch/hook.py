@@ -74,7 +74,14 @@ class HookState:
         """Tensors are numbered in forward order, which buckets come in the opposite of."""
         groups = [(i, i) for i in reversed(range(len(self._sizes)))]
         sizes = self._sizes[::-1]
-        return Session(sizes, self._algorithm, groups=groups, group=self._group, **self._options)
+        session = Session(sizes, self._algorithm, groups=groups, group=self._group, **self._options)
+        if session.trainers < session.ranks:
+            session.close()
+            raise BadInput(
+                f"{self._algorithm}: expected a pipeline without a server, as all ranks of "
+                "DistributedDataParallel train"
+            )
+        return session
 
     def close(self) -> None:
         """After the last iteration."""

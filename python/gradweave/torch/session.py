@@ -14,7 +14,12 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, library
-from gradweave.torch.group import LentGroup, view
+from gradweave.torch.group import LentGroup, global_rank, view
+
+# What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
+_DEEDS = ("close", "iterate", "verify", "measure", "gather")
+_TAG = 1
+_HOWEVER_LONG = timedelta(days=3650)
 
 
 def _timeout() -> timedelta | None:
@@ -28,6 +33,8 @@ class Session:
 
     Without `group` it has connections of its own between all ranks, which it closes when it fails
     on one, so that no other one waits for that. Whatever fails, the session is then over.
+
+    Of pipelines with a server the last rank is that: it only serves, and the others train.
     """
 
     def __init__(
@@ -46,6 +53,8 @@ class Session:
         self._lent = LentGroup(group or self._own)
         self._failed = f"gradweave/{self._own.group_name}" if self._own else None  # in the store
         self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
+        self.serves, self.trainers = False, self.ranks
+        self._next: tuple[dist.Work, torch.Tensor] | None = None  # of a server: _DEEDS' index
         self._session = c_void_p()
         self._joined = c_void_p()
         training = _library.Training(
@@ -63,10 +72,10 @@ class Session:
         call("gradweave_join_group", byref(self._lent.functions), byref(self._joined))
         try:
             call("gradweave_session_open", byref(training), self._joined, byref(self._session))
-            if any(self.gather(library.gradweave_session_serves(self._session))):
-                raise BadInput(
-                    f"{algorithm}: expected a pipeline without a server, as all ranks train"
-                )
+            self.serves = library.gradweave_session_serves(self._session) != 0
+            self.trainers = self._gather(self.serves).count(False)
+            if self.serves:
+                self._await_next()
         except Exception:
             self.close()
             raise
@@ -76,9 +85,16 @@ class Session:
         return self._lent.group
 
     def gather(self, thing: Any) -> list[Any]:
-        """Every rank's, by rank."""
+        """Every rank's, by rank; None of a server that is in serve()."""
+        self._together("gather")
+        return self._gather(thing)
+
+    def _gather(self, thing: Any) -> list[Any]:
         things = [None] * self.ranks
-        dist.all_gather_object(things, thing, group=self.group)
+        try:
+            dist.all_gather_object(things, thing, group=self.group)
+        except RuntimeError as error:
+            raise self.end(GradweaveError(str(error))) from None
         return things
 
     def broadcast(self, tensor: torch.Tensor) -> None:
@@ -93,6 +109,7 @@ class Session:
     # ---- an iteration ---------------------------------------------------------------------------
 
     def begin(self) -> None:
+        self._together("iterate")
         self._call("gradweave_session_begin", self._session)
 
     def backward(self) -> None:
@@ -112,12 +129,76 @@ class Session:
         return view(address, elements, torch.float32)
 
     def verify(self) -> None:
+        self._together("verify")
+        self._verify()
+
+    def _verify(self) -> None:
         self._call("gradweave_session_verify", self._session)
 
     def measure(self) -> dict[str, float]:
+        self._together("measure")
+        return self._measure()
+
+    def _measure(self) -> dict[str, float]:
         took = _library.Prediction()
         self._call("gradweave_session_measure", self._session, byref(took))
         return {name: getattr(took, name) for name, _ in took._fields_ if name != "algorithm"}
+
+    # ---- with a server --------------------------------------------------------------------------
+
+    def serve(self, iterations: int | None = None) -> int:
+        """Takes part in what the trainers do: until they close, or in so many iterations."""
+        served = 0
+        while served != iterations and (deed := self._hear()) != "close":
+            if deed == "iterate":
+                self._call("gradweave_session_begin", self._session)
+                self.wait()
+                served += 1
+            elif deed == "verify":
+                self._verify()
+            elif deed == "measure":
+                self._measure()
+            else:
+                self._gather(None)
+        return served
+
+    def _together(self, deed: str) -> None:
+        """All ranks are about to do it: rank 0 tells the server, if there is one."""
+        if self.serves and (told := self._hear()) != deed:
+            expected = f"expected rank 0 to call what this rank does, {deed}, got {told}"
+            raise self.end(BadInput(expected))
+        try:
+            self._tell(deed)
+        except RuntimeError as error:
+            raise self.end(GradweaveError(f"expected a server that listens: {error}")) from None
+
+    def _tell(self, deed: str) -> None:
+        if self.rank == 0 and self.trainers < self.ranks:
+            told = torch.tensor([_DEEDS.index(deed)], dtype=torch.uint8)
+            server = global_rank(self.group, self.trainers)
+            dist.send(told, server, group=self.group, tag=_TAG)
+
+    def _await_next(self) -> None:
+        """Before it is sent, so that rank 0 never waits for the server to listen."""
+        told = torch.empty(1, dtype=torch.uint8)
+        work = dist.irecv(told, global_rank(self.group, 0), group=self.group, tag=_TAG)
+        self._next = work, told
+
+    def _hear(self) -> str:
+        """However long trainers take: they may evaluate, or write checkpoints."""
+        if self._next is None:
+            return "close"
+        work, told = self._next
+        try:
+            work.wait(_HOWEVER_LONG)
+        except RuntimeError as error:
+            expected = "expected trainers that go on or close"
+            raise self.end(GradweaveError(f"{expected}: {error}")) from None
+        deed = _DEEDS[int(told)]
+        self._next = None
+        if deed != "close":
+            self._await_next()
+        return deed
 
     # ---- going on later -------------------------------------------------------------------------
 
@@ -140,9 +221,9 @@ class Session:
         try:
             call(name, *arguments)
         except GradweaveError as error:
-            raise self._end(error) from None
+            raise self.end(error) from None
 
-    def _end(self, error: GradweaveError) -> GradweaveError:
+    def end(self, error: GradweaveError) -> GradweaveError:
         """Lets the others' calls fail as well, and finds out who was first."""
         own = f"rank {self.rank}: {error}"
         first = own
@@ -160,8 +241,12 @@ class Session:
         if own is not None:
             with contextlib.suppress(ValueError, AssertionError):  # destroyed with all groups
                 dist.destroy_process_group(own)
+        self._next = None
 
     def close(self) -> None:
+        if self.group is not None:
+            with contextlib.suppress(RuntimeError):  # the server may have closed before
+                self._tell("close")
         library.gradweave_session_close(self._session)
         library.gradweave_leave(self._joined)
         self._session, self._joined = c_void_p(), c_void_p()

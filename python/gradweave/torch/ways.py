@@ -1,9 +1,10 @@
 """The ways in which a job's gradients can travel, each measured over iterations of the job.
 
-A way is the name of one of gradweave's pipelines, `torch-ddp[:CAP_MB]` (DistributedDataParallel),
-`torch-ddp:plan` (the same with the optimal dense plan), `torch-fp16`, `torch-powersgd` and
-`torch-topk` (its hooks, and one as users write it), `torch-none` (no exchange at all), or
-`torch-barrier` (the same, but ranks wait for each other before a step, as if they exchanged).
+A way is the name of one of gradweave's pipelines without a server, `torch-ddp[:CAP_MB]`
+(DistributedDataParallel), `torch-ddp:plan` (the same with the optimal dense plan), `torch-fp16`,
+`torch-powersgd` and `torch-topk` (its hooks, and one as users write it), `torch-none` (no exchange
+at all), or `torch-barrier` (the same, but ranks wait for each other before a step, as if they
+exchanged).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from gradweave.torch.ddp import check_buckets, ddp_arguments
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job, Recording
 
+# Pipelines whose server is one rank more, which does not train: here all do.
+WITH_SERVER = ("ps", "sketched-sgd", "layer-drop")
 _IDLE = ("torch-none", "torch-barrier")
 _HOOKS = ("torch-fp16", "torch-powersgd", "torch-topk")
 
@@ -38,6 +41,8 @@ def check(name: str) -> None:
     kind, colon, argument = name.partition(":")
     if kind == "torch-ddp" and colon and (argument == "plan" or _is_size(argument)):
         return
+    if name in WITH_SERVER:
+        raise BadInput(f"{name}: expected a pipeline without a server, as all ranks train here")
     if name not in (*algorithms(), "torch-ddp", *_IDLE, *_HOOKS):
         raise BadInput(
             f"{name}: expected a pipeline of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, "
