@@ -9,6 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import torch.distributed as dist  # noqa: E402
+from test_torch import on_ranks  # noqa: E402
+
 import gradweave.torch as gt  # noqa: E402
 
 
@@ -32,13 +35,14 @@ class Timed(torch.nn.Module):
 
     TIMES_S = (0.004, 0.002, 0.008)
 
-    def __init__(self, used: int = 3) -> None:
+    def __init__(self, used: int = 3, times_s: tuple[float, ...] = TIMES_S) -> None:
         super().__init__()
+        self.times_s = times_s
         self.layers = torch.nn.ModuleList([torch.nn.Linear(8, 8, bias=False) for _ in range(3)])
         self.used = used
 
     def forward(self, values):
-        for layer, backward_s in list(zip(self.layers, self.TIMES_S))[: self.used]:
+        for layer, backward_s in list(zip(self.layers, self.times_s))[: self.used]:
             values = Slow.apply(layer(values), 0.001, backward_s)
         return values
 
@@ -69,6 +73,24 @@ def test_known_times_are_recorded(tmp_path):
         assert tensor["backward_s"] >= slept_s
         assert tensor["backward_low_s"] <= tensor["backward_s"] <= tensor["backward_high_s"]
     assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
+
+
+def _record_unlike(rank: int) -> None:
+    """Each rank has the slowest of one layer, and the last layer's gradient comes first."""
+    module = Timed(times_s=((0.0, 0.0, 0.03), (0.06, 0.0, 0.0))[rank])
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    recorder = gt.Recorder(module, optimizer, warm_up=1)
+    for _ in range(4):
+        module(torch.randn(4, 8)).square().mean().backward()
+        dist.barrier()
+        optimizer.step()
+    tensors = recorder.model()["tensors"]
+    assert tensors[2]["backward_s"] > 0.02  # rank 0's; the mean of ranks is 0.015
+    assert sum(tensor["backward_s"] for tensor in tensors) > 0.05
+
+
+def test_a_gradient_is_ready_when_all_ranks_are(tmp_path):
+    on_ranks(tmp_path, _record_unlike)
 
 
 def test_accumulated_passes_count_as_forward():

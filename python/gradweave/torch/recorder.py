@@ -15,14 +15,12 @@ from gradweave._library import BadInput
 
 @dataclass
 class _Iteration:
-    """Moments of one iteration, from the first forward pass after the last step on."""
+    """Moments of one iteration: from where a step began to where the next one did."""
 
-    began_s: float
-    paused_s: float = 0.0  # before it, since that step ended: the next batch, zero_grad
+    started_s: float  # with the last iteration's step, by which ranks have waited for each other
+    began_s: float  # the first forward pass after it
     forward_ended_s: float = 0.0
     ready_s: dict[int, float] = field(default_factory=dict)  # per parameter, last backward pass
-    step_began_s: float = 0.0
-    step_ended_s: float = 0.0
 
 
 class Recorder:
@@ -34,7 +32,8 @@ class Recorder:
 
     Of several backward passes before a step (gradient accumulation) the last one counts as the
     backward pass and all before it as forward. What a job does between a step and the next forward
-    pass counts as update, with the step. The first `warm_up` iterations are left out.
+    pass counts as update, with the step. With a process group a gradient is ready once it is so on
+    all ranks, as none can exchange it before. The first `warm_up` iterations are left out.
     """
 
     def __init__(
@@ -54,6 +53,7 @@ class Recorder:
         self._shapes = [list(p.shape) for _, p in named]
         self.warm_up = warm_up
         self._now: _Iteration | None = None
+        self._step_began_s: float | None = None
         self._done: list[_Iteration] = []
         self._kept: list[_Iteration] = []
         self._settled: list[int] | None = None
@@ -65,7 +65,6 @@ class Recorder:
             module.register_forward_pre_hook(self._on_forward),
             module.register_forward_hook(self._after_forward),
             optimizer.register_step_pre_hook(lambda *_: self._on_step()),
-            optimizer.register_step_post_hook(lambda *_: self._after_step()),
         ]
         learning = [p for p in module.parameters() if p.requires_grad]
         for index, parameter in enumerate(learning):
@@ -78,7 +77,8 @@ class Recorder:
     def go_on(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Records another copy of the module from now on, whose warm-up is left out as well."""
         self.close()
-        self._kept, self._done, self._now = self._iterations(), [], None
+        self._kept, self._done = self._iterations(), []
+        self._now = self._step_began_s = None
         self._listen(module, optimizer)
 
     def _iterations(self) -> list[_Iteration]:
@@ -89,8 +89,8 @@ class Recorder:
     def _on_forward(self, module: torch.nn.Module, _inputs) -> None:
         if self._now is None and module.training and torch.is_grad_enabled():
             now_s = time.perf_counter()
-            paused_s = now_s - self._done[-1].step_ended_s if self._done else 0.0
-            self._now = _Iteration(began_s=now_s, paused_s=paused_s)
+            started_s = now_s if self._step_began_s is None else self._step_began_s
+            self._now = _Iteration(started_s, began_s=now_s)
 
     def _after_forward(self, *_) -> None:
         if self._now is not None:
@@ -102,12 +102,8 @@ class Recorder:
             self._now.ready_s[index] = time.perf_counter()
 
     def _on_step(self) -> None:
-        if self._now is not None:
-            self._now.step_began_s = time.perf_counter()
-
-    def _after_step(self) -> None:
+        self._step_began_s = time.perf_counter()
         if self._now is not None and self._now.ready_s:
-            self._now.step_ended_s = time.perf_counter()
             self._done.append(self._now)
         self._now = None
 
@@ -133,7 +129,7 @@ class Recorder:
         return self._settled
 
     def model(self, name: str = "recorded", batch_size: int | None = None) -> dict:
-        """The `gradweave/model@1` document: with a process group, means of ranks, which call it."""
+        """The `gradweave/model@1` document; with a process group all ranks call it."""
         iterations = self._iterations()
         if not iterations:
             raise BadInput(
@@ -141,58 +137,40 @@ class Recorder:
                 f"{len(self._done)}"
             )
         order = self._order(iterations)
-        tensors = []
-        for place, index in enumerate(order):
-            took = [
-                max(0.0, one.ready_s[index] - max([one.forward_ended_s, *before]))
-                for one in iterations
-                for before in [[one.ready_s[i] for i in order[:place]]]
-            ]
-            took.sort()
-            tensors.append([_median(took), took[len(took) // 20], took[-1 - len(took) // 20]])
-        times = torch.tensor(
-            [
-                [_median([one.forward_ended_s - one.began_s for one in iterations])] * 3,
-                [
-                    _median([one.paused_s for one in iterations])
-                    + _median([one.step_ended_s - one.step_began_s for one in iterations])
-                ]
-                * 3,
-                *tensors,
-            ],
-            dtype=torch.float64,
-        )
-        ranks = 1
-        if dist.is_initialized():
-            ranks = dist.get_world_size()
-            dist.all_reduce(times)
-            times /= ranks
+        durations_s = _durations(iterations, order)  # of update, forward and each tensor
+        total_s = durations_s.sum(dim=1)
+        quarter = len(iterations) // 4
+        middle = total_s.argsort()[quarter : len(iterations) - quarter]
+        means_s = durations_s[middle].mean(dim=0).tolist()
+        low_s, high_s = durations_s.quantile(torch.tensor([0.05, 0.95]).double(), dim=0).tolist()
         unused = [self._names[i] for i in range(len(self._names)) if i not in set(order)]
         note = "" if not unused else f" Left out, as no gradient came: {', '.join(unused)}."
         document = {
             "schema": "gradweave/model@1",
             "name": name,
             "bytes_per_element": self._bytes_per_element,
-            "forward_s": times[0, 0].item(),
-            "update_s": times[1, 0].item(),
+            "forward_s": means_s[1],
+            "update_s": means_s[0],
             "source": {
                 "kind": "recorded",
                 "device": "cpu",
                 "iterations": len(iterations),
-                "ranks": ranks,
-                "note": "medians of iterations, recorded by hooks in a PyTorch job "
-                f"(torch {torch.__version__}); means of ranks.{note}",
+                "ranks": dist.get_world_size() if dist.is_initialized() else 1,
+                "note": "means of the middle half of the iterations, recorded by hooks in a PyTorch "
+                f"job (torch {torch.__version__}); a gradient is ready when all ranks' are.{note}",
             },
             "tensors": [
                 {
                     "name": self._names[index],
                     "shape": self._shapes[index],
                     "elements": max(1, int(torch.tensor(self._shapes[index]).prod())),
-                    "backward_s": took[0].item(),
-                    "backward_low_s": took[1].item(),
-                    "backward_high_s": took[2].item(),
+                    "backward_s": mean_s,
+                    "backward_low_s": min(low, mean_s),
+                    "backward_high_s": max(high, mean_s),
                 }
-                for index, took in reversed(list(zip(order, times[2:])))
+                for index, mean_s, low, high in reversed(
+                    list(zip(order, means_s[2:], low_s[2:], high_s[2:]))
+                )
             ],
         }
         if batch_size is not None:
@@ -214,6 +192,29 @@ class Recorder:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+
+
+def _durations(iterations: list[_Iteration], order: list[int]) -> torch.Tensor:
+    """Per iteration how long update, forward and each tensor's part of the backward pass took.
+
+    Of all ranks: the means of update and forward, and between moments when gradients were ready on
+    the last one.
+    """
+    moments = torch.tensor(
+        [
+            [one.began_s, one.forward_ended_s, *(one.ready_s[index] for index in order)]
+            for one in iterations
+        ],
+        dtype=torch.float64,
+    )
+    moments -= torch.tensor([[one.started_s] for one in iterations], dtype=torch.float64)
+    before, ready = moments[:, :2].clone(), moments[:, 2:].contiguous()
+    if dist.is_initialized():
+        dist.all_reduce(before)
+        before /= dist.get_world_size()
+        dist.all_reduce(ready, op=dist.ReduceOp.MAX)
+    moments = torch.cat([before, ready], dim=1).cummax(dim=1).values
+    return moments.diff(dim=1, prepend=torch.zeros(len(iterations), 1, dtype=torch.float64))
 
 
 def _median(values: list[float]) -> float:

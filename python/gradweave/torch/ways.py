@@ -107,6 +107,10 @@ class _Way:
     def warmed_up(self) -> None:
         """Called before iterations are measured."""
 
+    def computed_s(self) -> float:
+        """From the iteration's beginning to this rank's last gradient."""
+        return self._ready - self._began
+
     def times(self, backward_ended: float) -> dict[str, float]:
         """What comes after the last gradient is exposed exchange."""
         return {
@@ -264,14 +268,23 @@ def _iterate(way: _Way, optimizer: torch.optim.Optimizer, step) -> dict[str, flo
     took_s = time.perf_counter() - began
     known = way.times(backward_ended)
     parts = {key: known.get(key, 0.0) for key in (*_PARTS, "comm_s", "bytes_per_worker")}
-    return {"iteration_s": took_s, **parts, "other_s": took_s - sum(parts[key] for key in _PARTS)}
+    other_s = took_s - sum(parts[key] for key in _PARTS)
+    return {"iteration_s": took_s, "computed_s": way.computed_s(), **parts, "other_s": other_s}
 
 
-def _means_of_ranks(iterations: list[dict[str, float]]) -> list[dict[str, float]]:
+def _of_ranks(iterations: list[dict[str, float]]) -> list[dict[str, float]]:
+    """Means of ranks. Waiting for the last one's gradients is not exchange but its backward pass."""
     values = torch.tensor([list(one.values()) for one in iterations], dtype=torch.float64)
+    last_s = torch.tensor([one["computed_s"] for one in iterations], dtype=torch.float64)
     dist.all_reduce(values)
+    dist.all_reduce(last_s, op=dist.ReduceOp.MAX)
     values /= dist.get_world_size()
-    return [dict(zip(iterations[0], row)) for row in values.tolist()]
+    means = [dict(zip(iterations[0], row)) for row in values.tolist()]
+    for one, computed_s in zip(means, last_s.tolist()):
+        late_s = min(computed_s - one.pop("computed_s"), one["exposed_comm_s"])
+        one["backward_s"] += late_s
+        one["exposed_comm_s"] -= late_s
+    return means
 
 
 def measure(
@@ -302,6 +315,6 @@ def measure(
             count = iterations // rounds + (number < iterations % rounds)
             dist.barrier()
             taken = [_iterate(way, optimizer, step) for _ in range(count)]
-            times.iterations += _means_of_ranks(taken)
+            times.iterations += _of_ranks(taken)
             way.close()
     return [times.measurement() for times in all_times]
