@@ -21,6 +21,15 @@ static void check_resumed(const char *folder, const char *command, double resume
     }
 }
 
+/* Rows on the disk, behind `first` other lines; none where the file is gone, as at the very end. */
+static size_t rows_on_disk(const char *folder, const char *name, size_t first) {
+    if (access(path_in(folder, name), R_OK) != 0) {
+        return 0;
+    }
+    size_t lines = count_lines(read_text(folder, name));
+    return lines < first ? 0 : lines - first;
+}
+
 #define SLOW TINY " --workers 4,8 --noise 0.01:0.1:lin20 --algo omgs,dense,topk --iterations 300"
 
 /* Killed in the middle of it: what is on the disk is a beginning, and only the rest is done. */
@@ -31,15 +40,10 @@ TEST_WITH(a_killed_sweep_goes_on, make_inputs, remove_folder) {
         (void)usleep(after);
         (void)kill(sweep.process, SIGKILL);
         struct answer killed = finish(&sweep, 30);
-        size_t done = 0;
-        if (killed.status != 0 && access(path_in(*state, "out.jsonl.partial"), R_OK) == 0) {
-            char *table = read_text(*state, "out.csv.partial");
-            char *lines = read_text(*state, "out.jsonl.partial");
-            size_t in_table = count_lines(table) < 2 ? 0 : count_lines(table) - 2;
-            size_t in_lines = count_lines(lines) < 1 ? 0 : count_lines(lines) - 1;
-            done = in_table < in_lines ? in_table : in_lines;
-            print_message("killed after %u us with %zu of 120 points\n", after, done);
-        }
+        size_t in_table = rows_on_disk(*state, "out.csv.partial", 2);
+        size_t in_lines = rows_on_disk(*state, "out.jsonl.partial", 1);
+        size_t done = in_table < in_lines ? in_table : in_lines;
+        print_message("killed after %u us with %zu of 120 points\n", after, done);
         if (killed.status != 0) {
             check_resumed(*state, SLOW " --out out.csv --out out.jsonl --resume --json",
                           (double)done);
