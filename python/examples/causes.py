@@ -1,0 +1,120 @@
+"""What the parts of an exchange cost a job: copies, hooks, late ranks, threads, the network.
+
+    script/cluster run --torch --realtime --name BOX -- python python/examples/causes.py [JOB]
+
+JOB is FILE.py:FUNCTION, by default gradweave's VGG. Cases alternate, so that what disturbs a while
+disturbs all alike; medians of iterations, in means of ranks.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from gradweave.torch import Recorder, examples, job
+
+ROUNDS, WARM_UP, ITERATIONS = 5, 4, 8
+
+
+def _kept(_state, bucket) -> torch.futures.Future[torch.Tensor]:
+    """A comm hook that exchanges nothing."""
+    future = torch.futures.Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
+def _bare(module, _optimizer):
+    return module
+
+
+def _recorded(module, optimizer):
+    Recorder(module, optimizer)
+    return module
+
+
+def _ddp(exchanges: bool = True, **options):
+    def wrap(module, _optimizer):
+        model = DistributedDataParallel(module, **options)
+        if not exchanges:
+            model.register_comm_hook(None, _kept)
+        return model
+
+    return wrap
+
+
+# How the module is wrapped, and whether ranks wait for each other before a step.
+CASES = {
+    "no exchange": (_bare, False),
+    "recorded, by hooks": (_recorded, False),
+    "ranks wait for each other": (_bare, True),
+    "DDP that exchanges nothing": (_ddp(exchanges=False), True),
+    "the same without copies": (_ddp(exchanges=False, gradient_as_bucket_view=True), True),
+    "the same without buffers": (_ddp(exchanges=False, broadcast_buffers=False), True),
+    "DDP, 1,000 MB": (_ddp(bucket_cap_mb=1000), False),
+    "DDP, 25 MB": (_ddp(bucket_cap_mb=25), False),
+    "DDP, 1 MB": (_ddp(bucket_cap_mb=1), False),
+}
+
+
+def _iterations(case, the_job) -> list[list[float]]:
+    """Of each: seconds in all, of the backward pass, and of all the process's threads."""
+    wrap, waits = case
+    module, optimizer, step = the_job()
+    model = wrap(module, optimizer)
+    taken = []
+    for _ in range(WARM_UP + ITERATIONS):
+        began_s, used_s = time.perf_counter(), time.process_time()
+        loss = step(model)
+        forward_ended_s = time.perf_counter()
+        loss.backward()
+        backward_s = time.perf_counter() - forward_ended_s
+        if waits:
+            dist.barrier()
+        optimizer.step()
+        optimizer.zero_grad()
+        now_s = time.perf_counter()
+        taken.append([now_s - began_s, backward_s, time.process_time() - used_s])
+    return taken[WARM_UP:]
+
+
+def _allreduce_s(elements: int) -> float:
+    values = torch.ones(elements)
+    taken = []
+    for _ in range(3 + ITERATIONS):
+        dist.barrier()
+        began_s = time.perf_counter()
+        dist.all_reduce(values)
+        taken.append(time.perf_counter() - began_s)
+    return statistics.median(taken[3:])
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    the_job = job.load(sys.argv[1]) if len(sys.argv) > 1 else examples.vgg
+    elements = sum(parameter.numel() for parameter in the_job()[0].parameters())
+    taken = {name: [] for name in CASES}
+    alone_s = []
+    for _ in range(ROUNDS):
+        for name, case in CASES.items():
+            taken[name] += _iterations(case, the_job)
+        alone_s.append(_allreduce_s(elements))
+    rows = [[statistics.median(column) for column in zip(*taken[name])] for name in CASES]
+    means = torch.tensor(rows + [[statistics.median(alone_s), 0.0, 0.0]], dtype=torch.float64)
+    dist.all_reduce(means)
+    means *= 1e3 / dist.get_world_size()
+    if dist.get_rank() == 0:
+        print(f"{elements:,} parameters, ms        iteration  backward  processor")
+        for name, row in zip(CASES, means.tolist()):
+            print(f"{name:30} {row[0]:9.1f} {row[1]:9.1f} {row[2]:10.1f}")
+        print(f"{'allreduce of all, alone':30} {means[-1, 0]:9.1f}")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
