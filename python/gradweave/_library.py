@@ -55,6 +55,7 @@ class Training(ctypes.Structure):
         ("group_count", c_size_t),
         ("average", c_int),
         ("seed", c_uint64),
+        ("gpu", c_void_p),
     ]
 
 
