@@ -43,6 +43,10 @@ class PlanSummary(ctypes.Structure):
     ]
 
 
+class Gpu(ctypes.Structure):
+    _fields_ = [("ordinal", c_size_t), ("stream", c_void_p)]
+
+
 class Training(ctypes.Structure):
     _fields_ = [
         ("tensor_count", c_size_t),
@@ -55,7 +59,7 @@ class Training(ctypes.Structure):
         ("group_count", c_size_t),
         ("average", c_int),
         ("seed", c_uint64),
-        ("gpu", c_void_p),
+        ("gpu", POINTER(Gpu)),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pathlib
 from collections.abc import Callable
 
 import pytest
@@ -14,6 +15,8 @@ import torch.distributed as dist  # noqa: E402
 import torch.multiprocessing as mp  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
+from gradweave import _library  # noqa: E402
+from gradweave.torch import session as sessions  # noqa: E402
 
 RANKS = 2
 SERVED = {"ps", "sketched-sgd", "layer-drop"}
@@ -326,7 +329,7 @@ def _besides(rank: int) -> None:
     assert torch.equal(summed, RANKS * gradients)
     assert torch.equal(before, flat(model))
     distributed.close()
-    with pytest.raises(gt.BadInput, match="32-bit floats on the CPU, got torch.float64"):
+    with pytest.raises(gt.BadInput, match="all on the CPU or on one GPU, got torch.float64"):
         gt.distribute(network().double(), "topk")
     with pytest.raises(gt.BadInput, match='got "magic"'):
         gt.distribute(network(), "magic")
@@ -336,3 +339,38 @@ def _besides(rank: int) -> None:
 
 def test_ranks_may_differ_in_what_they_use(tmp_path):
     on_ranks(tmp_path, _besides)
+
+
+# ---- on a GPU ------------------------------------------------------------------------------------
+
+
+def _on_gpu(rank: int) -> None:
+    """A GPU that is emulated computes in the memory that tensors on the CPU have."""
+    sessions._stream = lambda _: 0
+    sizes, gpu = [300, 1, 40], torch.device("cuda", 0)
+    for algorithm in ("dense", "topk", "gtopk", "exdyna", "hard-threshold"):
+        kinds = [
+            sessions.Session(sizes, algorithm, density=0.05, groups=[(2, 2), (1, 0)], gpu=where)
+            for where in (None, gpu)
+        ]
+        for step in range(3):
+            generator = torch.Generator().manual_seed(10 * step + rank)
+            drawn = [torch.randn(size, generator=generator) for size in sizes]
+            means = [[gradient.clone() for gradient in drawn] for _ in kinds]
+            for session, gradients in zip(kinds, means):
+                session.begin()
+                for index, gradient in enumerate(gradients):
+                    session.ready(index, gradient)
+                session.wait()
+                session.verify()
+            for expected, got in zip(*means):
+                assert torch.equal(expected, got), algorithm
+            assert torch.equal(kinds[0].save(), kinds[1].save()), algorithm
+        for session in kinds:
+            session.close()
+
+
+def test_gpus_train_as_the_cpu(tmp_path):
+    if b"emulated GPU" not in pathlib.Path(_library.library._name).read_bytes():
+        pytest.skip("expected a library with an emulated GPU: -DGRADWEAVE_CUDA=EMULATED")
+    on_ranks(tmp_path, _on_gpu)

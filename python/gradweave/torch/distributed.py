@@ -17,11 +17,12 @@ from gradweave.study import Plan
 from gradweave.torch.session import Session
 
 
-def _check(name: str, parameter: torch.nn.Parameter) -> None:
-    if parameter.device.type != "cpu" or parameter.dtype != torch.float32:
+def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
+    known = device.type in ("cpu", "cuda")
+    if not known or parameter.device != device or parameter.dtype != torch.float32:
         raise BadInput(
-            f"{name}: expected 32-bit floats on the CPU, got {parameter.dtype} on "
-            f"{parameter.device}"
+            f"{name}: expected 32-bit floats, all on the CPU or on one GPU, got {parameter.dtype} "
+            f"on {parameter.device}"
         )
 
 
@@ -53,10 +54,11 @@ class Distributed:
     ) -> None:
         self.module = module
         learning = {n: p for n, p in module.named_parameters() if p.requires_grad}
-        for name, parameter in learning.items():
-            _check(name, parameter)
         if not learning:
             raise BadInput("expected a module with parameters that learn")
+        device = next(iter(learning.values())).device
+        for name, parameter in learning.items():
+            _check(name, parameter, device)
         unknown = [name for name in names if name not in learning]
         if unknown:
             raise BadInput(f"{unknown[0]}: expected a parameter that learns, as the plan names it")
@@ -77,6 +79,7 @@ class Distributed:
             exchange=exchange,
             group=group,
             seed=seed,
+            gpu=device if device.type == "cuda" else None,
         )
         for tensor in [*module.parameters(), *module.buffers()]:
             self._session.broadcast(tensor)

@@ -22,17 +22,35 @@ _TAG = 1
 _HOWEVER_LONG = timedelta(days=3650)
 
 
-def _timeout() -> timedelta | None:
+def _timeout(device: torch.device) -> timedelta | None:
     """The one that the job's ranks were joined with; None: new groups have it anyway."""
-    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    backend = dist.group.WORLD._get_backend(device)
     return getattr(getattr(backend, "options", None), "_timeout", None)
+
+
+def _stream(gpu: torch.device) -> int:
+    """That gradients are made on from now on."""
+    return torch.cuda.current_stream(gpu).cuda_stream
+
+
+class _OnGpu:
+    """A GPU's memory that C has, as torch.as_tensor takes it."""
+
+    def __init__(self, address: int, elements: int) -> None:
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "shape": (elements,),
+            "typestr": "<f4",
+            "data": (address, False),
+        }
 
 
 class Session:
     """Exchanges tensors of `sizes` elements, the means of which all ranks get.
 
     Without `group` it has connections of its own between all ranks, which it closes when it fails
-    on one, so that no other one waits for that. Whatever fails, the session is then over.
+    on one, so that no other one waits for that. Whatever fails, the session is then over. Tensors
+    on a GPU, which `gpu` names, travel through the host's memory.
 
     Of pipelines with a server the last rank is that: it only serves, and the others train.
     """
@@ -48,8 +66,15 @@ class Session:
         exchange: str | None = None,
         group: dist.ProcessGroup | None = None,
         seed: int = 0,
+        gpu: torch.device | None = None,
     ) -> None:
-        self._own = dist.new_group(timeout=_timeout()) if group is None else None
+        self._own = None
+        if group is None:
+            timeout = _timeout(gpu or torch.device("cpu"))
+            self._own = dist.new_group(timeout=timeout, backend="gloo" if gpu else None)
+        elif dist.get_backend(group) == "nccl":
+            raise BadInput("group: expected one that takes the host's memory, as gloo's do")
+        self._gpu = gpu
         self._lent = LentGroup(group or self._own)
         self._failed = f"gradweave/{self._own.group_name}" if self._own else None  # in the store
         self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
@@ -57,6 +82,7 @@ class Session:
         self._next: tuple[dist.Work, torch.Tensor] | None = None  # of a server: _DEEDS' index
         self._session = c_void_p()
         self._joined = c_void_p()
+        where = _library.Gpu(gpu.index, _stream(gpu)) if gpu else None
         training = _library.Training(
             tensor_count=len(sizes),
             elements=(ctypes.c_uint64 * len(sizes))(*sizes),
@@ -68,6 +94,7 @@ class Session:
             group_count=len(groups),
             average=1,
             seed=seed,
+            gpu=ctypes.pointer(where) if where else None,
         )
         call("gradweave_join_group", byref(self._lent.functions), byref(self._joined))
         try:
@@ -99,7 +126,7 @@ class Session:
 
     def broadcast(self, tensor: torch.Tensor) -> None:
         """Rank 0's, on all ranks."""
-        data = tensor.detach().contiguous()
+        data = tensor.detach().cpu().contiguous()
         size = data.numel() * data.element_size()
         if size == 0:
             return
@@ -126,7 +153,9 @@ class Session:
     def mean(self, index: int, elements: int) -> torch.Tensor:
         """Of a tensor, until the next iteration begins."""
         address = library.gradweave_session_aggregate(self._session, index)
-        return view(address, elements, torch.float32)
+        if self._gpu is None:
+            return view(address, elements, torch.float32)
+        return torch.as_tensor(_OnGpu(address, elements), device=self._gpu)
 
     def verify(self) -> None:
         self._together("verify")
