@@ -62,6 +62,10 @@ class Recording:
             optimizer.step()
             optimizer.zero_grad()
 
+    def forget(self) -> None:
+        """All iterations so far; the order of the tensors stays, which plans go by."""
+        self._recorder.forget()
+
     def write(
         self, path: str | PathLike[str], name: str = "recorded", batch_size: int | None = None
     ) -> None:

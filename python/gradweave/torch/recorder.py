@@ -81,6 +81,10 @@ class Recorder:
         self._now = self._step_began_s = None
         self._listen(module, optimizer)
 
+    def forget(self) -> None:
+        """What is recorded so far, but for the order of the gradients."""
+        self._kept, self._done = [], []
+
     def _iterations(self) -> list[_Iteration]:
         return self._kept + self._done[self.warm_up :]
 

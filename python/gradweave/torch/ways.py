@@ -298,8 +298,11 @@ def measure(
 ) -> list[Measurement]:
     """Iterations of each way, in rounds, so that what disturbs a while disturbs all alike.
 
-    All ranks call it. Each round begins the job anew, and with some iterations of the recording.
+    All ranks call it. Each round begins the job anew, and with some iterations of the recording,
+    which holds those alone in the end.
     """
+    if recording:
+        recording.forget()
     all_times = [_Times(name) for name in names]
     rounds = min(rounds, iterations)
     for number in range(rounds):
