@@ -94,6 +94,21 @@ def test_records_and_validates_a_job(folder):
     assert (status, err) == (1, "")
 
 
+def test_trains_an_example(folder):
+    asked = ["train-example", "transformer", "--density", "0.01"]
+    for way, iterations, each in (("topk", 21, 2), ("torch-ddp:5", 6, 1)):
+        status, out, err = run(folder, *asked, "--iterations", str(iterations), "--algo", way)
+        assert (status, err) == (0, "")
+        *lines, last = out.splitlines()
+        numbers = [*range(each, iterations, each), iterations]
+        assert [line.split()[0] for line in lines] == [str(number) for number in numbers]
+        losses = [float(line.split()[2]) for line in lines]
+        assert losses[-1] < 0.9 * losses[0] and all(float(line.split()[3]) > 0 for line in lines)
+        assert last == f"transformer by {way}: parameters are equal on all 2 ranks"
+    status, out, err = run(folder, *asked, "--iterations", "1", "--algo", "torch-none")
+    assert (status, err) == (0, "") and out.endswith(" by torch-none: nothing was exchanged\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -115,6 +130,7 @@ def test_records_and_validates_a_job(folder):
             ["validate", "train.py:job", "--cluster", "c.json", "--algo", "topk,ps"],
             "ps: expected a pipeline without a server, as all ranks train here",
         ),
+        (["train-example", "--algo", "torch-ddp:plan"], "torch-ddp:plan: expected a way without"),
     ],
 )
 def test_bad_input_is_refused(folder, arguments, message):

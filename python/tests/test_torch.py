@@ -275,7 +275,9 @@ def _planned(rank: int, folder: str) -> None:
     dist.barrier()
     _buckets(rank, gt.plan(model_path, cluster_path, algorithm="mg-wfbp"), cluster_path, model_path)
     plan = gt.plan(model_path, cluster_path, algorithm="lags", density=0.2)
-    assert sorted(plan.names) == sorted(f"{a}.{b}" for a in ("first", "last") for b in ("bias", "weight"))
+    assert sorted(plan.names) == sorted(
+        f"{a}.{b}" for a in ("first", "last") for b in ("bias", "weight")
+    )
     assert plan.names.index("first.weight") < plan.names.index("last.weight")
     assert len(plan.groups) == 4
     distributed = gt.distribute(model, plan)

@@ -15,7 +15,7 @@ import torch.distributed as dist
 
 from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Validation, compare, validate
-from gradweave.torch import advice, job, ways
+from gradweave.torch import advice, examples, job, ways
 from gradweave.torch.calibrate import calibrate
 
 BAD_INPUT, FAILED, BEYOND = 2, 3, 1
@@ -94,13 +94,13 @@ def _count(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m gradweave.torch",
-        description="Records, calibrates, validates and advises from inside a PyTorch job.",
+        description="Records, calibrates, validates, advises and trains inside a PyTorch job.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
-    def add(name: str, text: str, of_job: bool) -> argparse.ArgumentParser:
+    def add(name: str, text: str, of_job: bool, writes: bool = True) -> argparse.ArgumentParser:
         verb = verbs.add_parser(
             name,
             help=text,
@@ -117,7 +117,8 @@ def _parser() -> argparse.ArgumentParser:
             metavar="N",
             help="that each rank computes with (1)",
         )
-        verb.add_argument("--force", action="store_true", help="replace files that exist")
+        if writes:
+            verb.add_argument("--force", action="store_true", help="replace files that exist")
         return verb
 
     def add_density(verb: argparse.ArgumentParser) -> None:
@@ -179,6 +180,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="to calibrate (60)")
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
+    add_density(verb)
+
+    text = "Trains a network of gradweave's own, to try a pipeline on."
+    verb = add("train-example", text, of_job=False, writes=False)
+    names = ("vgg", "resnet", "lstm", "transformer")
+    verb.add_argument("example", nargs="?", choices=names, default=names[0], help="(vgg)")
+    verb.add_argument("--algo", default="topk", metavar="A", help="as for validate (topk)")
+    verb.add_argument("--iterations", type=_count, default=100, metavar="N", help="(100)")
     add_density(verb)
     return parser
 
@@ -370,7 +379,34 @@ def _advise(asked: argparse.Namespace) -> int:
     return 0
 
 
-_VERBS = {"record": _record, "calibrate": _calibrate, "validate": _validate, "advise": _advise}
+# ---- train-example -------------------------------------------------------------------------------
+
+
+def _train_example(asked: argparse.Namespace) -> int:
+    ways.check(asked.algo)
+    setting = ways.Setting(density=asked.density)
+    each = ways.train(getattr(examples, asked.example), asked.algo, setting, asked.iterations)
+    every = -(-asked.iterations // 20)
+    since: list[tuple[float, float]] = []
+    for number, of_ranks in enumerate(each, 1):
+        since.append(of_ranks)
+        if number % every == 0 or number == asked.iterations:
+            loss, took_s = (sum(values) / len(since) for values in zip(*since))
+            _say(f"{number:6}  loss {loss:8.4f}  {1e3 * took_s:9.2f} ms an iteration")
+            since.clear()
+    equal = f"parameters are equal on all {dist.get_world_size()} ranks"
+    outcome = equal if ways.exchanges(asked.algo) else "nothing was exchanged"
+    _say(f"{asked.example} by {asked.algo}: {outcome}")
+    return 0
+
+
+_VERBS = {
+    "record": _record,
+    "calibrate": _calibrate,
+    "validate": _validate,
+    "advise": _advise,
+    "train-example": _train_example,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +30,20 @@ def _checksum(tensor: torch.Tensor) -> int:
     data = tensor.detach().cpu().contiguous()
     size = data.numel() * data.element_size()
     return zlib.crc32((ctypes.c_char * size).from_address(data.data_ptr())) if size else 0
+
+
+def check_equal(
+    tensors: dict[str, torch.Tensor], gather: Callable[[list[int]], list[list[int]]]
+) -> None:
+    """Fails unless all ranks that `gather` hears of hold the same bits; all ranks call it."""
+    sums = gather([_checksum(tensor) for tensor in tensors.values()])
+    for index, name in enumerate(tensors):
+        for rank, of_rank in enumerate(sums):
+            if of_rank[index] != sums[0][index]:
+                raise GradweaveError(
+                    f"{name}: expected the same on all ranks, but rank {rank}'s differs from "
+                    "rank 0's"
+                )
 
 
 class Distributed:
@@ -211,14 +225,7 @@ class Distributed:
         tensors = dict(self.module.named_parameters())
         if buffers:
             tensors.update(self.module.named_buffers())
-        sums = self._session.gather([_checksum(tensor) for tensor in tensors.values()])
-        for index, name in enumerate(tensors):
-            for rank, of_rank in enumerate(sums[: self.trainers]):
-                if of_rank[index] != sums[0][index]:
-                    raise GradweaveError(
-                        f"{name}: expected the same on all ranks, but rank {rank}'s differs from "
-                        "rank 0's"
-                    )
+        check_equal(tensors, lambda own: self._session.gather(own)[: self.trainers])
 
     # ---- going on later -------------------------------------------------------------------------
 

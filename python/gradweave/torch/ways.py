@@ -10,7 +10,7 @@ exchanged).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -20,7 +20,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 from gradweave._library import BadInput, algorithms
 from gradweave.study import Measurement, Plan, plan
 from gradweave.torch.ddp import check_buckets, ddp_arguments
-from gradweave.torch.distributed import distribute
+from gradweave.torch.distributed import check_equal, distribute
 from gradweave.torch.job import Job, Recording
 
 # Pipelines whose server is one rank more, which does not train: here all do.
@@ -50,15 +50,20 @@ def check(name: str) -> None:
         )
 
 
+def exchanges(name: str) -> bool:
+    """Whether ranks hear of each other's gradients by this way."""
+    return name not in _IDLE
+
+
 @dataclass(frozen=True)
 class Setting:
-    """What plans are made from."""
+    """What plans are made from; without a cluster there are none, and all travels in one group."""
 
-    model: str  # file
-    tensor_bytes: list[int]  # of the gradients in it
-    cluster: str
     density: float
-    interference: bool
+    model: str = ""  # file
+    tensor_bytes: Sequence[int] = ()  # of the gradients in it
+    cluster: str = ""
+    interference: bool = False
 
     def plan(self, algorithm: str, policy: str | None = None) -> Plan:
         return plan(
@@ -205,10 +210,11 @@ class _Hooked(_Way):
 class _Live(_Way):
     """A pipeline of gradweave's, by its own plan."""
 
-    def __init__(self, module: torch.nn.Module, planned: Plan) -> None:
+    def __init__(self, module: torch.nn.Module, name: str, setting: Setting) -> None:
         super().__init__(module)
-        self.algorithm, self.groups = planned.algorithm, planned.groups
-        self._distributed = distribute(module, planned)
+        planned = setting.plan(name) if setting.cluster else None
+        self.algorithm, self.groups = name, planned.groups if planned else ()
+        self._distributed = distribute(module, planned or name, density=setting.density)
 
     def times(self, backward_ended: float) -> dict[str, float]:
         return self._distributed.measure()
@@ -223,12 +229,14 @@ def _open(name: str, module: torch.nn.Module, setting: Setting) -> _Way:
     if name in _IDLE:
         return _Way(module, name == "torch-barrier")
     if kind == "torch-ddp":
+        if argument == "plan" and not setting.cluster:
+            raise BadInput(f"{name}: expected a way without a plan, as no cluster is known")
         planned = setting.plan("ddp", "optimal") if argument == "plan" else None
         cap = {"bucket_cap_mb": float(argument)} if argument and not planned else {}
         return _Ddp(module, setting, planned, **cap)
     if name in _HOOKS:
         return _Hooked(module, name, setting.density)
-    return _Live(module, setting.plan(name))
+    return _Live(module, name, setting)
 
 
 # ---- measuring -----------------------------------------------------------------------------------
@@ -321,3 +329,36 @@ def measure(
             times.iterations += _of_ranks(taken)
             way.close()
     return [times.measurement() for times in all_times]
+
+
+# ---- training ------------------------------------------------------------------------------------
+
+
+def _gather(own: list[int]) -> list[list[int]]:
+    of_ranks = [own] * dist.get_world_size()
+    dist.all_gather_object(of_ranks, own)
+    return of_ranks
+
+
+def train(job: Job, name: str, setting: Setting, iterations: int) -> Iterator[tuple[float, float]]:
+    """Each iteration's loss and how long it took, in means of the ranks, which all call it.
+
+    Fails at the end unless all ranks hold the same parameters, where the way exchanges anything.
+    """
+    module, optimizer, step = job()
+    way = _open(name, module, setting)
+    losses: list[torch.Tensor] = []
+
+    def kept(model: torch.nn.Module) -> torch.Tensor:
+        losses[:] = [step(model)]
+        return losses[0]
+
+    for _ in range(iterations):
+        took_s = _iterate(way, optimizer, kept)["iteration_s"]
+        means = torch.tensor([losses[0].item(), took_s], dtype=torch.float64)
+        dist.all_reduce(means)
+        loss, mean_s = (means / dist.get_world_size()).tolist()
+        yield loss, mean_s
+    if exchanges(name):
+        check_equal(dict(module.named_parameters()), _gather)
+    way.close()
