@@ -71,7 +71,7 @@ struct gw_overlap {
     cJSON *kept; /* as it was read or measured, with what gradweave ignores */
 };
 
-/* Appends to the pair of that collective, which is made if there is none: bytes must ascend. */
+/* Adds to the pair of that collective, which is made if there is none, in order of bytes. */
 enum gw_status gw_overlap_add(struct gw_overlap *overlap, const char *collective,
                               const char *compute, struct gw_overlap_point point,
                               struct gw_error *error);

@@ -42,7 +42,11 @@ static enum gw_status add_point(struct gw_overlap_pair *pair, struct gw_overlap_
         return gw_fail_memory(error, "adding overlap factors");
     }
     pair->points = larger;
-    larger[pair->point_count++] = point;
+    size_t at = pair->point_count++;
+    for (; at > 0 && larger[at - 1].bytes > point.bytes; at--) {
+        larger[at] = larger[at - 1];
+    }
+    larger[at] = point;
     return GW_OK;
 }
 

@@ -397,7 +397,10 @@ static enum gw_status choose_size(struct measuring *measuring, size_t size, doub
     return GW_OK;
 }
 
-/* Beside a backward pass or, NULL, beside compressors and waiting. */
+/*
+ * Beside a backward pass or, NULL, beside compressors and waiting. Beside a backward pass the
+ * largest size comes second: where time ends early, the sizes between are known from both sides.
+ */
 static enum gw_status measure_collective(struct measuring *measuring, size_t which,
                                          const struct work *backward, double time_s,
                                          struct gw_error *error) {
@@ -413,9 +416,10 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
             (double)(which * measuring->sizes + i) / (double)(COLLECTIVES * measuring->sizes);
         report->tell(report->context, report->offset + report->scale * share,
                      backward == NULL ? "overlap" : "overlap with a backward pass");
-        GW_TRY(choose_size(measuring, i, fmax(longest_exchange_s, pass_s / 2), &in_time, error));
+        size_t size = backward == NULL || i == 0 ? i : measuring->sizes - i;
+        GW_TRY(choose_size(measuring, size, fmax(longest_exchange_s, pass_s / 2), &in_time, error));
         if (i > 0 && !in_time) {
-            break;
+            continue;
         }
         GW_TRY(backward == NULL
                    ? measure_compressors(measuring, collective, error)

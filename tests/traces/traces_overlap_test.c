@@ -61,6 +61,23 @@ TEST(factors_lie_between_those_of_measured_sizes) {
     gw_cluster_free(&cluster);
 }
 
+/* In whatever order sizes are measured. */
+TEST(sizes_are_kept_in_order) {
+    static const double bytes[] = {1024, 1048576, 32768, 64};
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    for (size_t i = 0; i < 4; i++) {
+        struct gw_overlap_factor factor = {bytes[i], bytes[i], bytes[i]};
+        struct gw_overlap_point point = {bytes[i], factor, factor};
+        assert_ok(gw_overlap_add(overlap, "allreduce", "backward", point, &error));
+    }
+    const struct gw_overlap_pair *pair = gw_overlap_find(overlap, "allreduce", "backward");
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(near(gw_overlap_at(pair, bytes[i]).compute, bytes[i], 1e-12));
+    }
+    gw_overlap_free(overlap);
+}
+
 TEST(what_was_measured_is_written) {
     struct gw_cluster cluster;
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
