@@ -2,45 +2,19 @@
  * Sessions of the library whose gradients are on a GPU, held to sessions on the host, bit for bit:
  * of a rank that is alone or, inside an MPI job, of its processes.
  */
-#include <gradweave.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef GW_HAVE_CUDA
 #include "device/cuda.h"
 #endif
 #include "tests/device/device_support.h"
+#include "tests/library/alone.h"
 #include "tests/test.h"
 
-enum { LAYERS = 3, MOST_LAYER = 500, ELEMENTS = 820, ITERATIONS = 4 };
-static const uint64_t layers[LAYERS] = {500, 20, 300};
+enum { ELEMENTS = 820, ITERATIONS = 4 };
 static const struct gradweave_group groups[] = {{2, 2}, {1, 0}};
 
 /* ---- ranks --------------------------------------------------------------------------------- */
-
-static int sum_alone(void *context, const float *send, float *receive, size_t count) {
-    memcpy(receive, send, count * sizeof *send);
-    return context != NULL;
-}
-
-static int gather_alone(void *context, const void *send, size_t bytes, void *receive) {
-    memcpy(receive, send, bytes);
-    return context != NULL;
-}
-
-static int broadcast_alone(void *context, int root, void *data, size_t bytes) {
-    return context != NULL || root != 0 || data == NULL || bytes == 0;
-}
-
-static int open_alone(void *context, int size, void **part) {
-    return context != NULL || size != 1 || *part != NULL;
-}
-
-static struct gradweave_process_group alone = {.size = 1,
-                                               .allreduce = sum_alone,
-                                               .allgather = gather_alone,
-                                               .broadcast = broadcast_alone,
-                                               .open_first = open_alone};
 
 static int is_in_job(void) {
     return getenv("OMPI_COMM_WORLD_SIZE") != NULL;
@@ -58,7 +32,7 @@ static void expect_done(enum gradweave_status status) {
 static int join_ranks(void **state) {
     (void)state;
     return (is_in_job() ? gradweave_join_mpi(&ranks, &error)
-                        : gradweave_join_group(&alone, &ranks, &error)) == GRADWEAVE_OK
+                        : gradweave_join_group(&alone_group, &ranks, &error)) == GRADWEAVE_OK
                ? 0
                : -1;
 }
@@ -210,7 +184,7 @@ TEST(refuses_gpus_that_are_not_there) {
 }
 
 TEST(refuses_groups_without_parts) {
-    struct gradweave_process_group whole = alone;
+    struct gradweave_process_group whole = alone_group;
     struct gradweave_ranks *all = ranks;
     struct gradweave_session *session = NULL;
     gw_device_close(need_device());

@@ -1,37 +1,17 @@
 /* Sessions and calibrations of the library, of a rank that is alone; docs/examples/train.c has
  * more. */
-#include <gradweave.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "tests/library/alone.h"
 #include "tests/test.h"
 
 /* ---- training, alone ----------------------------------------------------------------------- */
 
-enum { LAYERS = 3, MOST_LAYER = 500 };
-static const uint64_t layers[LAYERS] = {500, 20, 300};
-
-static int sum_alone(void *context, const float *send, float *receive, size_t count) {
-    memcpy(receive, send, count * sizeof *send);
-    return context != NULL;
-}
-
-static int gather_alone(void *context, const void *send, size_t bytes, void *receive) {
-    memcpy(receive, send, bytes);
-    return context != NULL;
-}
-
-static int broadcast_alone(void *context, int root, void *data, size_t bytes) {
-    return context != NULL || root != 0 || data == NULL || bytes == 0;
-}
-
 static struct gradweave_ranks *join_alone(void) {
-    const struct gradweave_process_group alone = {
-        .size = 1, .allreduce = sum_alone, .allgather = gather_alone, .broadcast = broadcast_alone};
     struct gradweave_ranks *ranks = NULL;
     struct gradweave_error error = {""};
-    assert_int_equal(gradweave_join_group(&alone, &ranks, &error), GRADWEAVE_OK);
+    assert_int_equal(gradweave_join_group(&alone_group, &ranks, &error), GRADWEAVE_OK);
     assert_true(gradweave_ranks_own(ranks) == 0 && gradweave_ranks_count(ranks) == 1);
     return ranks;
 }
