@@ -283,11 +283,16 @@ static enum gw_status measure_all(struct gw_communicator *communicator,
 enum gw_status gw_calibrate(struct gw_communicator *communicator,
                             const struct gw_calibration *calibration, struct gw_cluster *out,
                             struct gw_error *error) {
+    struct gw_host_ticks before;
     double started_s = gw_clock_read_s(calibration->clock);
+    gw_host_ticks_read("", &before);
     GW_TRY(gw_cluster_create(out, calibration->name, (size_t)communicator->size, 1, error));
     enum gw_status status = gw_put_provenance(communicator, calibration, out, error);
     if (status == GW_OK) {
         status = measure_all(communicator, calibration, started_s, out, error);
+    }
+    if (status == GW_OK) {
+        status = gw_calibrate_others(communicator, &before, out, error);
     }
     if (status != GW_OK) {
         gw_cluster_free(out);

@@ -218,6 +218,23 @@ bool gw_cpu_frequency(const char *root, size_t cpu, double *hz) {
     return read_frequency(root, cpu, "scaling_cur_freq", hz);
 }
 
+void gw_host_ticks_read(const char *root, struct gw_host_ticks *out) {
+    enum { TAKEN = 7, COLUMNS = 8 }; /* those behind are part of the first two */
+    static const char all_processors[] = "cpu ";
+    char line[GW_FACT_SIZE];
+    *out = (struct gw_host_ticks){0};
+    if (!gw_fact_read(root, "/proc/stat", line) ||
+        strncmp(line, all_processors, strlen(all_processors)) != 0) {
+        return;
+    }
+    char *next = line + strlen(all_processors);
+    for (int column = 0; column < COLUMNS; column++) {
+        double ticks = strtod(next, &next);
+        out->all += ticks;
+        out->taken += column == TAKEN ? ticks : 0;
+    }
+}
+
 /* The governors of all processors, each once, with commas between. */
 static void list_governors(const char *root, const struct gw_cpus *online, char *out, size_t size) {
     size_t used = 0;

@@ -83,6 +83,15 @@ char *gw_fact_text(const char *root, const char *path);
 /* What is another one after each boot of a machine, and one on all hosts that are part of it. */
 bool gw_fact_boot(const char *root, char out[GW_FACT_SIZE]);
 
+/*
+ * What a host's processors did since its boot, in ticks, and how many of these a hypervisor gave to
+ * other virtual machines ("steal" of proc(5)); zeros where the kernel does not say.
+ */
+struct gw_host_ticks {
+    double all, taken;
+};
+void gw_host_ticks_read(const char *root, struct gw_host_ticks *out);
+
 /* The present clock rate of a processor, in Hz. */
 bool gw_cpu_frequency(const char *root, size_t cpu, double *hz);
 
@@ -148,6 +157,14 @@ enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
                                   const struct gw_report *report, struct gw_cluster *cluster,
                                   struct gw_error *error);
 
+/*
+ * Warns if other virtual machines took processors of a host since `before`, which is of this rank's
+ * host. Collective.
+ */
+enum gw_status gw_calibrate_others(struct gw_communicator *communicator,
+                                   const struct gw_host_ticks *before, struct gw_cluster *cluster,
+                                   struct gw_error *error);
+
 /* What fixed work took on a host, in seconds; of its first rank where not said otherwise. */
 struct gw_host_times {
     double compute_s, memory_s;           /* medians, with the other ranks asleep */
@@ -195,6 +212,10 @@ enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error);
 /* Hosts that are slower than the median one, or unsteady, or whose ranks or clocks hinder. */
 enum gw_status gw_warn_of_times(const struct gw_host_times *times, char (*hosts)[GW_HOST_SIZE],
                                 size_t count, cJSON *source, struct gw_error *error);
+
+/* The host that others took the largest share of processors from, shares[count] of all hosts. */
+enum gw_status gw_warn_of_others(const double *shares, char (*hosts)[GW_HOST_SIZE], size_t count,
+                                 cJSON *source, struct gw_error *error);
 
 /* Links that carry less than the median one. */
 enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, cJSON *source,

@@ -404,3 +404,31 @@ enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
     gw_host_list_close(&list);
     return status;
 }
+
+/* ---- others ------------------------------------------------------------------------------ */
+
+enum gw_status gw_calibrate_others(struct gw_communicator *communicator,
+                                   const struct gw_host_ticks *before, struct gw_cluster *cluster,
+                                   struct gw_error *error) {
+    struct gw_host_ticks now;
+    struct gw_host_list list;
+    gw_host_ticks_read("", &now);
+    double share = (now.taken - before->taken) / fmax(now.all - before->all, 1);
+    GW_TRY(gw_host_list_open(communicator, &list, error));
+    double *of_ranks = gw_arena_zeros(&list.arena, (size_t)communicator->size, sizeof *of_ranks);
+    double *of_hosts = gw_arena_zeros(&list.arena, list.count, sizeof *of_hosts);
+    enum gw_status status =
+        gw_agree(communicator, gw_arena_check(&list.arena, "comparing hosts", error), error);
+    if (status == GW_OK) {
+        status = gw_allgather(communicator, &share, sizeof share, of_ranks, error);
+    }
+    for (size_t h = 0; h < list.count && status == GW_OK; h++) {
+        of_hosts[h] = of_ranks[list.first_rank[h]];
+    }
+    if (status == GW_OK) {
+        cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+        status = gw_warn_of_others(of_hosts, list.names, list.count, source, error);
+    }
+    gw_host_list_close(&list);
+    return status;
+}

@@ -12,6 +12,7 @@ static const double hindered = 1.3;    /* by other ranks of the host */
 static const double unsteady = 1.1;    /* third quartile over the first */
 static const double slow_clock_s = 5e-7;
 static const double coarse_clock_s = 1e-6;
+static const double taken = 0.02; /* of a host's processors, by others */
 
 /* Appends to "warnings" of the cluster's source, once each. */
 static enum gw_status __attribute__((format(printf, 3, 4)))
@@ -162,6 +163,21 @@ enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, 
         }
     }
     return GW_OK;
+}
+
+enum gw_status gw_warn_of_others(const double *shares, char (*hosts)[GW_HOST_SIZE], size_t count,
+                                 cJSON *source, struct gw_error *error) {
+    size_t most = 0;
+    for (size_t i = 1; i < count; i++) {
+        most = shares[i] > shares[most] ? i : most;
+    }
+    if (shares[most] <= taken) {
+        return GW_OK;
+    }
+    return put_warning(source, error,
+                       "other virtual machines took %.0f%% of %s's processors meanwhile, so times "
+                       "are too long: calibrate again when its machine is quiet",
+                       100 * shares[most], hosts[most]);
 }
 
 static const char *text_of(const cJSON *object, const char *key) {

@@ -135,6 +135,7 @@ TEST_WITH(a_server_is_described, make_folder, remove_tree) {
     struct gw_cpus cores;
     char text[GW_CPUS_TEXT_SIZE];
     char boot[GW_FACT_SIZE];
+    struct gw_host_ticks ticks;
     double hz = 0;
     BUILD(root, server);
     assert_described(
@@ -154,6 +155,14 @@ TEST_WITH(a_server_is_described, make_folder, remove_tree) {
     gw_cpus_cores(root, &cpus, &cores);
     gw_cpus_print(&cores, text);
     assert_string_equal(text, "1-2");
+    gw_host_ticks_read(root, &ticks);
+    assert_true(ticks.all == 0 && ticks.taken == 0);
+    put_text(root, "/proc/stat", "cpu  100 20 30 400 5 6 7 80 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
+    gw_host_ticks_read(root, &ticks);
+    assert_true(ticks.all == 648 && ticks.taken == 80);
+    put_text(root, "/proc/stat", "cpu0 100 20 30 400 5 6 7 80 9 10\n");
+    gw_host_ticks_read(root, &ticks);
+    assert_true(ticks.all == 0);
     assert_false(gw_fact_boot(root, boot));
     put_text(root, "/proc/sys/kernel/random/boot_id", "2b6f7a10-f1b4-4a3c-9a2e-0d1c2b3a4f50\n");
     assert_true(gw_fact_boot(root, boot));

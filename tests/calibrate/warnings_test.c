@@ -176,6 +176,19 @@ TEST(doubtful_clocks_and_rates_are_told) {
     cJSON_Delete(source);
 }
 
+TEST(the_host_that_lost_most_to_others_is_named) {
+    double shares[] = {0, 0.019, 0.02, 0, -0.001};
+    cJSON *source = source_of("{}");
+    assert_ok(gw_warn_of_others(shares, names, 5, source, &error));
+    assert_int_equal(count_all(source), 0);
+    shares[1] = 0.021;
+    shares[3] = 0.09;
+    assert_ok(gw_warn_of_others(shares, names, 5, source, &error));
+    assert_int_equal(count_all(source), 1);
+    assert_int_equal(count_with(source, "took 9% of d's processors", "", ""), 1);
+    cJSON_Delete(source);
+}
+
 TEST(a_slow_direction_is_named) {
     for (size_t count = 2; count <= 6; count += 2) {
         for (size_t slow = 0; slow < count; slow++) {
