@@ -151,42 +151,47 @@ void run_blocks(grid *one) {
     order_before(&one->end);
 }
 
-/* Runs blocks beside the thread that has it. */
+/*
+ * A thread that runs blocks beside streams' own. All streams share one, as the thread sanitizer is
+ * the slower the more fibers there are.
+ */
 class helper {
   public:
-    helper() {
-        (void)pthread_create(&thread, nullptr, work, this);
+    void take() {
+        quiet_lock(&taking);
     }
-    ~helper() {
-        give(nullptr, true);
-        (void)pthread_join(thread, nullptr);
+    bool try_take() {
+        quiet_begin();
+        bool taken = pthread_mutex_trylock(&taking) == 0;
+        quiet_end();
+        return taken;
     }
-    helper(const helper &) = delete;
-    helper &operator=(const helper &) = delete;
-
-    void give(grid *one, bool ends = false) {
+    void give(grid *one) {
         quiet_lock(&mutex);
+        if (!begun) {
+            begun = pthread_create(&thread, nullptr, work, this) == 0;
+        }
         work_is = one;
-        closing = ends;
         quiet_tell(&changed);
         quiet_unlock(&mutex);
     }
+    /* Others may take it then. */
     void finish() {
         quiet_lock(&mutex);
         while (work_is != nullptr) {
             quiet_wait(&changed, &mutex);
         }
         quiet_unlock(&mutex);
+        quiet_unlock(&taking);
     }
 
   private:
     static void *work(void *argument) {
         helper *one = static_cast<helper *>(argument);
         quiet_lock(&one->mutex);
-        while (!one->closing) {
-            if (one->work_is == nullptr) {
+        for (;;) {
+            while (one->work_is == nullptr) {
                 quiet_wait(&one->changed, &one->mutex);
-                continue;
             }
             quiet_unlock(&one->mutex);
             run_blocks(one->work_is);
@@ -194,45 +199,36 @@ class helper {
             one->work_is = nullptr;
             quiet_tell(&one->changed);
         }
-        quiet_unlock(&one->mutex);
-        here.reset();
         return nullptr;
     }
 
     pthread_t thread;
+    pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
     grid *work_is = nullptr;
-    bool closing = false;
+    bool begun = false;
 };
 
-thread_local std::unique_ptr<helper> beside;
+helper beside;
 
-/* Two blocks at a time. */
+/* Two blocks at a time, unless the helper has other work. */
 void share_blocks(grid *one) {
-    if (one->count > 1 && beside == nullptr) {
-        beside.reset(new helper());
-    }
-    if (one->count > 1) {
-        beside->give(one);
+    bool shared = one->count > 1 && beside.try_take();
+    if (shared) {
+        beside.give(one);
     }
     run_blocks(one);
-    if (one->count > 1) {
-        beside->finish();
+    if (shared) {
+        beside.finish();
     }
 }
 
-/* All streams' large blocks on one thread: the thread sanitizer has not fibers enough for each. */
+/* On one thread for all streams, as the thread sanitizer has not fibers enough for each. */
 void run_large_blocks(grid *one) {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    static helper *runner = nullptr;
-    quiet_lock(&mutex);
-    if (runner == nullptr) {
-        runner = new helper();
-    }
-    runner->give(one);
-    runner->finish();
-    quiet_unlock(&mutex);
+    beside.take();
+    beside.give(one);
+    beside.finish();
 }
 
 void run_grid(void *context) {
