@@ -223,13 +223,18 @@ library.gradweave_algorithm_name.restype = c_char_p
 _BAD_INPUT = 2
 
 
+def failure(status: int, error: Error) -> GradweaveError:
+    """What to raise for a status that is not 0."""
+    message = error.message.decode(errors="replace")
+    return BadInput(message) if status == _BAD_INPUT else GradweaveError(message)
+
+
 def call(name: str, *arguments) -> None:
     """Calls a function that returns a status and takes an error last."""
     error = Error()
     status = getattr(library, name)(*arguments, byref(error))
     if status != 0:
-        message = error.message.decode(errors="replace")
-        raise BadInput(message) if status == _BAD_INPUT else GradweaveError(message)
+        raise failure(status, error)
 
 
 def version() -> str:

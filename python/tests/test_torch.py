@@ -331,6 +331,12 @@ def _besides(rank: int) -> None:
     assert torch.equal(summed, RANKS * gradients)
     assert torch.equal(before, flat(model))
     distributed.close()
+    session, gradient = sessions.Session([3], "dense"), torch.ones(3)
+    session.begin()
+    session.ready(0, gradient)
+    with pytest.raises(_library.GradweaveError, match="each tensor once .* got 0 again"):
+        session.ready(0, gradient)
+    session.close()
     with pytest.raises(gt.BadInput, match="all on the CPU or on one GPU, got torch.float64"):
         gt.distribute(network().double(), "topk")
     with pytest.raises(gt.BadInput, match='got "magic"'):

@@ -7,6 +7,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -113,9 +114,7 @@ class Distributed:
         self._handles.append(self.module.register_forward_hook(self._after_forward))
         for index, parameter in enumerate(self.parameters):
             self._handles.append(
-                parameter.register_post_accumulate_grad_hook(
-                    lambda p, index=index: self._on_gradient(index, p)
-                )
+                parameter.register_post_accumulate_grad_hook(partial(self._on_gradient, index))
             )
 
     # ---- an iteration, on autograd's threads ----------------------------------------------------
@@ -149,14 +148,15 @@ class Distributed:
     def _on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
         if not self._synchronises:
             return
-        self._begin()
         if not self._queued:
+            self._begin()
             torch.autograd.Variable._execution_engine.queue_callback(self._finish)
             self._queued = True
-        if not parameter.grad.is_contiguous():
-            parameter.grad = parameter.grad.contiguous()
+        gradient = parameter.grad
+        if not gradient.is_contiguous():
+            gradient = parameter.grad = gradient.contiguous()
         self._without.discard(index)
-        self._session.ready(index, parameter.grad)
+        self._session.ready(index, gradient)
 
     def _finish(self) -> None:
         """When the backward pass ends: until the averages stand where the gradients were."""

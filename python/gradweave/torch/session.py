@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave import _library
-from gradweave._library import BadInput, GradweaveError, call, library
+from gradweave._library import BadInput, GradweaveError, call, failure, library
 from gradweave.torch.group import LentGroup, global_rank, view
 
 # What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
@@ -82,6 +82,7 @@ class Session:
         self._next: tuple[dist.Work, torch.Tensor] | None = None  # of a server: _DEEDS' index
         self._session = c_void_p()
         self._joined = c_void_p()
+        self._error = _library.Error()
         where = _library.Gpu(gpu.index, _stream(gpu)) if gpu else None
         training = _library.Training(
             tensor_count=len(sizes),
@@ -143,9 +144,17 @@ class Session:
         library.gradweave_session_backward(self._session)
 
     def ready(self, index: int, gradient: torch.Tensor) -> None:
-        """The mean takes the gradient's place by the time that wait() returns."""
+        """The mean takes the gradient's place by the time that wait() returns.
+
+        Called for each tensor, when the backward pass has emptied the caches: then each call of
+        Python's takes a microsecond, and this does without _call.
+        """
         address = gradient.data_ptr()
-        self._call("gradweave_session_ready", self._session, index, address, address)
+        status = library.gradweave_session_ready(
+            self._session, index, address, address, self._error
+        )
+        if status != 0:
+            raise self.end(failure(status, self._error))
 
     def wait(self) -> None:
         self._call("gradweave_session_wait", self._session)
