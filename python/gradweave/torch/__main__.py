@@ -1,4 +1,4 @@
-"""python -m gradweave.torch: a job's times, network and predictions, under torchrun or mpirun."""
+"""python -m gradweave.torch: a job's times, network and predictions, under torchrun, mpirun or srun."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch.distributed as dist
 
 from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Validation, compare, validate
-from gradweave.torch import advice, examples, job, ways
+from gradweave.torch import advice, examples, job, launcher, ways
 from gradweave.torch.calibrate import calibrate
 
 BAD_INPUT, FAILED, BEYOND = 2, 3, 1
@@ -23,33 +23,18 @@ BAD_INPUT, FAILED, BEYOND = 2, 3, 1
 _EPILOG = """\
 FILE.py:FUNCTION names the job: FUNCTION() returns (module, optimizer, step), and step(module) the
 loss of this rank's next batch. Start it on all ranks: torchrun --nproc-per-node 2 -m
-gradweave.torch ..., mpirun -n 2 python -m gradweave.torch ..., or srun.
+gradweave.torch ..., or mpirun or srun -n 2 python -m gradweave.torch ...; mpirun on several hosts
+with -x MASTER_ADDR=HOST, of rank 0.
 
 Exit status: 0 done, 1 an error beyond --tolerance, 2 bad input, 3 failed.
 """
 
 # ---- ranks ---------------------------------------------------------------------------------------
 
-_LAUNCHERS = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
-)
-
 
 def _join() -> None:
     """The process group of the ranks that torchrun, mpirun or srun started; alone: of one."""
-    for rank, size in _LAUNCHERS:
-        if "RANK" not in os.environ and rank in os.environ and size in os.environ:
-            os.environ["RANK"], os.environ["WORLD_SIZE"] = os.environ[rank], os.environ[size]
-    os.environ.setdefault("RANK", "0")
-    os.environ.setdefault("WORLD_SIZE", "1")
-    if os.environ["WORLD_SIZE"] == "1":
-        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
-        os.environ.setdefault("MASTER_PORT", "0")
-    if "MASTER_ADDR" not in os.environ:
-        raise BadInput("MASTER_ADDR: expected the address of rank 0 in it, as mpirun sets none")
-    os.environ.setdefault("MASTER_PORT", "29500")
+    launcher.complete(os.environ)
     dist.init_process_group("gloo")
 
 
