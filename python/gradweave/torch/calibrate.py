@@ -135,7 +135,7 @@ def calibrate(
         backward=_library.BACKWARD() if load is None else load.function,
         progress=_library.PROGRESS() if bar is None else bar.function,
     )
-    lent = LentGroup(group)
+    lent = LentGroup(group or dist.group.WORLD)
     ranks = c_void_p()
     call("gradweave_join_group", byref(lent.functions), byref(ranks))
     try:

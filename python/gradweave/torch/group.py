@@ -32,20 +32,29 @@ def _bytes(address: int, count: int) -> torch.Tensor:
     return view(address, count, torch.uint8)
 
 
-def _parts(address: int, size: int, group: dist.ProcessGroup | None) -> list[torch.Tensor]:
+def _parts(address: int, size: int, group: dist.ProcessGroup) -> list[torch.Tensor]:
     return list(_bytes(address, dist.get_world_size(group) * size).split(size))
 
 
-def global_rank(group: dist.ProcessGroup | None, rank: int) -> int:
+def global_rank(group: dist.ProcessGroup, rank: int) -> int:
     """That among all ranks, which functions of torch.distributed take."""
-    return rank if group is None else dist.get_global_rank(group, rank)
+    return dist.get_global_rank(group, rank)
+
+
+def backend_of(group: dist.ProcessGroup) -> object:
+    """To be kept until nothing else refers to the group, so that the group's threads can end.
+
+    They may want the interpreter's lock, for tensors that they still hold. A backend waits for them
+    without that lock; before PyTorch 2.8 a group waited with it, forever.
+    """
+    return group._get_backend(torch.device("cpu"))
 
 
 class LentGroup:
     """A process group of PyTorch, as functions for libgradweave. They run on its threads."""
 
-    def __init__(self, group: dist.ProcessGroup | None) -> None:
-        self.group = group
+    def __init__(self, group: dist.ProcessGroup) -> None:
+        self.group: dist.ProcessGroup | None = group  # None: left
         self._groups = {_WHOLE: group}  # by their contexts
         self._others: list[dist.ProcessGroup] = []  # of ranks that are no part's
         self._works: dict[int, dist.Work] = {}
@@ -159,7 +168,10 @@ class LentGroup:
     def _close(self, context) -> None:
         """Leaves nothing behind of what has been opened."""
         if context != _WHOLE:
-            dist.destroy_process_group(self._groups.pop(context))
+            part = self._groups.pop(context)
+            backend = backend_of(part)
+            dist.destroy_process_group(part)
+            del part, backend
         else:
             for other in self._others:
                 dist.destroy_process_group(other)

@@ -14,7 +14,7 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, failure, library
-from gradweave.torch.group import LentGroup, global_rank, view
+from gradweave.torch.group import LentGroup, backend_of, global_rank, view
 
 # What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
 _DEEDS = ("close", "iterate", "verify", "measure", "gather")
@@ -211,7 +211,7 @@ class Session:
             raise self.end(GradweaveError(f"expected a server that listens: {error}")) from None
 
     def _tell(self, deed: str) -> None:
-        if self.rank == 0 and self.trainers < self.ranks:
+        if self.group is not None and self.rank == 0 and self.trainers < self.ranks:
             told = torch.tensor([_DEEDS.index(deed)], dtype=torch.uint8)
             server = global_rank(self.group, self.trainers)
             dist.send(told, server, group=self.group, tag=_TAG)
@@ -276,15 +276,16 @@ class Session:
         """Connections close once nobody refers to them."""
         self._lent.leave()
         own, self._own = self._own, None
+        self._next = None
         if own is not None:
+            backend = backend_of(own)
             with contextlib.suppress(ValueError, AssertionError):  # destroyed with all groups
                 dist.destroy_process_group(own)
-        self._next = None
+            del own, backend
 
     def close(self) -> None:
-        if self.group is not None:
-            with contextlib.suppress(RuntimeError):  # the server may have closed before
-                self._tell("close")
+        with contextlib.suppress(RuntimeError):  # the server may have closed before
+            self._tell("close")
         library.gradweave_session_close(self._session)
         library.gradweave_leave(self._joined)
         self._session, self._joined = c_void_p(), c_void_p()
