@@ -33,7 +33,7 @@ def _with_one_cap(plan: Plan) -> dict[str, float]:
         warnings.warn(
             f"PyTorch {torch.__version__} has one cap for all buckets: {best / 2**20:.4g} MiB take "
             f"{plans[best].iteration_s:.6f} s an iteration by prediction, the plan "
-            f"{plan.iteration_s:.6f} s (since PyTorch 2.13)",
+            f"{plan.iteration_s:.6f} s (since PyTorch 2.11)",
             stacklevel=3,
         )
     return {"bucket_cap_mb": best / 2**20}
@@ -42,7 +42,7 @@ def _with_one_cap(plan: Plan) -> dict[str, float]:
 def ddp_arguments(plan: Plan) -> dict[str, list[float] | float]:
     """DistributedDataParallel's buckets become a dense plan's with it, in the second iteration.
 
-    `DistributedDataParallel(module, **ddp_arguments(plan))`. Before PyTorch 2.13 they come as close
+    `DistributedDataParallel(module, **ddp_arguments(plan))`. Before PyTorch 2.11 they come as close
     as one cap for all of them lets them, and a warning says what that costs.
     """
     taken = inspect.signature(torch.nn.parallel.DistributedDataParallel.__init__).parameters
