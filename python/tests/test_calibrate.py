@@ -14,6 +14,7 @@ import torch.multiprocessing as mp  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
+from gradweave.torch.group import leave_all  # noqa: E402
 
 
 def _enter(rank: int, size: int, store: str, run: Callable[..., None], arguments: tuple) -> None:
@@ -21,7 +22,7 @@ def _enter(rank: int, size: int, store: str, run: Callable[..., None], arguments
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
     run(rank, *arguments)
     dist.barrier()
-    dist.destroy_process_group()
+    leave_all()
 
 
 def on_ranks(size: int, folder, run: Callable[..., None], *arguments) -> None:

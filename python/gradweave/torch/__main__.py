@@ -17,7 +17,7 @@ from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Validation, compare, validate
 from gradweave.torch import advice, examples, job, launcher, ways
 from gradweave.torch.calibrate import calibrate
-from gradweave.torch.group import backend_of
+from gradweave.torch.group import leave_all
 
 BAD_INPUT, FAILED, BEYOND = 2, 3, 1
 
@@ -406,9 +406,7 @@ def main(arguments: list[str] | None = None) -> int:
         return BAD_INPUT if isinstance(error, BadInput) else FAILED
     finally:
         if dist.is_initialized():
-            backend = backend_of(dist.group.WORLD)
-            dist.destroy_process_group()
-            del backend
+            leave_all()
 
 
 if __name__ == "__main__":

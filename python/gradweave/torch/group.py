@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import threading
 import traceback
 
@@ -48,6 +49,18 @@ def backend_of(group: dist.ProcessGroup) -> object:
     without that lock; before PyTorch 2.8 a group waited with it, forever.
     """
     return group._get_backend(torch.device("cpu"))
+
+
+def leave_all() -> None:
+    """Destroys the process group of all ranks, and has its threads end before the interpreter does.
+
+    They abort where they drop a tensor after that. DistributedDataParallel, which has the group, is
+    part of cycles.
+    """
+    gc.collect()
+    backend = backend_of(dist.group.WORLD)
+    dist.destroy_process_group()
+    del backend
 
 
 class LentGroup:
