@@ -1,4 +1,7 @@
-"""Plans and predictions, of a model and a cluster: names of those that ship, or paths of files."""
+"""Plans and predictions, of a model and a cluster: names of those that ship, or paths of files.
+
+A plan wants the path of its model, whose tensors it names.
+"""
 
 from __future__ import annotations
 
@@ -141,6 +144,27 @@ class Plan:
             iteration_s=summary.iteration_s,
             lower_bound_s=summary.lower_bound_s,
         )
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
+            ("exchanged from", "to", "tensors", "bytes"),
+            *(
+                (
+                    self.names[first],
+                    self.names[last],
+                    str(first - last + 1),
+                    f"{sum(self.bytes[last : first + 1]):,}",
+                )
+                for first, last in self.groups
+            ),
+        ]
+
+    def __str__(self) -> str:
+        took = f"{self.algorithm}: {_seconds(self.iteration_s)} an iteration"
+        return f"{took}\n\n{_lines(self._rows(), left=2)}"
+
+    def _repr_html_(self) -> str:
+        return _html(self._rows())
 
     def write(self, path: Path) -> None:
         """As `gradweave plan --out` does."""

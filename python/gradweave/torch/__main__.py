@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -401,9 +402,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _join()
         return _VERBS[asked.verb](asked)
-    except (GradweaveError, OSError, ValueError) as error:
+    except (GradweaveError, OSError) as error:
         print(f"gradweave.torch: {error}", file=sys.stderr)
         return BAD_INPUT if isinstance(error, BadInput) else FAILED
+    except Exception:  # the job's own
+        traceback.print_exc()
+        return FAILED
     finally:
         if dist.is_initialized():
             leave_all()

@@ -43,14 +43,17 @@ def energy_kept(job: Job, planned: Plan) -> float:
     def keep(parameter: torch.nn.Parameter) -> None:
         dense[parameter] = parameter.grad.clone()
 
-    handles = [p.register_post_accumulate_grad_hook(keep) for p in module.parameters()]
+    learning = [p for p in module.parameters() if p.requires_grad]
+    handles = [p.register_post_accumulate_grad_hook(keep) for p in learning]
     distributed = distribute(module, planned)
     step(module).backward()
     lost = whole = 0.0
-    for parameter, average in dense.items():
+    for parameter in learning:  # in one order on all ranks
+        average = dense.get(parameter, torch.zeros_like(parameter))
         dist.all_reduce(average)
         average /= dist.get_world_size()
-        lost += (average - parameter.grad).double().square().sum().item()
+        arrived = 0.0 if parameter.grad is None else parameter.grad
+        lost += (average - arrived).double().square().sum().item()
         whole += average.double().square().sum().item()
     distributed.close()
     for handle in handles:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.utils._pytree import tree_leaves
 
 from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Plan
@@ -84,6 +85,7 @@ class Distributed:
         self._begun = False
         self._queued = False
         self._without: set[int] = set()  # parameters that no gradient came of in this iteration
+        self._gradients: dict[int, torch.Tensor] = {}  # those that came, where C finds them
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
         self._session = Session(
             [p.numel() for p in self.parameters],
@@ -126,12 +128,34 @@ class Distributed:
             self._without = set(range(len(self.parameters)))
 
     def _before_forward(self, module, _inputs) -> None:
-        if module.training and torch.is_grad_enabled() and self._synchronises:
+        """Of a copy of the module nothing is known. A server waits for what has begun."""
+        if self._queued and module is self.module:
+            raise self._session.end(
+                BadInput("expected a backward pass that ends, got one that failed")
+            )
+        trains = module.training and torch.is_grad_enabled() and module is self.module
+        if trains and self._synchronises and self.trainers == self._session.ranks:
             self._begin()
 
-    def _after_forward(self, _module, _inputs, _outputs) -> None:
+    def _after_forward(self, module, _inputs, outputs) -> None:
+        if module is not self.module:
+            return
         if self._begun:
             self._session.backward()
+        for output in tree_leaves(outputs):
+            if isinstance(output, torch.Tensor) and output.requires_grad:
+                output.register_hook(self._on_backward)
+
+    def _on_backward(self, _gradient: torch.Tensor | None = None) -> None:
+        """When a backward pass has begun: at what the module returned, which is in its own graph.
+
+        A parameter's gradient may come of a graph in it, which checkpoints run: an iteration that
+        is queued there would end with that one.
+        """
+        if self._synchronises and not self._queued:
+            self._begin()
+            torch.autograd.Variable._execution_engine.queue_callback(self._finish)
+            self._queued = True
 
     @staticmethod
     def _refuse(name: str) -> None:
@@ -149,29 +173,38 @@ class Distributed:
         if not self._synchronises:
             return
         if not self._queued:
-            self._begin()
-            torch.autograd.Variable._execution_engine.queue_callback(self._finish)
-            self._queued = True
+            self._on_backward()
         gradient = parameter.grad
+        if gradient.layout is not torch.strided:
+            expected = f"{self._names[index]}: expected a gradient that is dense"
+            raise self._session.end(BadInput(f"{expected}, got {gradient.layout}"))
         if not gradient.is_contiguous():
             gradient = parameter.grad = gradient.contiguous()
         self._without.discard(index)
+        self._gradients[index] = gradient
         self._session.ready(index, gradient)
 
     def _finish(self) -> None:
         """When the backward pass ends: until the averages stand where the gradients were."""
+        for index in sorted(self._without):  # what no_sync() left
+            if self.parameters[index].grad is not None:
+                self._on_gradient(index, self.parameters[index])
         self._queued = False
         self._begun = False
         self._session.wait()
         for index in self._without:
             self._take_others(index)
+        for index, gradient in self._gradients.items():
+            if self.parameters[index].grad is not gradient:
+                expected = f"{self._names[index]}: expected its gradient to stay until backward()"
+                raise self._session.end(BadInput(f"{expected} returns, as its average goes there"))
+        self._gradients.clear()
 
     def _take_others(self, index: int) -> None:
-        """Of a parameter that this rank had no gradient of, which others may have had."""
+        """Of a parameter that this rank had no gradient of: others may have had one, of zeros too."""
         parameter = self.parameters[index]
         average = self._session.mean(index, parameter.numel())
-        if average.any():
-            parameter.grad = average.clone().view_as(parameter)
+        parameter.grad = average.clone().view_as(parameter)
 
     # ---- for the trainer ------------------------------------------------------------------------
 
@@ -285,6 +318,10 @@ class Distributed:
             except BadInput as error:
                 return f"state of rank {state['rank']}: {error}"
         return ""
+
+    def __deepcopy__(self, _memo) -> Distributed:
+        """Copies of the module have its hooks, which do nothing there."""
+        return self
 
     def close(self) -> None:
         """Gradients are the ranks' own again."""

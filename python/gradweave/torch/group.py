@@ -104,7 +104,9 @@ class LentGroup:
                 function(groups[context], *arguments)
             except BaseException as error:  # which C cannot raise: it hears of the last line
                 self.failure = error
-                text = traceback.format_exception_only(error)[-1].strip().encode()[:511]
+                text = (
+                    traceback.format_exception_only(type(error), error)[-1].strip().encode()[:511]
+                )
                 self._complaint.value = text
                 return 1
             return 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
+import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_void_p
 from datetime import timedelta
@@ -18,7 +20,7 @@ from gradweave.torch.group import LentGroup, backend_of, global_rank, view
 
 # What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
 _DEEDS = ("close", "iterate", "verify", "measure", "gather")
-_TAG = 1
+_TAG, _OVERDUE = 1, 2
 _HOWEVER_LONG = timedelta(days=3650)
 
 
@@ -43,6 +45,17 @@ class _OnGpu:
             "typestr": "<f4",
             "data": (address, False),
         }
+
+
+_open: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """A thread that still exchanges when the interpreter ends aborts the process."""
+    for session in list(_open):
+        if session.in_flight:
+            session.close()
 
 
 class Session:
@@ -80,6 +93,7 @@ class Session:
         self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
         self.serves, self.trainers = False, self.ranks
         self._next: tuple[dist.Work, torch.Tensor] | None = None  # of a server: _DEEDS' index
+        self.in_flight = False  # from an iteration's beginning until it was waited for
         self._session = c_void_p()
         self._joined = c_void_p()
         self._error = _library.Error()
@@ -107,6 +121,7 @@ class Session:
         except Exception:
             self.close()
             raise
+        _open.add(self)
 
     @property
     def group(self) -> dist.ProcessGroup | None:
@@ -138,7 +153,11 @@ class Session:
 
     def begin(self) -> None:
         self._together("iterate")
+        self._begin()
+
+    def _begin(self) -> None:
         self._call("gradweave_session_begin", self._session)
+        self.in_flight = True
 
     def backward(self) -> None:
         library.gradweave_session_backward(self._session)
@@ -158,6 +177,7 @@ class Session:
 
     def wait(self) -> None:
         self._call("gradweave_session_wait", self._session)
+        self.in_flight = False
 
     def mean(self, index: int, elements: int) -> torch.Tensor:
         """Of a tensor, until the next iteration begins."""
@@ -189,7 +209,7 @@ class Session:
         served = 0
         while served != iterations and (deed := self._hear()) != "close":
             if deed == "iterate":
-                self._call("gradweave_session_begin", self._session)
+                self._begin()
                 self.wait()
                 served += 1
             elif deed == "verify":
@@ -242,6 +262,7 @@ class Session:
 
     def save(self) -> torch.Tensor:
         """What this rank keeps between iterations, as bytes."""
+        self._need_open()
         size = library.gradweave_session_state_size(self._session)
         state = torch.empty(size, dtype=torch.uint8)
         call("gradweave_session_save", self._session, state.data_ptr())
@@ -249,13 +270,19 @@ class Session:
 
     def load(self, state: torch.Tensor, *, residual_only: bool = False) -> None:
         """Goes on as the session that was saved; or only adds its residual to this one's."""
+        self._need_open()
         state = state.contiguous()
         name = "gradweave_session_add_residual" if residual_only else "gradweave_session_load"
         call(name, self._session, state.data_ptr(), state.numel())
 
     # ---- the end --------------------------------------------------------------------------------
 
+    def _need_open(self) -> None:
+        if not self._session:
+            raise BadInput("expected a session that is open, got one that was closed")
+
     def _call(self, name: str, *arguments) -> None:
+        self._need_open()
         try:
             call(name, *arguments)
         except GradweaveError as error:
@@ -269,8 +296,22 @@ class Session:
             with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
                 store = dist.distributed_c10d._get_default_store()
                 first = store.compare_set(self._failed, "", own).decode(errors="replace")
+        self._interrupt()
         self._leave()
         return error if first == own else GradweaveError(f"{first} (here: {error})")
+
+    def _interrupt(self) -> None:
+        """Ends what a thread exchanges, here and on the others.
+
+        gloo closes all connections of a group once a message is overdue; nothing else ends it.
+        """
+        if self.in_flight and self._own is not None and self.ranks > 1:
+            other = global_rank(self._own, (self.rank + 1) % self.ranks)
+            never = torch.empty(1, dtype=torch.uint8)
+            with contextlib.suppress(RuntimeError):
+                work = dist.irecv(never, other, group=self._own, tag=_OVERDUE)
+                work.wait(timedelta(milliseconds=1))
+        self.in_flight = False
 
     def _leave(self) -> None:
         """Connections close once nobody refers to them."""
@@ -284,8 +325,11 @@ class Session:
             del own, backend
 
     def close(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the server may have closed before
-            self._tell("close")
+        if self.in_flight:
+            self._interrupt()
+        else:
+            with contextlib.suppress(RuntimeError):  # the server may have closed before
+                self._tell("close")
         library.gradweave_session_close(self._session)
         library.gradweave_leave(self._joined)
         self._session, self._joined = c_void_p(), c_void_p()
