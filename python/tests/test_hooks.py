@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
+from gradweave.torch import ways  # noqa: E402
 
 from test_torch import RANKS, batch, flat, network, on_ranks  # noqa: E402
 
@@ -75,6 +76,11 @@ def _branches(rank: int) -> None:
             optimizer.zero_grad()
         distributed.check_parameters()
         distributed.close()
+    recorder = gt.Recorder(model, optimizer, warm_up=0)
+    model(batch(rank, 0)[0], rank).square().mean().backward()
+    optimizer.step()
+    with pytest.raises(gt.BadInput, match="ways.0.bias, .* on rank 0 or rank 1 only"):
+        recorder.model()
 
 
 def test_ranks_that_branch_stay_equal(tmp_path):
@@ -134,6 +140,12 @@ def _refused(rank: int) -> None:
 
 def test_what_cannot_be_is_refused(tmp_path):
     on_ranks(tmp_path, _refused)
+
+
+def test_ddp_wants_all_gradients():
+    recorded = ways.Setting(0.01, tensor_bytes=[4000, 200])
+    with pytest.raises(gt.BadInput, match="of all 6 parameters that learn, .* got 2: freeze"):
+        ways._open("torch-ddp", network(), recorded)
 
 
 RAISES = """

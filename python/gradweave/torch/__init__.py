@@ -9,7 +9,7 @@
         optimizer.step()
         optimizer.zero_grad()
 
-It runs on CPUs, with parameters of 32-bit floats; what else it meets it refuses.
+Parameters are 32-bit floats, all on the CPU or on one GPU of their rank; others are refused.
 """
 
 from gradweave._library import BadInput, algorithms

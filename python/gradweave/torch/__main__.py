@@ -163,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--folder",
         metavar="DIR",
-        help="keeps model.json, cluster.json and validation.json here (nowhere)",
+        help="keeps here (nowhere) model.json, cluster.json and validation.json, which the advice names",
     )
     verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="to calibrate (60)")
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
@@ -349,7 +349,7 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
     names = ["torch-ddp", "torch-ddp:plan", planned.algorithm, "torch-none"]
     validation = study.validate(names, out)
     _say(f"{validation}\n")
-    for line in advice.lines(*validation.measurements, planned, kept):
+    for line in advice.lines(*validation.measurements, planned, kept, asked.folder or "."):
         _say(line)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -83,8 +84,13 @@ def lines(
     none: Measurement,
     planned: Plan,
     kept: float,
+    folder: str,
 ) -> list[str]:
-    """The advice: what is, what to change, what it gains, what it costs, and what is left."""
+    """The advice: what is, what to change, what it gains, what it costs, and what is left.
+
+    `folder` is where the model and the cluster are kept.
+    """
+    files = ", ".join(f"'{Path(folder) / name}.json'" for name in ("model", "cluster"))
 
     def gain(over: Measurement) -> str:
         times, low, high = speedup(ddp.iterations_s, over.iterations_s)
@@ -98,13 +104,13 @@ def lines(
         f"Now: DistributedDataParallel takes {milliseconds(ddp.iteration_s)} an iteration, of "
         f"which {milliseconds(ddp.exposed_comm_s)} wait for the network.",
         f"Change: in place of DistributedDataParallel(model), gradweave.torch.distribute(model, "
-        f"gradweave.plan('model.json', 'cluster.json', algorithm='{planned.algorithm}', "
+        f"gradweave.plan({files}, algorithm='{planned.algorithm}', "
         f"density={planned.density:g})).",
         f"Gain: {milliseconds(best.iteration_s)} an iteration, {gain(best)}; without any exchange "
         f"it would be {milliseconds(none.iteration_s)} ({100 * (1 - ratio):.0f}% less).",
         f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
         "iterations (error feedback): compare accuracies before you keep it.",
         f"Without loss: DistributedDataParallel(model, **gradweave.torch.ddp_arguments("
-        f"gradweave.plan('model.json', 'cluster.json', algorithm='ddp', policy='optimal'))) takes "
+        f"gradweave.plan({files}, algorithm='ddp', policy='optimal'))) takes "
         f"{milliseconds(dense.iteration_s)}, {gain(dense)}.",
     ]

@@ -129,8 +129,24 @@ class Recorder:
         moments = {
             i: _median([one.ready_s[i] - one.forward_ended_s for one in iterations]) for i in seen
         }
-        self._settled = sorted(seen, key=moments.__getitem__)
-        return self._settled
+        return sorted(seen, key=moments.__getitem__)
+
+    def _settle(self, own: list[int]) -> list[int]:
+        """Rank 0's order, on all ranks."""
+        orders = [own]
+        if dist.is_initialized():
+            orders = [own] * dist.get_world_size()
+            dist.all_gather_object(orders, own)
+        for rank, order in enumerate(orders):
+            changed = set(orders[0]) ^ set(order)
+            if changed:
+                names = ", ".join(sorted(self._names[i] for i in changed)[:3])
+                raise BadInput(
+                    f"expected gradients of the same parameters on all ranks, but {names} had one "
+                    f"on rank 0 or rank {rank} only"
+                )
+        self._settled = orders[0]
+        return orders[0]
 
     def model(self, name: str = "recorded", batch_size: int | None = None) -> dict:
         """The `gradweave/model@1` document; with a process group all ranks call it."""
@@ -140,7 +156,7 @@ class Recorder:
                 f"expected more than {self.warm_up} iterations with an optimizer's step, got "
                 f"{len(self._done)}"
             )
-        order = self._order(iterations)
+        order = self._settle(self._order(iterations))
         durations_s = _durations(iterations, order)  # of update, forward and each tensor
         total_s = durations_s.sum(dim=1)
         quarter = len(iterations) // 4

@@ -224,10 +224,21 @@ class _Live(_Way):
         super().close()
 
 
+def _need_all_used(name: str, module: torch.nn.Module, setting: Setting) -> None:
+    learning = sum(parameter.requires_grad for parameter in module.parameters())
+    if setting.tensor_bytes and learning > len(setting.tensor_bytes):
+        raise BadInput(
+            f"{name}: expected gradients of all {learning} parameters that learn, as "
+            f"DistributedDataParallel does, got {len(setting.tensor_bytes)}: freeze the others"
+        )
+
+
 def _open(name: str, module: torch.nn.Module, setting: Setting) -> _Way:
     kind, _, argument = name.partition(":")
     if name in _IDLE:
         return _Way(module, name == "torch-barrier")
+    if kind.startswith("torch-"):
+        _need_all_used(name, module, setting)
     if kind == "torch-ddp":
         if argument == "plan" and not setting.cluster:
             raise BadInput(f"{name}: expected a way without a plan, as no cluster is known")
