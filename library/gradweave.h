@@ -541,6 +541,14 @@ GRADWEAVE_API enum gradweave_status gradweave_session_measure(struct gradweave_s
                                                               struct gradweave_error *error);
 
 /*
+ * The same as a timeline of all workers, which ui.perfetto.dev opens (`gradweave simulate --trace`
+ * writes the predicted one): in a file at `path`, on the ranks that give one.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_trace(struct gradweave_session *session,
+                                                            const char *path,
+                                                            struct gradweave_error *error);
+
+/*
  * What the session keeps on this rank from one iteration to the next: the residual, what the
  * compressor has adapted to, and which iteration comes next. save writes it to `state`, which has
  * room for gradweave_session_state_size() bytes, always as many of one session; each rank saves its

@@ -237,3 +237,14 @@ enum gradweave_status gradweave_session_measure(struct gradweave_session *sessio
         .group_count = session->plan.group_count};
     return gw_library_finish(status, &failure, error);
 }
+
+enum gradweave_status gradweave_session_trace(struct gradweave_session *session, const char *path,
+                                              struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gw_measure taken = {0};
+    enum gw_status status = measure(session, &taken, &failure);
+    if (status == GW_OK && path != NULL) {
+        status = gw_timeline_write(&session->timeline, path, &failure);
+    }
+    return gw_library_finish(status, &failure, error);
+}

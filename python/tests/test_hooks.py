@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import subprocess
 import sys
@@ -107,6 +108,28 @@ def _accumulated(rank: int) -> None:
 
 def test_what_was_accumulated_is_averaged(tmp_path):
     on_ranks(tmp_path, _accumulated)
+
+
+def _traced(rank: int, path: str) -> None:
+    model = network()
+    distributed = gt.distribute(model, "lags", density=0.1, groups=[(5, 2), (1, 0)])
+    for step in range(2):
+        model(batch(rank, step)[0]).square().mean().backward()
+    distributed.trace(path)
+    took = distributed.measure()
+    distributed.close()
+    if rank == 0:
+        with open(path, encoding="utf-8") as file:
+            document = json.load(file)
+        ((start_s, end_s),) = document["otherData"]["iterations_s"]
+        assert end_s - start_s == pytest.approx(took["iteration_s"])
+        spans = [event for event in document["traceEvents"] if event["ph"] == "X"]
+        sent = [span for span in spans if span["cat"] == "exchange"]
+        assert len({span["pid"] for span in spans}) == RANKS and len(sent) == 2 * RANKS, spans
+
+
+def test_a_live_iteration_has_a_timeline(tmp_path):
+    on_ranks(tmp_path, _traced, str(tmp_path / "live.json"))
 
 
 def _refused(rank: int) -> None:

@@ -71,6 +71,10 @@ TEST(trains_with_any_pipeline) {
                              took.exposed_comm_s + took.other_s;
             assert_true(near(parts_s, took.iteration_s, 1e-9));
         }
+        assert_int_equal(gradweave_session_trace(session, NULL, &error), GRADWEAVE_OK);
+        assert_int_equal(gradweave_session_trace(session, "/nowhere/live.json", &error),
+                         GRADWEAVE_FAILED);
+        assert_non_null(strstr(error.message, "/nowhere/live.json"));
         gradweave_session_close(session);
     }
     gradweave_leave(ranks);

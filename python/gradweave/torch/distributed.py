@@ -250,6 +250,13 @@ class Distributed:
         """Where the last iteration's time went, in the mean of the ranks, which all call it."""
         return self._session.measure()
 
+    def trace(self, path: str) -> None:
+        """Writes the last iteration's timeline of all ranks, which all call it, on rank 0.
+
+        ui.perfetto.dev opens it, as it does the predicted one (`gradweave simulate --trace`).
+        """
+        self._session.trace(path)
+
     def check_parameters(self, *, buffers: bool = False) -> None:
         """Fails unless all ranks that train hold the same parameters, bit for bit; all call it.
 

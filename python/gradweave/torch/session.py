@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import os
 import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_void_p
@@ -201,6 +202,11 @@ class Session:
         took = _library.Prediction()
         self._call("gradweave_session_measure", self._session, byref(took))
         return {name: getattr(took, name) for name, _ in took._fields_ if name != "algorithm"}
+
+    def trace(self, path: str) -> None:
+        self._together("measure")
+        own = os.fsencode(path) if self.rank == 0 else None
+        self._call("gradweave_session_trace", self._session, own)
 
     # ---- with a server --------------------------------------------------------------------------
 
