@@ -130,6 +130,19 @@ def test_trains_an_example(folder):
             ["validate", "train.py:job", "--cluster", "c.json", "--algo", "topk,ps"],
             "ps: expected a pipeline without a server, as all ranks train here",
         ),
+        (
+            [
+                "validate",
+                "train.py:job",
+                "--cluster",
+                "c.json",
+                "--model",
+                "train.py",
+                "--algo",
+                "topk",
+            ],
+            "train.py: expected valid JSON",
+        ),
         (["train-example", "--algo", "torch-ddp:plan"], "torch-ddp:plan: expected a way without"),
     ],
 )

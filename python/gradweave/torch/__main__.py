@@ -1,4 +1,4 @@
-"""python -m gradweave.torch: a job's times, network and predictions, under torchrun, mpirun or srun."""
+"""python -m gradweave.torch: a job's times, network and predictions, on all of its ranks."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--folder",
         metavar="DIR",
-        help="keeps here (nowhere) model.json, cluster.json and validation.json, which the advice names",
+        help="keeps model.json, cluster.json and validation.json here (nowhere)",
     )
     verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="to calibrate (60)")
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
@@ -250,7 +250,10 @@ class _Study:
         model = _everywhere(self.model, self.folder)
         if not Path(model).is_file():
             raise BadInput(f"{model}: expected the file of a model that was recorded")
-        document = json.loads(Path(model).read_text())
+        try:
+            document = json.loads(Path(model).read_text())
+        except ValueError as error:
+            raise BadInput(f"{self.model}: expected valid JSON: {error}") from None
         each = document.get("bytes_per_element", 4)
         return ways.Setting(
             model=model,

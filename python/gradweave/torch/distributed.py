@@ -129,11 +129,12 @@ class Distributed:
 
     def _before_forward(self, module, _inputs) -> None:
         """Of a copy of the module nothing is known. A server waits for what has begun."""
-        if self._queued and module is self.module:
-            raise self._session.end(
-                BadInput("expected a backward pass that ends, got one that failed")
-            )
-        trains = module.training and torch.is_grad_enabled() and module is self.module
+        if module is not self.module:
+            return
+        if self._queued:
+            expected = "expected a backward pass that ends, got one that failed"
+            raise self._session.end(BadInput(expected))
+        trains = module.training and torch.is_grad_enabled()
         if trains and self._synchronises and self.trainers == self._session.ranks:
             self._begin()
 
@@ -201,7 +202,7 @@ class Distributed:
         self._gradients.clear()
 
     def _take_others(self, index: int) -> None:
-        """Of a parameter that this rank had no gradient of: others may have had one, of zeros too."""
+        """Of a parameter that this rank had no gradient of, which others may have had."""
         parameter = self.parameters[index]
         average = self._session.mean(index, parameter.numel())
         parameter.grad = average.clone().view_as(parameter)
