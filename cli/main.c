@@ -55,10 +55,7 @@ static int finish(int exit_status) {
                                                     : gw_mpi_exit_status(gw_cli_fail(&error));
 }
 
-/*
- * Where the parser of options ends the program, after --help, say; or libgomp, which then has no
- * thread or no memory, has said so, and ends with EXIT_FAILURE.
- */
+/* Where the parser of options ends the program, after --help, say. */
 static void finish_early(int exit_status, void *unused) {
     (void)unused;
     if (!gw_answer_is_held()) {
@@ -67,7 +64,7 @@ static void finish_early(int exit_status, void *unused) {
     if (exit_status == GW_OK && gw_answer_is_empty()) { /* which the parser keeps to itself */
         gw_print_lost(NULL);
     }
-    int status = finish(exit_status == EXIT_FAILURE ? gw_mpi_exit_status(GW_FAILED) : exit_status);
+    int status = finish(exit_status);
     if (status != exit_status) {
         _exit(status);
     }

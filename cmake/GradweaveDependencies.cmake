@@ -1,4 +1,4 @@
-# Libraries. cJSON and GSL are needed; MPI, CUDA, NCCL, cuBLAS and OpenMP are found or left out.
+# Libraries. cJSON and GSL are needed; MPI, CUDA, NCCL and cuBLAS are found or left out.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -55,12 +55,5 @@ elseif(GRADWEAVE_CUBLAS AND GRADWEAVE_HAVE_CUDA)
   endif()
 endif()
 
-# The thread sanitizer does not see how OpenMP's own threads wait for each other.
-set(GRADWEAVE_HAVE_OPENMP FALSE)
-if(GRADWEAVE_OPENMP AND NOT GRADWEAVE_SANITIZE MATCHES thread)
-  find_package(OpenMP COMPONENTS C QUIET)
-  set(GRADWEAVE_HAVE_OPENMP ${OpenMP_C_FOUND})
-endif()
-
 message(STATUS "gradweave: MPI ${GRADWEAVE_HAVE_MPI}, CUDA ${GRADWEAVE_HAVE_CUDA}, "
-               "NCCL ${GRADWEAVE_HAVE_NCCL}, cuBLAS ${GRADWEAVE_HAVE_CUBLAS}, OpenMP ${GRADWEAVE_HAVE_OPENMP}")
+               "NCCL ${GRADWEAVE_HAVE_NCCL}, cuBLAS ${GRADWEAVE_HAVE_CUBLAS}")

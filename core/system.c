@@ -1,41 +1,66 @@
 #include "core/system.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+enum { MOST_HELPERS = 255 };
+
+struct team {
+    size_t parts;
+    atomic_size_t next;
+    void (*work)(size_t part, void *context);
+    void *context;
+};
+
+/* What a part begins by itself, its own thread does: the others have their parts. */
+static _Thread_local bool is_working;
 
 size_t gw_cores(void) {
-#ifdef _OPENMP
-    return (size_t)omp_get_num_procs();
-#else
-    return 1;
-#endif
+    cpu_set_t ours;
+    return sched_getaffinity(0, sizeof ours, &ours) == 0 ? (size_t)CPU_COUNT(&ours) : 1;
+}
+
+static void *take_parts(void *argument) {
+    struct team *team = argument;
+    bool before = is_working;
+    is_working = true;
+    for (size_t part; (part = atomic_fetch_add(&team->next, 1)) < team->parts;) {
+        team->work(part, team->context);
+    }
+    is_working = before;
+    return NULL;
+}
+
+/* As many as there is work and cores for, besides the caller's. */
+static size_t count_helpers(size_t parts, size_t threads) {
+    if (parts < 2 || threads < 2 || is_working) {
+        return 0;
+    }
+    size_t useful = threads < parts ? threads : parts;
+    size_t cores = gw_cores();
+    size_t helpers = (useful < cores ? useful : cores) - 1;
+    return helpers < MOST_HELPERS ? helpers : MOST_HELPERS;
 }
 
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context) {
-#ifdef _OPENMP
-    if (parts > 1 && threads > 1) {
-        size_t useful = threads < parts ? threads : parts;
-        size_t cores = gw_cores();
-        /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
-        int team = (int)(useful < cores ? useful : cores);
-#pragma omp parallel for num_threads(team) schedule(dynamic)
-        for (size_t part = 0; part < parts; part++) {
-            work(part, context);
-        }
-        return;
+    struct team team = {.parts = parts, .work = work, .context = context};
+    pthread_t helpers[MOST_HELPERS];
+    size_t wanted = count_helpers(parts, threads);
+    size_t count = 0;
+    /* Where there is no room for another thread, those that there are do all the work. */
+    while (count < wanted && pthread_create(&helpers[count], NULL, take_parts, &team) == 0) {
+        count++;
     }
-#else
-    (void)threads;
-#endif
-    for (size_t part = 0; part < parts; part++) {
-        work(part, context);
+    (void)take_parts(&team);
+    while (count > 0) {
+        (void)pthread_join(helpers[--count], NULL);
     }
 }
 

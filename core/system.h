@@ -6,16 +6,14 @@
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* Work that is shared among threads, where OpenMP is built in; otherwise done one by one. */
-
 /*
  * Calls work(part, context) once for every part < parts, on so many threads, but no more than there
- * are cores; 0 threads are as 1.
+ * are cores, or than the system has to give; 0 threads are as 1. Within `work` it takes one.
  */
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context);
 
-/* How many threads run at a time at most. */
+/* How many threads of this process run at a time at most. */
 size_t gw_cores(void);
 
 /* ---- libraries ------------------------------------------------------------------------------- */

@@ -182,6 +182,12 @@ static void count_call(size_t part, void *context) {
     ((int *)context)[part]++;
 }
 
+/* Each part has five of its own. */
+static void count_parts(size_t part, void *context) {
+    int *calls = (int *)context + 5 * part;
+    gw_parallel(5, 4, count_call, calls);
+}
+
 TEST(every_part_is_done_once) {
     for (size_t threads = 0; threads < 5; threads++) {
         for (size_t parts = 0; parts < 20; parts++) {
@@ -190,6 +196,11 @@ TEST(every_part_is_done_once) {
             for (size_t part = 0; part < 20; part++) {
                 assert_int_equal(calls[part], part < parts);
             }
+        }
+        int within[20] = {0};
+        gw_parallel(4, threads, count_parts, within);
+        for (size_t part = 0; part < 20; part++) {
+            assert_int_equal(within[part], 1);
         }
     }
 }

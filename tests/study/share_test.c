@@ -102,11 +102,7 @@ TEST(threads_answer_at_the_same_time) {
     struct sharing one = {.points = {.count = 200, .threads = 4}, .longest_s = 0.02, NO_POINT};
     share(NULL, &one);
     check_taken(&one);
-#ifdef GW_HAVE_OPENMP
     assert_int_equal(one.most, gw_cores() < 4 ? gw_cores() : 4);
-#else
-    assert_int_equal(one.most, 1);
-#endif
 }
 
 TEST(ranks_share_the_points) {
