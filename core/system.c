@@ -14,11 +14,12 @@ enum { MOST_HELPERS = 255 };
 struct team {
     size_t parts;
     atomic_size_t next;
+    bool is_shared;
     void (*work)(size_t part, void *context);
     void *context;
 };
 
-/* What a part begins by itself, its own thread does: the others have their parts. */
+/* What a part of shared work begins, its own thread does: the others have their parts. */
 static _Thread_local bool is_working;
 
 size_t gw_cores(void) {
@@ -29,7 +30,7 @@ size_t gw_cores(void) {
 static void *take_parts(void *argument) {
     struct team *team = argument;
     bool before = is_working;
-    is_working = true;
+    is_working = before || team->is_shared;
     for (size_t part; (part = atomic_fetch_add(&team->next, 1)) < team->parts;) {
         team->work(part, team->context);
     }
@@ -50,10 +51,10 @@ static size_t count_helpers(size_t parts, size_t threads) {
 
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context) {
-    struct team team = {.parts = parts, .work = work, .context = context};
     pthread_t helpers[MOST_HELPERS];
     size_t wanted = count_helpers(parts, threads);
     size_t count = 0;
+    struct team team = {.parts = parts, .is_shared = wanted > 0, .work = work, .context = context};
     /* Where there is no room for another thread, those that there are do all the work. */
     while (count < wanted && pthread_create(&helpers[count], NULL, take_parts, &team) == 0) {
         count++;

@@ -8,7 +8,8 @@
 
 /*
  * Calls work(part, context) once for every part < parts, on so many threads, but no more than there
- * are cores, or than the system has to give; 0 threads are as 1. Within `work` it takes one.
+ * are cores, or than the system has to give; 0 threads are as 1. What is shared already is not
+ * shared again.
  */
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context);
