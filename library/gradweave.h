@@ -3,12 +3,10 @@
  *
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
- * Sections: errors, planning (simple to complete), predicting (an iteration, a ranking, why a plan
- * takes its time), sweeping, validating, compression, ranks, calibrating, training. Nothing here
- * prints or exits. Only gradweave_rank and gradweave_sweep start threads without being told how
- * many; a session has one for its exchanges, and a calibration one at a time. Calls that share no
- * arguments may run at the same time. Times are seconds, sizes are elements or bytes as the name
- * says.
+ * Nothing here prints or exits. Only gradweave_rank and gradweave_sweep start threads without being
+ * told how many; a session has one for its exchanges, and a calibration one at a time. Calls that
+ * share no arguments may run at the same time. Times are seconds, sizes are elements or bytes as
+ * the name says.
  */
 #ifndef GRADWEAVE_H
 #define GRADWEAVE_H
@@ -118,6 +116,21 @@ struct gradweave_question {
     int interference; /* not 0: what runs at once slows each other, as the cluster's file says */
 };
 
+/* A gradient of a model's. */
+struct gradweave_tensor {
+    char name[1025];          /* of at most 1024 bytes, and a zero */
+    uint64_t elements, bytes; /* in a dense exchange */
+};
+
+/*
+ * The tensors of a model, which is a question's, in forward order. *count says how many `tensors`
+ * has room for, and gets how many there are, which may be more: then the first are given.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_model_tensors(const char *model,
+                                                            struct gradweave_tensor *tensors,
+                                                            size_t *count,
+                                                            struct gradweave_error *error);
+
 /* An iteration of a pipeline; its five parts add up to iteration_s. */
 struct gradweave_prediction {
     const char *algorithm; /* as gradweave_algorithm_name() has it */
@@ -130,8 +143,12 @@ struct gradweave_prediction {
     size_t group_count;      /* messages that the gradients are merged into */
 };
 
-/* The name of pipeline number i, counted from 0: "dense", "omgs"; NULL behind the last. */
+/*
+ * The name of pipeline number i, counted from 0: "dense", "omgs"; NULL behind the last. And whether
+ * it has a server, a rank beside the workers: not 0.
+ */
 GRADWEAVE_API const char *gradweave_algorithm_name(size_t i);
+GRADWEAVE_API int gradweave_algorithm_has_server(size_t i);
 
 /*
  * Simulates an iteration of a pipeline. GRADWEAVE_BAD_INPUT for files that cannot be read, and for
@@ -401,10 +418,8 @@ struct gradweave_calibration {
     const char *name;       /* the cluster's; NULL: that of its file, without folder and ending */
     const char *command;    /* what asked for it, kept in the file; NULL: nothing */
     const char *compressor; /* "topk,randk": only these, with everything else; NULL: all */
-    /*
-     * "allgather,allreduce,topk,overlap": only what is named, collectives, compressors, `network`
-     * (messages) and `overlap`, and then no `compressor`; NULL: everything.
-     */
+    /* "allgather,topk,overlap": only these collectives and compressors, `network` (messages) and
+     * `overlap`, and then no `compressor`; NULL: everything. */
     const char *only;
     double density;      /* of compression, (0, 1]; 0: 0.001 */
     double time_s;       /* for everything; 0: 55 */
@@ -412,12 +427,10 @@ struct gradweave_calibration {
     size_t max_bytes;    /* of messages, 4096 to 2^27; 0: 16 MiB */
     size_t max_elements; /* of compression, 4096 to 2^28; 0: 2^24 */
     int replace;         /* not 0: also a file that is no cluster */
-    /*
-     * One backward pass of the trainer's network on this rank, which exchanges nothing: 0, or else
+    /* One backward pass of the trainer's network on this rank, which exchanges nothing: 0, or else
      * it has failed. It is called on the calling thread and on others, one at a time, also while
      * the calling thread exchanges: for how much passes and exchanges slow each other. NULL: that
-     * is measured of compression alone.
-     */
+     * is measured of compression alone. */
     int (*backward)(void *context);
     void *backward_context; /* its argument */
     /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
@@ -453,8 +466,7 @@ struct gradweave_training {
     const char *algorithm;             /* "omgs": gradweave_algorithm_name() */
     const char *compressor, *exchange; /* in place of the algorithm's, as `simulate` takes them */
     double density;                    /* (0, 1]; 0: 0.001 */
-    /* The plan (gradweave_plan_pipeline), whatever the algorithm's own policy; none: all in one
-     * group. */
+    /* The plan (gradweave_plan_pipeline), whatever the algorithm's policy; none: one group. */
     const struct gradweave_group *groups;
     size_t group_count;
     int average; /* not 0: aggregates are means over the workers, otherwise sums */

@@ -1,17 +1,28 @@
 /* What the study answers, for programs that embed the library. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "library/library.h"
 #include "study/sweep.h"
 
-const char *gradweave_algorithm_name(size_t i) {
+static const struct gw_algorithm *find_algorithm(size_t i) {
     for (size_t known = 0; gw_algorithms[known].name != NULL; known++) {
         if (known == i) {
-            return gw_algorithms[i].name;
+            return &gw_algorithms[i];
         }
     }
     return NULL;
+}
+
+const char *gradweave_algorithm_name(size_t i) {
+    const struct gw_algorithm *algorithm = find_algorithm(i);
+    return algorithm == NULL ? NULL : algorithm->name;
+}
+
+int gradweave_algorithm_has_server(size_t i) {
+    const struct gw_algorithm *algorithm = find_algorithm(i);
+    return algorithm != NULL && algorithm->exchange->server;
 }
 
 enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_question *out,
@@ -43,6 +54,31 @@ struct gradweave_prediction gw_library_prediction(const struct gw_result *result
                                          .comm_s = result->comm_s,
                                          .bytes_per_worker = result->bytes_per_worker,
                                          .group_count = result->groups};
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+enum gradweave_status gradweave_model_tensors(const char *model, struct gradweave_tensor *tensors,
+                                              size_t *count, struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gw_model read;
+    enum gw_status status = model == NULL
+                                ? gw_fail(&failure, GW_BAD_INPUT,
+                                          "model: expected a name or the path of a file, got NULL")
+                                : gw_model_open(model, &read, &failure);
+    if (status != GW_OK) {
+        return gw_library_finish(status, &failure, error);
+    }
+    for (size_t i = 0; i < read.tensor_count && i < *count; i++) {
+        tensors[i] = (struct gradweave_tensor){
+            .elements = read.tensors[i].elements,
+            .bytes = read.bytes_per_element * read.tensors[i].elements,
+        };
+        (void)snprintf(tensors[i].name, sizeof tensors[i].name, "%s", read.tensors[i].name);
+    }
+    *count = read.tensor_count;
+    gw_model_free(&read);
+    return gw_library_finish(GW_OK, &failure, error);
 }
 
 /* ---- predict --------------------------------------------------------------------------------- */

@@ -29,6 +29,9 @@ struct gw_question_options {
     size_t workers;              /* 0: not given, as many as the cluster has */
 };
 
+/* Reads a model, by its name or path. */
+enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_error *error);
+
 /* Reads the model and the cluster. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);

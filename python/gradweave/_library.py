@@ -21,6 +21,10 @@ class Error(ctypes.Structure):
     _fields_ = [("message", c_char * 512)]
 
 
+class Tensor(ctypes.Structure):
+    _fields_ = [("name", c_char * 1025), ("elements", c_uint64), ("bytes", c_uint64)]
+
+
 class Group(ctypes.Structure):
     _fields_ = [("first", c_size_t), ("last", c_size_t)]
 
@@ -174,6 +178,7 @@ def _load() -> ctypes.CDLL:
 library = _load()
 _ERROR = POINTER(Error)
 _FUNCTIONS = {
+    "gradweave_model_tensors": [c_char_p, POINTER(Tensor), POINTER(c_size_t), _ERROR],
     "gradweave_predict": [POINTER(Question), c_char_p, POINTER(Prediction), _ERROR],
     "gradweave_rank": [POINTER(Question), POINTER(Prediction), POINTER(c_size_t), _ERROR],
     "gradweave_plan_pipeline": [
@@ -220,6 +225,7 @@ library.gradweave_session_aggregate.restype = c_void_p
 library.gradweave_version.restype = c_char_p
 library.gradweave_algorithm_name.argtypes = [c_size_t]
 library.gradweave_algorithm_name.restype = c_char_p
+library.gradweave_algorithm_has_server.argtypes = [c_size_t]
 
 _BAD_INPUT = 2
 
@@ -249,3 +255,8 @@ def algorithms() -> list[str]:
     while (name := library.gradweave_algorithm_name(len(names))) is not None:
         names.append(name.decode())
     return names
+
+
+def has_server(algorithm: str) -> bool:
+    """Whether a rank that does not train takes part."""
+    return bool(library.gradweave_algorithm_has_server(algorithms().index(algorithm)))

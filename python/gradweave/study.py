@@ -1,13 +1,9 @@
-"""Plans and predictions, of a model and a cluster: names of those that ship, or paths of files.
-
-A plan wants the path of its model, whose tensors it names.
-"""
+"""Plans and predictions, of a model and a cluster: names of those that ship, or paths of files."""
 
 from __future__ import annotations
 
 import ctypes
 import html
-import json
 from collections.abc import Iterable
 from ctypes import byref
 from dataclasses import dataclass, replace
@@ -16,8 +12,6 @@ from typing import Union
 
 from gradweave import _library
 from gradweave._library import algorithms, call
-
-_MOST_GROUPS = 1 << 20
 
 Path = Union[str, "PathLike[str]"]
 
@@ -136,7 +130,7 @@ class Plan:
 
     def by(self, policy: str) -> Plan:
         """Another policy's plan, for the same pipeline, model and cluster."""
-        groups, summary = _plan(self._asked, self.algorithm, policy, None)
+        groups, summary = _plan(self._asked, len(self.names), self.algorithm, policy, None)
         return replace(
             self,
             policy=policy,
@@ -168,14 +162,22 @@ class Plan:
 
     def write(self, path: Path) -> None:
         """As `gradweave plan --out` does."""
-        _plan(self._asked, self.algorithm, self.policy, fspath(path))
+        _plan(self._asked, len(self.names), self.algorithm, self.policy, fspath(path))
+
+
+def _tensors(model: Path) -> list[_library.Tensor]:
+    count = ctypes.c_size_t()
+    call("gradweave_model_tensors", fspath(model).encode(), None, byref(count))
+    tensors = (_library.Tensor * count.value)()
+    call("gradweave_model_tensors", fspath(model).encode(), tensors, byref(count))
+    return list(tensors)
 
 
 def _plan(
-    asked: tuple, algorithm: str, policy: str | None, path: str | None
+    asked: tuple, most: int, algorithm: str, policy: str | None, path: str | None
 ) -> tuple[list, _library.PlanSummary]:
-    groups = (_library.Group * _MOST_GROUPS)()
-    count = ctypes.c_size_t(_MOST_GROUPS)
+    groups = (_library.Group * most)()
+    count = ctypes.c_size_t(most)
     summary = _library.PlanSummary()
     call(
         "gradweave_plan_pipeline",
@@ -200,19 +202,17 @@ def plan(
     workers: int = 0,
     interference: bool = False,
 ) -> Plan:
-    """A plan for a pipeline and a model, the path of its file; by its policy, or another."""
+    """A plan for a pipeline and a model; by its policy, or another."""
     asked = (model, cluster, workers, density, interference)
-    groups, summary = _plan(asked, algorithm, policy, None)
-    with open(model, encoding="utf-8") as file:
-        document = json.load(file)
-    each = document.get("bytes_per_element", 4)
+    tensors = _tensors(model)
+    groups, summary = _plan(asked, len(tensors), algorithm, policy, None)
     return Plan(
         algorithm,
         policy,
         density,
         tuple(groups),
-        tuple(tensor["name"] for tensor in document["tensors"]),
-        tuple(each * tensor["elements"] for tensor in document["tensors"]),
+        tuple(tensor.name.decode() for tensor in tensors),
+        tuple(tensor.bytes for tensor in tensors),
         summary.iteration_s,
         summary.lower_bound_s,
         asked,

@@ -77,6 +77,12 @@ def test_a_plan_is_the_pipelines(files, tmp_path):
     assert written["density"] == 0.01
 
 
+def test_a_model_that_ships_is_planned():
+    plan = gradweave.plan("resnet50", "box-4x1gbit", algorithm="ddp")
+    assert len(plan.names) == 161 and sum(plan.bytes) == 4 * 25557032
+    assert sum(first - last + 1 for first, last in plan.groups) == 161
+
+
 def test_what_makes_no_sense_is_refused(files, tmp_path):
     with pytest.raises(gradweave.BadInput, match='got "magic"'):
         gradweave.predict(*files, "magic")

@@ -9,10 +9,10 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+from gradweave._library import has_server
 from gradweave.study import Measurement, Plan, Prediction
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job
-from gradweave.torch.ways import WITH_SERVER
 
 # Predictions that are no further apart do not tell which pipeline is faster.
 _ALIKE = 1.05
@@ -69,7 +69,7 @@ def choose(
 
     With it the share that it keeps; all ranks call it, alike.
     """
-    able = [one for one in ranking if one.algorithm not in WITH_SERVER]
+    able = [one for one in ranking if not has_server(one.algorithm)]
     fastest_s = min(one.iteration_s for one in able)
     plans = [plan(one.algorithm) for one in able if one.iteration_s <= _ALIKE * fastest_s]
     kept = [(energy_kept(job, planned), planned) for planned in plans]

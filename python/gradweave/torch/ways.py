@@ -17,14 +17,12 @@ import torch
 import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
-from gradweave._library import BadInput, algorithms
+from gradweave._library import BadInput, algorithms, has_server
 from gradweave.study import Measurement, Plan, plan
 from gradweave.torch.ddp import check_buckets, ddp_arguments
 from gradweave.torch.distributed import check_equal, distribute
 from gradweave.torch.job import Job, Recording
 
-# Pipelines whose server is one rank more, which does not train: here all do.
-WITH_SERVER = ("ps", "sketched-sgd", "layer-drop")
 _IDLE = ("torch-none", "torch-barrier")
 _HOOKS = ("torch-fp16", "torch-powersgd", "torch-topk")
 
@@ -41,13 +39,15 @@ def check(name: str) -> None:
     kind, colon, argument = name.partition(":")
     if kind == "torch-ddp" and colon and (argument == "plan" or _is_size(argument)):
         return
-    if name in WITH_SERVER:
-        raise BadInput(f"{name}: expected a pipeline without a server, as all ranks train here")
-    if name not in (*algorithms(), "torch-ddp", *_IDLE, *_HOOKS):
+    if name in ("torch-ddp", *_IDLE, *_HOOKS):
+        return
+    if name not in algorithms():
         raise BadInput(
             f"{name}: expected a pipeline of gradweave's, torch-ddp[:CAP_MB], torch-ddp:plan, "
             f"{', '.join((*_IDLE, *_HOOKS))}"
         )
+    if has_server(name):
+        raise BadInput(f"{name}: expected a pipeline without a server, as all ranks train here")
 
 
 def exchanges(name: str) -> bool:

@@ -1,0 +1,361 @@
+/* What libgradweave answers about models on clusters, through its public header alone. */
+#include "tests/test.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gradweave.h>
+
+/* ---- predictions --------------------------------------------------------------------------- */
+
+static const struct gradweave_question resnet = {.model = GW_TEST_DATA "/models/resnet50.json",
+                                                 .cluster =
+                                                     GW_TEST_DATA "/clusters/p102-1gbe-16.json"};
+
+static void check_sum(const struct gradweave_prediction *predicted) {
+    double sum_s = predicted->forward_s + predicted->backward_s + predicted->compress_s +
+                   predicted->exposed_comm_s + predicted->other_s;
+    assert_true(predicted->iteration_s > 0);
+    assert_true(fabs(sum_s - predicted->iteration_s) < 1e-9 * predicted->iteration_s);
+}
+
+TEST(ranks_what_it_predicts) {
+    enum { MOST = 64 };
+    static struct gradweave_prediction ranked[MOST];
+    struct gradweave_prediction predicted;
+    size_t count = MOST;
+    size_t two = 2;
+    assert_string_equal(gradweave_algorithm_name(0), "dense");
+    assert_int_equal(gradweave_rank(&resnet, ranked, &count, NULL), GRADWEAVE_OK);
+    assert_true(count > 2 && count < MOST);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(gradweave_predict(&resnet, ranked[i].algorithm, &predicted, NULL),
+                         GRADWEAVE_OK);
+        assert_true(predicted.iteration_s == ranked[i].iteration_s);
+        assert_true(i == 0 || ranked[i - 1].iteration_s <= ranked[i].iteration_s);
+        check_sum(&predicted);
+    }
+    struct gradweave_prediction fastest[3] = {[2] = {.algorithm = "untouched"}};
+    assert_int_equal(gradweave_rank(&resnet, fastest, &two, NULL), GRADWEAVE_OK);
+    assert_int_equal(two, count);
+    assert_string_equal(fastest[0].algorithm, ranked[0].algorithm);
+    assert_string_equal(fastest[1].algorithm, ranked[1].algorithm);
+    assert_string_equal(fastest[2].algorithm, "untouched");
+}
+
+TEST(explains_a_plan) {
+    enum { MOST = 512 };
+    static struct gradweave_group_times groups[MOST];
+    struct gradweave_explanation why;
+    struct gradweave_error error = {0};
+    size_t count = MOST;
+    assert_int_equal(gradweave_explain(&resnet, "optimal", "topk", groups, &count, &why, &error),
+                     GRADWEAVE_OK);
+    assert_true(why.critical_group < count);
+    assert_true(fabs(why.compute_s + why.exchange_s + why.update_s - why.iteration_s) < 1e-9);
+    assert_true(why.lower_bound_s <= why.iteration_s);
+    assert_int_equal(groups[count - 1].tensors.last, 0);
+    for (size_t g = 0; g < count; g++) {
+        assert_true(groups[g].ready_s <= groups[g].compressed_s);
+        assert_true(groups[g].compressed_s <= groups[g].exchange_start_s);
+        assert_true(g == 0 || groups[g - 1].exchange_end_s <= groups[g].exchange_start_s);
+    }
+    size_t none = 0;
+    assert_int_equal(gradweave_explain(&resnet, "single", "topk", groups, &none, &why, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_string_equal(error.message, "count: expected room for 1 groups, got 0");
+}
+
+/* ---- sweeps -------------------------------------------------------------------------------- */
+
+/* Points that were taken, up to `stop_at`. */
+struct taken {
+    uint64_t count, infeasible, stop_at;
+};
+
+/* Each is what gradweave_predict says of its question. */
+static int take_point(const struct gradweave_sweep_point *point, void *context) {
+    static const char *const algorithms[] = {"dense", "omgs", "randk"};
+    static const double densities[] = {0.001, 0.01};
+    static const size_t workers[] = {4, 16};
+    struct taken *taken = context;
+    size_t number = (size_t)taken->count++;
+    assert_true(point->number == number && point->count == 12);
+    assert_string_equal(point->model, resnet.model);
+    assert_string_equal(point->cluster, resnet.cluster);
+    assert_string_equal(point->algorithm, algorithms[number % 3]);
+    assert_true(point->density == densities[number / 3 % 2]);
+    assert_int_equal(point->workers, workers[number / 6]);
+    assert_true(point->bandwidth == 1 && point->straggler == 1 && point->noise == 0);
+    struct gradweave_question question = resnet;
+    struct gradweave_prediction predicted;
+    struct gradweave_error error;
+    question.workers = point->workers;
+    question.density = point->density;
+    enum gradweave_status status =
+        gradweave_predict(&question, point->algorithm, &predicted, &error);
+    if (status == GRADWEAVE_OK) {
+        assert_true(point->why == NULL && point->prediction->iteration_s == predicted.iteration_s);
+        assert_string_equal(point->prediction->algorithm, point->algorithm);
+        check_sum(point->prediction);
+    } else {
+        assert_null(point->prediction);
+        assert_string_equal(point->why, error.message);
+        taken->infeasible++;
+    }
+    return point->number == taken->stop_at;
+}
+
+TEST(sweeps_over_what_it_predicts) {
+    struct gradweave_grid grid = {.model = resnet.model,
+                                  .cluster = resnet.cluster,
+                                  .algorithm = "dense,omgs,randk",
+                                  .workers = "4:16:log2",
+                                  .density = "0.001,0.01"};
+    for (grid.threads = 0; grid.threads <= 2; grid.threads++) {
+        struct taken taken = {.stop_at = UINT64_MAX};
+        assert_int_equal(gradweave_sweep(&grid, take_point, &taken, NULL), GRADWEAVE_OK);
+        assert_int_equal(taken.count, 12);
+        assert_int_equal(taken.infeasible, 4); /* the cluster has no curve of randk */
+    }
+    struct taken few = {.stop_at = 4};
+    assert_int_equal(gradweave_sweep(&grid, take_point, &few, NULL), GRADWEAVE_OK);
+    assert_int_equal(few.count, 5);
+}
+
+TEST(refuses_sweeps_that_make_no_sense) {
+    static const struct {
+        struct gradweave_grid grid;
+        const char *message;
+    } cases[] = {{{.cluster = "c"}, "model: expected a name"},
+                 {{.model = "m"}, "cluster: expected a name"},
+                 {{.model = "m", .cluster = "nowhere.json"}, "m"},
+                 {{.model = "resnet50", .cluster = "p102-1gbe-16", .algorithm = "magic"}, "magic"},
+                 {{.model = "resnet50", .cluster = "p102-1gbe-16", .density = "2"}, "density"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct taken taken = {.count = 0};
+        struct gradweave_error error = {""};
+        assert_int_equal(gradweave_sweep(&cases[i].grid, take_point, &taken, &error),
+                         GRADWEAVE_BAD_INPUT);
+        assert_int_equal(taken.count, 0);
+        if (strstr(error.message, cases[i].message) == NULL) {
+            fail_msg("expected \"%s\" in \"%s\"", cases[i].message, error.message);
+        }
+    }
+}
+
+/* ---- validations --------------------------------------------------------------------------- */
+
+TEST(says_how_far_off_predictions_are) {
+    struct gradweave_measurement measured[] = {{.algorithm = "dense"}, {.algorithm = "omgs"}};
+    struct gradweave_prediction predicted[2];
+    struct gradweave_validation validation = {0};
+    struct gradweave_error error;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(gradweave_predict(&resnet, measured[i].algorithm, &predicted[i], NULL),
+                         GRADWEAVE_OK);
+        measured[i].measured.iteration_s = predicted[i].iteration_s / (i == 0 ? 1.25 : 0.9);
+    }
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, NULL), GRADWEAVE_OK);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(measured[i].prediction.iteration_s == predicted[i].iteration_s);
+        assert_true(fabs(measured[i].error - (i == 0 ? 0.25 : -0.1)) < 1e-12);
+    }
+    assert_true(fabs(validation.mean_error - 0.175) < 1e-12);
+    assert_true(fabs(validation.largest_error - 0.25) < 1e-12);
+    assert_int_equal(gradweave_validate(&resnet, measured, 0, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "expected a measurement of an algorithm"));
+    measured[1].measured.iteration_s = NAN;
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "measured.iteration_s: expected a number above 0"));
+    measured[1].measured.iteration_s = 1;
+    measured[1].algorithm = "magic";
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "magic"));
+}
+
+/* One with a plan and a name of its own, one that nobody predicts, and the file of both. */
+TEST(writes_what_was_measured) {
+    struct gradweave_group groups[1024];
+    size_t count = 1024;
+    struct gradweave_plan plan;
+    struct gradweave_error error = {""};
+    char path[] = "/tmp/gradweave-validation-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0 && close(file) == 0);
+    assert_int_equal(
+        gradweave_plan_pipeline(&resnet, "p-sgd", NULL, NULL, groups, &count, &plan, NULL),
+        GRADWEAVE_OK);
+    struct gradweave_measurement measured[] = {
+        {.name = "none", .measured.iteration_s = 0.1},
+        {.algorithm = "ddp",
+         .name = "per tensor",
+         .groups = groups,
+         .group_count = count,
+         .measured = {.iteration_s = 2, .backward_s = 1.5, .other_s = 0.5}}};
+    struct gradweave_validation validation = {.iterations = 7, .tolerance = 0.5, .path = path};
+    struct gradweave_prediction by_policy;
+    assert_int_equal(gradweave_predict(&resnet, "p-sgd", &by_policy, NULL), GRADWEAVE_OK);
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error), GRADWEAVE_OK);
+    assert_true(measured[1].prediction.iteration_s == by_policy.iteration_s);
+    char text[4096] = "";
+    FILE *written = fopen(path, "r");
+    assert_non_null(written);
+    assert_true(fread(text, 1, sizeof text - 1, written) > 0);
+    assert_int_equal(fclose(written), 0);
+    static const char *const parts[] = {
+        "gradweave/validation@1", "\"per tensor\"", "\"iterations\":\t7",
+        "\"unpredicted\"",        "\"none\"",       "\"backward_s\":\t1.5",
+        "\"beyond_tolerance\""};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strstr(text, parts[i]) == NULL) {
+            fail_msg("expected %s in %s", parts[i], text);
+        }
+    }
+    groups[0].first--;
+    assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "groups[0]: expected tensors from"));
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Gradients let it send three times as much: it is predicted for a density that much higher. */
+TEST(predicts_what_was_sent) {
+    struct gradweave_question asked = {.model = "resnet50", .cluster = "box-4x1gbit"};
+    struct gradweave_question sent = {
+        .model = "resnet50", .cluster = "box-4x1gbit", .density = 0.003};
+    struct gradweave_prediction expected;
+    struct gradweave_prediction as_asked;
+    struct gradweave_validation validation = {0};
+    static const char *const names[] = {"hard-threshold", "topk"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bool depends = i == 0;
+        assert_int_equal(gradweave_predict(&asked, names[i], &as_asked, NULL), GRADWEAVE_OK);
+        assert_int_equal(gradweave_predict(depends ? &sent : &asked, names[i], &expected, NULL),
+                         GRADWEAVE_OK);
+        struct gradweave_measurement measured = {
+            .algorithm = names[i],
+            .measured = {.iteration_s = 1, .bytes_per_worker = 3 * as_asked.bytes_per_worker}};
+        assert_int_equal(gradweave_validate(&asked, &measured, 1, &validation, NULL), GRADWEAVE_OK);
+        assert_true(near(measured.prediction.iteration_s, expected.iteration_s, 1e-6));
+        assert_true(depends == !near(measured.prediction.iteration_s, as_asked.iteration_s, 1e-6));
+    }
+}
+
+/* Of ResNet-50, whose numbers are published: 161 gradients of 25,557,032 parameters. */
+TEST(says_what_a_model_has) {
+    static struct gradweave_tensor tensors[200];
+    struct gradweave_error error = {""};
+    size_t count = sizeof tensors / sizeof *tensors;
+    uint64_t sum = 0;
+    assert_int_equal(gradweave_model_tensors(resnet.model, tensors, &count, &error), GRADWEAVE_OK);
+    assert_int_equal(count, 161);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(tensors[i].name[0] != '\0');
+        assert_int_equal(tensors[i].bytes, 4 * tensors[i].elements);
+        sum += tensors[i].elements;
+    }
+    assert_int_equal(sum, 25557032);
+    struct gradweave_tensor one[2] = {[1] = {.elements = 7}};
+    count = 1;
+    assert_int_equal(gradweave_model_tensors(resnet.model, one, &count, &error), GRADWEAVE_OK);
+    assert_true(count == 161 && one[1].elements == 7);
+    assert_string_equal(one[0].name, tensors[0].name);
+    assert_int_equal(gradweave_model_tensors("nowhere", one, &count, &error), GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "nowhere"));
+    assert_int_equal(gradweave_model_tensors(NULL, one, &count, &error), GRADWEAVE_BAD_INPUT);
+}
+
+TEST(says_which_pipelines_have_a_server) {
+    static const char *const with[] = {"ps", "sketched-sgd", "layer-drop"};
+    size_t found = 0;
+    size_t i = 0;
+    for (const char *name; (name = gradweave_algorithm_name(i)) != NULL; i++) {
+        for (size_t k = 0; k < 3 && gradweave_algorithm_has_server(i); k++) {
+            found += strcmp(name, with[k]) == 0;
+        }
+    }
+    assert_int_equal(found, 3);
+    assert_false(gradweave_algorithm_has_server(0) || gradweave_algorithm_has_server(i));
+}
+
+/* The plan of a pipeline takes as long as its prediction, and its file holds the same groups. */
+TEST(plans_a_pipeline) {
+    static const char *const names[] = {"omgs", "p-sgd", "topk", "omgs-optimal"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        static struct gradweave_group groups[512];
+        struct gradweave_prediction predicted;
+        struct gradweave_plan plan;
+        struct gradweave_error error = {""};
+        size_t count = sizeof groups / sizeof *groups;
+        size_t none = 0;
+        assert_int_equal(
+            gradweave_plan_pipeline(&resnet, names[i], NULL, NULL, groups, &count, &plan, &error),
+            GRADWEAVE_OK);
+        assert_int_equal(gradweave_predict(&resnet, names[i], &predicted, &error), GRADWEAVE_OK);
+        assert_true(near(plan.iteration_s, predicted.iteration_s, 1e-9));
+        assert_true(plan.group_count == count && predicted.group_count == count);
+        assert_int_equal(groups[count - 1].last, 0);
+        assert_true(plan.lower_bound_s > 0);
+        assert_true(plan.lower_bound_s <= plan.iteration_s * (1 + 1e-12));
+        assert_int_equal(
+            gradweave_plan_pipeline(&resnet, names[i], NULL, NULL, groups, &none, &plan, &error),
+            GRADWEAVE_BAD_INPUT);
+        assert_non_null(strstr(error.message, "expected room for"));
+    }
+}
+
+/* ---- what is refused ----------------------------------------------------------------------- */
+
+TEST(refuses_plans_that_make_no_sense) {
+    static struct gradweave_group_times groups[512];
+    static const struct {
+        const char *policy, *compressor, *message;
+    } cases[] = {
+        {NULL, "topk", "policy: expected one of per-tensor"},
+        {"magic", "topk", "got \"magic\""},
+        {"all", "topk", "got \"all\""}, /* of the command line alone */
+        {"optimal", NULL, "compressor: expected a name, got NULL"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gradweave_explanation why;
+        struct gradweave_error error = {""};
+        size_t count = sizeof groups / sizeof *groups;
+        assert_int_equal(gradweave_explain(&resnet, cases[i].policy, cases[i].compressor, groups,
+                                           &count, &why, &error),
+                         GRADWEAVE_BAD_INPUT);
+        if (strstr(error.message, cases[i].message) == NULL) {
+            fail_msg("expected \"%s\" in \"%s\"", cases[i].message, error.message);
+        }
+    }
+}
+
+TEST(refuses_questions_that_make_no_sense) {
+    struct {
+        const char *model, *algorithm, *message;
+        double density;
+    } const cases[] = {{NULL, "omgs", "model: expected a name", 0},
+                       {"nowhere.json", "omgs", "nowhere.json", 0},
+                       {resnet.model, "magic", "got \"magic\"", 0},
+                       {resnet.model, NULL, "got \"\"", 0},
+                       {resnet.model, "omgs", "density: expected a number in (0, 1]", 2},
+                       {resnet.model, "omgs", "density: expected a number in (0, 1]", NAN}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gradweave_question question = resnet;
+        struct gradweave_prediction predicted;
+        struct gradweave_error error = {""};
+        question.model = cases[i].model;
+        question.density = cases[i].density;
+        assert_int_equal(gradweave_predict(&question, cases[i].algorithm, &predicted, &error),
+                         GRADWEAVE_BAD_INPUT);
+        if (strstr(error.message, cases[i].message) == NULL) {
+            fail_msg("expected \"%s\" in \"%s\"", cases[i].message, error.message);
+        }
+    }
+}
