@@ -174,9 +174,9 @@ static const char *place_of(const struct gw_crossovers *crossovers, const struct
 }
 
 /* The first ones; what is said of one value goes for others likewise. */
-static void print_notes(const struct gw_crossovers *crossovers) {
-    for (size_t i = 0; i < crossovers->notes.count && i < GW_RESULT_MOST_NOTES; i++) {
-        const struct gw_axis_note *note = &crossovers->notes.notes[i];
+static void print_notes(const struct gw_crossovers *crossovers, const struct gw_axis_notes *notes) {
+    for (size_t i = 0; i < notes->count && i < GW_RESULT_MOST_NOTES; i++) {
+        const struct gw_axis_note *note = &notes->notes[i];
         char place[PLACE_SIZE];
         char first[PLACE_SIZE + 8];
         (void)snprintf(first, sizeof first, "note %s", place_of(crossovers, note, place));
@@ -205,7 +205,12 @@ static void print_text(const struct gw_crossovers *crossovers) {
     print_gaps(crossovers);
     print_counts(crossovers);
     gw_print_notes(&note, note[0] == '\0' ? 0 : 1);
-    print_notes(crossovers);
+    if (crossovers->derived.derived_count > 1) {
+        gw_print_collected_notes(&crossovers->derived);
+    } else {
+        print_notes(crossovers, &crossovers->derivations);
+    }
+    print_notes(crossovers, &crossovers->notes);
 }
 
 /* ---- document ------------------------------------------------------------------------------- */
@@ -304,20 +309,21 @@ static void write_gaps(const struct gw_crossovers *crossovers, struct gw_json_wr
 
 /* What people are told, and of more values. */
 static void write_notes(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
+    const struct gw_axis_notes *const lists[] = {&crossovers->derivations, &crossovers->notes};
     const char *note = crossovers->comparison->note;
-    if (note[0] == '\0' && crossovers->notes.count == 0) {
+    if (note[0] == '\0' && lists[0]->count + lists[1]->count == 0) {
         return;
     }
     gw_writer_array(writer, "notes");
     if (note[0] != '\0') {
         gw_writer_text(writer, NULL, note);
     }
-    for (size_t i = 0; i < crossovers->notes.count; i++) {
+    for (size_t i = 0; i < lists[0]->count + lists[1]->count; i++) {
+        const struct gw_axis_note *one =
+            i < lists[0]->count ? &lists[0]->notes[i] : &lists[1]->notes[i - lists[0]->count];
         char place[PLACE_SIZE];
         char text[PLACE_SIZE + GW_RESULT_NOTE_SIZE];
-        (void)snprintf(text, sizeof text, "%s%s",
-                       place_of(crossovers, &crossovers->notes.notes[i], place),
-                       crossovers->notes.notes[i].text);
+        (void)snprintf(text, sizeof text, "%s%s", place_of(crossovers, one, place), one->text);
         gw_writer_text(writer, NULL, text);
     }
     gw_writer_end(writer);

@@ -291,11 +291,11 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     struct gw_counts_note counts = {{0}};
     gw_result_note(&all, comparison->note);
     for (size_t i = 0; i < ranking->count; i++) {
-        gw_collect_notes(&all, &ranking->results[i]);
+        gw_result_collect(&all, &ranking->results[i]);
         gw_counts_note_add(&counts, comparison, ranking->results[i].algorithm);
     }
     gw_counts_note_print(&counts, comparison);
-    gw_print_result_notes(&all);
+    gw_print_collected_notes(&all);
 }
 
 static enum gw_status print_document(const struct gw_ranking *ranking, const char *why,

@@ -44,8 +44,8 @@ void gw_print_note(const char *first, const char *format, ...)
 void gw_print_notes(const char *const *notes, size_t count);
 void gw_print_result_notes(const struct gw_result *result);
 
-/* Adds a result's notes to those of `all`, each once. */
-void gw_collect_notes(struct gw_result *all, const struct gw_result *result);
+/* Of several results: what was derived is one note, with the worst of each collective. */
+void gw_print_collected_notes(const struct gw_result *all);
 
 /* ---- plans and predictions ----------------------------------------------------------------- */
 

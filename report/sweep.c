@@ -86,7 +86,7 @@ static void add_row(struct gw_sweep_table *table, const struct gw_grid *grid,
     }
     if (prediction->status == GW_OK) {
         add_figures(table->table, &prediction->result);
-        gw_collect_notes(&table->notes, &prediction->result);
+        gw_result_collect(&table->notes, &prediction->result);
     } else {
         add_infeasible(table, point, prediction);
     }
@@ -97,7 +97,7 @@ static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid
     print_heading(grid);
     gw_table_print_and_close(table->table);
     table->table = NULL;
-    gw_print_result_notes(&table->notes);
+    gw_print_collected_notes(&table->notes);
     if (table->infeasible > 0) {
         gw_print_note("note: ", "%s of the points have no answer, %s",
                       gw_format_count((double)table->infeasible, text), table->reason);

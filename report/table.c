@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,12 +175,40 @@ void gw_print_result_notes(const struct gw_result *result) {
     }
 }
 
-void gw_collect_notes(struct gw_result *all, const struct gw_result *result) {
-    for (size_t i = 0; i < result->note_count; i++) {
-        if (i < result->warning_count) {
-            gw_result_warn(all, result->notes[i]);
-        } else {
-            gw_result_note(all, result->notes[i]);
+/* "exchanges among so many workers were not measured: allgather +-159.4%, gtopk; ..." */
+static void print_derived(const struct gw_result *all) {
+    struct gw_text text;
+    FILE *stream = gw_text_open(&text);
+    for (size_t i = 0; i < all->derived_count && stream != NULL; i++) {
+        size_t length = strcspn(all->notes[i], ":");
+        (void)fprintf(stream, "%s%.*s", i == 0 ? "" : ", ", (int)length, all->notes[i]);
+        for (size_t u = 0; u < all->uncertainty_count; u++) {
+            const struct gw_result_uncertainty *one = &all->uncertainties[u];
+            if (strlen(one->collective) == length &&
+                strncmp(one->collective, all->notes[i], length) == 0) {
+                (void)(isnan(one->relative) ? fputs(" (how far off is not known)", stream)
+                                            : fprintf(stream, " +-%.1f%%", 100 * one->relative));
+            }
         }
+    }
+    if (gw_text_close(&text, "noting", NULL) != GW_OK) {
+        gw_print_lost(NULL);
+        return;
+    }
+    gw_print_note(
+        "note: ",
+        "exchanges that were not measured among so many workers, but derived or made up of "
+        "others: %s; simulate --algo A says of a pipeline how",
+        text.text);
+    free(text.text);
+}
+
+void gw_print_collected_notes(const struct gw_result *all) {
+    bool several = all->derived_count > 1;
+    if (several) {
+        print_derived(all);
+    }
+    for (size_t i = several ? all->derived_count : 0; i < all->note_count; i++) {
+        gw_print_note("note: ", "%s", all->notes[i]);
     }
 }

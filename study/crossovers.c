@@ -153,6 +153,19 @@ static enum gw_status find_crossings(const struct search *search, struct gw_cros
 
 /* ---- all values ----------------------------------------------------------------------------- */
 
+static enum gw_status keep_notes(struct gw_crossovers *found, const struct gw_result *result,
+                                 size_t value, struct gw_error *error) {
+    struct gw_result derived = *result;
+    for (size_t n = 0; n < result->note_count; n++) {
+        struct gw_axis_notes *notes =
+            n < result->derived_count ? &found->derivations : &found->notes;
+        GW_TRY(gw_axis_note_add(notes, result->notes[n], value, found, error));
+    }
+    derived.note_count = derived.warning_count = derived.derived_count;
+    gw_result_collect(&found->derived, &derived);
+    return GW_OK;
+}
+
 static enum gw_status keep_predictions(const struct search *search, size_t value,
                                        struct gw_error *error) {
     struct gw_crossovers *found = search->found;
@@ -165,10 +178,8 @@ static enum gw_status keep_predictions(const struct search *search, size_t value
         times_s[i] = time_of(prediction);
         found->lows_s[value * count + i] = ranged ? prediction->result.iteration_low_s : NAN;
         found->highs_s[value * count + i] = ranged ? prediction->result.iteration_high_s : NAN;
-        for (size_t n = 0; prediction->status == GW_OK && n < prediction->result.note_count; n++) {
-            GW_TRY(
-                gw_axis_note_add(&found->notes, prediction->result.notes[n], value, found, error));
-        }
+        GW_TRY(prediction->status == GW_OK ? keep_notes(found, &prediction->result, value, error)
+                                           : GW_OK);
         if (prediction->status != GW_OK && gap->values++ == 0) {
             gap->first = found->values->values[value];
             gap->why = prediction->why;
@@ -259,6 +270,7 @@ enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
 
 void gw_crossovers_close(struct gw_crossovers *crossovers) {
     free(crossovers->crossings);
+    gw_axis_notes_free(&crossovers->derivations);
     gw_axis_notes_free(&crossovers->notes);
     gw_arena_free(&crossovers->arena);
 }

@@ -285,9 +285,10 @@ struct gw_crossovers {
     bool *meets;         /* [value][algorithm]: it cannot be told apart from the fastest */
     struct gw_gap *gaps; /* [algorithm] */
     size_t crossing_count, crossing_capacity;
-    struct gw_crossing *crossings; /* ascending */
-    struct gw_axis_notes notes;
-    struct gw_arena arena; /* of times, fastest and gaps */
+    struct gw_crossing *crossings;           /* ascending */
+    struct gw_axis_notes derivations, notes; /* how exchanges were derived; all others */
+    struct gw_result derived;                /* the derivations as gw_result_collect has them */
+    struct gw_arena arena;                   /* of times, fastest and gaps */
 };
 
 /*

@@ -198,8 +198,8 @@ enum { GW_DERIVATION_SIZE = 384 };
  * The cost of a collective among `workers`, the caller's to free. If that number was not measured,
  * it is predicted from those that were by the growth laws that predict these from each other best;
  * from a single one by the law of the usual algorithm. `derivation` says which and how uncertain
- * that is; otherwise it is "". A sendrecv among 2 is measured for any number above. One worker
- * alone exchanges nothing: all zero.
+ * that is, behind "NAME: "; otherwise it is "". A sendrecv among 2 is measured for any number
+ * above. One worker alone exchanges nothing, as `derivation` says then: all zero.
  *
  * Four collectives need no measurement of their own, as others of `workers` P make them up, which
  * `derivation` then says:

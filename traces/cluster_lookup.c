@@ -53,6 +53,8 @@ static size_t times_of(const struct composed_part *part, size_t workers) {
     return part->each_round ? rounds : 1;
 }
 
+static const char alone[] = "one worker exchanges nothing";
+
 /* Appends to a derivation, as far as there is room. */
 static void append(char derivation[GW_DERIVATION_SIZE], const char *text) {
     size_t length = strlen(derivation);
@@ -112,8 +114,7 @@ static enum gw_status composed_curve(const struct gw_cluster *cluster,
                                      struct gw_error *error) {
     *curve = (struct gw_curve){0};
     if (workers == 1 && !composed->parts[0].server) {
-        (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s: one worker exchanges nothing",
-                       composed->name);
+        (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s", alone);
         return GW_OK;
     }
     describe_composed(composed, workers, derivation);
@@ -257,7 +258,7 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     }
     *curve = (struct gw_curve){0};
     if (workers == 1) {
-        (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s: one worker exchanges nothing", name);
+        (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s", alone);
         return GW_OK;
     }
     if (growth.count == 1) {

@@ -27,9 +27,12 @@ static bool add_note(struct gw_result *result, const char *note, size_t place) {
             return false;
         }
     }
-    if (note[0] == '\0' || result->note_count == capacity) {
+    if (note[0] == '\0' || place == capacity) {
         return false;
     }
+    bool is_full = result->note_count == capacity;
+    result->warning_count -= is_full && result->warning_count == capacity;
+    result->note_count -= is_full;
     memmove(result->notes[place + 1], result->notes[place],
             (result->note_count++ - place) * sizeof *result->notes);
     snprintf(result->notes[place], GW_RESULT_NOTE_SIZE, "%s", note);
@@ -44,17 +47,63 @@ void gw_result_warn(struct gw_result *result, const char *warning) {
     result->warning_count += add_note(result, warning, result->warning_count);
 }
 
-void gw_result_uncertain(struct gw_result *result, const char *collective, double relative) {
+/* How the collective with that name (up to a colon) was derived: its number, or the count. */
+static size_t find_derivation(const struct gw_result *result, const char *name) {
+    size_t length = strcspn(name, ":");
+    size_t i = 0;
+    while (i < result->derived_count &&
+           (strncmp(result->notes[i], name, length) != 0 || result->notes[i][length] != ':')) {
+        i++;
+    }
+    return i;
+}
+
+void gw_result_derive(struct gw_result *result, const char *derivation) {
+    bool added = find_derivation(result, derivation) == result->derived_count &&
+                 add_note(result, derivation, result->derived_count);
+    result->derived_count += added;
+    result->warning_count += added;
+}
+
+/* Whether it was known, and less uncertain. */
+static bool worsen(struct gw_result *result, const char *collective, double relative) {
     enum { capacity = sizeof result->uncertainties / sizeof *result->uncertainties };
     for (size_t i = 0; i < result->uncertainty_count; i++) {
-        if (strcmp(result->uncertainties[i].collective, collective) == 0) {
-            return;
+        struct gw_result_uncertainty *known = &result->uncertainties[i];
+        if (strcmp(known->collective, collective) == 0) {
+            bool is_worse = isnan(relative) ? !isnan(known->relative) : relative > known->relative;
+            known->relative = is_worse ? relative : known->relative;
+            return is_worse;
         }
     }
     if (relative != 0 && result->uncertainty_count < capacity) {
         struct gw_result_uncertainty *added = &result->uncertainties[result->uncertainty_count++];
         added->relative = relative;
         (void)snprintf(added->collective, sizeof added->collective, "%s", collective);
+    }
+    return false;
+}
+
+void gw_result_uncertain(struct gw_result *result, const char *collective, double relative) {
+    (void)worsen(result, collective, relative);
+}
+
+void gw_result_collect(struct gw_result *all, const struct gw_result *result) {
+    for (size_t i = 0; i < result->note_count; i++) {
+        void (*add)(struct gw_result *, const char *) = i < result->derived_count ? gw_result_derive
+                                                        : i < result->warning_count
+                                                            ? gw_result_warn
+                                                            : gw_result_note;
+        add(all, result->notes[i]);
+    }
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &result->uncertainties[i];
+        size_t own = find_derivation(all, one->collective);
+        size_t other = find_derivation(result, one->collective);
+        if (worsen(all, one->collective, one->relative) && own < all->derived_count &&
+            other < result->derived_count) {
+            memcpy(all->notes[own], result->notes[other], sizeof all->notes[own]);
+        }
     }
 }
 

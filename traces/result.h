@@ -29,7 +29,8 @@ struct gw_result {
     double actual_density, padding;  /* means of iterations (traces/counts.h); 0: not known */
     char notes[GW_RESULT_MOST_NOTES][GW_RESULT_NOTE_SIZE];
     size_t note_count;
-    size_t warning_count; /* of the first notes */
+    /* Of the first notes: warnings; and of those the first: how a collective was derived. */
+    size_t warning_count, derived_count;
     struct gw_result_uncertainty uncertainties[8];
     size_t uncertainty_count;
     /* iteration_s were all derived curves that much too slow or too fast; 0: not worked out */
@@ -41,14 +42,29 @@ struct gw_result {
 /* Counts one more measured iteration into the means. */
 void gw_result_add(struct gw_result *result, const struct gw_measure *measure);
 
-/* Adds a remark for the reader, once; silently full after GW_RESULT_MOST_NOTES. "" adds nothing. */
+/*
+ * Adds a remark for the reader, once; "" adds nothing. Of more than GW_RESULT_MOST_NOTES the last
+ * ones are lost.
+ */
 void gw_result_note(struct gw_result *result, const char *note);
 
 /* The same before all that are no warnings: that a number rests on what nobody measured. */
 void gw_result_warn(struct gw_result *result, const char *warning);
 
-/* The same for how uncertain a collective is, NAN where that is not known; 0 adds nothing. */
+/* The same before all others: "COLLECTIVE: how its curve was derived", once for a collective. */
+void gw_result_derive(struct gw_result *result, const char *derivation);
+
+/*
+ * The same for how uncertain a collective is, NAN where that is not known; 0 adds nothing, and of
+ * several the worst counts.
+ */
 void gw_result_uncertain(struct gw_result *result, const char *collective, double relative);
+
+/*
+ * Adds a result's notes, and what is uncertain, to those of `all`, which says of each collective
+ * how the most uncertain of its curves was derived.
+ */
+void gw_result_collect(struct gw_result *all, const struct gw_result *result);
 
 /* Whether it may be off by what nobody knows, so that it has no range. */
 bool gw_result_is_unknown(const struct gw_result *result);

@@ -309,7 +309,7 @@ TEST(says_what_was_not_measured) {
     static const char *const commands[] = {
         "gradweave plan " TINY " --policy omgs --workers ",
         "gradweave simulate " TINY " --algo omgs --workers ",
-        "gradweave compare " TINY " --algo dense,omgs --workers ",
+        "gradweave compare " TINY " --algo topk,omgs --workers ",
     };
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         char derived[128];

@@ -297,9 +297,30 @@ TEST_WITH(says_what_its_answers_rest_on, make_cases, remove_folder) {
                "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 4,8,16",
                "\nnote at 8 workers: allgather: 8 workers not measured", NULL);
     check_says(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 1,4",
-               "\nnote at 1 worker: allgather: one worker exchanges nothing\n", NULL);
+               "\nnote at 1 worker: one worker exchanges nothing\n", NULL);
     struct answer exact = ask(*state, "gradweave compare " PAIR " --algo topk,dense");
     assert_null(strstr(exact.out, "counts"));
+}
+
+/* However many exchanges were derived, among however many workers, they are one note. */
+TEST_IN_FOLDER(says_the_same_of_all_once) {
+    static const char *const workers[] = {"64", "2:256"};
+    static const char *const worst[] = {"allreduce +-633.3%", "allreduce +-950.0%"};
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
+        struct answer answer = ask(
+            *state, "gradweave compare resnet50 --cluster box-4x1gbit --workers %s", workers[i]);
+        size_t notes = 0;
+        for (const char *at = answer.out; (at = strstr(at, "\nnote")) != NULL; at++) {
+            notes++;
+        }
+        assert_int_equal(notes, 4);
+        assert_non_null(strstr(answer.out, worst[i]));
+        assert_non_null(strstr(answer.out, "\nnote: exchanges that were not measured among so"));
+    }
+    cJSON *document = ask_for(*state, "gradweave/crossovers@1",
+                              "gradweave compare resnet50 --cluster box-4x1gbit --workers 2:256 "
+                              "--json");
+    assert_true(cJSON_GetArraySize(item_at(document, "notes")) > 10);
 }
 
 /* A row says `dense` also of what is no more dense. */

@@ -140,7 +140,7 @@ TEST(collectives_are_composed) {
         {"gtopk", 5, 6, 3 * (0.25 + 3) + 2.5,
          "gtopk: not measured; made up of 3 sendrecv + broadcast"},
         {"gtopk", 2, 4, 0.25 + 2 + 1, "gtopk: not measured; made up of sendrecv + broadcast"},
-        {"gtopk", 1, 4, 0, "gtopk: one worker exchanges nothing"},
+        {"gtopk", 1, 4, 0, "one worker exchanges nothing"},
         {"push", 5, 2, 5,
          "push: not measured; made up of gather among 6 ranks, the server one of them"},
         {"sketch", 5, 1e9, 7, ""},
