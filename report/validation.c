@@ -156,12 +156,18 @@ static bool all_are_dense(const struct gw_validation *validation) {
     return dense == validation->count;
 }
 
-static void print_text(const struct gw_validation *validation, const struct notes *notes) {
+/* What is to be doubted altogether is said ahead of the figures. */
+static void print_text(const struct gw_validation *validation) {
     static const char *const headings[] = {
         "algorithm",   "",        "iteration", "forward", "backward",
         "compression", "exposed", "other",     "bytes",   "error"};
+    struct gw_result all = {0};
     gw_print_heading(&validation->question, all_are_dense(validation));
     print_device(validation->device);
+    for (size_t i = 0; i < validation->doubt_count; i++) {
+        gw_print_wrapped("note: ", validation->doubts[i], gw_terminal_width());
+        gw_print("\n");
+    }
     struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_validation_pair *pair = &validation->pairs[i];
@@ -169,6 +175,7 @@ static void print_text(const struct gw_validation *validation, const struct note
         print_row(table, pair->predicted.algorithm, "predicted", &pair->predicted,
                   gw_format_percent(pair->error, error));
         print_row(table, "", "measured", &pair->measured, "");
+        gw_result_collect(&all, &pair->predicted);
     }
     gw_table_print_and_close(table);
     print_changed(validation);
@@ -184,10 +191,7 @@ static void print_text(const struct gw_validation *validation, const struct note
              validation->iterations, 100 * gw_validation_mean_error(validation),
              100 * gw_validation_largest_error(validation));
     print_verdict(validation);
-    for (size_t i = 0; i < notes->count; i++) {
-        const char *note = notes->texts[i];
-        gw_print_notes(&note, 1);
-    }
+    gw_print_collected_notes(&all);
 }
 
 /* ---- for a program --------------------------------------------------------------------------- */
@@ -328,7 +332,7 @@ static enum gw_status present(const struct gw_validation *validation, const stru
         return gw_print_document(document, error);
     }
     if (status == GW_OK) {
-        print_text(validation, notes);
+        print_text(validation);
     }
     cJSON_Delete(document);
     return status;
