@@ -1,5 +1,6 @@
 #include "core/json.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
     memory_ran_out = false;
     *document = cJSON_ParseWithOpts(text, &end, 1);
     if (*document != NULL) {
-        enum gw_status status = gw_json_check_duplicates(*document, file, error);
+        enum gw_status status = gw_json_check_keys_of_all(*document, file, error);
         if (status != GW_OK) {
             cJSON_Delete(*document);
             *document = NULL;
@@ -201,6 +202,11 @@ enum gw_status gw_json_text(const struct gw_json *place, const char **out, struc
         return gw_json_expected(place, "a string", error);
     }
     *out = place->node->valuestring;
+    if (strlen(*out) > GW_JSON_MOST_TEXT) {
+        char expected[64];
+        (void)snprintf(expected, sizeof expected, "at most %d bytes of text", GW_JSON_MOST_TEXT);
+        return gw_json_expected(place, expected, error);
+    }
     return GW_OK;
 }
 
@@ -337,12 +343,17 @@ static bool make_exact(cJSON *node) {
     return true;
 }
 
-/* A copy with a line feed behind it. cJSON escapes controls of C0; those of C1 and DEL are here. */
+/* Of a character in what cJSON printed, which escapes those of C0; 0: none. */
+static uint32_t control_at(const unsigned char *c) {
+    return *c == '\n' || *c == '\t' ? 0 : gw_control_at(c);
+}
+
+/* A copy with a line feed behind it, and escapes for what a terminal would not show. */
 static enum gw_status end_text(const char *printed, char **out, struct gw_error *error) {
-    enum { escape = 6 }; /* of "\u007f" */
+    enum { escape = 12 }; /* of two halves, "\udb40\udc01" */
     size_t controls = 0;
     for (const char *c = printed; *c != '\0'; c++) {
-        controls += *c != '\n' && *c != '\t' && gw_is_control((const unsigned char *)c);
+        controls += control_at((const unsigned char *)c) != 0;
     }
     char *text = malloc(strlen(printed) + escape * controls + 2);
     if (text == NULL) {
@@ -350,12 +361,16 @@ static enum gw_status end_text(const char *printed, char **out, struct gw_error 
     }
     *out = text;
     for (const unsigned char *c = (const unsigned char *)printed; *c != '\0'; c++) {
-        if (*c == '\n' || *c == '\t' || !gw_is_control(c)) {
+        uint32_t control = control_at(c);
+        if (control == 0) {
             *text++ = (char)*c;
-        } else {
-            c += *c == 0xc2;
-            text += sprintf(text, "\\u%04x", *c);
+            continue;
         }
+        uint32_t beyond = control - 0x10000;
+        text += control < 0x10000 ? sprintf(text, "\\u%04" PRIx32, control)
+                                  : sprintf(text, "\\u%04" PRIx32 "\\u%04" PRIx32,
+                                            0xd800 + (beyond >> 10), 0xdc00 + (beyond & 0x3ff));
+        c += gw_utf8_length(c) - 1;
     }
     memcpy(text, "\n", 2);
     return GW_OK;

@@ -20,7 +20,7 @@ struct gw_json {
 };
 
 /* What documents may hold (docs/files.md, "Limits"). */
-enum { GW_JSON_MOST_VALUES = 1 << 24 };
+enum { GW_JSON_MOST_VALUES = 1 << 24, GW_JSON_MOST_TEXT = 1024 };
 
 /*
  * Parses `text`, behind whose `length` bytes stands a zero; `file` names it in messages. Keys that

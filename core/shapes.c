@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/names.h"
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -151,18 +152,24 @@ static size_t write_path(const struct link *link, char out[PATH_SIZE]) {
     return more < 0 || (size_t)more >= room ? PATH_SIZE - 1 : length + (size_t)more;
 }
 
-/* ---- duplicates ---------------------------------------------------------------------------- */
+/* ---- keys of any object --------------------------------------------------------------------
+ */
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static enum gw_status fail_duplicate(const struct link *at, const char *key, const char *file,
-                                     struct gw_error *error) {
+static enum gw_status refuse_key(const struct link *at, const char *key, const char *file,
+                                 struct gw_error *error) {
     char path[PATH_SIZE];
     (void)write_path(at, path);
-    return gw_fail(error, GW_BAD_INPUT, "%s: %s%sexpected each key once, got \"%.60s\" twice", file,
-                   path, path[0] == '\0' ? "" : ": ", key);
+    const char *colon = path[0] == '\0' ? "" : ": ";
+    return strlen(key) > GW_JSON_MOST_TEXT
+               ? gw_fail(error, GW_BAD_INPUT,
+                         "%s: %s%sexpected keys of at most %d bytes, got \"%.40s...\"", file, path,
+                         colon, GW_JSON_MOST_TEXT, key)
+               : gw_fail(error, GW_BAD_INPUT, "%s: %s%sexpected each key once, got \"%.60s\" twice",
+                         file, path, colon, key);
 }
 
 /* Of few keys each pair is looked at; many are sorted. */
@@ -172,7 +179,7 @@ static enum gw_status check_object(const cJSON *object, const struct link *at, c
     const char *few[FEW];
     size_t count = (size_t)cJSON_GetArraySize(object);
     const char **keys = count <= FEW ? few : calloc(count, sizeof *keys);
-    const char *twice = NULL;
+    const char *odd = NULL;
     size_t next = 0;
     const cJSON *child = NULL;
     if (keys == NULL) {
@@ -180,15 +187,16 @@ static enum gw_status check_object(const cJSON *object, const struct link *at, c
     }
     cJSON_ArrayForEach(child, object) {
         keys[next++] = child->string;
+        odd = strlen(child->string) > GW_JSON_MOST_TEXT ? child->string : odd;
     }
     qsort(keys, count, sizeof *keys, by_name);
-    for (size_t i = 1; i < count && twice == NULL; i++) {
-        twice = strcmp(keys[i - 1], keys[i]) == 0 ? keys[i] : NULL;
+    for (size_t i = 1; i < count && odd == NULL; i++) {
+        odd = strcmp(keys[i - 1], keys[i]) == 0 ? keys[i] : NULL;
     }
     if (keys != few) {
         free(keys);
     }
-    return twice == NULL ? GW_OK : fail_duplicate(at, twice, file, error);
+    return odd == NULL ? GW_OK : refuse_key(at, odd, file, error);
 }
 
 /* As deep as the parser lets documents be. */
@@ -209,8 +217,8 @@ static enum gw_status check_below(const cJSON *node, const struct link *at, cons
     return GW_OK;
 }
 
-enum gw_status gw_json_check_duplicates(const cJSON *document, const char *file,
-                                        struct gw_error *error) {
+enum gw_status gw_json_check_keys_of_all(const cJSON *document, const char *file,
+                                         struct gw_error *error) {
     static const struct link root = {0};
     return check_below(document, &root, file, error);
 }

@@ -27,9 +27,10 @@ enum { GW_MOST_KEY_WARNINGS = 8 };
 
 /* ---- checking ------------------------------------------------------------------------------ */
 
-/* Fails where an object has a key twice. O(n log n) in the keys of an object. */
-enum gw_status gw_json_check_duplicates(const cJSON *document, const char *file,
-                                        struct gw_error *error);
+/* Fails where an object has a key twice, or a very long one. O(n log n) in the keys of an object.
+ */
+enum gw_status gw_json_check_keys_of_all(const cJSON *document, const char *file,
+                                         struct gw_error *error);
 
 /*
  * Looks for keys that the schema's shapes do not have. Objects of which the table knows nothing,

@@ -1,5 +1,6 @@
 #include "core/terminal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,8 +23,23 @@ size_t gw_utf8_length(const unsigned char *c) {
     return too_long || outside ? 0 : length;
 }
 
-bool gw_is_control(const unsigned char *c) {
-    return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0);
+/* Of C0, DEL, C1; that turn the direction of text, break lines, or are not to be seen. */
+static const uint32_t controls[][2] = {
+    {0x01, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x180e, 0x180e}, {0x200b, 0x200f},
+    {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+
+uint32_t gw_control_at(const unsigned char *c) {
+    size_t length = gw_utf8_length(c);
+    uint32_t code = length < 2 ? c[0] : c[0] & (0x7fU >> length);
+    for (size_t i = 1; i < length; i++) {
+        code = code << 6 | (c[i] & 0x3fU);
+    }
+    for (size_t i = 0; i < sizeof controls / sizeof *controls && length > 0; i++) {
+        if (code >= controls[i][0] && code <= controls[i][1]) {
+            return code;
+        }
+    }
+    return 0;
 }
 
 static size_t columns_of(const char *text, size_t bytes) {
@@ -49,19 +65,21 @@ void gw_print_lost(const char *why) {
     }
 }
 
-enum { ESCAPE_SIZE = 8 };
+enum { ESCAPE_SIZE = 12 };
 
 /* The character at `c` as a terminal may have it; how many bytes of the text it is. */
 static size_t show(const unsigned char *c, char out[ESCAPE_SIZE]) {
     size_t length = gw_utf8_length(c);
-    if (length > 0 && !gw_is_control(c)) {
+    uint32_t control = gw_control_at(c);
+    if (length > 0 && control == 0) {
         memcpy(out, c, length);
         out[length] = '\0';
         return length;
     }
-    (void)(length == 2 ? snprintf(out, ESCAPE_SIZE, "\\u%04x", c[1])
-                       : snprintf(out, ESCAPE_SIZE, "\\x%02x", c[0]));
-    return length == 2 ? 2 : 1;
+    (void)(length < 2   ? snprintf(out, ESCAPE_SIZE, "\\x%02x", c[0])
+           : length < 4 ? snprintf(out, ESCAPE_SIZE, "\\u%04" PRIx32, control)
+                        : snprintf(out, ESCAPE_SIZE, "\\U%08" PRIx32, control));
+    return length < 2 ? 1 : length;
 }
 
 /* `newline` stands for a line feed. */

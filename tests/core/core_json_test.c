@@ -106,13 +106,42 @@ TEST(depth_is_limited) {
                         "and objects within each other, got more");
 }
 
+/* Names in keys and in values. */
+TEST(names_have_a_limit) {
+    static const struct {
+        const char *format, *message;
+    } names[] = {{"{\"schema\": \"s\", \"name\": \"%0*d\"}",
+                  "long.json: name: expected at most 1024 bytes of text, got "
+                  "\"0000000000000000000000000000000000000000...\""},
+                 {"{\"schema\": \"s\", \"name\": {\"%0*d\": 1}}",
+                  "long.json: name: expected keys of at most 1024 bytes, got "
+                  "\"0000000000000000000000000000000000000000...\""}};
+    for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
+        char text[2048];
+        cJSON *document = NULL;
+        char *name = NULL;
+        error = (struct gw_error){0};
+        int length = snprintf(text, sizeof text, names[i / 2].format, 1024 + (int)(i % 2), 0);
+        enum gw_status status = gw_json_parse(text, (size_t)length, "long.json", &document, &error);
+        if (status == GW_OK && i < 2) {
+            struct gw_json root = {.node = document, .file = "long.json"};
+            status = gw_json_copy_text(&root, "name", &name, &error);
+        }
+        assert_int_equal(status, i % 2 == 0 ? GW_OK : GW_BAD_INPUT);
+        assert_string_equal(error.message, i % 2 == 0 ? "" : names[i / 2].message);
+        cJSON_Delete(document);
+        free(name);
+    }
+}
+
 /* Controls that cJSON writes as they are: a terminal would take them for its own. */
 TEST(controls_are_escaped) {
-    cJSON *document = cJSON_CreateString("\033\177\302\233 \303\204\n");
+    cJSON *document = cJSON_CreateString("\033\177\302\233 \303\204\n\u202e\u2028\U000e0041");
     char *text = NULL;
     cJSON *again = NULL;
     assert_int_equal(gw_json_print(document, &text, NULL), GW_OK);
-    assert_string_equal(text, "\"\\u001b\\u007f\\u009b \303\204\\n\"\n");
+    assert_string_equal(text,
+                        "\"\\u001b\\u007f\\u009b \303\204\\n\\u202e\\u2028\\udb40\\udc41\"\n");
     assert_int_equal(gw_json_parse(text, strlen(text), "text", &again, NULL), GW_OK);
     assert_true(cJSON_Compare(document, again, true));
     cJSON_Delete(document);

@@ -102,6 +102,10 @@ TEST(no_name_commands_the_terminal) {
         {"\302\2331m", "\\u009b1m\n", "\\u009b1m"},       /* the CSI of eight bits */
         {"\2331m\377", "\\x9b1m\\xff\n", "\\x9b1m\\xff"}, /* no UTF-8 */
         {"Übung µs", "Übung µs\n", "Übung µs"},
+        {"a\u202eb\u200b\u2066\u2028", "a\\u202eb\\u200b\\u2066\\u2028\n",
+         "a\\u202eb\\u200b\\u2066\\u2028"}, /* turned round, not to be seen, another line */
+        {"\ufeff\U000e0041漢字🙂", "\\ufeff\\U000e0041漢字🙂\n",
+         "\\ufeff\\U000e0041漢字🙂"},
         {"two\nlines", "two\\x0alines\n", "two\\x0alines"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
