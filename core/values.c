@@ -131,7 +131,8 @@ static enum gw_status parse_number(const char *text, size_t length,
     bool decimal = strspn(digits, "0123456789.eE+-") == length - unit_length;
     bool complete = end == digits + (length - unit_length) && errno == 0;
     bool least = *out > 0 || (rule->zero && *out == 0 && !signbit(*out));
-    bool allowed = least && *out <= rule->maximum && (!rule->whole || floor(*out) == *out);
+    bool exact = floor(*out) == *out && strtold(digits, NULL) * size == *out;
+    bool allowed = least && *out <= rule->maximum && (!rule->whole || exact);
     return decimal && complete && allowed ? GW_OK : expected_number(rule, text, length, error);
 }
 

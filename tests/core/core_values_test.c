@@ -178,6 +178,7 @@ TEST(messages_say_what_would_be_right) {
         {"1e-400", &share, "got \"1e-400\""},
         {"2.5", &number, "expected positive integers, such as 2:32:log5, got \"2.5\""},
         {"9007199254740994", &number, "got \"9007199254740994\""},
+        {"9007199254740993", &number, "got \"9007199254740993\""},
         {"2:64", &number, "expected FROM:TO:logN or FROM:TO:linN with N from 2 to 10000"},
         {"4:2", &plain, "expected a range that ascends, such as 2:256, got \"4:2\""},
         {"2:8:0", &plain, "expected FROM:TO:logN"},
