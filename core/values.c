@@ -55,28 +55,29 @@ bool gw_rate_unit(const char *text, size_t length, double *bit_per_s) {
     return each && (unit[0] == 'B' || unit[0] == 'b');
 }
 
-bool gw_parse_size(const char *text, double *bytes) {
-    const long double most = 0x1p53L; /* as a double holds the sizes up to there exactly */
-    size_t digits = strspn(text, "0123456789.");
-    const char *unit = text + digits;
+/* A whole number that a double holds exactly, with "k", "Mi" .. behind it; the rest of the text. */
+static const char *parse_whole(const char *text, double *out) {
+    const char *unit = text + strspn(text, "0123456789.eE+");
     double size = 1;
     size_t prefix = read_prefix(unit, strlen(unit), &size);
     char *end = NULL;
     long double exact = strtold(text, &end) * size;
-    *bytes = (double)exact;
-    bool named = (unit[prefix] == 'B' || unit[prefix] == 'b') && unit[prefix + 1] == '\0';
-    return digits > 0 && end == unit && (named || *unit == '\0') && exact > 0 && exact <= most &&
-           floorl(exact) == exact;
+    bool known = strspn(text, "0123456789.") > 0 && end == unit && exact > 0 && exact <= 0x1p53L &&
+                 floorl(exact) == exact;
+    *out = known ? (double)exact : 0;
+    return known ? unit + prefix : NULL;
+}
+
+bool gw_parse_size(const char *text, double *bytes) {
+    const char *rest = parse_whole(text, bytes);
+    return rest != NULL && rest[*rest == 'B' || *rest == 'b'] == '\0';
 }
 
 bool gw_parse_count(const char *text, uint64_t *out) {
-    char *end = NULL;
-    long double value = strtold(text, &end);
-    bool decimal = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789.eE+")] == '\0';
-    bool counts =
-        decimal && *end == '\0' && value > 0 && value <= 0x1p53L && floorl(value) == value;
-    *out = counts ? (uint64_t)value : 0;
-    return counts;
+    double value = 0;
+    const char *rest = parse_whole(text, &value);
+    *out = (uint64_t)value;
+    return rest != NULL && *rest == '\0';
 }
 
 bool gw_parse_number(const char *text, double *out) {
@@ -94,6 +95,11 @@ static bool find_unit(const char *text, size_t length, const struct gw_values_ru
         size_t number = strspn(text, "0123456789.eE+-");
         *unit_length = number < length ? length - number : 0;
         return number > 0 && number < length && gw_rate_unit(text + number, *unit_length, size);
+    }
+    if (rule->whole) {
+        size_t number = strspn(text, "0123456789.eE+-");
+        *unit_length = read_prefix(text + number, number < length ? length - number : 0, size);
+        return number + *unit_length == length;
     }
     if (rule->units == NULL) {
         *unit_length = strlen(rule->suffix);

@@ -46,10 +46,10 @@ enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *ru
 /* "gbit", "Gbit/s", "gbps", "Gb/s": in bits a second; "GB/s", "GBps", "GiB/s": 8 times as many. */
 bool gw_rate_unit(const char *text, size_t length, double *bit_per_s);
 
-/* "4096", "64kB", "25MB", "25MiB", "1.5GiB": a number of bytes above 0, a whole one. */
+/* "4096", "64k", "25MB", "25MiB", "1.5GiB": a whole number of bytes from 1 to 2^53. */
 bool gw_parse_size(const char *text, double *bytes);
 
-/* A whole number from 1 to 2^53, as 1000 or 1e3; any finite number. False: it is none. */
+/* The same of anything else, as 1000, 1e3, 8k or 8Ki; any finite number. False: it is none. */
 bool gw_parse_count(const char *text, uint64_t *out);
 bool gw_parse_number(const char *text, double *out);
 

@@ -220,14 +220,15 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
                                text)
                      : GW_OK;
     }
-    double number = 0;
+    double size = 0;
     bool bytes = strcmp((*policy)->argument, "bytes") == 0;
-    bool plain = digits[strspn(digits, "0123456789")] == '\0';
-    if (!given || !(bytes || plain) || !gw_parse_size(digits, &number)) {
+    bool parsed = bytes ? gw_parse_size(digits, &size) : gw_parse_count(digits, argument);
+    if (!given || !parsed) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "policy: expected %s:N with N a positive number of %s; got \"%s\"",
-                       (*policy)->name, (*policy)->argument, text);
+                       "policy: expected %s:N with N a positive number of %s, such as %s; got "
+                       "\"%s\"",
+                       (*policy)->name, (*policy)->argument, bytes ? "25MiB" : "8192 or 8k", text);
     }
-    *argument = (uint64_t)number;
+    *argument = bytes ? (uint64_t)size : *argument;
     return GW_OK;
 }

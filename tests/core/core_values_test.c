@@ -43,9 +43,11 @@ static void check(const char *text, const struct gw_values_rule *rule, const dou
 TEST(lists_are_sorted_and_free_of_doubles) {
     const double shares[] = {0.001, 0.01, 1};
     const double numbers[] = {2, 4, 16, 0x1p53};
+    const double prefixed[] = {4, 1536, 2000, 0x1p43};
     const double factors[] = {0.5, 1, 2.5, 1e6};
     check("0.01,1,.001,1e-2", &share, shares, 3, 0);
     check("16,2,4,9007199254740992,2,4.0", &number, numbers, 4, 0);
+    check("8Ti,2k,1.5Ki,4e0", &number, prefixed, 4, 0);
     check("1x,2.5x,0.5x,1e6x", &factor, factors, 4, 0);
     check("0.01", &share, &shares[1], 1, 0);
 }
@@ -111,13 +113,29 @@ TEST(rates_and_sizes_have_the_usual_spellings) {
     static const struct {
         const char *text;
         double bytes; /* 0: no size */
-    } sizes[] = {{"4096", 4096}, {"25MiB", 25 << 20}, {"25MB", 25e6},
-                 {"64kB", 64e3}, {"64KiB", 65536},    {"1.5GiB", 1.5 * (1 << 30)},
-                 {"1B", 1},      {"25mib", 25 << 20}, {"", 0},
-                 {"0", 0},       {"-1", 0},           {"25M", 0},
-                 {"1.5", 0},     {"0.1kB", 100},      {"1e6", 0},
-                 {"MiB", 0},     {"4096 ", 0},        {"99999999TB", 0},
-                 {"1.1.1MB", 0}, {"5XB", 0}};
+    } sizes[] = {{"4096", 4096},
+                 {"25MiB", 25 << 20},
+                 {"25MB", 25e6},
+                 {"64kB", 64e3},
+                 {"64KiB", 65536},
+                 {"1.5GiB", 1.5 * (1 << 30)},
+                 {"1B", 1},
+                 {"25mib", 25 << 20},
+                 {"", 0},
+                 {"0", 0},
+                 {"-1", 0},
+                 {"25M", 25e6},
+                 {"1.5", 0},
+                 {"0.1kB", 100},
+                 {"1e6", 1e6},
+                 {"MiB", 0},
+                 {"4096 ", 0},
+                 {"99999999TB", 0},
+                 {"1.1.1MB", 0},
+                 {"5XB", 0},
+                 {"64Ki", 65536},
+                 {"5BB", 0},
+                 {"9007199254740993", 0}};
     for (size_t i = 0; i < sizeof rate_units / sizeof *rate_units; i++) {
         double size = 0;
         bool known = gw_rate_unit(rate_units[i].text, strlen(rate_units[i].text), &size);
@@ -179,6 +197,8 @@ TEST(messages_say_what_would_be_right) {
         {"2.5", &number, "expected positive integers, such as 2:32:log5, got \"2.5\""},
         {"9007199254740994", &number, "got \"9007199254740994\""},
         {"9007199254740993", &number, "got \"9007199254740993\""},
+        {"1.2345k", &number, "got \"1.2345k\""},
+        {"2kB", &number, "got \"2kB\""},
         {"2:64", &number, "expected FROM:TO:logN or FROM:TO:linN with N from 2 to 10000"},
         {"4:2", &plain, "expected a range that ascends, such as 2:256, got \"4:2\""},
         {"2:8:0", &plain, "expected FROM:TO:logN"},

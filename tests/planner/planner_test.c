@@ -118,6 +118,10 @@ TEST(good_policies_are_parsed) {
                  {"single", "single", 0},
                  {"threshold:8192", "threshold", 8192},
                  {"threshold:1", "threshold", 1},
+                 {"threshold:8k", "threshold", 8000},
+                 {"threshold:8Ki", "threshold", 8192},
+                 {"bucket:8k", "bucket", 8000},
+                 {"bucket:1.5MiB", "bucket", 3 << 19},
                  {"bucket:00010", "bucket", 10},
                  {"bucket:9007199254740992", "bucket", UINT64_C(1) << 53},
                  {"ddp", "ddp", 0},
@@ -148,15 +152,15 @@ TEST(policies_describe_themselves) {
 }
 
 TEST(bad_policies_are_refused) {
-    const char *elements = "threshold:N with N a positive number of elements";
-    const char *bytes = "bucket:N with N a positive number of bytes";
+    const char *elements = "threshold:N with N a positive number of elements, such as 8192 or 8k";
+    const char *bytes = "bucket:N with N a positive number of bytes, such as 25MiB";
     const char *table[][2] = {{"threshold", elements},
                               {"threshold:", elements},
                               {"threshold:0", elements},
                               {"threshold:-1", elements},
                               {"threshold:+1", elements},
                               {"threshold: 1", elements},
-                              {"threshold:1k", elements},
+                              {"threshold:1kB", elements},
                               {"threshold:1.5", elements},
                               {"threshold:8192:2", elements},
                               {"threshold:9007199254740993", elements},
