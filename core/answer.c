@@ -59,7 +59,18 @@ static enum gw_status put_text(struct gw_error *error) {
                : gw_fail(error, GW_FAILED, "stdout: cannot be written");
 }
 
+/* What the message of a failure at the very end has to add. */
+static void say_what_stays(const char *unfinished, struct gw_error *error) {
+    struct gw_error failure = *error;
+    if (unfinished != NULL) {
+        (void)gw_fail(error, failure.status,
+                      "%.400s; %.400s is kept: with --resume nothing in it is done again",
+                      failure.message, unfinished);
+    }
+}
+
 enum gw_status gw_answer_end(bool answered, struct gw_error *error) {
+    char *unfinished = gw_outputs_unfinished() == NULL ? NULL : strdup(gw_outputs_unfinished());
     enum gw_status status = take_text(error);
     if (answered && status == GW_OK) {
         status = gw_outputs_place(error);
@@ -71,7 +82,9 @@ enum gw_status gw_answer_end(bool answered, struct gw_error *error) {
         gw_outputs_keep();
     } else {
         gw_outputs_discard();
+        say_what_stays(status == GW_OK ? NULL : unfinished, error);
     }
+    free(unfinished);
     free(held.text);
     return answered ? status : GW_OK;
 }

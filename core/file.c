@@ -362,6 +362,15 @@ static void forget_outputs(void) {
     program.output_count = program.output_capacity = 0;
 }
 
+const char *gw_outputs_unfinished(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
+        if (program.outputs[i].temporary == NULL) {
+            return program.outputs[i].target;
+        }
+    }
+    return NULL;
+}
+
 void gw_outputs_hold(void) {
     program.holds = true;
 }

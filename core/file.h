@@ -82,6 +82,9 @@ enum gw_status gw_outputs_place(struct gw_error *error);
 void gw_outputs_keep(void);
 void gw_outputs_discard(void);
 
+/* The first file of gw_file_remove, which stays where the program ends badly; NULL: none. */
+const char *gw_outputs_unfinished(void);
+
 void gw_outputs_force(void);
 
 /* For readers that open their file themselves. */

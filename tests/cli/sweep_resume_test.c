@@ -91,6 +91,19 @@ static double rows_in(const char *text, size_t length, size_t above) {
 
 enum { FRAME = 26 }; /* before each row: its checksum and length */
 
+/* A sweep whose answer goes nowhere has been done: the rows are there for who asks again. */
+TEST_WITH(an_answer_that_is_lost_is_printed_again, make_inputs, remove_folder) {
+    struct answer lost = ask_into(*state, TINY " --out out.csv", "/dev/full");
+    assert_int_equal(lost.status, 3);
+    assert_string_equal(lost.err, "gradweave: stdout: cannot be written; out.csv.partial is kept: "
+                                  "with --resume nothing in it is done again\n");
+    assert_int_not_equal(access(path_in(*state, "out.csv"), F_OK), 0);
+    cJSON *again = ask_document(*state, TINY " --out out.csv --resume --json", RESULT);
+    assert_true(number_at(again, "resumed_count") == number_at(again, "point_count"));
+    assert_int_equal(access(path_in(*state, "out.csv"), F_OK), 0);
+    assert_int_not_equal(access(path_in(*state, "out.csv.partial"), F_OK), 0);
+}
+
 /* The whole partial file that stands before the last row's newline, the caller's. */
 static char *cut_at_the_end(const char *folder, const char *command, const char *out,
                             const char *whole) {
