@@ -370,6 +370,7 @@ static int run(int argc, char **argv) {
     options.calibration.version = GW_VERSION;
     options.calibration.journal = journal;
     options.calibration.name = options.name != NULL ? options.name : name;
+    options.job.outs[0] = options.out;
     enum gw_status status =
         command == NULL || name == NULL ? gw_fail_memory(&error, "calibrating") : GW_OK;
     if (status == GW_OK && !gw_mpi_is_inside_job() && options.check == NULL) {

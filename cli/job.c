@@ -92,6 +92,9 @@ int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *b
     enum gw_status status = gw_answer_open(&launch.answer, &error);
     status = status == GW_OK ? gw_launch_mpi(&launch, &exit_status, &error) : status;
     status = status == GW_OK ? gw_answer_print(launch.answer, &error) : status;
+    for (size_t i = 0; i < sizeof options->outs / sizeof *options->outs; i++) {
+        gw_answer_keep(options->outs[i]); /* which rank 0 has put in place */
+    }
     return status == GW_OK ? exit_status : gw_cli_fail(&error);
 }
 

@@ -508,6 +508,9 @@ static int run(int argc, char **argv) {
     if (!gw_mpi_is_inside_job() && check_inputs(&options, &error) != GW_OK) {
         return gw_cli_fail(&error);
     }
+    options.job.outs[0] = options.out;
+    options.job.outs[1] = options.trace;
+    options.job.outs[2] = options.counts.out;
     return gw_job_run(&options.job, argv, body, &options);
 }
 

@@ -59,8 +59,24 @@ static enum gw_status put_text(struct gw_error *error) {
                : gw_fail(error, GW_FAILED, "stdout: cannot be written");
 }
 
+static struct {
+    size_t count;
+    const char *paths[4];
+} kept;
+
+void gw_answer_keep(const char *path) {
+    if (path != NULL && kept.count < sizeof kept.paths / sizeof *kept.paths) {
+        kept.paths[kept.count++] = path;
+    }
+}
+
 /* What the message of a failure at the very end has to add. */
 static void say_what_stays(const char *unfinished, struct gw_error *error) {
+    for (size_t i = 0; i < kept.count; i++) {
+        struct gw_error failure = *error;
+        (void)gw_fail(error, failure.status, "%.400s; %.400s is written and whole", failure.message,
+                      kept.paths[i]);
+    }
     struct gw_error failure = *error;
     if (unfinished != NULL) {
         (void)gw_fail(error, failure.status,

@@ -27,6 +27,12 @@ bool gw_answer_is_empty(void);
 enum gw_status gw_answer_end(bool answered, struct gw_error *error);
 
 /*
+ * Names a file that is whole and stays even if what is printed is lost, for the message then; NULL
+ * is none. The path lives longer.
+ */
+void gw_answer_keep(const char *path);
+
+/*
  * A descriptor, closed at the end of the program, for what others print, and then that as part of
  * the answer. It fails if stdout cannot be written: nobody wants to learn that after hours.
  */

@@ -141,15 +141,22 @@ FIXTURES(make_inputs, remove_folder)
 /* What ranks print is this program's answer: it goes out whole, or the job has failed. */
 TEST(an_answer_that_cannot_be_printed_is_a_failure) {
     need_mpi();
-    static const char *const verbs[] = {VALIDATE " --nodes 2",
-                                        "calibrate --nodes 2 --out unprinted.json"};
+    static const char *const verbs[] = {
+        VALIDATE " --nodes 2", VALIDATE " --nodes 2 --algo omgs --out v.json --trace t.json",
+        "calibrate --nodes 2 --out unprinted.json"};
+    static const char *const kept[] = {"",
+                                       "; v.json is written and whole; t.json is written and whole",
+                                       "; unprinted.json is written and whole"};
     char command[256];
+    char message[256];
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         fake_mpirun(*state, "#!/bin/sh\n: > started\necho the answer\n");
         (void)snprintf(command, sizeof command, FAKE "gradweave %s", verbs[i]);
         assert_string_equal(check_says(*state, command, "the answer\n", NULL), "the answer\n");
         struct answer full = ask_into(*state, command, "/dev/full");
-        check_failed(&full, 3, "gradweave: stdout: cannot be written\n");
+        (void)snprintf(message, sizeof message, "gradweave: stdout: cannot be written%s\n",
+                       kept[i]);
+        check_failed(&full, 3, message);
         assert_int_equal(unlink(path_in(*state, "started")), 0);
         struct answer closed = ask_into(*state, command, "/dev/null");
         assert_int_equal(closed.status, 0);
