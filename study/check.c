@@ -330,6 +330,79 @@ static void note_workers(struct check *check, const struct gw_cluster *cluster) 
     }
 }
 
+static double number_of(const cJSON *object, const char *key) {
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(number) ? number->valuedouble : -1;
+}
+
+/* Half of the 95% interval of a point's median, relative to it; negative: it does not say. */
+static double half_interval(const cJSON *point) {
+    double low_s = number_of(point, "median_low_s");
+    double high_s = number_of(point, "median_high_s");
+    double median_s = number_of(point, "median_s");
+    return low_s > 0 && median_s >= low_s ? (high_s - low_s) / 2 / median_s : -1;
+}
+
+static const cJSON *points_of(const cJSON *entry) {
+    return cJSON_GetObjectItemCaseSensitive(entry, "raw");
+}
+
+/*
+ * How well medians are known, and how far off curves are at sizes that were held out: of curves'
+ * entries as calibrate has written them. What else these may hold counts for nothing.
+ */
+static void note_precision(struct check *check, const char *what, const cJSON *const *entries,
+                           size_t count) {
+    size_t most = 0, points = 0, curves = 0;
+    struct gw_summary summary;
+    for (size_t i = 0; i < count; i++) {
+        most += (size_t)cJSON_GetArraySize(points_of(entries[i]));
+    }
+    double *halves = gw_arena_zeros(check->arena, most + 1, sizeof *halves);
+    double *held_out = gw_arena_zeros(check->arena, count + 1, sizeof *held_out);
+    for (size_t i = 0; i < count && halves != NULL && held_out != NULL; i++) {
+        const cJSON *point = NULL;
+        cJSON_ArrayForEach(point, points_of(entries[i])) {
+            halves[points] = half_interval(point);
+            points += halves[points] >= 0;
+        }
+        const cJSON *fit = cJSON_GetObjectItemCaseSensitive(entries[i], "fit");
+        held_out[curves] = number_of(fit, "held_out_error");
+        curves += held_out[curves] >= 0;
+    }
+    if (points > 0) {
+        gw_summarise(halves, points, &summary);
+        NOTE(check,
+             "medians of %s: half of their 95%% interval is %.1f%% in the median of %zu, %.1f%% at "
+             "most",
+             what, 100 * summary.median, points, 100 * halves[points - 1]); /* sorted now */
+    }
+    if (curves > 0) {
+        gw_summarise(held_out, curves, &summary);
+        NOTE(check,
+             "curves of %s: sizes that were held out are %.1f%% off in the mean of %zu curves, "
+             "%.1f to %.1f%%",
+             what, 100 * summary.mean, curves, 100 * held_out[0], 100 * held_out[curves - 1]);
+    }
+}
+
+/* Of files that were calibrated. */
+static void note_measured(struct check *check, const struct gw_cluster *cluster) {
+    size_t most = cluster->collective_count + cluster->compressor_count;
+    const cJSON **entries = gw_arena_zeros(check->arena, most + 1, sizeof *entries);
+    if (entries == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        entries[i] = cluster->collectives[i].kept;
+    }
+    note_precision(check, "collectives", entries, cluster->collective_count);
+    for (size_t i = 0; i < cluster->compressor_count; i++) {
+        entries[i] = cluster->compressors[i].kept;
+    }
+    note_precision(check, "compressors", entries, cluster->compressor_count);
+}
+
 static void check_cluster(struct check *check, const struct gw_cluster *cluster) {
     check_collectives(check, cluster);
     check_compressors(check, cluster);
@@ -338,6 +411,7 @@ static void check_cluster(struct check *check, const struct gw_cluster *cluster)
         check_link(check, "network.between", &cluster->network->between, &link_speeds);
     }
     note_workers(check, cluster);
+    note_measured(check, cluster);
     note_answers(check, cluster);
 }
 
