@@ -63,6 +63,26 @@ def leave_all() -> None:
     del backend
 
 
+_names: set[tuple[tuple[int, ...], int]] = set()  # what groups of only some ranks were named after
+
+
+def _open_without_others(ranks: list[int], backend: str) -> dist.ProcessGroup:
+    """A group that the job's other ranks do not hear of.
+
+    PyTorch names it after its ranks and how many groups there are (from 2.14 on: were). Where that has been
+    before, gloo would find addresses that are gone, so that groups of this rank alone make it more.
+    """
+    fillers = []
+    while (name := (tuple(ranks), len(dist.distributed_c10d._world.pg_names))) in _names:
+        own = [dist.get_rank()]
+        fillers.append(dist.new_group(own, backend=backend, use_local_synchronization=True))
+    _names.add(name)
+    opened = dist.new_group(ranks, backend=backend, use_local_synchronization=True)
+    for filler in fillers:
+        dist.destroy_process_group(filler)
+    return opened
+
+
 class LentGroup:
     """A process group of PyTorch, as functions for libgradweave. They run on its threads."""
 
@@ -167,18 +187,19 @@ class LentGroup:
     # ---- parts ----------------------------------------------------------------------------------
 
     def _open_first(self, group, size, part) -> None:
-        """The other ranks open a group too: ranks name new ones after how many they have opened."""
+        """By all ranks of the job where the group has them all, which names each part anew."""
         ranks = dist.get_process_group_ranks(group)
         takes_part = dist.get_rank(group) < size
-        mine = ranks[:size] if takes_part else ranks[size:]
-        opened = dist.new_group(
-            mine, backend=dist.get_backend(group), use_local_synchronization=True
-        )
+        backend = dist.get_backend(group)
+        if len(ranks) == dist.get_world_size():
+            opened = dist.new_group(ranks[:size], backend=backend)
+        else:
+            opened = _open_without_others(ranks[:size] if takes_part else ranks[size:], backend)
+            if not takes_part:
+                self._others.append(opened)
         if takes_part:
             part[0] = context = 1 + max(self._groups)
             self._groups[context] = opened
-        else:
-            self._others.append(opened)
 
     def _close(self, context) -> None:
         """Leaves nothing behind of what has been opened."""
