@@ -12,6 +12,8 @@ torch = pytest.importorskip("torch")
 from test_torch import CLUSTER, batch, flat, network, on_ranks, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
+from gradweave.torch import ddp as ddps  # noqa: E402
+from gradweave.torch import ways  # noqa: E402
 
 # ---- buckets by one cap -------------------------------------------------------------------------
 
@@ -99,6 +101,32 @@ def test_a_cap_makes_ddps_buckets(tmp_path, monkeypatch):
     plan = gt.plan(model, cluster, algorithm="p-sgd", policy="optimal")
     assert len(plan.groups) == 3
     on_ranks(tmp_path, _capped, plan, _cap(plan, monkeypatch)[0])
+
+
+def _measured(rank: int, model: str, cluster: str) -> None:
+    """The way torch-ddp:plan with one cap, which does not make the plan."""
+
+    def job():
+        module, (inputs, targets) = network(), batch(rank, 0)
+
+        def step(trained):
+            return torch.nn.functional.cross_entropy(trained(inputs), targets)
+
+        return module, torch.optim.SGD(module.parameters(), lr=0.1), step
+
+    ways.ddp_arguments = ddps._with_one_cap
+    sizes = [4 * parameter.numel() for parameter in network().parameters()]
+    setting = ways.Setting(0.001, model, sizes, cluster)
+    with pytest.warns(UserWarning, match="one cap for all buckets"):
+        cap = round(ddps._with_one_cap(setting.plan("ddp", "optimal"))["bucket_cap_mb"] * 2**20)
+        (measured,) = ways.measure(job, ["torch-ddp:plan"], setting, iterations=1)
+    held = [sum(sizes[last : first + 1]) for first, last in measured.groups]
+    assert held == [sum(bucket) for bucket in _buckets(sizes, cap)]
+
+
+def test_what_one_cap_makes_of_a_plan_is_measured(tmp_path):
+    model, cluster = _write(str(tmp_path), 2e-5)
+    on_ranks(tmp_path, _measured, model, cluster)
 
 
 # ---- what trainers do besides -------------------------------------------------------------------

@@ -140,7 +140,7 @@ class _Ddp(_Way):
         super().__init__(module)
         cap = ddp_arguments(planned) if planned else cap
         self.model = torch.nn.parallel.DistributedDataParallel(module, **cap)
-        self._planned = planned
+        self._planned = planned if "bucket_cap_mb_list" in cap else None  # as one cap makes others
         self._bytes = setting.tensor_bytes
 
     def warmed_up(self) -> None:
