@@ -63,23 +63,26 @@ def leave_all() -> None:
     del backend
 
 
-_names: set[tuple[tuple[int, ...], int]] = set()  # what groups of only some ranks were named after
+_names: set[str] = set()  # of groups of only some ranks
 
 
 def _open_without_others(ranks: list[int], backend: str) -> dist.ProcessGroup:
     """A group that the job's other ranks do not hear of.
 
-    PyTorch names it after its ranks and how many groups there are (from 2.14 on: were). Where that has been
-    before, gloo would find addresses that are gone, so that groups of this rank alone make it more.
+    PyTorch makes its name of its ranks and how many groups there are (2.14 and newer: were). Under
+    a name that a group had before, gloo would find addresses that are gone: groups of this rank
+    alone make it another. How many there were is what the others count, who name new ones so.
     """
-    fillers = []
-    while (name := (tuple(ranks), len(dist.distributed_c10d._world.pg_names))) in _names:
+    c10d, fillers = dist.distributed_c10d, []
+    count = c10d._world.group_count
+    while (name := c10d._hash_ranks_to_str(ranks)) in _names:
         own = [dist.get_rank()]
         fillers.append(dist.new_group(own, backend=backend, use_local_synchronization=True))
     _names.add(name)
     opened = dist.new_group(ranks, backend=backend, use_local_synchronization=True)
     for filler in fillers:
         dist.destroy_process_group(filler)
+    c10d._world.group_count = count
     return opened
 
 
