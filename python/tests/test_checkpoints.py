@@ -148,7 +148,12 @@ def _lose(rank: int, folder: str) -> None:
     with pytest.raises(gt.BadInput, match="state of rank 0: state: expected it as it was saved"):
         distributed.load_state_dict(damaged)
     distributed.close()
-    distributed = gt.distribute(network(), "topk", density=0.06)
+    model = network()
+    distributed = gt.distribute(model, "topk", density=0.06)
+    output = model(batch(rank, 0)[0])
+    with pytest.raises(gt.BadInput, match="call it between iterations"):
+        distributed.state_dict()
+    output.sum().backward()
     own = distributed.state_dict()
     distributed.close()
     distributed = gt.distribute(network(), "topk", density=0.05)

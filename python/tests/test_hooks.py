@@ -110,6 +110,26 @@ def test_what_was_accumulated_is_averaged(tmp_path):
     on_ranks(tmp_path, _accumulated)
 
 
+def _asked_for(rank: int) -> None:
+    """Gradients that autograd.grad returns are the rank's own; those of backward() are averages."""
+    model = network()
+    distributed = gt.distribute(model, "dense")
+    parameters = list(model.parameters())
+    loss = model(batch(rank, 0)[0]).square().mean()
+    own = torch.autograd.grad(loss, parameters)
+    assert all(not p.grad.any() for p in parameters)
+    model.zero_grad()
+    model(batch(rank, 0)[0]).square().mean().backward()
+    for gradient, parameter in zip(own, parameters):
+        dist.all_reduce(gradient)
+        assert torch.allclose(gradient / RANKS, parameter.grad, rtol=1e-5, atol=1e-7)
+    distributed.close()
+
+
+def test_gradients_that_are_asked_for_stay_the_ranks_own(tmp_path):
+    on_ranks(tmp_path, _asked_for)
+
+
 def _traced(rank: int, path: str) -> None:
     model = network()
     distributed = gt.distribute(model, "lags", density=0.1, groups=[(5, 2), (1, 0)])

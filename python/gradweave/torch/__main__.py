@@ -125,6 +125,9 @@ def _parser() -> argparse.ArgumentParser:
     verb = add("calibrate", "Measures the job's process group and compressors.", of_job=False)
     verb.add_argument("--out", required=True, metavar="CLUSTER.json")
     verb.add_argument("--compressor", metavar="C[,D..]", help="these alone (all)")
+    verb.add_argument(
+        "--only", metavar="X[,Y..]", help="these collectives and compressors, network, overlap"
+    )
     verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="(60)")
     verb.add_argument(
         "--job",
@@ -205,6 +208,7 @@ def _calibrate(asked: argparse.Namespace) -> int:
     calibrate(
         asked.out,
         compressors=asked.compressor,
+        only=asked.only,
         density=asked.density,
         time_s=asked.time,
         step=job.forward_of(job.load(asked.job)) if asked.job else None,

@@ -273,8 +273,13 @@ class Distributed:
     def state_dict(self) -> dict[str, Any]:
         """What this rank keeps besides parameters: what did not travel yet, and how to go on.
 
-        Each rank has another one, and saves it in a file of its own.
+        Each rank has another one, and saves it in a file of its own: between iterations.
         """
+        if self._begun:
+            raise BadInput(
+                "state_dict: expected a backward pass since the last forward pass that trains, got "
+                "none: call it between iterations"
+            )
         return {
             "rank": self._session.rank,
             "ranks": self._session.ranks,
