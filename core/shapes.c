@@ -152,8 +152,7 @@ static size_t write_path(const struct link *link, char out[PATH_SIZE]) {
     return more < 0 || (size_t)more >= room ? PATH_SIZE - 1 : length + (size_t)more;
 }
 
-/* ---- keys of any object --------------------------------------------------------------------
- */
+/* ---- keys of any object -------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
