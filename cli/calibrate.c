@@ -114,8 +114,7 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- what is asked for ------------------------------------------------------------------------
- */
+/* ---- what is asked for ----------------------------------------------------------------------- */
 
 static void refuse_unknown(const char *name, const char *message, struct argp_state *state) {
     const char *names[GW_MOST_CALIBRATED];

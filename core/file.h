@@ -64,8 +64,7 @@ enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
 /* Whether a file or folder of that name can be read. */
 int gw_file_exists(const char *path);
 
-/* ---- all files of a program -------------------------------------------------------------------
- */
+/* ---- all files of a program ------------------------------------------------------------------ */
 
 /*
  * A program that ends badly leaves nothing new. From gw_outputs_hold on files are only prepared by

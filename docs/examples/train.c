@@ -121,8 +121,7 @@ static double forward(void) {
     return loss;
 }
 
-/* ---- the backward pass: what the session hears of ---------------------------------------------
- */
+/* ---- the backward pass: what the session hears of -------------------------------------------- */
 
 /* Each gradient travels as soon as it is there, and its aggregate comes to where it was. */
 static void ready(struct gradweave_session *session, int tensor) {
