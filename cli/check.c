@@ -31,7 +31,17 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* All files that are bad input are named, and then nothing is printed. */
+/* On stderr, where files that are bad input are named as well. */
+static void warn_of_odd(const struct gw_file_check *checks, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < checks[i].odd.count; k++) {
+            gw_log(GW_LOG_NORMAL, "gradweave: warning: %s: %s", checks[i].path,
+                   checks[i].odd.texts[k]);
+        }
+    }
+}
+
+/* All files that are bad input are named, and then nothing is printed but what is odd in any. */
 static int check(const struct options *options, struct gw_arena *arena,
                  struct gw_file_check *checks) {
     struct gw_error error = {0};
@@ -43,6 +53,9 @@ static int check(const struct options *options, struct gw_arena *arena,
             verdict = failed > verdict ? failed : verdict;
         }
         odd = odd || checks[i].odd.count > 0;
+    }
+    if (verdict != GW_OK) {
+        warn_of_odd(checks, options->count);
     }
     if (verdict == GW_OK &&
         gw_print_checks(checks, options->count, options->output.json, &error) != GW_OK) {

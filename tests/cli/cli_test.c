@@ -90,6 +90,16 @@ TEST(says_what_is_odd_in_a_file) {
     check_found(*state, "gradweave check odd.json", 1, "odd: compressors.topk: a startup of 34");
     check_found(*state, "gradweave check odd.json", 1, "predicts among 2 workers: topk, lags");
     check_found(*state, "gradweave check odd.json", 1, "cannot predict dense, p-sgd");
+    /* Beside a file that is bad input, what is odd in that and in others is told as well. */
+    write_text(*state, "bad.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {}, "
+               "'compressors': {'topk': {'per_elements_s': 5}}}");
+    struct answer answer = ask(*state, "gradweave check odd.json bad.json");
+    assert_int_equal(answer.status, 2);
+    assert_string_equal(answer.out, "");
+    assert_non_null(strstr(answer.err, "warning: odd.json: compressors.topk: a startup of 34"));
+    assert_non_null(strstr(answer.err, "nothing reads the key \"per_elements_s\""));
+    assert_non_null(strstr(answer.err, "gradweave: bad.json: compressors.topk: expected"));
 }
 
 /* What ships is not odd, and nor is what the program writes. */
