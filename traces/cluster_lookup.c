@@ -153,8 +153,8 @@ static enum gw_status composed_uncertainty(const struct gw_cluster *cluster,
 static enum gw_status missing(const struct gw_cluster *cluster, const char *kind, const char *name,
                               struct gw_error *error) {
     return gw_fail(error, GW_BAD_INPUT,
-                   "%s: %s.%s: expected a measured curve, got nothing "
-                   "(gradweave calibrate --only %s --add measures it)",
+                   "%s: %s.%.60s: expected a measured curve, got nothing "
+                   "(gradweave calibrate --only %.60s --add measures it)",
                    cluster->path == NULL ? cluster->name : cluster->path, kind, name, name);
 }
 
