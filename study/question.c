@@ -4,30 +4,28 @@
 
 #include "study/study.h"
 
-enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_error *error) {
+/* Into a gw_model or a gw_cluster. */
+static enum gw_status read_named(enum gw_data_kind kind, const char *name, void *out,
+                                 struct gw_error *error) {
+    bool model = kind == GW_DATA_MODELS;
     char *path = NULL;
-    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
-    gw_log(GW_LOG_VERBOSE, "reading model %s", path);
-    enum gw_status status = gw_model_read(path, out, error);
+    GW_TRY(gw_data_resolve(kind, name, &path, error));
+    gw_log(GW_LOG_VERBOSE, "reading %s %s", model ? "model" : "cluster", path);
+    enum gw_status status =
+        model ? gw_model_read(path, out, error) : gw_cluster_read(path, out, error);
     free(path);
     return status;
 }
 
-static enum gw_status open_cluster(const char *name, struct gw_cluster *out,
-                                   struct gw_error *error) {
-    char *path = NULL;
-    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
-    gw_log(GW_LOG_VERBOSE, "reading cluster %s", path);
-    enum gw_status status = gw_cluster_read(path, out, error);
-    free(path);
-    return status;
+enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_error *error) {
+    return read_named(GW_DATA_MODELS, name, out, error);
 }
 
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error) {
     *out = (struct gw_question){.density = options->density > 0 ? options->density : 0.001};
     GW_TRY(gw_model_open(options->model, &out->model, error));
-    enum gw_status status = open_cluster(options->cluster, &out->cluster, error);
+    enum gw_status status = read_named(GW_DATA_CLUSTERS, options->cluster, &out->cluster, error);
     if (status != GW_OK) {
         gw_model_free(&out->model);
         return status;
