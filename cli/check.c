@@ -56,12 +56,12 @@ static int check(const struct options *options, struct gw_arena *arena,
     }
     if (verdict != GW_OK) {
         warn_of_odd(checks, options->count);
+        return verdict;
     }
-    if (verdict == GW_OK &&
-        gw_print_checks(checks, options->count, options->output.json, &error) != GW_OK) {
+    if (gw_print_checks(checks, options->count, options->output.json, &error) != GW_OK) {
         return gw_cli_fail(&error);
     }
-    return verdict == GW_OK && odd ? 1 : verdict;
+    return odd ? 1 : GW_OK;
 }
 
 static int run(int argc, char **argv) {
