@@ -27,8 +27,7 @@ enum { GW_MOST_KEY_WARNINGS = 8 };
 
 /* ---- checking ------------------------------------------------------------------------------ */
 
-/* Fails where an object has a key twice, or a very long one. O(n log n) in the keys of an object.
- */
+/* Fails where an object has a key twice, or one beyond the limit. O(n log n) in its keys. */
 enum gw_status gw_json_check_keys_of_all(const cJSON *document, const char *file,
                                          struct gw_error *error);
 

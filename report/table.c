@@ -180,12 +180,10 @@ static void print_derived(const struct gw_result *all) {
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
     for (size_t i = 0; i < all->derived_count && stream != NULL; i++) {
-        size_t length = strcspn(all->notes[i], ":");
-        (void)fprintf(stream, "%s%.*s", i == 0 ? "" : ", ", (int)length, all->notes[i]);
+        (void)fprintf(stream, "%s%s", i == 0 ? "" : ", ", all->derived[i]);
         for (size_t u = 0; u < all->uncertainty_count; u++) {
             const struct gw_result_uncertainty *one = &all->uncertainties[u];
-            if (strlen(one->collective) == length &&
-                strncmp(one->collective, all->notes[i], length) == 0) {
+            if (strcmp(one->collective, all->derived[i]) == 0) {
                 (void)(isnan(one->relative) ? fputs(" (how far off is not known)", stream)
                                             : fprintf(stream, " +-%.1f%%", 100 * one->relative));
             }

@@ -78,8 +78,11 @@ static enum gw_status add_price(struct gw_simulator *simulator, const char *coll
     GW_TRY(gw_cluster_uncertainty(simulator->cluster, collective, workers, &added->uncertainty,
                                   error));
     if (result != NULL) {
-        bool is_named = strncmp(derivation, collective, strlen(collective)) == 0;
-        (is_named ? gw_result_derive : gw_result_warn)(result, derivation);
+        if (workers > 1) {
+            gw_result_derive(result, collective, derivation);
+        } else {
+            gw_result_warn(result, derivation);
+        }
         gw_result_uncertain(result, collective, added->uncertainty);
     }
     return GW_OK;

@@ -47,22 +47,22 @@ void gw_result_warn(struct gw_result *result, const char *warning) {
     result->warning_count += add_note(result, warning, result->warning_count);
 }
 
-/* How the collective with that name (up to a colon) was derived: its number, or the count. */
-static size_t find_derivation(const struct gw_result *result, const char *name) {
-    size_t length = strcspn(name, ":");
+/* The number of its derivation, or how many there are. */
+static size_t find_derivation(const struct gw_result *result, const char *collective) {
     size_t i = 0;
-    while (i < result->derived_count &&
-           (strncmp(result->notes[i], name, length) != 0 || result->notes[i][length] != ':')) {
+    while (i < result->derived_count && strcmp(result->derived[i], collective) != 0) {
         i++;
     }
     return i;
 }
 
-void gw_result_derive(struct gw_result *result, const char *derivation) {
-    bool added = find_derivation(result, derivation) == result->derived_count &&
-                 add_note(result, derivation, result->derived_count);
-    result->derived_count += added;
-    result->warning_count += added;
+void gw_result_derive(struct gw_result *result, const char *collective, const char *derivation) {
+    size_t place = result->derived_count;
+    if (find_derivation(result, collective) == place && add_note(result, derivation, place)) {
+        (void)snprintf(result->derived[place], GW_RESULT_NAME_SIZE, "%s", collective);
+        result->derived_count++;
+        result->warning_count++;
+    }
 }
 
 /* Whether it was known, and less uncertain. */
@@ -89,12 +89,11 @@ void gw_result_uncertain(struct gw_result *result, const char *collective, doubl
 }
 
 void gw_result_collect(struct gw_result *all, const struct gw_result *result) {
-    for (size_t i = 0; i < result->note_count; i++) {
-        void (*add)(struct gw_result *, const char *) = i < result->derived_count ? gw_result_derive
-                                                        : i < result->warning_count
-                                                            ? gw_result_warn
-                                                            : gw_result_note;
-        add(all, result->notes[i]);
+    for (size_t i = 0; i < result->derived_count; i++) {
+        gw_result_derive(all, result->derived[i], result->notes[i]);
+    }
+    for (size_t i = result->derived_count; i < result->note_count; i++) {
+        (i < result->warning_count ? gw_result_warn : gw_result_note)(all, result->notes[i]);
     }
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         const struct gw_result_uncertainty *one = &result->uncertainties[i];

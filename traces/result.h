@@ -5,12 +5,12 @@
 #include "core/core.h"
 #include "traces/timeline.h"
 
-enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MOST_NOTES = 10 };
+enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MOST_NOTES = 10, GW_RESULT_NAME_SIZE = 24 };
 
 /* A collective whose curve was derived: relative to its times, how far off that may be; NAN: that
  * is not known. */
 struct gw_result_uncertainty {
-    char collective[24];
+    char collective[GW_RESULT_NAME_SIZE];
     double relative;
 };
 
@@ -29,8 +29,9 @@ struct gw_result {
     double actual_density, padding;  /* means of iterations (traces/counts.h); 0: not known */
     char notes[GW_RESULT_MOST_NOTES][GW_RESULT_NOTE_SIZE];
     size_t note_count;
-    /* Of the first notes: warnings; and of those the first: how a collective was derived. */
+    /* Of the first notes: warnings; and of those the first: how each of `derived` was. */
     size_t warning_count, derived_count;
+    char derived[GW_RESULT_MOST_NOTES][GW_RESULT_NAME_SIZE]; /* collectives */
     struct gw_result_uncertainty uncertainties[8];
     size_t uncertainty_count;
     /* iteration_s were all derived curves that much too slow or too fast; 0: not worked out */
@@ -51,8 +52,8 @@ void gw_result_note(struct gw_result *result, const char *note);
 /* The same before all that are no warnings: that a number rests on what nobody measured. */
 void gw_result_warn(struct gw_result *result, const char *warning);
 
-/* The same before all others: "COLLECTIVE: how its curve was derived", once for a collective. */
-void gw_result_derive(struct gw_result *result, const char *derivation);
+/* The same before all others: how a collective's curve was derived, once for each. */
+void gw_result_derive(struct gw_result *result, const char *collective, const char *derivation);
 
 /*
  * The same for how uncertain a collective is, NAN where that is not known; 0 adds nothing, and of
