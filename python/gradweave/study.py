@@ -165,12 +165,13 @@ class Plan:
         _plan(self._asked, len(self.names), self.algorithm, self.policy, fspath(path))
 
 
-def _tensors(model: Path) -> list[_library.Tensor]:
+def tensors(model: Path) -> list[_library.Tensor]:
+    """A model's, in forward order: name, elements, and bytes of the dense gradient."""
     count = ctypes.c_size_t()
     call("gradweave_model_tensors", fspath(model).encode(), None, byref(count))
-    tensors = (_library.Tensor * count.value)()
-    call("gradweave_model_tensors", fspath(model).encode(), tensors, byref(count))
-    return list(tensors)
+    taken = (_library.Tensor * count.value)()
+    call("gradweave_model_tensors", fspath(model).encode(), taken, byref(count))
+    return list(taken)
 
 
 def _plan(
@@ -204,15 +205,15 @@ def plan(
 ) -> Plan:
     """A plan for a pipeline and a model; by its policy, or another."""
     asked = (model, cluster, workers, density, interference)
-    tensors = _tensors(model)
-    groups, summary = _plan(asked, len(tensors), algorithm, policy, None)
+    each = tensors(model)
+    groups, summary = _plan(asked, len(each), algorithm, policy, None)
     return Plan(
         algorithm,
         policy,
         density,
         tuple(groups),
-        tuple(tensor.name.decode() for tensor in tensors),
-        tuple(tensor.bytes for tensor in tensors),
+        tuple(tensor.name.decode() for tensor in each),
+        tuple(tensor.bytes for tensor in each),
         summary.iteration_s,
         summary.lower_bound_s,
         asked,

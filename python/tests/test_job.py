@@ -143,7 +143,7 @@ def test_trains_an_example(folder):
                 "--algo",
                 "topk",
             ],
-            "train.py: expected valid JSON",
+            "expected valid JSON",
         ),
         (["train-example", "--algo", "torch-ddp:plan"], "torch-ddp:plan: expected a way without"),
     ],

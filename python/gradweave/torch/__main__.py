@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave._library import BadInput, GradweaveError
-from gradweave.study import Validation, compare, validate
+from gradweave.study import Validation, compare, tensors, validate
 from gradweave.torch import advice, examples, job, launcher, ways
 from gradweave.torch.calibrate import calibrate
 from gradweave.torch.group import leave_all
@@ -255,13 +255,12 @@ class _Study:
         if not Path(model).is_file():
             raise BadInput(f"{model}: expected the file of a model that was recorded")
         try:
-            document = json.loads(Path(model).read_text())
-        except ValueError as error:
-            raise BadInput(f"{self.model}: expected valid JSON: {error}") from None
-        each = document.get("bytes_per_element", 4)
+            tensor_bytes = [tensor.bytes for tensor in tensors(model)]
+        except BadInput as error:
+            raise BadInput(str(error).replace(model, self.model)) from None
         return ways.Setting(
             model=model,
-            tensor_bytes=[each * tensor["elements"] for tensor in document["tensors"]],
+            tensor_bytes=tensor_bytes,
             cluster=_everywhere(self.cluster, self.folder),
             density=self.asked.density,
             interference=self.asked.interference,
