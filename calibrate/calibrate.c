@@ -55,9 +55,11 @@ static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
     cJSON *details = NULL;
     GW_TRY(gw_choose_curve(&series->subject, measurements, count, &curve, &details, error));
     return series->together
-               ? gw_cluster_add_together(cluster, series->subject.name, curve, details, error)
+               ? gw_kernel_costs_add_together(&cluster->compressors, series->subject.name, curve,
+                                              details, error)
            : series->subject.separate
-               ? gw_cluster_add_compressor(cluster, series->subject.name, curve, details, error)
+               ? gw_kernel_costs_add(&cluster->compressors, series->subject.name, curve, details,
+                                     error)
                : gw_cluster_add_collective(cluster, series->subject.name, (size_t)series->workers,
                                            curve, details, error);
 }

@@ -122,13 +122,14 @@ static enum gw_status add_curves(struct gw_cluster *cluster, const struct gw_clu
                                              cJSON_Duplicate(cost->kept, 1), error));
         }
     }
-    for (size_t i = 0; i < older->compressor_count; i++) {
-        const struct gw_compressor_cost *cost = &older->compressors[i];
-        if (gw_cluster_find_compressor(cluster, cost->name) == NULL) {
+    for (size_t i = 0; i < older->compressors.count; i++) {
+        const struct gw_kernel_cost *cost = &older->compressors.list[i];
+        if (gw_kernel_cost_find(&cluster->compressors, cost->name) == NULL) {
             GW_TRY(gw_curve_copy(&cost->curve, &curve, error));
-            GW_TRY(gw_cluster_add_compressor(cluster, cost->name, curve,
-                                             cJSON_Duplicate(cost->kept, 1), error));
-            struct gw_compressor_cost *added = &cluster->compressors[cluster->compressor_count - 1];
+            GW_TRY(gw_kernel_costs_add(&cluster->compressors, cost->name, curve,
+                                       cJSON_Duplicate(cost->kept, 1), error));
+            struct gw_kernel_cost *added =
+                &cluster->compressors.list[cluster->compressors.count - 1];
             GW_TRY(gw_curve_copy(&cost->together, &added->together, error));
         }
     }
@@ -198,7 +199,8 @@ struct recheck {
 static const cJSON *kept_of(const struct gw_cluster *cluster, const struct gw_series *series) {
     const struct gw_subject *subject = &series->subject;
     if (subject->separate) {
-        const struct gw_compressor_cost *cost = gw_cluster_find_compressor(cluster, subject->name);
+        const struct gw_kernel_cost *cost =
+            gw_kernel_cost_find(&cluster->compressors, subject->name);
         return cost == NULL ? NULL : cost->kept;
     }
     const struct gw_collective_cost *cost =
@@ -423,7 +425,7 @@ static void narrow(const struct gw_calibration *calibration, const struct gw_clu
     }
     for (const struct gw_compressor *const *compressor = calibration->compressors;
          *compressor != NULL && compressors < MOST_NAMES; compressor++) {
-        if (gw_cluster_find_compressor(cluster, (*compressor)->name) != NULL) {
+        if (gw_kernel_cost_find(&cluster->compressors, (*compressor)->name) != NULL) {
             out->compressors[compressors++] = *compressor;
         }
     }

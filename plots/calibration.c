@@ -143,8 +143,8 @@ static void add_collectives(struct chart *chart) {
 
 static void add_compressors(struct chart *chart) {
     const struct gw_cluster *cluster = chart->cluster;
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        const struct gw_compressor_cost *cost = &cluster->compressors[i];
+    for (size_t i = 0; i < cluster->compressors.count; i++) {
+        const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
         chart->series[chart->series_count++] =
             (struct series){.panel = chart->collectives.panels + chart->compressors.panels++,
                             .name = cost->name,
@@ -181,7 +181,7 @@ static void choose_colours(struct chart *chart) {
 static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart *out,
                                  struct gw_error *error) {
     const struct section empty = {.size_low = INFINITY, .time_low = INFINITY};
-    size_t count = cluster->collective_count + cluster->compressor_count;
+    size_t count = cluster->collective_count + cluster->compressors.count;
     *out = (struct chart){.cluster = cluster,
                           .series = calloc(count + 1, sizeof *out->series),
                           .collectives = empty,
@@ -295,7 +295,7 @@ static void print_settings(const void *subject, FILE *stream) {
 enum gw_status gw_plot_calibration(const struct gw_cluster *cluster, const char *path,
                                    const char *data_path, struct gw_error *error) {
     struct chart chart;
-    if (cluster->collective_count + cluster->compressor_count == 0) {
+    if (cluster->collective_count + cluster->compressors.count == 0) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a collective or a compressor, got none",
                        cluster->path == NULL ? cluster->name : cluster->path);
     }

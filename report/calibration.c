@@ -200,8 +200,8 @@ static void print_compressors(const struct gw_cluster *cluster,
                                            "elements",   "error",       "precise"};
     struct gw_table *table = gw_table_open(headings, "llrrrrrrr");
     gw_print("\n");
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        const struct gw_compressor_cost *cost = &cluster->compressors[i];
+    for (size_t i = 0; i < cluster->compressors.count; i++) {
+        const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
         const struct row row = {.name = cost->name,
                                 .curve = &cost->curve,
                                 .kept = cost->kept,
@@ -434,7 +434,7 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
     if (cluster->collective_count > 0) {
         print_collectives(cluster, calibration, &verdict);
     }
-    if (cluster->compressor_count > 0) {
+    if (cluster->compressors.count > 0) {
         print_compressors(cluster, calibration, &verdict);
     }
     if (cluster->network != NULL) {

@@ -9,8 +9,8 @@
 bool gw_interference_shares(const struct gw_simulator *simulator) {
     const struct gw_cluster *cluster = simulator->cluster;
     bool measured = false;
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        measured = measured || gw_compressor_shares(&cluster->compressors[i]);
+    for (size_t i = 0; i < cluster->compressors.count; i++) {
+        measured = measured || gw_kernel_shares(&cluster->compressors.list[i]);
     }
     return simulator->simulation.interference && cluster->sharing.ranks > 1 && measured;
 }
@@ -31,9 +31,10 @@ static double added_s(const struct gw_curve *curve, double elements) {
  * elements add, as the time that it takes to wake ranks for a start is no part of it.
  */
 static double crowding_of(const struct gw_cluster *cluster, const struct gw_operation *operation) {
-    const struct gw_compressor_cost *cost = gw_cluster_find_compressor(cluster, operation->method);
+    const struct gw_kernel_cost *cost =
+        gw_kernel_cost_find(&cluster->compressors, operation->method);
     const struct gw_sharing *sharing = &cluster->sharing;
-    if (cost == NULL || !gw_compressor_shares(cost)) {
+    if (cost == NULL || !gw_kernel_shares(cost)) {
         return 0;
     }
     double elements = fmax((double)operation->elements, fewest_elements);
@@ -50,10 +51,10 @@ static double crowding_of(const struct gw_cluster *cluster, const struct gw_oper
 static bool takes_turns(const struct gw_simulator *simulator,
                         const struct gw_operation *operation) {
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
-    const struct gw_compressor_cost *cost =
-        gw_cluster_find_compressor(simulator->cluster, operation->method);
+    const struct gw_kernel_cost *cost =
+        gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
     return gw_interference_shares(simulator) && sharing->ranks > sharing->processors &&
-           cost != NULL && gw_compressor_shares(cost);
+           cost != NULL && gw_kernel_shares(cost);
 }
 
 static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_result *result,

@@ -213,8 +213,8 @@ static void check_compressors(struct check *check, const struct gw_cluster *clus
     for (size_t i = 0; i + 1 < sizeof names / sizeof *names && gw_compressors[i] != NULL; i++) {
         names[i] = gw_compressors[i]->name;
     }
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        const struct gw_compressor_cost *cost = &cluster->compressors[i];
+    for (size_t i = 0; i < cluster->compressors.count; i++) {
+        const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
         char place[128];
         (void)snprintf(place, sizeof place, "compressors.%.60s", cost->name);
         check_name(check, "compressors", cost->name, gw_compressor_find(cost->name) != NULL, names);
@@ -388,7 +388,7 @@ static void note_precision(struct check *check, const char *what, const cJSON *c
 
 /* Of files that were calibrated. */
 static void note_measured(struct check *check, const struct gw_cluster *cluster) {
-    size_t most = cluster->collective_count + cluster->compressor_count;
+    size_t most = cluster->collective_count + cluster->compressors.count;
     const cJSON **entries = gw_arena_zeros(check->arena, most + 1, sizeof *entries);
     if (entries == NULL) {
         return;
@@ -397,10 +397,10 @@ static void note_measured(struct check *check, const struct gw_cluster *cluster)
         entries[i] = cluster->collectives[i].kept;
     }
     note_precision(check, "collectives", entries, cluster->collective_count);
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        entries[i] = cluster->compressors[i].kept;
+    for (size_t i = 0; i < cluster->compressors.count; i++) {
+        entries[i] = cluster->compressors.list[i].kept;
     }
-    note_precision(check, "compressors", entries, cluster->compressor_count);
+    note_precision(check, "compressors", entries, cluster->compressors.count);
 }
 
 static void check_cluster(struct check *check, const struct gw_cluster *cluster) {

@@ -13,7 +13,7 @@ static const char *const schema = "gradweave/cluster@1";
 /* Which names the coefficients have. */
 enum curve_names {
     COLLECTIVE_CURVE, /* alpha_s, beta_s_per_byte; both needed unless there are points */
-    COMPRESSOR_CURVE, /* fixed_s, per_element_s, per_nlog2n_s; those that are absent are 0 */
+    KERNEL_CURVE,     /* fixed_s, per_element_s, per_nlog2n_s; those that are absent are 0 */
 };
 
 static enum gw_status read_point(const struct gw_json *place, double previous_size,
@@ -101,7 +101,7 @@ static enum gw_status read_curve(const struct gw_json *place, enum curve_names n
         }
         return status;
     }
-    if (names == COMPRESSOR_CURVE) {
+    if (names == KERNEL_CURVE) {
         return read_coefficients(place, out, error);
     }
     struct gw_json alpha = gw_json_member(place, "alpha_s");
@@ -182,23 +182,20 @@ static enum gw_status read_collectives(const struct gw_json *root, struct gw_clu
     return GW_OK;
 }
 
-static enum gw_status read_compressors(const struct gw_json *root, struct gw_cluster *cluster,
-                                       struct gw_error *error) {
-    struct gw_json compressors = gw_json_member(root, "compressors");
-    GW_TRY(gw_json_object(&compressors, error));
+static enum gw_status read_kernels(const struct gw_json *kernels, struct gw_kernel_costs *costs,
+                                   struct gw_error *error) {
+    GW_TRY(gw_json_object(kernels, error));
     const cJSON *node = NULL;
-    cJSON_ArrayForEach(node, compressors.node) {
-        struct gw_json place = gw_json_child(&compressors, node);
+    cJSON_ArrayForEach(node, kernels->node) {
+        struct gw_json place = gw_json_child(kernels, node);
         GW_TRY(gw_json_object(&place, error));
         struct gw_curve curve = {0};
-        GW_TRY(read_curve(&place, COMPRESSOR_CURVE, &curve, error));
-        GW_TRY(gw_cluster_add_compressor(cluster, node->string, curve, cJSON_Duplicate(node, 1),
-                                         error));
+        GW_TRY(read_curve(&place, KERNEL_CURVE, &curve, error));
+        GW_TRY(gw_kernel_costs_add(costs, node->string, curve, cJSON_Duplicate(node, 1), error));
         struct gw_json together = gw_json_member(&place, "together");
         if (together.node != NULL) {
             GW_TRY(gw_json_object(&together, error));
-            GW_TRY(read_curve(&together, COMPRESSOR_CURVE,
-                              &cluster->compressors[cluster->compressor_count - 1].together,
+            GW_TRY(read_curve(&together, KERNEL_CURVE, &costs->list[costs->count - 1].together,
                               error));
         }
     }
@@ -230,6 +227,7 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     struct gw_json name_place = gw_json_member(&root, "name");
     struct gw_json workers_place = gw_json_member(&root, "workers");
     struct gw_json per_node_place = gw_json_member(&root, "workers_per_node");
+    struct gw_json compressors = gw_json_member(&root, "compressors");
     const char *name = NULL;
     uint64_t workers = 0;
     uint64_t per_node = 1;
@@ -246,7 +244,7 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     cluster->workers = (size_t)workers;
     cluster->workers_per_node = (size_t)per_node;
     GW_TRY(read_collectives(&root, cluster, error));
-    GW_TRY(read_compressors(&root, cluster, error));
+    GW_TRY(read_kernels(&compressors, &cluster->compressors, error));
     GW_TRY(read_sharing(&root, cluster, error));
     GW_TRY(gw_network_read(&root, cluster, error));
     return gw_overlap_read(&root, cluster, error);
@@ -371,32 +369,30 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
     return GW_OK;
 }
 
-enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char *name,
-                                         struct gw_curve curve, cJSON *details,
-                                         struct gw_error *error) {
-    struct gw_compressor_cost *larger = gw_grow(cluster->compressors, cluster->compressor_count + 1,
-                                                &cluster->compressor_capacity, sizeof *larger);
+enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
+                                   struct gw_curve curve, cJSON *details, struct gw_error *error) {
+    struct gw_kernel_cost *larger =
+        gw_grow(costs->list, costs->count + 1, &costs->capacity, sizeof *larger);
     char *copy = strdup(name);
     if (larger != NULL) {
-        cluster->compressors = larger;
+        costs->list = larger;
     }
     if (larger == NULL || copy == NULL) {
         free(copy);
         gw_curve_free(&curve);
         cJSON_Delete(details);
-        return gw_fail_memory(error, "adding a compressor to a cluster");
+        return gw_fail_memory(error, "adding costs to a cluster");
     }
     raise_fallen(&curve, details);
-    larger[cluster->compressor_count++] =
-        (struct gw_compressor_cost){.name = copy, .curve = curve, .kept = details};
+    larger[costs->count++] = (struct gw_kernel_cost){.name = copy, .curve = curve, .kept = details};
     return GW_OK;
 }
 
-enum gw_status gw_cluster_add_together(struct gw_cluster *cluster, const char *name,
-                                       struct gw_curve curve, cJSON *details,
-                                       struct gw_error *error) {
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        struct gw_compressor_cost *cost = &cluster->compressors[i];
+enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
+                                            struct gw_curve curve, cJSON *details,
+                                            struct gw_error *error) {
+    for (size_t i = 0; i < costs->count; i++) {
+        struct gw_kernel_cost *cost = &costs->list[i];
         if (strcmp(cost->name, name) == 0) {
             raise_fallen(&curve, details);
             gw_curve_free(&cost->together);
@@ -406,8 +402,17 @@ enum gw_status gw_cluster_add_together(struct gw_cluster *cluster, const char *n
     }
     gw_curve_free(&curve);
     cJSON_Delete(details);
-    return gw_fail(error, GW_FAILED, "%s: expected a compressor of the cluster, got \"%s\"",
-                   cluster->name, name);
+    return gw_fail(error, GW_FAILED, "expected one whose cost alone is known, got \"%s\"", name);
+}
+
+static void free_kernels(struct gw_kernel_costs *costs) {
+    for (size_t i = 0; i < costs->count; i++) {
+        free(costs->list[i].name);
+        gw_curve_free(&costs->list[i].curve);
+        gw_curve_free(&costs->list[i].together);
+        cJSON_Delete(costs->list[i].kept);
+    }
+    free(costs->list);
 }
 
 void gw_cluster_free(struct gw_cluster *cluster) {
@@ -416,14 +421,8 @@ void gw_cluster_free(struct gw_cluster *cluster) {
         gw_curve_free(&cluster->collectives[i].curve);
         cJSON_Delete(cluster->collectives[i].kept);
     }
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        free(cluster->compressors[i].name);
-        gw_curve_free(&cluster->compressors[i].curve);
-        gw_curve_free(&cluster->compressors[i].together);
-        cJSON_Delete(cluster->compressors[i].kept);
-    }
     free(cluster->collectives);
-    free(cluster->compressors);
+    free_kernels(&cluster->compressors);
     gw_network_free(cluster->network);
     gw_overlap_free(cluster->overlap);
     free(cluster->name);
@@ -470,6 +469,23 @@ static void write_curve(struct gw_json_writer *writer, const struct gw_curve *cu
     }
 }
 
+static void write_kernels(struct gw_json_writer *writer, const char *key,
+                          const struct gw_kernel_costs *costs) {
+    gw_writer_object(writer, key);
+    for (size_t i = 0; i < costs->count; i++) {
+        const struct gw_kernel_cost *cost = &costs->list[i];
+        gw_writer_open(writer, cost->name, entry_object(cost->kept));
+        write_curve(writer, &cost->curve, KERNEL_CURVE);
+        if (gw_kernel_shares(cost)) {
+            gw_writer_reopen_object(writer, "together", 0);
+            write_curve(writer, &cost->together, KERNEL_CURVE);
+            gw_writer_end(writer);
+        }
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
 enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
                                    struct gw_error *error) {
     struct gw_json_writer writer;
@@ -489,19 +505,7 @@ enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
-    gw_writer_object(&writer, "compressors");
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        const struct gw_compressor_cost *cost = &cluster->compressors[i];
-        gw_writer_open(&writer, cost->name, entry_object(cost->kept));
-        write_curve(&writer, &cost->curve, COMPRESSOR_CURVE);
-        if (gw_compressor_shares(cost)) {
-            gw_writer_reopen_object(&writer, "together", 0);
-            write_curve(&writer, &cost->together, COMPRESSOR_CURVE);
-            gw_writer_end(&writer);
-        }
-        gw_writer_end(&writer);
-    }
-    gw_writer_end(&writer);
+    write_kernels(&writer, "compressors", &cluster->compressors);
     if (cluster->sharing.ranks > 0) {
         gw_writer_object(&writer, "sharing");
         gw_writer_number(&writer, "ranks", (double)cluster->sharing.ranks);

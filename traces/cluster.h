@@ -101,19 +101,27 @@ struct gw_collective_cost {
     cJSON *kept;           /* the entry as it was read or measured, with what gradweave ignores */
 };
 
-struct gw_compressor_cost {
+/*
+ * What ranks do with their vectors: a compressor, or what is done with what an exchange brought.
+ */
+struct gw_kernel_cost {
     char *name;
-    struct gw_curve curve; /* of the group's elements, of one rank that has its machine alone */
+    struct gw_curve curve; /* of elements, of one rank that has its machine alone */
     /*
      * When all ranks of a machine begin at once: what the last one to end takes. Costs nothing if
-     * it was not measured (gw_compressor_shares).
+     * it was not measured (gw_kernel_shares).
      */
     struct gw_curve together;
     cJSON *kept;
 };
 
-/* Whether it is known what the compressor takes where ranks share a machine. */
-static inline bool gw_compressor_shares(const struct gw_compressor_cost *cost) {
+struct gw_kernel_costs {
+    size_t count, capacity;
+    struct gw_kernel_cost *list;
+};
+
+/* Whether it is known what it takes where ranks share a machine. */
+static inline bool gw_kernel_shares(const struct gw_kernel_cost *cost) {
     return cost->together.point_count > 0 || cost->together.fixed_s > 0 ||
            cost->together.per_unit_s > 0 || cost->together.per_nlog2n_s > 0;
 }
@@ -130,10 +138,9 @@ struct gw_cluster {
     struct gw_sharing sharing;
     size_t collective_count, collective_capacity;
     struct gw_collective_cost *collectives;
-    size_t compressor_count, compressor_capacity;
-    struct gw_compressor_cost *compressors;
-    struct gw_network *network; /* NULL: not measured */
-    struct gw_overlap *overlap; /* NULL: not measured */
+    struct gw_kernel_costs compressors; /* of a group's elements */
+    struct gw_network *network;         /* NULL: not measured */
+    struct gw_overlap *overlap;         /* NULL: not measured */
     cJSON *kept;
 };
 
@@ -169,27 +176,25 @@ enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_
 enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char *name,
                                          size_t workers, struct gw_curve curve, cJSON *details,
                                          struct gw_error *error);
-enum gw_status gw_cluster_add_compressor(struct gw_cluster *cluster, const char *name,
-                                         struct gw_curve curve, cJSON *details,
-                                         struct gw_error *error);
+enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
+                                   struct gw_curve curve, cJSON *details, struct gw_error *error);
 
-/* Of a compressor that the cluster has: the curve and the details, an object, become the cluster's
- * also after a failure.
+/* Of one that is there: the curve and the details, an object, become its own also after a failure.
  */
-enum gw_status gw_cluster_add_together(struct gw_cluster *cluster, const char *name,
-                                       struct gw_curve curve, cJSON *details,
-                                       struct gw_error *error);
+enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
+                                            struct gw_curve curve, cJSON *details,
+                                            struct gw_error *error);
 enum gw_status gw_cluster_set_network(struct gw_cluster *cluster, struct gw_network network,
                                       struct gw_error *error);
 /* In place of what it had; becomes the cluster's. */
 void gw_cluster_set_overlap(struct gw_cluster *cluster, struct gw_overlap *overlap);
 
-/* The entry of a collective among `workers` (0: any number), of a compressor; NULL: not measured.
- */
+/* The entry of a collective among `workers` (0: any number); NULL: not measured. */
 const struct gw_collective_cost *gw_cluster_find_collective(const struct gw_cluster *cluster,
                                                             const char *name, size_t workers);
-const struct gw_compressor_cost *gw_cluster_find_compressor(const struct gw_cluster *cluster,
-                                                            const char *name);
+/* NULL: not measured. */
+const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
+                                                 const char *name);
 
 /* Room for how a curve was derived. */
 enum { GW_DERIVATION_SIZE = 384 };

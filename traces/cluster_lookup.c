@@ -290,11 +290,11 @@ size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers) {
 
 /* ---- compressors --------------------------------------------------------------------------- */
 
-const struct gw_compressor_cost *gw_cluster_find_compressor(const struct gw_cluster *cluster,
-                                                            const char *name) {
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        if (strcmp(cluster->compressors[i].name, name) == 0) {
-            return &cluster->compressors[i];
+const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
+                                                 const char *name) {
+    for (size_t i = 0; i < costs->count; i++) {
+        if (strcmp(costs->list[i].name, name) == 0) {
+            return &costs->list[i];
         }
     }
     return NULL;
@@ -302,7 +302,7 @@ const struct gw_compressor_cost *gw_cluster_find_compressor(const struct gw_clus
 
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_curve **curve, struct gw_error *error) {
-    const struct gw_compressor_cost *cost = gw_cluster_find_compressor(cluster, name);
+    const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->compressors, name);
     if (cost == NULL) {
         return missing(cluster, "compressors", name, error);
     }

@@ -261,9 +261,9 @@ TEST(calibration_writes_a_complete_cluster) {
     assert_int_equal(cluster.workers_per_node, 4);
     check_collectives(&cluster);
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
-        assert_true(i < cluster.compressor_count);
-        assert_string_equal(cluster.compressors[i].name, gw_compressors[i]->name);
-        check_curve(&cluster.compressors[i].curve, cluster.compressors[i].kept, 5);
+        assert_true(i < cluster.compressors.count);
+        assert_string_equal(cluster.compressors.list[i].name, gw_compressors[i]->name);
+        check_curve(&cluster.compressors.list[i].curve, cluster.compressors.list[i].kept, 5);
     }
     assert_non_null(cluster.network);
     const cJSON *source = cJSON_GetObjectItem(cluster.kept, "source");
@@ -301,7 +301,7 @@ TEST(what_only_the_older_has_is_added) {
     calibration.network = false;
     measure(path_in(*state, "cluster.json"), 2, &calibration, &cluster);
     assert_int_equal(cluster.collective_count, 1);
-    assert_int_equal(cluster.compressor_count, 0);
+    assert_int_equal(cluster.compressors.count, 0);
     assert_null(cluster.network);
     assert_non_null(find_collective(&cluster, "allreduce", 2, &now));
     double measured_s = gw_curve_time(now, 5000);
@@ -310,7 +310,7 @@ TEST(what_only_the_older_has_is_added) {
     assert_int_equal(cluster.collective_count, older.collective_count);
     /* Growth laws are of all curves; among two workers alone there are none. */
     assert_null(cJSON_GetObjectItemCaseSensitive(cluster.kept, "growth"));
-    assert_int_equal(cluster.compressor_count, older.compressor_count);
+    assert_int_equal(cluster.compressors.count, older.compressors.count);
     assert_non_null(find_collective(&cluster, "allreduce", 2, &now));
     assert_true(gw_curve_time(now, 5000) == measured_s);
     assert_non_null(find_collective(&cluster, "gather", 2, &now));
@@ -362,7 +362,7 @@ static enum gw_status check(struct gw_communicator *communicator, void *context,
 static void pretend(const struct gw_cluster *cluster, const char *compressor, double factor) {
     static const char *const keys[] = {"median_s", "p5_s", "p95_s"};
     static const double spread[] = {1, 0.9, 1.1};
-    const struct gw_compressor_cost *cost = gw_cluster_find_compressor(cluster, compressor);
+    const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->compressors, compressor);
     cJSON *raw = NULL;
     assert_non_null(cost);
     cJSON_ArrayForEach(raw, cJSON_GetObjectItem(cost->kept, "raw")) {

@@ -168,8 +168,8 @@ bool fuzz_cluster(const char *text, size_t length) {
     }
     uint64_t choice = fuzz_choose(text, length);
     check_written(cluster);
-    for (size_t i = 0; i < cluster->compressor_count; i++) {
-        check_curve(&cluster->compressors[i].curve);
+    for (size_t i = 0; i < cluster->compressors.count; i++) {
+        check_curve(&cluster->compressors.list[i].curve);
     }
     if (cluster->collective_count > 0) {
         ask_costs(cluster, cluster->collectives[choice % cluster->collective_count].name);

@@ -147,9 +147,9 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
     }
     if (sparse) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
-        assert_int_equal(
-            gw_cluster_add_compressor(&scene->cluster, pairs[pair].compressor, curve, NULL, &error),
-            GW_OK);
+        assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors, pairs[pair].compressor,
+                                             curve, NULL, &error),
+                         GW_OK);
     }
     open_planning(scene);
 }

@@ -147,9 +147,10 @@ static void make_cluster(const struct grouped_case *x, const struct gw_algorithm
         GW_OK);
     assert_int_equal(gw_curve_copy(&x->x.compress, &compress, &error), GW_OK);
     assert_int_equal(
-        gw_cluster_add_compressor(out, algorithm->compressor->name, compress, NULL, &error), GW_OK);
+        gw_kernel_costs_add(&out->compressors, algorithm->compressor->name, compress, NULL, &error),
+        GW_OK);
     keep_falling(&x->x.exchange, &out->collectives[0].curve);
-    keep_falling(&x->x.compress, &out->compressors[0].curve);
+    keep_falling(&x->x.compress, &out->compressors.list[0].curve);
 }
 
 static void check_timeline(const struct grouped_case *x, const struct gw_timeline *timeline) {

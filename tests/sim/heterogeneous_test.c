@@ -20,7 +20,7 @@ static void make_cluster(size_t workers, struct gw_cluster *out) {
     assert_int_equal(gw_cluster_create(out, "even", workers, 2, NULL), GW_OK);
     assert_int_equal(gw_cluster_add_collective(out, "allreduce", workers, exchange, NULL, NULL),
                      GW_OK);
-    assert_int_equal(gw_cluster_add_compressor(out, "topk", compress, NULL, NULL), GW_OK);
+    assert_int_equal(gw_kernel_costs_add(&out->compressors, "topk", compress, NULL, NULL), GW_OK);
 }
 
 static void add(struct gw_schedule *schedule, struct gw_operation operation, const size_t *after,

@@ -106,8 +106,8 @@ static void open_scene(struct scene *scene, struct gw_random *random, double mos
                                                    c == 0 ? "allgather" : "allreduce",
                                                    scene->workers, per_byte, NULL, &error),
                          GW_OK);
-        assert_int_equal(gw_cluster_add_compressor(&scene->cluster, c == 0 ? "topk" : "scan",
-                                                   per_element, NULL, &error),
+        assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors, c == 0 ? "topk" : "scan",
+                                             per_element, NULL, &error),
                          GW_OK);
     }
     set_factors(scene, random, most);
@@ -122,8 +122,8 @@ static void share_machines(struct scene *scene, struct gw_random *random) {
     double turns = ceil((double)sharing->ranks / (double)sharing->processors);
     const struct gw_curve together = {.per_unit_s = turns * scene->crowding * element_s,
                                       .fixed_s = 1e-3};
-    for (size_t c = 0; c < scene->cluster.compressor_count; c++) {
-        scene->cluster.compressors[c].together = together;
+    for (size_t c = 0; c < scene->cluster.compressors.count; c++) {
+        scene->cluster.compressors.list[c].together = together;
     }
 }
 

@@ -107,8 +107,9 @@ static void open_scene(struct scene *scene, struct gw_random *random,
     assert_int_equal(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, NULL), GW_OK);
     random_collectives(random, scene);
     if (gw_algorithm_is_sparse(algorithm)) {
-        assert_int_equal(gw_cluster_add_compressor(&scene->cluster, algorithm->compressor->name,
-                                                   random_curve(random, 1e6), NULL, NULL),
+        assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors,
+                                             algorithm->compressor->name, random_curve(random, 1e6),
+                                             NULL, NULL),
                          GW_OK);
     }
     double density =
@@ -147,7 +148,8 @@ static double arithmetic(const struct scene *scene, const struct gw_algorithm *a
             backward += scene->tensors[t].backward_s;
         }
         double layers = (double)(scene->plan.groups[g].first - scene->plan.groups[g].last + 1);
-        double compress = sparse ? value_of(&scene->cluster.compressors[0].curve, elements) : 0;
+        double compress =
+            sparse ? value_of(&scene->cluster.compressors.list[0].curve, elements) : 0;
         double kept = fmax(1, floor(scene->plan.density * elements));
         for (size_t w = 0; w < scene->workers; w++) {
             compute[w] += slowdown[w] * (backward + compress);
@@ -275,9 +277,9 @@ static void give_both_counts_one_curve(struct scene *scene, const struct gw_algo
                                                    workers[i], curve, NULL, NULL),
                          GW_OK);
     }
-    assert_int_equal(
-        gw_cluster_add_compressor(&scene->cluster, algorithm->compressor->name, curve, NULL, NULL),
-        GW_OK);
+    assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors, algorithm->compressor->name,
+                                         curve, NULL, NULL),
+                     GW_OK);
 }
 
 static size_t count_lanes(const struct gw_schedule *schedule, const struct scene *scene,

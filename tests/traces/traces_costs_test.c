@@ -115,9 +115,9 @@ TEST(curves_are_found_by_name_and_workers) {
     assert_ptr_equal(gw_cluster_find_collective(&cluster, "reduce", 0), reduce);
     assert_null(gw_cluster_find_collective(&cluster, "reduce", 4));
     assert_null(gw_cluster_find_collective(&cluster, "topk", 0));
-    const struct gw_compressor_cost *topk = gw_cluster_find_compressor(&cluster, "topk");
-    assert_ptr_equal(topk, &cluster.compressors[0]);
-    assert_null(gw_cluster_find_compressor(&cluster, "reduce"));
+    const struct gw_kernel_cost *topk = gw_kernel_cost_find(&cluster.compressors, "topk");
+    assert_ptr_equal(topk, &cluster.compressors.list[0]);
+    assert_null(gw_kernel_cost_find(&cluster.compressors, "reduce"));
     gw_cluster_free(&cluster);
 }
 

@@ -84,21 +84,22 @@ TEST_IN_FOLDER(a_cluster_comes_back) {
     assert_string_equal(again.path, path);
     assert_true(again.workers == 16 && again.workers_per_node == 4);
     assert_int_equal(again.collective_count, 3);
-    assert_int_equal(again.compressor_count, 3);
+    assert_int_equal(again.compressors.count, 3);
     for (size_t i = 0; i < 3; i++) {
         assert_string_equal(again.collectives[i].name, cluster.collectives[i].name);
         assert_int_equal(again.collectives[i].workers, cluster.collectives[i].workers);
         assert_same_curve(&again.collectives[i].curve, &cluster.collectives[i].curve);
-        assert_string_equal(again.compressors[i].name, cluster.compressors[i].name);
-        assert_same_curve(&again.compressors[i].curve, &cluster.compressors[i].curve);
-        assert_same_curve(&again.compressors[i].together, &cluster.compressors[i].together);
-        assert_true(gw_compressor_shares(&again.compressors[i]) == (i == 1));
+        assert_string_equal(again.compressors.list[i].name, cluster.compressors.list[i].name);
+        assert_same_curve(&again.compressors.list[i].curve, &cluster.compressors.list[i].curve);
+        assert_same_curve(&again.compressors.list[i].together,
+                          &cluster.compressors.list[i].together);
+        assert_true(gw_kernel_shares(&again.compressors.list[i]) == (i == 1));
     }
-    assert_true(again.compressors[1].together.points[1].time_s == 4);
+    assert_true(again.compressors.list[1].together.points[1].time_s == 4);
     assert_true(again.sharing.ranks == 4 && again.sharing.processors == 2);
     assert_true(again.collectives[0].curve.fixed_s == 0.0034);
     assert_true(again.collectives[1].curve.points[1].time_s == 0.1 + 0.2);
-    assert_true(again.compressors[1].curve.per_unit_s == 1.1e-11);
+    assert_true(again.compressors.list[1].curve.per_unit_s == 1.1e-11);
     gw_cluster_free(&cluster);
     gw_cluster_free(&again);
 }
@@ -119,7 +120,7 @@ TEST(a_cluster_is_built) {
     assert_ok(gw_json_put_number(straight, "alpha_s", 99, &error));
     assert_ok(gw_cluster_add_collective(&cluster, "allreduce", 2, measured, straight, &error));
     assert_ok(gw_cluster_add_collective(&cluster, "allgather", 2, fitted, NULL, &error));
-    assert_ok(gw_cluster_add_compressor(&cluster, "topk", fitted, details, &error));
+    assert_ok(gw_kernel_costs_add(&cluster.compressors, "topk", fitted, details, &error));
     assert_cluster(
         &cluster,
         "{'schema': 'gradweave/cluster@1', 'name': 'b', 'workers': 2, 'workers_per_node': 1, "
@@ -315,7 +316,7 @@ TEST(what_measuring_explains_may_fall) {
                        "'collectives': {}, 'compressors': {'topk': %s}}",
                        curves[i]);
         parse_cluster(text, &cluster);
-        assert_true(cluster.compressors[0].curve.points[1].time_s == (i == 0 ? 0.96 : 1));
+        assert_true(cluster.compressors.list[0].curve.points[1].time_s == (i == 0 ? 0.96 : 1));
         gw_cluster_free(&cluster);
     }
 }
@@ -368,7 +369,7 @@ TEST(documents_may_be_long) {
     used += (size_t)snprintf(text + used, size - used, "}}}}");
     assert_true(used < size);
     assert_ok(gw_cluster_parse(text, used, "f", &cluster, &error));
-    assert_true(cluster.collective_count == count && cluster.compressor_count == count &&
+    assert_true(cluster.collective_count == count && cluster.compressors.count == count &&
                 cluster.overlap->pair_count == count);
     gw_cluster_free(&cluster);
     free(text);
