@@ -20,6 +20,7 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .density = 0.001,
                                    .collectives = gw_calibrated_collectives,
                                    .compressors = gw_compressors,
+                                   .aggregation = true,
                                    .network = true,
                                    .overlap = true,
                                    .precision = 0.02,
@@ -54,14 +55,14 @@ static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
     struct gw_curve curve;
     cJSON *details = NULL;
     GW_TRY(gw_choose_curve(&series->subject, measurements, count, &curve, &details, error));
-    return series->together
-               ? gw_kernel_costs_add_together(&cluster->compressors, series->subject.name, curve,
-                                              details, error)
+    const char *name = series->subject.name;
+    struct gw_kernel_costs *costs =
+        series->aggregates ? &cluster->aggregation : &cluster->compressors;
+    return series->together ? gw_kernel_costs_add_together(costs, name, curve, details, error)
            : series->subject.separate
-               ? gw_kernel_costs_add(&cluster->compressors, series->subject.name, curve, details,
-                                     error)
-               : gw_cluster_add_collective(cluster, series->subject.name, (size_t)series->workers,
-                                           curve, details, error);
+               ? gw_kernel_costs_add(costs, name, curve, details, error)
+               : gw_cluster_add_collective(cluster, name, (size_t)series->workers, curve, details,
+                                           error);
 }
 
 /* On rank 0. */
@@ -218,7 +219,8 @@ static enum gw_status measure_curves(struct gw_communicator *communicator,
         status = gw_points_open(survey.list.items, survey.list.count, calibration->per_factor_four,
                                 &survey.points, error);
     }
-    if (status == GW_OK && calibration->compressors[0] != NULL && calibration->device == NULL) {
+    if (status == GW_OK && calibration->device == NULL &&
+        (calibration->compressors[0] != NULL || calibration->aggregation)) {
         status = find_sharing(communicator, &cluster->sharing, error);
     }
     if (status == GW_OK) {

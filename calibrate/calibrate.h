@@ -25,7 +25,8 @@ struct gw_calibration {
     double density;                 /* of compression */
     const char *const *collectives; /* ended by NULL */
     const struct gw_compressor *const *compressors; /* ended by NULL */
-    bool network;                                   /* whether to measure LogGP parameters ... */
+    bool aggregation;                               /* whether to measure aggregators, ... */
+    bool network;                                   /* ... LogGP parameters ... */
     bool overlap;                                   /* ... and overlap factors */
     /* A backward pass of a trainer's network, for these factors: NULL, or run on several threads,
      * one at a time. */
@@ -62,7 +63,7 @@ struct gw_calibration gw_calibration_defaults(void);
 void gw_calibration_make_quick(struct gw_calibration *calibration);
 void gw_calibration_make_thorough(struct gw_calibration *calibration);
 
-/* Names of collectives, of compressors, "network" and "overlap", ended by NULL. */
+/* Names of collectives, of compressors, "aggregation", "network" and "overlap", ended by NULL. */
 enum { GW_MOST_CALIBRATED = 2 * GW_MOST_COMPRESSORS };
 void gw_calibrated_names(const char *out[GW_MOST_CALIBRATED]);
 

@@ -4,6 +4,7 @@
 
 #include "calibrate/calibrate.h"
 
+static const char aggregation[] = "aggregation";
 static const char network[] = "network";
 static const char overlap[] = "overlap";
 
@@ -15,6 +16,7 @@ void gw_calibrated_names(const char *out[GW_MOST_CALIBRATED]) {
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
         out[count++] = gw_compressors[i]->name;
     }
+    out[count++] = aggregation;
     out[count++] = network;
     out[count++] = overlap;
     out[count] = NULL;
@@ -53,6 +55,8 @@ static bool add_named(const char *name, struct gw_calibration_choice *choice,
         choice->collectives[counts->collectives++] = collective;
     } else if (compressor != NULL) {
         choice->compressors[counts->compressors++] = compressor;
+    } else if (strcmp(name, aggregation) == 0 && !out->aggregation) {
+        out->aggregation = true;
     } else if (strcmp(name, network) == 0 && !out->network) {
         out->network = true;
     } else if (strcmp(name, overlap) == 0 && !out->overlap) {
@@ -79,6 +83,7 @@ enum gw_status gw_calibration_choose(const char *text, struct gw_calibration_cho
                                      struct gw_calibration *out, struct gw_error *error) {
     struct counts counts = {0};
     *choice = (struct gw_calibration_choice){0};
+    out->aggregation = false;
     out->network = false;
     out->overlap = false;
     while (text != NULL) {

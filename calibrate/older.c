@@ -111,6 +111,21 @@ enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communi
 
 /* ---- what only the older one has ----------------------------------------------------------- */
 
+static enum gw_status add_kernels(struct gw_kernel_costs *costs,
+                                  const struct gw_kernel_costs *older, struct gw_error *error) {
+    struct gw_curve curve;
+    for (size_t i = 0; i < older->count; i++) {
+        const struct gw_kernel_cost *cost = &older->list[i];
+        if (gw_kernel_cost_find(costs, cost->name) == NULL) {
+            GW_TRY(gw_curve_copy(&cost->curve, &curve, error));
+            GW_TRY(gw_kernel_costs_add(costs, cost->name, curve, cJSON_Duplicate(cost->kept, 1),
+                                       error));
+            GW_TRY(gw_curve_copy(&cost->together, &costs->list[costs->count - 1].together, error));
+        }
+    }
+    return GW_OK;
+}
+
 static enum gw_status add_curves(struct gw_cluster *cluster, const struct gw_cluster *older,
                                  struct gw_error *error) {
     struct gw_curve curve;
@@ -122,17 +137,8 @@ static enum gw_status add_curves(struct gw_cluster *cluster, const struct gw_clu
                                              cJSON_Duplicate(cost->kept, 1), error));
         }
     }
-    for (size_t i = 0; i < older->compressors.count; i++) {
-        const struct gw_kernel_cost *cost = &older->compressors.list[i];
-        if (gw_kernel_cost_find(&cluster->compressors, cost->name) == NULL) {
-            GW_TRY(gw_curve_copy(&cost->curve, &curve, error));
-            GW_TRY(gw_kernel_costs_add(&cluster->compressors, cost->name, curve,
-                                       cJSON_Duplicate(cost->kept, 1), error));
-            struct gw_kernel_cost *added =
-                &cluster->compressors.list[cluster->compressors.count - 1];
-            GW_TRY(gw_curve_copy(&cost->together, &added->together, error));
-        }
-    }
+    GW_TRY(add_kernels(&cluster->compressors, &older->compressors, error));
+    GW_TRY(add_kernels(&cluster->aggregation, &older->aggregation, error));
     cluster->sharing = cluster->sharing.ranks > 0 ? cluster->sharing : older->sharing;
     return GW_OK;
 }
@@ -154,9 +160,9 @@ static enum gw_status add_network(struct gw_cluster *cluster, const struct gw_cl
  */
 static enum gw_status add_keys(struct gw_cluster *cluster, const struct gw_cluster *older,
                                struct gw_error *error) {
-    static const char *const ours[] = {"schema",           "name",        "workers",
-                                       "workers_per_node", "collectives", "compressors",
-                                       "sharing",          "network",     "growth"};
+    static const char *const ours[] = {
+        "schema",      "name",        "workers", "workers_per_node", "collectives",
+        "compressors", "aggregation", "sharing", "network",          "growth"};
     cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
     const cJSON *member = NULL;
     cJSON_ArrayForEach(member, older->kept) {
@@ -199,8 +205,8 @@ struct recheck {
 static const cJSON *kept_of(const struct gw_cluster *cluster, const struct gw_series *series) {
     const struct gw_subject *subject = &series->subject;
     if (subject->separate) {
-        const struct gw_kernel_cost *cost =
-            gw_kernel_cost_find(&cluster->compressors, subject->name);
+        const struct gw_kernel_cost *cost = gw_kernel_cost_find(
+            series->aggregates ? &cluster->aggregation : &cluster->compressors, subject->name);
         return cost == NULL ? NULL : cost->kept;
     }
     const struct gw_collective_cost *cost =

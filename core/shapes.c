@@ -32,6 +32,8 @@ struct shape {
         "latency_s", "overhead_s", "gap_s", "gap_s_per_byte", "overhead_s_per_byte", "raw", "fit", \
             "ranks", "source"                                                                      \
     }
+#define KERNEL                                                                                     \
+    { "fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "raw", "fit", "source" }
 #define FACTOR                                                                                     \
     { "factor", "low", "high" }
 #define SIDE                                                                                       \
@@ -55,19 +57,18 @@ static const struct shape shapes[] = {
 
     {CLUSTER,
      "",
-     {"schema", "name", "workers", "workers_per_node", "collectives", "compressors", "sharing",
-      "network", "overlap", "growth", "source"}},
+     {"schema", "name", "workers", "workers_per_node", "collectives", "compressors", "aggregation",
+      "sharing", "network", "overlap", "growth", "source"}},
     {CLUSTER, "collectives", {"*"}},
     {CLUSTER,
      "collectives.*[]",
      {"workers", "alpha_s", "beta_s_per_byte", "points", "raw", "fit", "source"}},
     {CLUSTER, "compressors", {"*"}},
-    {CLUSTER,
-     "compressors.*",
-     {"fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "raw", "fit", "source"}},
-    {CLUSTER,
-     "compressors.*.together",
-     {"fixed_s", "per_element_s", "per_nlog2n_s", "points", "raw", "fit", "source"}},
+    {CLUSTER, "compressors.*", KERNEL},
+    {CLUSTER, "compressors.*.together", KERNEL},
+    {CLUSTER, "aggregation", {"*"}},
+    {CLUSTER, "aggregation.*", KERNEL},
+    {CLUSTER, "aggregation.*.together", KERNEL},
     {CLUSTER, "sharing", {"ranks", "processors", "source"}},
     {CLUSTER, "network", {"within", "between", "nodes_per_switch", "oversubscription", "source"}},
     {CLUSTER, "network.within", LOGGP},

@@ -4,6 +4,54 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- aggregation ----------------------------------------------------------------------------- */
+
+struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
+                                                    const struct gw_cluster *cluster) {
+    struct gw_aggregation_costs costs = {{NULL}};
+    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+        const struct gw_aggregation *aggregation = &leg->aggregations[i];
+        if (aggregation->recurrence != GW_NEVER) {
+            costs.by[i] =
+                gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[aggregation->by]);
+        }
+    }
+    return costs;
+}
+
+/* How often the aggregator runs, and on how many contributions at once. */
+static void find_calls(enum gw_recurrence recurrence, size_t workers, double *calls,
+                       double *contributions) {
+    *calls = 1;
+    *contributions = recurrence == GW_FOR_EACH_WORKER ? (double)workers : 1;
+    if (recurrence == GW_IN_EACH_ROUND) {
+        *calls = 0;
+        for (size_t reached = 1; reached < workers; reached *= 2) {
+            ++*calls;
+        }
+    }
+}
+
+double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
+                        const struct gw_extent *extent, size_t workers, bool shared) {
+    double seconds = 0;
+    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+        const struct gw_aggregation *aggregation = &leg->aggregations[i];
+        const struct gw_kernel_cost *cost = costs->by[i];
+        double calls = 0;
+        double contributions = 0;
+        if (cost == NULL) {
+            continue;
+        }
+        find_calls(aggregation->recurrence, workers, &calls, &contributions);
+        uint64_t elements = gw_aggregation_elements(leg, aggregation->by, extent);
+        bool together = shared && aggregation->where == GW_EVERYWHERE && gw_kernel_shares(cost);
+        seconds += calls * gw_curve_time(together ? &cost->together : &cost->curve,
+                                         contributions * (double)elements);
+    }
+    return seconds;
+}
+
 /* ---- a group ------------------------------------------------------------------------------- */
 
 static bool is_dense(const struct gw_exchange_question *question) {
@@ -28,6 +76,8 @@ double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements
     for (size_t i = 0; i < exchange->leg_count; i++) {
         uint64_t bytes = gw_payload_bytes(exchange->legs[i].payload, &extent);
         seconds += gw_curve_time(&cost->legs[i], (double)bytes);
+        seconds += gw_aggregation_s(&exchange->legs[i], &cost->aggregations[i], &extent,
+                                    cost->question.workers, false);
     }
     return seconds;
 }
@@ -141,6 +191,40 @@ static enum gw_status add(struct gw_curve *sum, struct gw_curve *term, struct gw
     return status;
 }
 
+/* Elements of an aggregator for each byte of the group's entries or dense gradient, at least. */
+static double least_elements(const struct gw_exchange_cost *cost, size_t which,
+                             enum gw_aggregator by) {
+    enum gw_payload payload = cost->question.exchange->legs[which].payload;
+    double bytes = payload == GW_DENSE ? (double)cost->question.model->bytes_per_element
+                   : payload == GW_SPARSE || payload == GW_PADDED ? GW_ENTRY_BYTES
+                                                                  : GW_NUMBER_BYTES;
+    return by == GW_HEAVYMIX ? 1.0 / GW_ENTRY_BYTES : least_share(payload, &cost->question) / bytes;
+}
+
+static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t which,
+                                        struct range range, struct gw_error *error) {
+    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+        const struct gw_aggregation *aggregation =
+            &cost->question.exchange->legs[which].aggregations[i];
+        const struct gw_kernel_cost *by = cost->aggregations[which].by[i];
+        struct gw_curve once = {0};
+        struct gw_curve lower = {0};
+        double calls = 0;
+        double contributions = 0;
+        if (by == NULL) {
+            continue;
+        }
+        find_calls(aggregation->recurrence, cost->question.workers, &calls, &contributions);
+        double share = contributions * least_elements(cost, which, aggregation->by);
+        GW_TRY(lower_curve(&by->curve, share, range, &once, error));
+        enum gw_status status = gw_curve_scaled(&once, calls, calls, &lower, error);
+        gw_curve_free(&once);
+        GW_TRY(status);
+        GW_TRY(add(&cost->curve, &lower, error));
+    }
+    return GW_OK;
+}
+
 /* A server's update of a sparse group is left out: how many elements that has is not known. */
 static enum gw_status bound(struct gw_exchange_cost *cost, struct gw_error *error) {
     const struct gw_exchange_question *question = &cost->question;
@@ -154,6 +238,7 @@ static enum gw_status bound(struct gw_exchange_cost *cost, struct gw_error *erro
         double share = least_share(question->exchange->legs[i].payload, question);
         GW_TRY(lower_curve(&cost->legs[i], share, range, &lower, error));
         GW_TRY(add(&cost->curve, &lower, error));
+        GW_TRY(bound_aggregation(cost, i, range, error));
     }
     return GW_OK;
 }
@@ -174,6 +259,7 @@ static enum gw_status look_up(struct gw_exchange_cost *cost, const struct gw_clu
                 cost->derivations[i][0] = '\0';
             }
         }
+        cost->aggregations[i] = gw_aggregation_costs_of(&exchange->legs[i], cluster);
         cost->startup_s += gw_curve_startup(&cost->legs[i]);
         if (exchange->legs[i].updates) {
             cost->update_s_per_element += question->model->update_s / elements;
@@ -182,19 +268,24 @@ static enum gw_status look_up(struct gw_exchange_cost *cost, const struct gw_clu
     return GW_OK;
 }
 
-static bool is_simple(const struct gw_exchange_kind *exchange,
-                      const struct gw_compressor *compressor) {
+/* One leg whose curve is all, of entries or of the dense gradient. */
+static bool is_simple(const struct gw_exchange_cost *cost) {
+    const struct gw_exchange_kind *exchange = cost->question.exchange;
     enum gw_payload payload = exchange->legs[0].payload;
-    return exchange->leg_count == 1 && !exchange->legs[0].updates &&
-           (payload == GW_DENSE || (payload == GW_SPARSE && !compressor->joint));
+    bool aggregates = false;
+    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+        aggregates = aggregates || cost->aggregations[0].by[i] != NULL;
+    }
+    return exchange->leg_count == 1 && !exchange->legs[0].updates && !aggregates &&
+           (payload == GW_DENSE || (payload == GW_SPARSE && !cost->question.compressor->joint));
 }
 
 enum gw_status gw_exchange_cost_open(struct gw_exchange_cost *out,
                                      const struct gw_exchange_question *question,
                                      const struct gw_cluster *cluster, struct gw_error *error) {
-    *out = (struct gw_exchange_cost){.question = *question,
-                                     .simple = is_simple(question->exchange, question->compressor)};
+    *out = (struct gw_exchange_cost){.question = *question};
     enum gw_status status = look_up(out, cluster, error);
+    out->simple = is_simple(out);
     if (status == GW_OK) {
         status = out->simple ? gw_curve_copy(&out->legs[0], &out->curve, error) : bound(out, error);
     }

@@ -6,6 +6,26 @@
 #include "methods/methods.h"
 #include "traces/traces.h"
 
+/* ---- aggregation ----------------------------------------------------------------------------- */
+
+/* What a cluster says of a leg's aggregators; NULL: of none, or of one that was not measured. */
+struct gw_aggregation_costs {
+    const struct gw_kernel_cost *by[GW_MOST_AGGREGATIONS];
+};
+
+/* Borrows from the cluster. */
+struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
+                                                    const struct gw_cluster *cluster);
+
+/*
+ * Seconds that workers spend on what the leg brings. `shared`: what all do at the same time takes
+ * what it takes where ranks share a machine.
+ */
+double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
+                        const struct gw_extent *extent, size_t workers, bool shared);
+
+/* ---- exchanges ------------------------------------------------------------------------------- */
+
 /* For groups of which a compressor keeps a share. Pointers are borrowed. */
 struct gw_exchange_question {
     const struct gw_exchange_kind *exchange;
@@ -17,7 +37,8 @@ struct gw_exchange_question {
 
 struct gw_exchange_cost {
     struct gw_exchange_question question;
-    struct gw_curve legs[GW_MOST_LEGS];                 /* of bytes */
+    struct gw_curve legs[GW_MOST_LEGS]; /* of bytes */
+    struct gw_aggregation_costs aggregations[GW_MOST_LEGS];
     char derivations[GW_MOST_LEGS][GW_DERIVATION_SIZE]; /* "": measured, or noted before */
     double startup_s;                                   /* of all legs */
     double update_s_per_element; /* of a server's update between legs; 0: workers update */

@@ -41,6 +41,55 @@ static bool is_exact_alone_without_state(const struct gw_compressor *compressor)
     return is_exact_alone(compressor) && !compressor->stateful;
 }
 
+/* ---- aggregation ----------------------------------------------------------------------------- */
+
+const char *const gw_aggregator_names[] = {[GW_SCATTER_ADD] = "scatter-add",
+                                           [GW_MERGE] = "merge",
+                                           [GW_TAKE_AND_PUT] = "take-and-put",
+                                           [GW_SUM] = "sum",
+                                           [GW_HEAVYMIX] = "heavymix"};
+
+uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by,
+                                 const struct gw_extent *extent) {
+    if (by == GW_HEAVYMIX) {
+        return extent->elements;
+    }
+    switch (leg->payload) {
+    case GW_DENSE:
+        return extent->elements;
+    case GW_SKETCH:
+        return extent->sketch_cells;
+    case GW_VALUES:
+    case GW_ALL_LAYERS:
+        return extent->selected.all;
+    case GW_SPARSE:
+    case GW_PADDED:
+    case GW_INDICES:
+    case GW_LAYERS:
+        return extent->selected.most;
+    case GW_COUNTS:
+        break;
+    }
+    return 0;
+}
+
+#define ADD_ENTRIES_OF_ALL                                                                         \
+    { .by = GW_SCATTER_ADD, .recurrence = GW_FOR_EACH_WORKER, .where = GW_EVERYWHERE }
+#define ADD_ENTRIES                                                                                \
+    { .by = GW_SCATTER_ADD, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
+#define TAKE_AND_PUT                                                                               \
+    { .by = GW_TAKE_AND_PUT, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
+#define SUM_AT_SERVER                                                                              \
+    { .by = GW_SUM, .recurrence = GW_FOR_EACH_WORKER, .where = GW_AT_SERVER }
+#define SUM_UP_TREE                                                                                \
+    { .by = GW_SUM, .recurrence = GW_IN_EACH_ROUND }
+#define MERGE_UP_TREE                                                                              \
+    { .by = GW_MERGE, .recurrence = GW_IN_EACH_ROUND }
+#define FIND_AT_SERVER                                                                             \
+    { .by = GW_HEAVYMIX, .recurrence = GW_ONCE, .where = GW_AT_SERVER }
+#define FIND                                                                                       \
+    { .by = GW_HEAVYMIX, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
+
 /* ---- the table ----------------------------------------------------------------------------- */
 
 const struct gw_exchange_kind gw_exchange_allreduce = {
@@ -60,7 +109,7 @@ const struct gw_exchange_kind gw_exchange_common_values = {
     .needed = "a compressor that selects the same elements on all workers",
     .carries = is_common,
     .leg_count = 1,
-    .legs = {{.collective = "allreduce", .payload = GW_VALUES}},
+    .legs = {{.collective = "allreduce", .payload = GW_VALUES, .aggregations = {TAKE_AND_PUT}}},
 };
 
 const struct gw_exchange_kind gw_exchange_union = {
@@ -74,7 +123,7 @@ const struct gw_exchange_kind gw_exchange_union = {
     .leg_count = 3,
     .legs = {{.collective = "allgather", .payload = GW_COUNTS},
              {.collective = "allgather", .payload = GW_INDICES},
-             {.collective = "allreduce", .payload = GW_VALUES}},
+             {.collective = "allreduce", .payload = GW_VALUES, .aggregations = {TAKE_AND_PUT}}},
 };
 
 const struct gw_exchange_kind gw_exchange_sketch_tree = {
@@ -84,8 +133,10 @@ const struct gw_exchange_kind gw_exchange_sketch_tree = {
     .needed = "a compressor that sketches",
     .carries = is_sketched,
     .leg_count = 2,
-    .legs = {{.collective = "sketch", .payload = GW_SKETCH},
-             {.collective = "sketch", .payload = GW_VALUES}},
+    .legs = {{.collective = "sketch", .payload = GW_SKETCH, .aggregations = {SUM_UP_TREE, FIND}},
+             {.collective = "sketch",
+              .payload = GW_VALUES,
+              .aggregations = {SUM_UP_TREE, TAKE_AND_PUT}}},
 };
 
 const struct gw_exchange_kind gw_exchange_layer_server = {
@@ -96,7 +147,7 @@ const struct gw_exchange_kind gw_exchange_layer_server = {
     .carries = is_layered,
     .server = true,
     .leg_count = 2,
-    .legs = {{.collective = "push", .payload = GW_LAYERS},
+    .legs = {{.collective = "push", .payload = GW_LAYERS, .aggregations = {SUM_AT_SERVER}},
              {.collective = "pull", .payload = GW_ALL_LAYERS, .updates = true}},
 };
 
@@ -107,7 +158,9 @@ const struct gw_exchange_kind gw_exchange_allgather = {
     .needed = "a compressor that selects just as many elements as it is asked for",
     .carries = is_exact,
     .leg_count = 1,
-    .legs = {{.collective = "allgather", .payload = GW_SPARSE}},
+    .legs = {{.collective = "allgather",
+              .payload = GW_SPARSE,
+              .aggregations = {ADD_ENTRIES_OF_ALL}}},
 };
 
 const struct gw_exchange_kind gw_exchange_allgather_padded = {
@@ -118,7 +171,9 @@ const struct gw_exchange_kind gw_exchange_allgather_padded = {
     .carries = is_sparse,
     .leg_count = 2,
     .legs = {{.collective = "allgather", .payload = GW_COUNTS},
-             {.collective = "allgather", .payload = GW_PADDED}},
+             {.collective = "allgather",
+              .payload = GW_PADDED,
+              .aggregations = {ADD_ENTRIES_OF_ALL}}},
 };
 
 const struct gw_exchange_kind gw_exchange_gtopk = {
@@ -131,7 +186,9 @@ const struct gw_exchange_kind gw_exchange_gtopk = {
               "its own",
     .carries = is_exact_alone,
     .leg_count = 1,
-    .legs = {{.collective = "gtopk", .payload = GW_SPARSE}},
+    .legs = {{.collective = "gtopk",
+              .payload = GW_SPARSE,
+              .aggregations = {MERGE_UP_TREE, ADD_ENTRIES}}},
 };
 
 const struct gw_exchange_kind gw_exchange_sketch_server = {
@@ -142,10 +199,12 @@ const struct gw_exchange_kind gw_exchange_sketch_server = {
     .carries = is_sketched,
     .server = true,
     .leg_count = 4,
-    .legs = {{.collective = "push", .payload = GW_SKETCH},
+    .legs = {{.collective = "push",
+              .payload = GW_SKETCH,
+              .aggregations = {SUM_AT_SERVER, FIND_AT_SERVER}},
              {.collective = "pull", .payload = GW_INDICES},
-             {.collective = "push", .payload = GW_VALUES},
-             {.collective = "pull", .payload = GW_VALUES}},
+             {.collective = "push", .payload = GW_VALUES, .aggregations = {SUM_AT_SERVER}},
+             {.collective = "pull", .payload = GW_VALUES, .aggregations = {TAKE_AND_PUT}}},
 };
 
 const struct gw_exchange_kind gw_exchange_server = {
@@ -156,7 +215,7 @@ const struct gw_exchange_kind gw_exchange_server = {
     .carries = is_dense,
     .server = true,
     .leg_count = 2,
-    .legs = {{.collective = "push", .payload = GW_DENSE},
+    .legs = {{.collective = "push", .payload = GW_DENSE, .aggregations = {SUM_AT_SERVER}},
              {.collective = "pull", .payload = GW_DENSE, .updates = true}},
 };
 
@@ -169,7 +228,7 @@ const struct gw_exchange_kind gw_exchange_leader = {
     .carries = is_exact_alone_without_state,
     .leg_count = 2,
     .legs = {{.collective = "broadcast", .payload = GW_INDICES},
-             {.collective = "allreduce", .payload = GW_VALUES}},
+             {.collective = "allreduce", .payload = GW_VALUES, .aggregations = {TAKE_AND_PUT}}},
 };
 
 const struct gw_exchange_kind *const gw_exchange_kinds[] = {

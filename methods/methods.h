@@ -116,13 +116,51 @@ struct gw_extent {
 /* What one worker contributes to a leg, in bytes. */
 uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *extent);
 
+/* What is done with what a leg brings, beside moving it. */
+enum gw_aggregator {
+    GW_SCATTER_ADD,  /* entries are added to the aggregate at their places */
+    GW_MERGE,        /* two lists of entries become one of the largest sums; the rest goes back */
+    GW_TAKE_AND_PUT, /* values of known indices are collected, and their sums put in their places */
+    GW_SUM,          /* a vector is added to another */
+    GW_HEAVYMIX,     /* the heavy coordinates of a group are looked for in a sketch */
+    GW_AGGREGATOR_COUNT
+};
+
+/* As in cluster files. */
+extern const char *const gw_aggregator_names[GW_AGGREGATOR_COUNT];
+
+/* How often, for what one worker contributes; of HEAVYMIX for the group's elements. */
+enum gw_recurrence {
+    GW_NEVER,
+    GW_ONCE,
+    GW_IN_EACH_ROUND,   /* of a tree: ceil(log2 workers) times, one after the other */
+    GW_FOR_EACH_WORKER, /* for what all contribute, by one */
+};
+
+enum gw_aggregating {
+    GW_ON_THE_WAY, /* workers of a tree, some of them in each round */
+    GW_EVERYWHERE, /* all workers, at the same time */
+    GW_AT_SERVER,  /* before it sends anything back */
+};
+
+struct gw_aggregation {
+    enum gw_aggregator by;
+    enum gw_recurrence recurrence;
+    enum gw_aggregating where;
+};
+
+enum { GW_MOST_LEGS = 4, GW_MOST_AGGREGATIONS = 2 };
+
 struct gw_leg {
     const char *collective; /* as in cluster files, or made of such (traces/cluster.h) */
     enum gw_payload payload;
     bool updates; /* the server updates what it was sent before it sends it back: before this leg */
+    struct gw_aggregation aggregations[GW_MOST_AGGREGATIONS];
 };
 
-enum { GW_MOST_LEGS = 4 };
+/* How many elements of an aggregator one worker's contribution is. */
+uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by,
+                                 const struct gw_extent *extent);
 
 struct gw_exchange_kind {
     const char *name;  /* as in `--exchange` */

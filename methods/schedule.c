@@ -46,17 +46,21 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
     return GW_OK;
 }
 
+struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group) {
+    const struct gw_slice *slice = &schedule->groups[group];
+    return (struct gw_extent){.elements = slice->elements,
+                              .bytes_per_element = schedule->bytes_per_element,
+                              .layers = slice->layer_count,
+                              .sketch_cells = slice->sketch_cells,
+                              .selected = slice->selected};
+}
+
 static uint64_t exchange_bytes(const struct gw_schedule *schedule,
                                const struct gw_operation *operation) {
     if (operation->group >= schedule->group_count) {
         return operation->bytes;
     }
-    const struct gw_slice *slice = &schedule->groups[operation->group];
-    struct gw_extent extent = {.elements = slice->elements,
-                               .bytes_per_element = schedule->bytes_per_element,
-                               .layers = slice->layer_count,
-                               .sketch_cells = slice->sketch_cells,
-                               .selected = slice->selected};
+    struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     return gw_payload_bytes(operation->payload, &extent);
 }
 

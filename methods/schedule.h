@@ -72,6 +72,9 @@ enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation
                                const size_t *after, size_t count, size_t *index,
                                struct gw_error *error);
 
+/* What the bytes of a group's exchanges follow from. */
+struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group);
+
 /* Gives exchanges the bytes that they have when so much is selected of each group [group_count]. */
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
 

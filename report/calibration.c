@@ -193,21 +193,24 @@ static void print_collectives(const struct gw_cluster *cluster,
     gw_table_print_and_close(table);
 }
 
-static void print_compressors(const struct gw_cluster *cluster,
-                              const struct gw_calibration *calibration, struct verdict *verdict) {
-    static const char *const headings[] = {"compressor", "curve",       "startup",
-                                           "+-",         "per element", "+-",
-                                           "elements",   "error",       "precise"};
+/* The cluster's compressors, or its aggregators. */
+static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
+                          const struct gw_cluster *cluster,
+                          const struct gw_calibration *calibration, struct verdict *verdict) {
+    const char *const headings[] = {what, "curve",    "startup", "+-",     "per element",
+                                    "+-", "elements", "error",   "precise"};
     struct gw_table *table = gw_table_open(headings, "llrrrrrrr");
     gw_print("\n");
-    for (size_t i = 0; i < cluster->compressors.count; i++) {
-        const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
+    for (size_t i = 0; i < costs->count; i++) {
+        const struct gw_kernel_cost *cost = &costs->list[i];
         const struct row row = {.name = cost->name,
                                 .curve = &cost->curve,
                                 .kept = cost->kept,
                                 .size_key = "elements",
                                 .largest = (double)calibration->max_elements};
-        print_row(table, &row, asks_to_compress(calibration, cost->name) ? verdict : NULL);
+        bool asked = costs == &cluster->aggregation ? calibration->aggregation
+                                                    : asks_to_compress(calibration, cost->name);
+        print_row(table, &row, asked ? verdict : NULL);
     }
     gw_table_print_and_close(table);
 }
@@ -435,7 +438,10 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
         print_collectives(cluster, calibration, &verdict);
     }
     if (cluster->compressors.count > 0) {
-        print_compressors(cluster, calibration, &verdict);
+        print_kernels("compressor", &cluster->compressors, cluster, calibration, &verdict);
+    }
+    if (cluster->aggregation.count > 0) {
+        print_kernels("aggregation", &cluster->aggregation, cluster, calibration, &verdict);
     }
     if (cluster->network != NULL) {
         print_network(cluster->network, calibration->network ? &verdict : NULL);

@@ -101,11 +101,48 @@ static double off_by(double seconds, double uncertainty, double deviation) {
     return isnan(uncertainty) ? seconds : seconds * pow(1 + uncertainty, deviation);
 }
 
+/* The leg that the operation is; NULL: of a schedule that was made without one. */
+static const struct gw_leg *leg_of(const struct gw_schedule *schedule,
+                                   const struct gw_operation *operation) {
+    size_t legs = schedule->exchange == NULL ? 0 : schedule->exchange->leg_count;
+    for (size_t i = 0; i < legs; i++) {
+        const struct gw_leg *leg = &schedule->exchange->legs[i];
+        if (leg->payload == operation->payload && strcmp(leg->collective, operation->method) == 0) {
+            return leg;
+        }
+    }
+    return NULL;
+}
+
+static double aggregation_s(const struct gw_simulator *simulator,
+                            const struct gw_operation *operation) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_leg *leg = leg_of(schedule, operation);
+    if (leg == NULL || operation->group >= schedule->group_count) {
+        return 0;
+    }
+    struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
+    bool shared = simulator->simulation.interference && simulator->cluster->sharing.ranks > 1;
+    return gw_aggregation_s(leg, &simulator->aggregations[leg - schedule->exchange->legs], &extent,
+                            simulator->simulation.workers, shared);
+}
+
+bool gw_server_aggregates(const struct gw_schedule *schedule,
+                          const struct gw_operation *operation) {
+    const struct gw_leg *leg = operation->kind == GW_EXCHANGE ? leg_of(schedule, operation) : NULL;
+    return leg != NULL && leg->aggregations[0].recurrence != GW_NEVER &&
+           leg->aggregations[0].where == GW_AT_SERVER;
+}
+
 static double exchange_s(const struct gw_simulator *simulator,
                          const struct gw_operation *operation) {
-    const struct gw_price *price = gw_needed(find_price(&simulator->prices, operation->method));
-    double seconds = gw_curve_time(&price->curve, (double)operation->bytes);
-    return off_by(seconds, price->uncertainty, simulator->simulation.deviation);
+    double seconds = aggregation_s(simulator, operation);
+    if (simulator->simulation.level == GW_LEVEL_CURVES) {
+        const struct gw_price *price = gw_needed(find_price(&simulator->prices, operation->method));
+        seconds += off_by(gw_curve_time(&price->curve, (double)operation->bytes),
+                          price->uncertainty, simulator->simulation.deviation);
+    }
+    return seconds;
 }
 
 /* ---- compression --------------------------------------------------------------------------- */
@@ -121,10 +158,6 @@ static enum gw_status compress_cost(const struct gw_operation *operation,
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static bool is_priced(const struct gw_simulator *simulator, const struct gw_operation *operation) {
-    return operation->kind == GW_EXCHANGE && simulator->simulation.level == GW_LEVEL_CURVES;
-}
-
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
@@ -136,12 +169,17 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
         GW_TRY(find_congestion(simulator->cluster, &simulator->simulation, &congestion, result,
                                error));
     }
+    for (size_t i = 0; schedule->exchange != NULL && i < schedule->exchange->leg_count; i++) {
+        simulator->aggregations[i] =
+            gw_aggregation_costs_of(&schedule->exchange->legs[i], simulator->cluster);
+    }
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         simulator->seconds[i] = operation->duration_s;
         if (operation->kind == GW_COMPRESS) {
             GW_TRY(compress_cost(operation, simulator->cluster, &simulator->seconds[i], error));
-        } else if (is_priced(simulator, operation) &&
+        } else if (operation->kind == GW_EXCHANGE &&
+                   simulator->simulation.level == GW_LEVEL_CURVES &&
                    find_price(&simulator->prices, operation->method) == NULL) {
             GW_TRY(add_price(simulator, operation->method, congestion, result, error));
         }
@@ -153,7 +191,7 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
 void gw_operation_costs_again(struct gw_simulator *simulator) {
     const struct gw_schedule *schedule = simulator->schedule;
     for (size_t i = 0; i < schedule->operation_count; i++) {
-        if (is_priced(simulator, &schedule->operations[i])) {
+        if (schedule->operations[i].kind == GW_EXCHANGE) {
             simulator->seconds[i] = exchange_s(simulator, &schedule->operations[i]);
         }
     }

@@ -213,7 +213,9 @@ static void write_worker(struct export *export, uint32_t worker) {
         struct ends ends = late ? write_late(export, i, seconds)
                                 : (struct ends){.first = write_start(export, i, seconds)};
         if (exchange) {
+            bool served = gw_server_aggregates(simulator->schedule, operation);
             ends = write_steps(export, worker, exchanges++, ends);
+            ends = write_pause(export, served ? 0 : simulator->seconds[i], ends);
         }
         export->ends[i] = ends;
         export->streams[operation->stream] = ends;
@@ -230,6 +232,9 @@ static void write_server(struct export *export, uint32_t server) {
         if (operation->kind == GW_EXCHANGE) {
             bool takes_part = server < export->exchanges->list[number].ranks;
             ends = takes_part ? write_steps(export, server, number, ends) : ends;
+            if (gw_server_aggregates(simulator->schedule, operation)) {
+                ends = write_pause(export, simulator->seconds[i], ends);
+            }
             number++;
         } else if (gw_operation_is_shared(operation)) {
             uint32_t label = write_calculation(export, simulator->seconds[i], MESSAGE_CPU);

@@ -257,9 +257,15 @@ static struct visit *visit_of(const struct messages *messages, size_t lane) {
     return &messages->visits[lane * messages->exchanges.count + messages->lanes[lane].exchange];
 }
 
-static void leave_exchange(struct messages *messages, size_t lane, uint64_t now) {
+/* Once its messages have come, the worker is busy with what they brought. */
+static void leave_exchange(struct messages *messages, size_t lane, uint64_t come) {
     struct lane *state = &messages->lanes[lane];
     struct visit *visit = visit_of(messages, lane);
+    const struct gw_simulator *simulator = messages->simulator;
+    const struct gw_operation *operation = &simulator->schedule->operations[state->operation];
+    bool served = gw_server_aggregates(simulator->schedule, operation);
+    double aggregation_s = served ? 0 : simulator->seconds[state->operation];
+    uint64_t now = gw_plus_ps(come, gw_picoseconds(aggregation_s));
     visit->left = now;
     advance(messages, lane, state->operation++, visit->entered, now);
     state->exchange++;
@@ -300,16 +306,17 @@ static void go_on(struct messages *messages, size_t lane) {
     }
 }
 
-/* How long a server updates before it takes part in the exchange. */
-static uint64_t update_before(const struct messages *messages, uint32_t exchange) {
+/* How long a server adds up and updates before it takes part in the exchange. */
+static uint64_t work_before(const struct messages *messages, uint32_t exchange) {
     const struct gw_simulator *simulator = messages->simulator;
     const struct gw_operation *operations = simulator->schedule->operations;
-    uint64_t update = 0;
-    for (size_t i = messages->exchanges.list[exchange].operation;
-         i-- > 0 && operations[i].kind == GW_UPDATE && gw_operation_is_shared(&operations[i]);) {
-        update = gw_plus_ps(update, gw_picoseconds(simulator->seconds[i]));
+    uint64_t work = 0;
+    size_t i = messages->exchanges.list[exchange].operation;
+    while (i-- > 0 && operations[i].kind == GW_UPDATE && gw_operation_is_shared(&operations[i])) {
+        work = gw_plus_ps(work, gw_picoseconds(simulator->seconds[i]));
     }
-    return update;
+    bool aggregates = i < SIZE_MAX && gw_server_aggregates(simulator->schedule, &operations[i]);
+    return aggregates ? gw_plus_ps(work, gw_picoseconds(simulator->seconds[i])) : work;
 }
 
 /* Servers take part in those exchanges that have servers, as soon as they can. */
@@ -319,8 +326,8 @@ static void serve(struct messages *messages, uint32_t server, uint64_t now) {
         (*next)++;
     }
     if (*next < messages->exchanges.count) {
-        uint64_t updated = gw_plus_ps(now, update_before(messages, *next));
-        gw_traffic_enter(messages->traffic, server, (*next)++, updated);
+        uint64_t done = gw_plus_ps(now, work_before(messages, *next));
+        gw_traffic_enter(messages->traffic, server, (*next)++, done);
     }
 }
 

@@ -3,6 +3,7 @@
 #define GW_SIM_SIMULATOR_H
 
 #include "core/arena.h"
+#include "methods/exchange_cost.h"
 #include "sim/sim.h"
 
 /* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.
@@ -35,10 +36,15 @@ struct gw_simulator {
     struct gw_network network; /* of messages: the cluster's, or one that was derived */
     struct gw_simulation simulation;
     size_t lane_count;
-    struct gw_lane *lanes;   /* by their first worker */
-    double *seconds;         /* per operation, without noise and for a worker without slowdown */
-    struct gw_prices prices; /* of exchanges by curves */
-    size_t *slots;           /* per operation: where its end is kept, or GW_NO_SLOT */
+    struct gw_lane *lanes; /* by their first worker */
+    /*
+     * Per operation, without noise and for a worker without slowdown. Of an exchange as messages:
+     * what is done with what they bring.
+     */
+    double *seconds;
+    struct gw_prices prices;                                /* of exchanges by curves */
+    struct gw_aggregation_costs aggregations[GW_MOST_LEGS]; /* of the legs of its exchange */
+    size_t *slots; /* per operation: where its end is kept, or GW_NO_SLOT */
     size_t slot_count;
     struct gw_interference interference; /* all 0 if it is not simulated */
 };
@@ -82,11 +88,14 @@ enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *
 uint64_t gw_messages_events(const void *state);
 
 /*
- * Fills the simulator's seconds, except for exchanges that are messages, and prices; notes derived
+ * Fills the simulator's seconds and prices; notes derived
  * curves and lost bandwidth in `result`, if not NULL.
  */
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
+
+/* Whether the server, and no worker, works on what the exchange brings. */
+bool gw_server_aggregates(const struct gw_schedule *schedule, const struct gw_operation *operation);
 
 /* Exchanges of other bytes than before, with the same collectives: fills their seconds again. */
 void gw_operation_costs_again(struct gw_simulator *simulator);

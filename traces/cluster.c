@@ -228,6 +228,7 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     struct gw_json workers_place = gw_json_member(&root, "workers");
     struct gw_json per_node_place = gw_json_member(&root, "workers_per_node");
     struct gw_json compressors = gw_json_member(&root, "compressors");
+    struct gw_json aggregation = gw_json_member(&root, "aggregation");
     const char *name = NULL;
     uint64_t workers = 0;
     uint64_t per_node = 1;
@@ -245,6 +246,9 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     cluster->workers_per_node = (size_t)per_node;
     GW_TRY(read_collectives(&root, cluster, error));
     GW_TRY(read_kernels(&compressors, &cluster->compressors, error));
+    if (aggregation.node != NULL) {
+        GW_TRY(read_kernels(&aggregation, &cluster->aggregation, error));
+    }
     GW_TRY(read_sharing(&root, cluster, error));
     GW_TRY(gw_network_read(&root, cluster, error));
     return gw_overlap_read(&root, cluster, error);
@@ -423,6 +427,7 @@ void gw_cluster_free(struct gw_cluster *cluster) {
     }
     free(cluster->collectives);
     free_kernels(&cluster->compressors);
+    free_kernels(&cluster->aggregation);
     gw_network_free(cluster->network);
     gw_overlap_free(cluster->overlap);
     free(cluster->name);
@@ -506,6 +511,9 @@ enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out
     }
     gw_writer_end(&writer);
     write_kernels(&writer, "compressors", &cluster->compressors);
+    if (cluster->aggregation.count > 0) {
+        write_kernels(&writer, "aggregation", &cluster->aggregation);
+    }
     if (cluster->sharing.ranks > 0) {
         gw_writer_object(&writer, "sharing");
         gw_writer_number(&writer, "ranks", (double)cluster->sharing.ranks);

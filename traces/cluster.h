@@ -139,6 +139,7 @@ struct gw_cluster {
     size_t collective_count, collective_capacity;
     struct gw_collective_cost *collectives;
     struct gw_kernel_costs compressors; /* of a group's elements */
+    struct gw_kernel_costs aggregation; /* of what is done with what exchanges bring */
     struct gw_network *network;         /* NULL: not measured */
     struct gw_overlap *overlap;         /* NULL: not measured */
     cJSON *kept;

@@ -5,6 +5,8 @@
 #include "calibrate/measure/gpu_timer.h"
 #include "calibrate/measure/measure.h"
 #include "kernels/gpu.h"
+#include "kernels/memory.h"
+#include "kernels/sketch.h"
 
 static const size_t smallest_elements = 1024;
 
@@ -22,7 +24,7 @@ static const double idle_s = 0.002;
 /* What compressors share; the survey's. */
 struct all {
     const struct gw_clock *clock;
-    struct gw_pool gradient, residual; /* the residual is all zeros between repeats */
+    struct gw_vector_pools *vectors;
     size_t *layers; /* [2 / density]: of about k elements each, for layer-drop to choose from */
     double density;
     double longest_warm_up_s;
@@ -44,6 +46,7 @@ struct compression {
     const struct gw_gpu_kernel *gpu; /* NULL: on CPUs */
     /* One for each size. Their states live from visit to visit: what they have learnt, stays. */
     struct gw_task tasks[MOST_SIZES];
+    struct gw_sketch sketches[MOST_SIZES]; /* of one that sketches */
     size_t task_count;
     struct gw_task *task; /* of the size that is measured */
     size_t selected;      /* by the last run */
@@ -101,9 +104,21 @@ static enum gw_status run_on_gpu(struct compression *compression, struct gw_erro
                                    error);
 }
 
+/* What is in a sketch is looked for once those of all workers have been added up. */
+static enum gw_status sketch(const struct compression *compression, struct gw_error *error) {
+    const struct gw_task *task = compression->task;
+    struct gw_sketch *into = (struct gw_sketch *)&compression->sketches[task - compression->tasks];
+    GW_TRY(gw_memory_on_host.add(NULL, task->u, task->gradient, 1, task->n, error));
+    gw_sketch_clear(into);
+    return gw_sketch_encode(into, task->u, 0, task->n, error);
+}
+
 static enum gw_status compress(void *context, struct gw_error *error) {
     struct compression *compression = context;
     struct all *all = compression->all;
+    if (compression->compressor->sketched) {
+        return sketch(compression, error);
+    }
     GW_TRY(gw_compress(compression->compressor, compression->task, &all->selection, error));
     compression->selected = all->selection.count;
     return GW_OK;
@@ -113,8 +128,8 @@ static enum gw_status run(void *context, struct gw_error *error) {
     struct compression *compression = context;
     struct all *all = compression->all;
     struct gw_task *task = compression->task;
-    task->u = gw_pool_next(&all->residual, task->n * sizeof(float));
-    task->gradient = gw_pool_next(&all->gradient, task->n * sizeof(float));
+    task->u = gw_pool_next(&all->vectors->residual, task->n * sizeof(float));
+    task->gradient = gw_pool_next(&all->vectors->gradient, task->n * sizeof(float));
     if (compression->gpu != NULL) {
         return run_on_gpu(compression, error);
     }
@@ -166,9 +181,15 @@ static enum gw_status open_size(struct compression *compression, struct gw_task 
     struct all *all = compression->all;
     *task = gw_pool_task(elements, all->density, &all->workspace);
     lay_out_layers(all, task);
+    if (compressor->sketched && compression->gpu == NULL) {
+        size_t columns = gw_sketch_columns(task->n, task->k);
+        GW_TRY(gw_sketch_open(&compression->sketches[compression->task_count++], GW_SKETCH_ROWS,
+                              columns, task->seed, error));
+        return GW_OK;
+    }
     GW_TRY(gw_state_open(compressor, task, &task->state, error));
     compression->task_count++;
-    task->u = all->gradient.data;
+    task->u = all->vectors->gradient.data;
     return compressor->stateful ? gw_warm_up_compressor(compressor, task, &selecting, all->clock,
                                                         all->longest_warm_up_s, error)
                                 : GW_OK;
@@ -200,8 +221,8 @@ static enum gw_status prepare_together(void *context, size_t elements, struct gw
     struct all *all = compression->all;
     GW_TRY(prepare(context, elements, error));
     struct gw_task *task = compression->task;
-    task->u = gw_pool_next(&all->residual, task->n * sizeof(float));
-    task->gradient = gw_pool_next(&all->gradient, task->n * sizeof(float));
+    task->u = gw_pool_next(&all->vectors->residual, task->n * sizeof(float));
+    task->gradient = gw_pool_next(&all->vectors->gradient, task->n * sizeof(float));
     memset(task->u, 0, task->n * sizeof *task->u);
     return GW_OK;
 }
@@ -226,6 +247,7 @@ static void close_sizes(void *object) {
     struct compression *compression = object;
     for (size_t i = 0; i < compression->task_count; i++) {
         gw_state_close(compression->compressor, compression->tasks[i].state);
+        gw_sketch_free(&compression->sketches[i]);
     }
 }
 
@@ -233,8 +255,6 @@ static void close_sizes(void *object) {
 
 static void close_all(void *object) {
     struct all *all = object;
-    gw_pool_close(&all->gradient);
-    gw_pool_close(&all->residual);
     gw_gpu_selection_free(&all->gpu_selection);
     gw_gpu_workspace_close(all->gpu_workspace);
     gw_gpu_timer_close(&all->timer);
@@ -242,11 +262,8 @@ static void close_all(void *object) {
     gw_workspace_free(&all->workspace);
 }
 
-static enum gw_status open_all(struct all *all, int rank, const struct gw_calibration *calibration,
+static enum gw_status open_all(struct all *all, const struct gw_calibration *calibration,
                                struct gw_error *error) {
-    size_t twice = 2 * calibration->max_elements * sizeof(float);
-    size_t quarter = calibration->pool_bytes / 4; /* by default more than caches hold */
-    size_t bytes = twice > quarter ? twice : quarter;
     struct gw_device *device = calibration->device;
     if (device != NULL) {
         GW_TRY(gw_gpu_timer_open(device, &all->timer, error));
@@ -254,9 +271,7 @@ static enum gw_status open_all(struct all *all, int rank, const struct gw_calibr
         GW_TRY(gw_gpu_selection_reserve(&all->gpu_selection, device, calibration->max_elements,
                                         error));
     }
-    GW_TRY(gw_pool_open(bytes, device, &all->gradient, error));
-    GW_TRY(gw_pool_open(bytes, device, &all->residual, error));
-    return gw_pool_fill(&all->gradient, bytes, rank, error);
+    return GW_OK;
 }
 
 /* A GPU sorts nothing by comparing: its curves are never of n log2 n. */
@@ -324,7 +339,8 @@ enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
     if (all->layers == NULL) {
         return gw_fail_memory(error, "calibrating compressors");
     }
-    GW_TRY(open_all(all, survey->communicator->rank, calibration, error));
+    all->vectors = &survey->vectors;
+    GW_TRY(open_all(all, calibration, error));
     for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
         GW_TRY(add(survey, all, calibration, calibration->compressors[i], error));
     }

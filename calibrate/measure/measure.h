@@ -168,6 +168,11 @@ enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct 
 /* The next part of `bytes`, no more than the pool has; it begins at a cache line, as tensors do. */
 void *gw_pool_next(struct gw_pool *pool, size_t bytes);
 
+/* What compressors and aggregators go through: gradients, and residuals, zero between repeats. */
+struct gw_vector_pools {
+    struct gw_pool gradient, residual;
+};
+
 /* So many bytes, and what is left of their last cache line. */
 size_t gw_whole_lines(size_t bytes);
 
@@ -179,8 +184,9 @@ struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace
 /* What becomes one curve. */
 struct gw_series {
     struct gw_subject subject;
-    int workers;   /* the ranks 0 .. workers - 1 measure it */
-    bool together; /* of a compressor: what it takes while all ranks run it, at few sizes */
+    int workers;     /* the ranks 0 .. workers - 1 measure it */
+    bool together;   /* of what is separate: what it takes while all ranks run it, at few sizes */
+    bool aggregates; /* an aggregator; of what is separate all others are compressors */
 };
 
 /* What is to be measured, as it comes together. The caller frees the items. */
@@ -410,10 +416,11 @@ struct gw_report {
 /* What measuring the points of curves needs, for the first time or again. */
 struct gw_survey {
     struct gw_arena arena;
+    struct gw_vector_pools vectors;
     struct gw_communicator *communicator;
     struct gw_worker_counts worker_counts;
     struct gw_clocks clocks;
-    struct gw_series_list list; /* of the collectives and compressors that were asked for */
+    struct gw_series_list list; /* of the curves that were asked for */
     struct gw_points points;    /* none at first: the caller chooses them */
     struct gw_stop_rule rule;
 };
@@ -438,6 +445,14 @@ enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,
                                          struct gw_error *error);
 enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
+                                         const struct gw_calibration *calibration,
+                                         struct gw_error *error);
+
+/*
+ * Adds what is done with what exchanges bring (methods/methods.h), if that was asked for: on one
+ * rank that is alone, and what all do at the same time also on all at once. Not on GPUs.
+ */
+enum gw_status gw_survey_add_aggregators(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,
                                          struct gw_error *error);
 

@@ -54,6 +54,12 @@ static bool takes_part(const struct gw_worker_counts *counts, size_t which) {
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
+/* Compresses, or does what comes after it. */
+static bool compresses(const struct gw_calibration *calibration) {
+    return calibration->compressors[0] != NULL ||
+           (calibration->aggregation && calibration->device == NULL);
+}
+
 enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
                                     const struct gw_calibration *calibration, struct gw_survey *out,
                                     struct gw_error *error) {
@@ -65,8 +71,20 @@ enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
                  .fewest_visits = GW_FEWEST_VISITS,
                  .seed = calibration->seed}};
     GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
-                              calibration->compressors[0] != NULL, error));
+                              compresses(calibration), error));
     return gw_clocks_open(communicator, calibration->clock, &out->clocks, error);
+}
+
+static enum gw_status open_vectors(struct gw_survey *survey,
+                                   const struct gw_calibration *calibration,
+                                   struct gw_error *error) {
+    struct gw_vector_pools *vectors = &survey->vectors;
+    size_t twice = 2 * calibration->max_elements * sizeof(float);
+    size_t quarter = calibration->pool_bytes / 4; /* by default more than caches hold */
+    size_t bytes = twice > quarter ? twice : quarter;
+    GW_TRY(gw_pool_open(bytes, calibration->device, &vectors->gradient, error));
+    GW_TRY(gw_pool_open(bytes, calibration->device, &vectors->residual, error));
+    return gw_pool_fill(&vectors->gradient, bytes, survey->communicator->rank, error);
 }
 
 enum gw_status gw_survey_open(struct gw_communicator *communicator,
@@ -74,13 +92,19 @@ enum gw_status gw_survey_open(struct gw_communicator *communicator,
                               struct gw_error *error) {
     GW_TRY(gw_survey_open_empty(communicator, calibration, out, error));
     GW_TRY(gw_survey_add_collectives(out, calibration, error));
-    return gw_survey_add_compressors(out, calibration, error);
+    if (compresses(calibration)) {
+        GW_TRY(open_vectors(out, calibration, error));
+    }
+    GW_TRY(gw_survey_add_compressors(out, calibration, error));
+    return gw_survey_add_aggregators(out, calibration, error);
 }
 
 void gw_survey_close(struct gw_survey *survey) {
     gw_points_free(&survey->points);
     free(survey->list.items);
     gw_arena_free(&survey->arena);
+    gw_pool_close(&survey->vectors.gradient);
+    gw_pool_close(&survey->vectors.residual);
     for (size_t i = 0; i < survey->worker_counts.count; i++) {
         close_one(&survey->worker_counts.gpu_communicators[i]);
         close_one(&survey->worker_counts.communicators[i]);

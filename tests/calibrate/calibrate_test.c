@@ -265,6 +265,14 @@ TEST(calibration_writes_a_complete_cluster) {
         assert_string_equal(cluster.compressors.list[i].name, gw_compressors[i]->name);
         check_curve(&cluster.compressors.list[i].curve, cluster.compressors.list[i].kept, 5);
     }
+    assert_int_equal(cluster.aggregation.count, GW_AGGREGATOR_COUNT);
+    for (size_t i = 0; i < GW_AGGREGATOR_COUNT; i++) {
+        const struct gw_kernel_cost *cost = &cluster.aggregation.list[i];
+        bool by_all = i != GW_SUM && i != GW_MERGE;
+        assert_string_equal(cost->name, gw_aggregator_names[i]);
+        check_curve(&cost->curve, cost->kept, i == GW_SUM || i == GW_HEAVYMIX ? 5 : 3);
+        assert_int_equal(gw_kernel_shares(cost), by_all);
+    }
     assert_non_null(cluster.network);
     const cJSON *source = cJSON_GetObjectItem(cluster.kept, "source");
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(source, "kind")), "measured");
@@ -311,6 +319,7 @@ TEST(what_only_the_older_has_is_added) {
     /* Growth laws are of all curves; among two workers alone there are none. */
     assert_null(cJSON_GetObjectItemCaseSensitive(cluster.kept, "growth"));
     assert_int_equal(cluster.compressors.count, older.compressors.count);
+    assert_int_equal(cluster.aggregation.count, GW_AGGREGATOR_COUNT);
     assert_non_null(find_collective(&cluster, "allreduce", 2, &now));
     assert_true(gw_curve_time(now, 5000) == measured_s);
     assert_non_null(find_collective(&cluster, "gather", 2, &now));

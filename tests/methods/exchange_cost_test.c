@@ -16,6 +16,9 @@ static struct gw_error error;
 
 enum { MOST_TENSORS = 9, MOST_POINTS = 8 };
 
+static const char *const aggregators[] = {"scatter-add", "merge", "take-and-put", "sum",
+                                          "heavymix"};
+
 static const char *const measured[] = {"allgather", "allreduce", "gather",
                                        "scatter",   "broadcast", "sendrecv"};
 
@@ -151,6 +154,12 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
                                              curve, NULL, &error),
                          GW_OK);
     }
+    for (size_t i = 0; i < 5 && gw_random_below(random, 2) == 0; i++) {
+        struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
+        assert_int_equal(
+            gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve, NULL, &error),
+            GW_OK);
+    }
     open_planning(scene);
 }
 
@@ -222,6 +231,11 @@ TEST(bounds_are_of_use) {
             gw_curve_free(&scene.cluster.collectives[i].curve);
             scene.cluster.collectives[i].curve =
                 (struct gw_curve){.fixed_s = 1e-3, .per_unit_s = 1e-8};
+        }
+        for (size_t i = 0; i < scene.cluster.aggregation.count; i++) {
+            gw_curve_free(&scene.cluster.aggregation.list[i].curve);
+            scene.cluster.aggregation.list[i].curve =
+                (struct gw_curve){.fixed_s = 1e-4, .per_unit_s = 1e-9};
         }
         open_planning(&scene);
         uint64_t all = gw_model_elements(&scene.model);

@@ -53,11 +53,47 @@ static inline double sketch_bytes(double n, double k) {
     return 4 * 5 * fmax(16, exp2(ceil(log2(fmax(k, 2 * 0.287 * k * log(n / k))))));
 }
 
-/* What the exchanges of the papers take for a group of n elements in `layers` layers, k selected;
- * `served`: what a server takes to update it. */
-static inline double exchange_by_definition(const struct gw_cluster *cluster, size_t workers,
-                                            const char *exchange, double n, double k, double layers,
-                                            double served) {
+/* What is done with what came; nothing is known of an aggregator that was not measured. */
+static inline double kernel_s(const struct gw_cluster *cluster, const char *name, double n) {
+    for (size_t i = 0; i < cluster->aggregation.count; i++) {
+        if (strcmp(cluster->aggregation.list[i].name, name) == 0) {
+            return value_of(&cluster->aggregation.list[i].curve, n);
+        }
+    }
+    return 0;
+}
+
+/* What is done with what the exchanges of the papers bring; arguments as below. */
+static inline double aggregation_by_definition(const struct gw_cluster *cluster, size_t workers,
+                                               const char *exchange, double n, double k) {
+    double all = (double)workers;
+    double rounds = ceil(log2(all));
+    double cells = sketch_bytes(n, k) / 4;
+    double values = kernel_s(cluster, "take-and-put", k);
+    if (strcmp(exchange, "allgather") == 0 || strcmp(exchange, "allgather-padded") == 0) {
+        return kernel_s(cluster, "scatter-add", all * k);
+    } else if (strcmp(exchange, "common-values") == 0 || strcmp(exchange, "union") == 0 ||
+               strcmp(exchange, "leader") == 0) {
+        return values;
+    } else if (strcmp(exchange, "gtopk") == 0) {
+        return rounds * kernel_s(cluster, "merge", k) + kernel_s(cluster, "scatter-add", k);
+    } else if (strcmp(exchange, "sketch-tree") == 0) {
+        return rounds * (kernel_s(cluster, "sum", cells) + kernel_s(cluster, "sum", k)) +
+               kernel_s(cluster, "heavymix", n) + values;
+    } else if (strcmp(exchange, "sketch-server") == 0) {
+        return kernel_s(cluster, "sum", all * cells) + kernel_s(cluster, "sum", all * k) +
+               kernel_s(cluster, "heavymix", n) + values;
+    } else if (strcmp(exchange, "server") == 0) {
+        return kernel_s(cluster, "sum", all * n);
+    }
+    return strcmp(exchange, "layer-server") == 0 ? kernel_s(cluster, "sum", all * k) : 0;
+}
+
+/* What the exchanges of the papers take for a group of n elements in `layers` layers, k selected,
+ * but for aggregation; `served`: what a server takes to update it. */
+static inline double legs_by_definition(const struct gw_cluster *cluster, size_t workers,
+                                        const char *exchange, double n, double k, double layers,
+                                        double served) {
     double sketch = sketch_bytes(n, k);
     if (strcmp(exchange, "allreduce") == 0) {
         return collective_s(cluster, "allreduce", 4 * n);
@@ -88,6 +124,14 @@ static inline double exchange_by_definition(const struct gw_cluster *cluster, si
     assert_string_equal(exchange, "layer-server");
     return collective_s(cluster, "gather", 4 * (k + layers)) + served +
            collective_s(cluster, "scatter", 4 * (k + layers));
+}
+
+/* With aggregation. */
+static inline double exchange_by_definition(const struct gw_cluster *cluster, size_t workers,
+                                            const char *exchange, double n, double k, double layers,
+                                            double served) {
+    return legs_by_definition(cluster, workers, exchange, n, k, layers, served) +
+           aggregation_by_definition(cluster, workers, exchange, n, k);
 }
 
 /* The part that does not depend on sizes: what next to nothing takes. */

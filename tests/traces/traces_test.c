@@ -70,6 +70,8 @@ static const char cluster_text[] =
     "'gaussiank': {'fixed_s': 2e-5, 'per_element_s': 1.1e-11, 'together': {'points': [[1, 2], [3, "
     "4]], 'raw': 5}},"
     "'randk': {'points': [[1, 0.5], [2, 0.75]], 'provenance': 7}}, "
+    "'aggregation': {'sum': {'fixed_s': 0, 'per_element_s': 2e-10, 'together': {'fixed_s': 0, "
+    "'per_element_s': 3e-10}}}, "
     "'sharing': {'ranks': 4, 'processors': 2}}";
 
 TEST_IN_FOLDER(a_cluster_comes_back) {
@@ -96,6 +98,10 @@ TEST_IN_FOLDER(a_cluster_comes_back) {
         assert_true(gw_kernel_shares(&again.compressors.list[i]) == (i == 1));
     }
     assert_true(again.compressors.list[1].together.points[1].time_s == 4);
+    assert_int_equal(again.aggregation.count, 1);
+    assert_string_equal(again.aggregation.list[0].name, "sum");
+    assert_true(again.aggregation.list[0].curve.per_unit_s == 2e-10);
+    assert_true(again.aggregation.list[0].together.per_unit_s == 3e-10);
     assert_true(again.sharing.ranks == 4 && again.sharing.processors == 2);
     assert_true(again.collectives[0].curve.fixed_s == 0.0034);
     assert_true(again.collectives[1].curve.points[1].time_s == 0.1 + 0.2);

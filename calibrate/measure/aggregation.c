@@ -1,0 +1,306 @@
+/* What is done with what exchanges bring, as exec does it on CPUs. */
+#include <math.h>
+#include <string.h>
+
+#include "calibrate/measure/measure.h"
+#include "kernels/memory.h"
+#include "kernels/sketch.h"
+#include "methods/methods.h"
+
+static const size_t smallest_elements = 1024;
+
+/* What is shorter than it takes to wake ranks that share cores hardly meets. */
+static const size_t smallest_together = 1 << 13;
+
+/* What aggregators share; the survey's. Entries and values are zero: vectors stay as they are. */
+struct all {
+    struct gw_vector_pools *vectors;
+    struct gw_memory memory;
+    double density;
+    size_t workers, max_elements;
+    struct gw_entry *entries; /* that come */
+    struct gw_entry *merged;  /* a list, and from the middle on what is pruned of it */
+    uint32_t *indices;
+    float *values;
+};
+
+enum { MOST_SIZES = 64 };
+
+struct aggregation {
+    struct all *all;
+    enum gw_aggregator by;
+    size_t elements; /* of the size that is measured */
+    size_t range;    /* elements of the vector that they are some of */
+    float *back;     /* MERGE: where what was pruned went */
+    size_t *counts;  /* [workers], of the entries of each */
+    /* HEAVYMIX: a sketch for each size, and which elements are found. */
+    struct gw_sketch sketches[MOST_SIZES];
+    size_t sizes[MOST_SIZES], size_count, which;
+};
+
+/* Of vectors of which a part is selected, that part; two sizes at least make a curve. */
+static size_t largest_of(const struct all *all, enum gw_aggregator by) {
+    static const size_t parts[] = {[GW_SCATTER_ADD] = 4,
+                                   [GW_MERGE] = 32,
+                                   [GW_TAKE_AND_PUT] = 4,
+                                   [GW_SUM] = 1,
+                                   [GW_HEAVYMIX] = 1};
+    size_t part = all->max_elements / parts[by];
+    return part > 4 * smallest_elements ? part : 4 * smallest_elements;
+}
+
+/* ---- sizes --------------------------------------------------------------------------------- */
+
+/* Ascending, and about as far apart as elements of a vector of so many that were selected. */
+static void spread(const struct aggregation *aggregation, size_t list, size_t count) {
+    const struct all *all = aggregation->all;
+    double apart = (double)aggregation->range / (double)count;
+    uint32_t noise = (uint32_t)list + 1;
+    for (size_t i = 0; i < count; i++) {
+        noise = noise * 1664525u + 1013904223u;
+        double within = (double)(noise >> 8) / (1 << 24);
+        size_t at = (size_t)(((double)i + within) * apart);
+        all->indices[i] = (uint32_t)gw_lesser(at, aggregation->range - 1);
+    }
+}
+
+/*
+ * Each of `lists` has its share of the elements. Where a vector of the density would be longer than
+ * the longest that is calibrated, more of that one were selected.
+ */
+static void list_entries(struct aggregation *aggregation, size_t lists) {
+    const struct all *all = aggregation->all;
+    struct gw_entry *entry = all->entries;
+    double each = (double)aggregation->elements / (double)lists;
+    aggregation->range = (size_t)fmin(each / all->density, (double)all->max_elements);
+    for (size_t list = 0; list < lists; list++) {
+        size_t count = aggregation->elements / lists + (list < aggregation->elements % lists);
+        aggregation->counts[list] = count;
+        spread(aggregation, list, count);
+        for (size_t i = 0; i < count; i++) {
+            *entry++ = (struct gw_entry){.index = all->indices[i]};
+        }
+    }
+}
+
+/* Two lists of other elements each, of values that are drawn. */
+static enum gw_status fill_merged(struct aggregation *aggregation, struct gw_error *error) {
+    struct all *all = aggregation->all;
+    const float *drawn =
+        gw_pool_next(&all->vectors->gradient, aggregation->elements * 2 * sizeof *drawn);
+    spread(aggregation, 7, aggregation->elements);
+    for (size_t i = 0; i < aggregation->elements; i++) {
+        all->merged[i] = (struct gw_entry){.index = all->indices[i], .value = drawn[i]};
+        all->entries[i].value = drawn[aggregation->elements + i];
+    }
+    return all->memory.does->prepare_merge(&all->memory, aggregation->elements, error);
+}
+
+static enum gw_status open_sketch(struct aggregation *aggregation, struct gw_error *error) {
+    struct all *all = aggregation->all;
+    size_t n = aggregation->elements;
+    size_t i = 0;
+    while (i < aggregation->size_count && aggregation->sizes[i] != n) {
+        i++;
+    }
+    aggregation->which = i;
+    if (i < aggregation->size_count) {
+        return GW_OK;
+    }
+    if (i == MOST_SIZES) {
+        return gw_fail(error, GW_FAILED, "heavymix: expected at most %d sizes", MOST_SIZES);
+    }
+    struct gw_sketch *sketch = &aggregation->sketches[i];
+    size_t columns = gw_sketch_columns(n, gw_elements_kept(n, all->density));
+    GW_TRY(gw_sketch_open(sketch, GW_SKETCH_ROWS, columns, 1, error));
+    aggregation->sizes[aggregation->size_count++] = n;
+    return gw_sketch_encode(sketch, gw_pool_next(&all->vectors->gradient, n * sizeof(float)), 0, n,
+                            error);
+}
+
+static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
+    struct aggregation *aggregation = context;
+    aggregation->elements = elements;
+    switch (aggregation->by) {
+    case GW_SCATTER_ADD:
+        list_entries(aggregation, aggregation->all->workers);
+        break;
+    case GW_MERGE:
+        list_entries(aggregation, 1);
+        return fill_merged(aggregation, error);
+    case GW_TAKE_AND_PUT:
+        list_entries(aggregation, 1);
+        break;
+    case GW_HEAVYMIX:
+        return open_sketch(aggregation, error);
+    case GW_SUM:
+    case GW_AGGREGATOR_COUNT:
+        break;
+    }
+    return GW_OK;
+}
+
+static void close_sketches(void *object) {
+    struct aggregation *aggregation = object;
+    for (size_t i = 0; i < aggregation->size_count; i++) {
+        gw_sketch_free(&aggregation->sketches[i]);
+    }
+}
+
+/* ---- one repeat ---------------------------------------------------------------------------- */
+
+/* A vector that no cache holds: nobody has touched an aggregate for an iteration. */
+static float *next_vector(const struct aggregation *aggregation, size_t elements) {
+    return gw_pool_next(&aggregation->all->vectors->residual, elements * sizeof(float));
+}
+
+static enum gw_status merge(struct aggregation *aggregation, struct gw_error *error) {
+    struct all *all = aggregation->all;
+    const struct gw_memory_operations *does = all->memory.does;
+    size_t k = aggregation->elements;
+    struct gw_entry *pruned = all->merged + largest_of(all, GW_MERGE);
+    aggregation->back = next_vector(aggregation, aggregation->range);
+    GW_TRY(does->merge(&all->memory, all->merged, all->entries, k, pruned, error));
+    return does->scatter_add_where(&all->memory, pruned, k, all->merged, k, true, aggregation->back,
+                                   error);
+}
+
+static enum gw_status take_and_put(struct aggregation *aggregation, struct gw_error *error) {
+    struct all *all = aggregation->all;
+    const struct gw_memory_operations *does = all->memory.does;
+    size_t count = aggregation->elements;
+    float *u = next_vector(aggregation, aggregation->range);
+    float *aggregate = next_vector(aggregation, aggregation->range);
+    GW_TRY(does->take(&all->memory, u, all->indices, count, all->values, error));
+    return does->put(&all->memory, aggregate, all->indices, count, all->values, error);
+}
+
+static enum gw_status run(void *context, struct gw_error *error) {
+    struct aggregation *aggregation = context;
+    struct all *all = aggregation->all;
+    const struct gw_memory_operations *does = all->memory.does;
+    size_t elements = aggregation->elements;
+    switch (aggregation->by) {
+    case GW_SCATTER_ADD:
+        return does->scatter_add(&all->memory, all->entries, aggregation->counts, all->workers,
+                                 next_vector(aggregation, aggregation->range), error);
+    case GW_MERGE:
+        return merge(aggregation, error);
+    case GW_TAKE_AND_PUT:
+        return take_and_put(aggregation, error);
+    case GW_SUM: {
+        float *sums = next_vector(aggregation, elements);
+        return does->add(&all->memory, sums, next_vector(aggregation, elements), 1, elements,
+                         error);
+    }
+    case GW_HEAVYMIX:
+        return gw_sketch_heavymix(&aggregation->sketches[aggregation->which], elements,
+                                  gw_elements_kept(elements, all->density), 0,
+                                  &all->memory.workspace, all->indices, NULL, error);
+    case GW_AGGREGATOR_COUNT:
+        break;
+    }
+    return GW_OK;
+}
+
+/* What a merge has changed: the list, and elements of a vector. */
+static void restore(void *context) {
+    struct aggregation *aggregation = context;
+    struct all *all = aggregation->all;
+    const struct gw_memory_operations *does = all->memory.does;
+    size_t k = aggregation->elements;
+    struct gw_error error;
+    if (aggregation->by == GW_MERGE) {
+        (void)does->clear_entries(&all->memory, all->entries, k, aggregation->back, &error);
+        (void)does->put(&all->memory, aggregation->back, all->indices, k, NULL, &error);
+        (void)fill_merged(aggregation, &error);
+    }
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static void close_memory(void *object) {
+    gw_memory_close(object);
+}
+
+static enum gw_status open_all(struct gw_survey *survey, const struct gw_calibration *calibration,
+                               struct all *all, struct gw_error *error) {
+    size_t workers = (size_t)survey->communicator->size;
+    *all = (struct all){.vectors = &survey->vectors,
+                        .density = calibration->density,
+                        .workers = workers,
+                        .max_elements = calibration->max_elements};
+    if (gw_arena_own(&survey->arena, &all->memory, close_memory) == NULL) {
+        return gw_fail_memory(error, "calibrating aggregation");
+    }
+    size_t found = gw_elements_kept(all->max_elements, all->density);
+    size_t most = largest_of(all, GW_SCATTER_ADD);
+    most = most > found ? most : found;
+    all->entries = gw_arena_zeros(&survey->arena, most, sizeof *all->entries);
+    all->merged =
+        gw_arena_zeros(&survey->arena, 2 * largest_of(all, GW_MERGE), sizeof *all->merged);
+    all->indices = gw_arena_zeros(&survey->arena, most, sizeof *all->indices);
+    all->values = gw_arena_zeros(&survey->arena, most, sizeof *all->values);
+    GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
+    return gw_memory_open(&all->memory, NULL, error);
+}
+
+static bool is_everywhere(enum gw_aggregator by) {
+    bool everywhere = false;
+    for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
+        for (size_t leg = 0; leg < gw_exchange_kinds[i]->leg_count; leg++) {
+            for (size_t a = 0; a < GW_MOST_AGGREGATIONS; a++) {
+                const struct gw_aggregation *one = &gw_exchange_kinds[i]->legs[leg].aggregations[a];
+                everywhere = everywhere || (one->recurrence != GW_NEVER && one->by == by &&
+                                            one->where == GW_EVERYWHERE);
+            }
+        }
+    }
+    return everywhere;
+}
+
+static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
+                          struct gw_error *error) {
+    struct aggregation *aggregation = gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
+    (void)gw_arena_own(&survey->arena, aggregation, close_sketches);
+    size_t *counts = gw_arena_zeros(&survey->arena, all->workers, sizeof *counts);
+    GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
+    *aggregation = (struct aggregation){.all = all, .by = by, .counts = counts};
+    struct gw_series series = {.workers = 1,
+                               .aggregates = true,
+                               .subject = {.name = gw_aggregator_names[by],
+                                           .size_key = "elements",
+                                           .smallest = smallest_elements,
+                                           .largest = largest_of(all, by),
+                                           .prepare = prepare,
+                                           .run = run,
+                                           .restore = restore,
+                                           .context = aggregation,
+                                           .separate = true}};
+    GW_TRY(gw_series_list_add(&survey->list, series, error));
+    if (survey->communicator->size == 1 || !is_everywhere(by)) {
+        return GW_OK;
+    }
+    series.workers = survey->communicator->size;
+    series.together = true;
+    series.subject.separate = false;
+    series.subject.smallest = gw_lesser(smallest_together, series.subject.largest / 4);
+    return gw_series_list_add(&survey->list, series, error);
+}
+
+enum gw_status gw_survey_add_aggregators(struct gw_survey *survey,
+                                         const struct gw_calibration *calibration,
+                                         struct gw_error *error) {
+    if (!calibration->aggregation || calibration->device != NULL) {
+        return GW_OK;
+    }
+    struct all *all = gw_arena_zeros(&survey->arena, 1, sizeof *all);
+    if (all == NULL) {
+        return gw_fail_memory(error, "calibrating aggregation");
+    }
+    GW_TRY(open_all(survey, calibration, all, error));
+    for (int by = 0; by < GW_AGGREGATOR_COUNT; by++) {
+        GW_TRY(add(survey, all, (enum gw_aggregator)by, error));
+    }
+    return GW_OK;
+}

@@ -1,0 +1,196 @@
+/* What workers do with what exchanges bring, in all three ways of simulating it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "goal/goal.h"
+#include "planner/planner.h"
+#include "tests/methods/exchange_definition.h"
+#include "tests/sim/simulate.h"
+
+static struct gw_error error;
+
+enum { WORKERS = 4, ELEMENTS = 1000000 };
+
+static const char *const algorithms[] = {"topk", "gtopk", "gs-sgd", "sketched-sgd", "randk",
+                                         "ps",   "dense", "exdyna", "gaussiank"};
+enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
+
+/* One tensor, all by itself, on a cluster whose exchanges take as long as their bytes. */
+struct scene {
+    struct gw_tensor tensor;
+    struct gw_model model;
+    struct gw_cluster cluster;
+    const struct gw_algorithm *algorithm;
+    struct gw_plan plan;
+    struct gw_schedule schedule;
+    struct gw_simulation simulation;
+};
+
+static void add_aggregation(struct gw_cluster *cluster, double together) {
+    static const char *const names[] = {"scatter-add", "merge", "take-and-put", "sum", "heavymix"};
+    for (size_t i = 0; i < 5; i++) {
+        struct gw_curve curve = {.fixed_s = 1e-5, .per_unit_s = 1e-9 * (double)(i + 1)};
+        struct gw_curve all = {.fixed_s = together * curve.fixed_s,
+                               .per_unit_s = together * curve.per_unit_s};
+        assert_int_equal(gw_kernel_costs_add(&cluster->aggregation, names[i], curve,
+                                             cJSON_CreateObject(), &error),
+                         GW_OK);
+        cluster->aggregation.list[i].together = all;
+    }
+}
+
+static void open_scene(struct scene *scene, const char *algorithm) {
+    static const char *const collectives[] = {"allgather", "allreduce", "gather",
+                                              "scatter",   "broadcast", "sendrecv"};
+    struct gw_loggp loggp = {.latency_s = 1e-5, .gap_s_per_byte = 1e-9};
+    struct gw_network network = {.within = loggp, .between = loggp, .oversubscription = 1};
+    *scene = (struct scene){.tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1e-3},
+                            .simulation = {.workers = WORKERS}};
+    scene->model = (struct gw_model){.name = "one",
+                                     .bytes_per_element = 4,
+                                     .forward_s = 1e-3,
+                                     .tensor_count = 1,
+                                     .tensors = &scene->tensor};
+    assert_int_equal(gw_algorithm_find(algorithm, &scene->algorithm, &error), GW_OK);
+    assert_int_equal(gw_cluster_create(&scene->cluster, "c", WORKERS, 1, &error), GW_OK);
+    network.kept = cJSON_CreateObject();
+    assert_int_equal(gw_cluster_set_network(&scene->cluster, network, &error), GW_OK);
+    for (size_t i = 0; i < 6; i++) {
+        struct gw_curve curve = {.fixed_s = 1e-4, .per_unit_s = 1e-9};
+        size_t ranks = i == 5 ? 2 : i == 2 || i == 3 ? WORKERS + 1 : WORKERS;
+        assert_int_equal(
+            gw_cluster_add_collective(&scene->cluster, collectives[i], ranks, curve, NULL, &error),
+            GW_OK);
+    }
+    const char *compressor = scene->algorithm->compressor->name;
+    struct gw_curve compress = {.per_unit_s = 1e-9};
+    assert_int_equal(
+        gw_kernel_costs_add(&scene->cluster.compressors, compressor, compress, NULL, &error),
+        GW_OK);
+    const struct gw_planning planning = {.model = &scene->model,
+                                         .workers = WORKERS,
+                                         .compressor = compressor,
+                                         .density = 0.01,
+                                         .compress = &scene->cluster.compressors.list[0].curve,
+                                         .exchange = &scene->cluster.collectives[0].curve};
+    assert_int_equal(gw_planner_plan(&planning, "single", &scene->plan, &error), GW_OK);
+    assert_int_equal(gw_algorithm_schedule(scene->algorithm, &scene->model, &scene->plan,
+                                           &scene->schedule, &error),
+                     GW_OK);
+}
+
+static void close_scene(struct scene *scene) {
+    gw_schedule_free(&scene->schedule);
+    gw_plan_free(&scene->plan);
+    gw_cluster_free(&scene->cluster);
+}
+
+static double iteration_s(const struct scene *scene) {
+    struct gw_measure measure;
+    run_simulation(&scene->schedule, &scene->cluster, &scene->simulation, 1, NULL, &measure);
+    return measure.iteration_s;
+}
+
+static double defined_s(const struct scene *scene, double kept) {
+    return aggregation_by_definition(&scene->cluster, WORKERS, scene->algorithm->exchange->name,
+                                     ELEMENTS, kept);
+}
+
+TEST(aggregation_comes_on_top_by_curves_and_by_messages) {
+    for (size_t i = 0; i < ALGORITHMS; i++) {
+        for (int messages = 0; messages < 2; messages++) {
+            struct scene scene;
+            open_scene(&scene, algorithms[i]);
+            scene.simulation.level = messages ? GW_LEVEL_MESSAGES : GW_LEVEL_CURVES;
+            double without_s = iteration_s(&scene);
+            add_aggregation(&scene.cluster, 3);
+            double with_s = iteration_s(&scene);
+            if (fabs(with_s - without_s - defined_s(&scene, 10000)) > 1e-10) {
+                fail_msg("%s, %s: %.12g s more, expected %.12g", algorithms[i],
+                         messages ? "messages" : "curves", with_s - without_s,
+                         defined_s(&scene, 10000));
+            }
+            assert_int_equal(with_s > without_s, strcmp(algorithms[i], "dense") != 0);
+            close_scene(&scene);
+        }
+    }
+}
+
+/* Nothing slows anything. */
+static void set_no_overlap(struct gw_cluster *cluster) {
+    const struct gw_overlap_factor one = {.factor = 1, .low = 1, .high = 1};
+    const struct gw_overlap_point point = {.bytes = 1, .compute = one, .communication = one};
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    overlap->workers = WORKERS;
+    assert_int_equal(gw_overlap_add(overlap, "allgather", "topk", point, &error), GW_OK);
+    gw_cluster_set_overlap(cluster, overlap);
+}
+
+/* What all do at once takes what it takes together, but only where ranks share a machine. */
+TEST(workers_of_a_machine_aggregate_together) {
+    static const double scatter_add_s = 1e-5 + 1e-9 * WORKERS * 10000;
+    for (size_t ranks = 1; ranks <= WORKERS; ranks += WORKERS - 1) {
+        struct scene scene;
+        open_scene(&scene, "topk");
+        add_aggregation(&scene.cluster, 3);
+        scene.cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 1e-9};
+        scene.cluster.sharing = (struct gw_sharing){.ranks = ranks, .processors = WORKERS};
+        double alone_s = iteration_s(&scene);
+        set_no_overlap(&scene.cluster);
+        scene.simulation.interference = true;
+        double more_s = ranks == 1 ? 0 : 2 * scatter_add_s;
+        assert_true(fabs(iteration_s(&scene) - alone_s - more_s) < 1e-10);
+        close_scene(&scene);
+    }
+}
+
+TEST(what_more_is_selected_takes_longer) {
+    struct scene scene;
+    struct gw_selected selected = {.most = 30000, .all = 0};
+    open_scene(&scene, "gaussiank");
+    scene.simulation.selected = &selected;
+    scene.simulation.selected_count = 1;
+    double without_s = iteration_s(&scene);
+    add_aggregation(&scene.cluster, 3);
+    assert_true(fabs(iteration_s(&scene) - without_s - defined_s(&scene, 30000)) < 1e-10);
+    close_scene(&scene);
+}
+
+static double finish_ns(const struct scene *scene, const char *path) {
+    char loggp[GW_EXPORT_LOGGP_SIZE];
+    struct gw_simulator *simulator =
+        open_simulator(&scene->schedule, &scene->cluster, &scene->simulation);
+    struct gw_goal goal = {0};
+    const struct gw_loggops parameters = {.L = 10000, .G = 1, .S = UINT64_MAX};
+    struct gw_goal_result result;
+    uint64_t last = 0;
+    assert_int_equal(gw_simulator_export_goal(simulator, path, loggp, &error), GW_OK);
+    assert_int_equal(gw_goal_read(path, &goal, &error), GW_OK);
+    assert_int_equal(gw_goal_run(&goal, &parameters, NULL, &result, &error), GW_OK);
+    for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
+        last = result.finish_ns[rank] > last ? result.finish_ns[rank] : last;
+    }
+    free(result.finish_ns);
+    gw_goal_free(&goal);
+    gw_simulator_close(simulator);
+    return (double)last;
+}
+
+TEST_IN_FOLDER(exported_schedules_aggregate) {
+    const char *path = path_in(*state, "s.goal");
+    for (size_t i = 0; i < ALGORITHMS; i++) {
+        struct scene scene;
+        open_scene(&scene, algorithms[i]);
+        scene.simulation.level = GW_LEVEL_MESSAGES;
+        double without_ns = finish_ns(&scene, path);
+        add_aggregation(&scene.cluster, 3);
+        double more_ns = 1e9 * defined_s(&scene, 10000);
+        double found_ns = finish_ns(&scene, path) - without_ns;
+        if (fabs(found_ns - more_ns) > 4) {
+            fail_msg("%s: %g ns more, expected %g", algorithms[i], found_ns, more_ns);
+        }
+        close_scene(&scene);
+    }
+}
