@@ -88,8 +88,8 @@ enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *
 uint64_t gw_messages_events(const void *state);
 
 /*
- * Fills the simulator's seconds and prices; notes derived
- * curves and lost bandwidth in `result`, if not NULL.
+ * Fills the simulator's seconds and prices; notes derived curves and lost bandwidth in `result`, if
+ * not NULL.
  */
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);

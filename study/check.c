@@ -208,18 +208,37 @@ static void check_collectives(struct check *check, const struct gw_cluster *clus
     }
 }
 
-static void check_compressors(struct check *check, const struct gw_cluster *cluster) {
-    const char *names[64] = {NULL};
-    for (size_t i = 0; i + 1 < sizeof names / sizeof *names && gw_compressors[i] != NULL; i++) {
-        names[i] = gw_compressors[i]->name;
+static bool is_among(const char *name, const char *const *names) {
+    size_t i = 0;
+    while (names[i] != NULL && strcmp(names[i], name) != 0) {
+        i++;
     }
-    for (size_t i = 0; i < cluster->compressors.count; i++) {
-        const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
+    return names[i] != NULL;
+}
+
+/* `names` are those that gradweave knows. */
+static void check_kernels(struct check *check, const char *what,
+                          const struct gw_kernel_costs *costs, const char *const *names) {
+    for (size_t i = 0; i < costs->count; i++) {
+        const struct gw_kernel_cost *cost = &costs->list[i];
         char place[128];
-        (void)snprintf(place, sizeof place, "compressors.%.60s", cost->name);
-        check_name(check, "compressors", cost->name, gw_compressor_find(cost->name) != NULL, names);
+        (void)snprintf(place, sizeof place, "%s.%.60s", what, cost->name);
+        check_name(check, what, cost->name, is_among(cost->name, names), names);
         check_curve(check, place, &cost->curve, &memory_speeds);
     }
+}
+
+static void check_all_kernels(struct check *check, const struct gw_cluster *cluster) {
+    const char *compressors[GW_MOST_COMPRESSORS] = {NULL};
+    const char *aggregators[GW_AGGREGATOR_COUNT + 1] = {NULL};
+    for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+        compressors[i] = gw_compressors[i]->name;
+    }
+    for (size_t i = 0; i < GW_AGGREGATOR_COUNT; i++) {
+        aggregators[i] = gw_aggregator_names[i];
+    }
+    check_kernels(check, "compressors", &cluster->compressors, compressors);
+    check_kernels(check, "aggregation", &cluster->aggregation, aggregators);
 }
 
 static void check_link(struct check *check, const char *place, const struct gw_loggp *link,
@@ -386,26 +405,34 @@ static void note_precision(struct check *check, const char *what, const cJSON *c
     }
 }
 
+static void note_kernels(struct check *check, const char *what,
+                         const struct gw_kernel_costs *costs) {
+    const cJSON **entries = gw_arena_zeros(check->arena, costs->count + 1, sizeof *entries);
+    for (size_t i = 0; entries != NULL && i < costs->count; i++) {
+        entries[i] = costs->list[i].kept;
+    }
+    if (entries != NULL) {
+        note_precision(check, what, entries, costs->count);
+    }
+}
+
 /* Of files that were calibrated. */
 static void note_measured(struct check *check, const struct gw_cluster *cluster) {
-    size_t most = cluster->collective_count + cluster->compressors.count;
-    const cJSON **entries = gw_arena_zeros(check->arena, most + 1, sizeof *entries);
-    if (entries == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < cluster->collective_count; i++) {
+    size_t count = cluster->collective_count;
+    const cJSON **entries = gw_arena_zeros(check->arena, count + 1, sizeof *entries);
+    for (size_t i = 0; entries != NULL && i < count; i++) {
         entries[i] = cluster->collectives[i].kept;
     }
-    note_precision(check, "collectives", entries, cluster->collective_count);
-    for (size_t i = 0; i < cluster->compressors.count; i++) {
-        entries[i] = cluster->compressors.list[i].kept;
+    if (entries != NULL) {
+        note_precision(check, "collectives", entries, count);
     }
-    note_precision(check, "compressors", entries, cluster->compressors.count);
+    note_kernels(check, "compressors", &cluster->compressors);
+    note_kernels(check, "aggregation", &cluster->aggregation);
 }
 
 static void check_cluster(struct check *check, const struct gw_cluster *cluster) {
     check_collectives(check, cluster);
-    check_compressors(check, cluster);
+    check_all_kernels(check, cluster);
     if (cluster->network != NULL) {
         check_link(check, "network.within", &cluster->network->within, &node_speeds);
         check_link(check, "network.between", &cluster->network->between, &link_speeds);

@@ -270,7 +270,7 @@ TEST(calibration_writes_a_complete_cluster) {
         const struct gw_kernel_cost *cost = &cluster.aggregation.list[i];
         bool by_all = i != GW_SUM && i != GW_MERGE;
         assert_string_equal(cost->name, gw_aggregator_names[i]);
-        check_curve(&cost->curve, cost->kept, i == GW_SUM || i == GW_HEAVYMIX ? 5 : 3);
+        check_curve(&cost->curve, cost->kept, 5);
         assert_int_equal(gw_kernel_shares(cost), by_all);
     }
     assert_non_null(cluster.network);
