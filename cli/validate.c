@@ -37,6 +37,7 @@ struct options {
     double tolerance;
     uint64_t seed, settle; /* settle: in `counts` if it is given */
     bool interference;
+    enum { REAL, TIMED } compression;
 };
 
 struct run {
@@ -56,12 +57,18 @@ struct run {
 static const char *const computes[] = {
     [GW_COMPUTE_WAIT] = "wait", [GW_COMPUTE_GEMM] = "gemm", NULL};
 
+static const char *const compressions[] = {[REAL] = "real", [TIMED] = "timed", NULL};
+
 static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_job_table},
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to run",
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
+    {"compression", 0, NULL, GW_CHOICE, IN(compression),
+     .help = "What compressing is: the compressor, or timed waiting as long as its curve says, "
+             "after which just as many elements as asked are selected",
+     .value = "real", .choices = compressions},
     {"settle", 0, "N", GW_INTEGER, IN(settle),
      .help = "Iterations of compression alone before all others, where it depends on gradients how "
              "much is selected",
@@ -107,6 +114,9 @@ static const struct gw_option option_table[] = {
 static const struct gw_option_rule rules[] = {
     {"transport", GW_NEEDS, "device=cuda", "--transport: expected --device cuda with it"},
     {"compute", GW_NEEDS, "device=cuda", "--compute: expected --device cuda with it"},
+    {"compression=timed", GW_EXCLUDES, "device=cuda settle counts counts-out",
+     "--compression timed: expected --device cpu, and none of --settle, --counts and --counts-out "
+     "with it"},
     GW_NEEDS_JOB,
     GW_HOSTFILE_NEEDS_NODES,
     GW_NEEDS_MODEL("MODEL"),
@@ -177,8 +187,9 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
                                struct gw_error *error) {
     const struct gpu *options = &run->options->gpu;
     size_t local_rank = 0;
-    run->executor =
-        (struct gw_session_options){.seed = run->options->seed, .compute = options->compute};
+    run->executor = (struct gw_session_options){.seed = run->options->seed,
+                                                .compute = options->compute,
+                                                .timed_compression = run->answer.timed_compression};
     if (!options->device.cuda) {
         return GW_OK;
     }
@@ -212,17 +223,15 @@ static void close_run(struct run *run) {
     gw_arena_free(&run->arena);
 }
 
-static enum gw_status predict(const struct gw_question *question, const struct options *options,
-                              struct gw_validation_pair *comparison, struct gw_error *error) {
-    const struct gw_prediction_options once = {.simulation.interference = options->interference};
-    enum gw_status status =
-        gw_session_check(&comparison->pipeline.schedule, options->gpu.device.cuda, error);
+static enum gw_status predict(const struct run *run, struct gw_validation_pair *comparison,
+                              struct gw_error *error) {
+    bool on_gpu = run->options->gpu.device.cuda;
+    enum gw_status status = gw_session_check(&comparison->pipeline.schedule, on_gpu, error);
     if (status != GW_OK) {
-        gw_error_prefix(error, options->question.model);
+        gw_error_prefix(error, run->options->question.model);
         return status;
     }
-    return gw_pipeline_predict(question, &comparison->pipeline, &once, NULL, &comparison->predicted,
-                               error);
+    return gw_validation_predict(&run->answer, comparison, error);
 }
 
 /* Of a job's ranks one may be left for a server. */
@@ -272,7 +281,7 @@ static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *
     if (status == GW_OK) {
         run->answer.count++;
         GW_TRY(gw_validation_pair_open_counts(&run->answer, comparison, error));
-        return predict(&run->answer.question, run->options, comparison, error);
+        return predict(run, comparison, error);
     }
     if (status != GW_BAD_INPUT || strcmp(run->options->algorithms, "all") != 0) {
         return status;
@@ -312,6 +321,7 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                                    .seed = options->seed,
                                    .tolerance = options->tolerance,
                                    .interference = options->interference,
+                                   .timed_compression = options->compression == TIMED,
                                    .counts = options->counts.source,
                                    .counts_out = options->counts.out}};
     GW_TRY(find_workers(options, ranks, &asked.workers, error));
@@ -343,26 +353,13 @@ static void show_progress(struct run *run, const char *algorithm) {
     run->done++;
 }
 
-/* Keeps the counts of the executor's last iteration. */
-static enum gw_status record_counts(struct gw_validation_pair *comparison,
-                                    const struct gw_session *executor, struct gw_error *error) {
-    size_t groups = 0;
-    if (!comparison->counts_depend_on_data) {
-        return GW_OK;
-    }
-    const uint64_t *selected = gw_session_selected(executor, &groups);
-    for (size_t g = 0; g < groups; g++) {
-        comparison->extents[g] = gw_session_extents(executor)[g].all;
-    }
-    return gw_counts_append(&comparison->recorded, selected, comparison->extents, error);
-}
-
 static enum gw_status iterate(struct run *run, struct gw_validation_pair *comparison,
                               struct gw_session *executor, struct gw_timeline *timeline,
                               struct gw_timeline *trace, struct gw_error *error) {
     const struct options *options = run->options;
     struct gw_result *measured = &comparison->measured;
     double start_s = 0;
+    size_t groups = 0;
     for (size_t i = 0; i < options->warm_up + options->iterations; i++) {
         struct gw_measure measure;
         show_progress(run, measured->algorithm);
@@ -372,7 +369,8 @@ static enum gw_status iterate(struct run *run, struct gw_validation_pair *compar
             continue;
         }
         GW_TRY(gw_timeline_measure(timeline, &measure, error));
-        GW_TRY(record_counts(comparison, executor, error));
+        GW_TRY(gw_validation_pair_record(comparison, gw_session_selected(executor, &groups),
+                                         gw_session_extents(executor), error));
         gw_result_add(measured, &measure);
         measured->bytes_per_worker +=
             gw_timeline_bytes_per_lane(timeline) / (double)options->iterations;

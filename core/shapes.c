@@ -96,7 +96,7 @@ static const struct shape shapes[] = {
      "",
      {"schema", "model", "cluster", "workers", "density", "iterations", "complete", "mean_error",
       "largest_error", "results", "infeasible", "unpredicted", "tolerance", "beyond_tolerance",
-      "device", "notes"}},
+      "device", "compression", "notes"}},
     {VALIDATION,
      "results[]",
      {"algorithm", "groups", "predicted", "measured", "error", "changed", "settling"}},

@@ -67,7 +67,8 @@ static enum gw_status pack_entries(struct gw_worker *worker, struct gw_group_sta
     return memory->does->copy(memory, group->sent.memory, group->entries, bytes, error);
 }
 
-const struct gw_compression gw_compress_entries = {.start = take, .pack = pack_entries};
+const struct gw_compression gw_compress_entries = {
+    .start = take, .pack = pack_entries, .know = gw_known_entries};
 
 static enum gw_status pack_indices(struct gw_worker *worker, struct gw_group_state *group,
                                    struct gw_error *error) {
@@ -79,7 +80,8 @@ static enum gw_status pack_indices(struct gw_worker *worker, struct gw_group_sta
                                       gw_group_common(group), error);
 }
 
-const struct gw_compression gw_compress_indices = {.start = leave, .pack = pack_indices};
+const struct gw_compression gw_compress_indices = {
+    .start = leave, .pack = pack_indices, .know = gw_known_indices};
 
 size_t gw_compress_leader(const struct gw_worker *worker) {
     return worker->iteration % worker->workers;
@@ -106,7 +108,8 @@ static enum gw_status pack_led(struct gw_worker *worker, struct gw_group_state *
     return worker->rank == gw_compress_leader(worker) ? pack_indices(worker, group, error) : GW_OK;
 }
 
-const struct gw_compression gw_compress_led = {.start = lead, .pack = pack_led};
+const struct gw_compression gw_compress_led = {
+    .start = lead, .pack = pack_led, .know = gw_known_indices};
 
 static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_state *group,
                                   struct gw_error *error) {
@@ -122,7 +125,8 @@ static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_stat
                                      error);
 }
 
-const struct gw_compression gw_compress_layers = {.start = take, .pack = pack_layers};
+const struct gw_compression gw_compress_layers = {
+    .start = take, .pack = pack_layers, .know = gw_known_layers};
 
 /* ---- sketches ------------------------------------------------------------------------------ */
 
@@ -165,13 +169,16 @@ static enum gw_status sketch(struct gw_worker *worker, struct gw_group_state *gr
                                 memory->stream, memory->gpu_workspace, error);
 }
 
-const struct gw_compression gw_compress_sketch = {.start = sketch};
+const struct gw_compression gw_compress_sketch = {.start = sketch, .know = gw_known_indices};
 
 enum gw_status gw_sketches_find(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error) {
     struct gw_memory *memory = &worker->exchange;
     size_t n = group->slice->elements;
     size_t k = group->slice->kept;
+    if (worker->timed_compression) {
+        return GW_OK;
+    }
     group->common_count = k;
     return memory->stream == NULL
                ? gw_sketch_heavymix(&group->sketch, n, k, worker->iteration, &memory->workspace,

@@ -45,6 +45,17 @@ enum gw_status gw_compress_start(struct gw_worker *worker, struct gw_group_state
 enum gw_status gw_compress_pack(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error);
 
+/* Where compression is timed waiting: leaves what is known of all groups, before an iteration. */
+enum gw_status gw_known_select(struct gw_worker *worker, struct gw_error *error);
+
+/* How it is known; and of layers, cut so that all of them together are as much as is asked. */
+enum gw_status gw_known_entries(struct gw_worker *worker, struct gw_group_state *group,
+                                struct gw_error *error);
+enum gw_status gw_known_indices(struct gw_worker *worker, struct gw_group_state *group,
+                                struct gw_error *error);
+enum gw_status gw_known_layers(struct gw_worker *worker, struct gw_group_state *group,
+                               struct gw_error *error);
+
 /* Takes the entries from the residual, into `sent`: struct gw_entry [selected]. */
 extern const struct gw_compression gw_compress_entries;
 

@@ -2,10 +2,10 @@
  * Sessions: run a schedule for real, as the OMGS paper's Algorithm 2 does. Each rank is a worker
  * with one thread per stream; compression is the real kernel with residual memory, exchanges are
  * real. Forward, backward and update are a trainer's own, or made up: timed waiting (an emulated
- * accelerator) between bell-shaped gradients. It yields a timeline. On a GPU each thread has a
- * stream of the GPU's, where all of this is done: docs/gpu.md. A schedule with a server has one
- * rank more, the last one: it takes part in exchanges and waits out its updates, and is not in the
- * timeline.
+ * accelerator) between bell-shaped gradients, and so can compression be. It yields a timeline. On a
+ * GPU each thread has a stream of the GPU's, where all of this is done: docs/gpu.md. A schedule
+ * with a server has one rank more, the last one: it takes part in exchanges and waits out its
+ * updates, and is not in the timeline.
  */
 #ifndef GW_EXEC_EXEC_H
 #define GW_EXEC_EXEC_H
@@ -53,6 +53,12 @@ struct gw_session_options {
     enum gw_compute compute;
     /* With GW_COMPUTE_TRAINER on a GPU: the stream that gradients are made on, borrowed. */
     struct gw_device_stream *trainer;
+    /*
+     * Compression is timed waiting as well, of its operations' duration_s; with GW_COMPUTE_WAIT, on
+     * the host. Selected are evenly spaced elements, or those of the first layers, just as many as
+     * asked. The same on all ranks.
+     */
+    bool timed_compression;
     bool average; /* of a trainer's gradients each worker contributes its share, 1 / workers */
 };
 

@@ -15,6 +15,7 @@ enum gw_status gw_session_iterate(struct gw_session *session, double start_s,
     if (!worker->serves) {
         gw_vectors_next_gradient(&worker->vectors, worker->iteration);
     }
+    GW_TRY(worker->timed_compression ? gw_known_select(worker, error) : GW_OK);
     GW_TRY(communicator->transport->barrier(communicator, error));
     gw_session_start(session);
     for (size_t i = 0; i < session->schedule->operation_count; i++) {
@@ -34,8 +35,8 @@ struct tally {
     double selected, asked;
 };
 
-static bool warms_up(const struct gw_group_state *group) {
-    return !group->compressor->exact;
+static bool warms_up(const struct gw_worker *worker, const struct gw_group_state *group) {
+    return !group->compressor->exact && !worker->timed_compression;
 }
 
 /* As in an iteration, but that nothing travels: of a joint selection, each clears its own. */
@@ -43,7 +44,7 @@ static enum gw_status compress_all(struct gw_worker *worker, struct gw_error *er
     gw_vectors_next_gradient(&worker->vectors, worker->iteration);
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         struct gw_group_state *group = &worker->groups[g];
-        if (warms_up(group)) {
+        if (warms_up(worker, group)) {
             GW_TRY(gw_select_start(worker, group, true, error));
             GW_TRY(gw_select_finish(&worker->compute, group, error));
         }
@@ -57,7 +58,7 @@ static struct tally count_selected(const struct gw_worker *worker,
     struct tally tally = {0};
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         const struct gw_group_state *group = &worker->groups[g];
-        double share = !warms_up(group)           ? 0
+        double share = !warms_up(worker, group)   ? 0
                        : group->compressor->joint ? 1
                                                   : 1 / (double)worker->workers;
         for (size_t i = 0; i < worker->workers; i++) {
@@ -78,7 +79,7 @@ static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
 
 static bool has_any(const struct gw_worker *worker) {
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
-        if (warms_up(&worker->groups[g])) {
+        if (warms_up(worker, &worker->groups[g])) {
             return true;
         }
     }

@@ -121,8 +121,9 @@ void gw_session_end_operation(struct gw_session *session, size_t index, enum gw_
     }
 }
 
-static bool is_timed(const struct gw_operation *operation) {
-    return operation->kind != GW_COMPRESS && operation->kind != GW_EXCHANGE;
+static bool is_timed(const struct gw_session *session, const struct gw_operation *operation) {
+    return operation->kind == GW_COMPRESS ? session->worker.timed_compression
+                                          : operation->kind != GW_EXCHANGE;
 }
 
 /*
@@ -131,7 +132,7 @@ static bool is_timed(const struct gw_operation *operation) {
  */
 static bool is_skipped(const struct gw_session *session, const struct gw_operation *operation) {
     return (session->worker.serves && operation->stream != GW_STREAM_COMMUNICATION) ||
-           (session->tensors != NULL && is_timed(operation));
+           (session->tensors != NULL && is_timed(session, operation));
 }
 
 static enum gw_status work(struct gw_session *session, const struct gw_operation *operation,
@@ -157,8 +158,8 @@ static enum gw_status run_on_gpu(struct gw_session *session, size_t index, uint6
         GW_TRY(gw_accelerator_await(accelerator, index, error));
     }
     if (!is_skipped(session, operation)) {
-        GW_TRY(is_timed(operation) ? gw_accelerator_work(accelerator, operation, error)
-                                   : work(session, operation, bytes, error));
+        GW_TRY(is_timed(session, operation) ? gw_accelerator_work(accelerator, operation, error)
+                                            : work(session, operation, bytes, error));
     }
     return gw_accelerator_end(accelerator, index, error);
 }
@@ -172,7 +173,7 @@ static enum gw_status run_on_host(struct gw_session *session, const struct gw_op
     if (operation->dependency_count > 0 && *clock_s < started_s) {
         *clock_s = started_s;
     }
-    if (is_timed(operation)) {
+    if (is_timed(session, operation)) {
         *clock_s += operation->duration_s;
         gw_clock_sleep_until_s(*clock_s);
         return GW_OK;
@@ -189,7 +190,7 @@ void gw_session_run_operation(struct gw_session *session, size_t index) {
     uint64_t bytes = 0;
     bool healthy = wait_for_dependencies(session, operation);
     double started_s = gw_clock_now_s();
-    if (is_timed(operation) && operation->dependency_count == 0) {
+    if (is_timed(session, operation) && operation->dependency_count == 0) {
         /* An accelerator goes from one kernel to the next; the gap between is this thread's own. */
         started_s = session->ended_s[operation->stream];
     }
@@ -224,6 +225,17 @@ static enum gw_status check_ranks(const struct gw_schedule *schedule,
                          communicator->size);
 }
 
+/* It leaves what is selected in the host's memory, of gradients that are there beforehand. */
+static enum gw_status check_compression(const struct gw_session_options *options,
+                                        struct gw_error *error) {
+    return !options->timed_compression ||
+                   (options->device == NULL && options->compute == GW_COMPUTE_WAIT)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "execution: timed compression: expected compute that is timed waiting, on "
+                         "the host");
+}
+
 static enum gw_status open_worker(struct gw_session *session, struct gw_communicator *communicator,
                                   const struct gw_session_options *options,
                                   struct gw_error *error) {
@@ -243,7 +255,8 @@ static enum gw_status open_worker(struct gw_session *session, struct gw_communic
     const struct gw_worker_options as = {.compute = gpu->streams[GW_STREAM_COMPUTE],
                                          .exchange = gpu->streams[GW_STREAM_COMMUNICATION],
                                          .seed = options->seed,
-                                         .trains = options->compute == GW_COMPUTE_TRAINER};
+                                         .trains = options->compute == GW_COMPUTE_TRAINER,
+                                         .timed_compression = options->timed_compression};
     GW_TRY(gw_worker_open(worker, &as, error));
     return gw_exchanges_prepare(worker, error);
 }
@@ -255,6 +268,7 @@ static enum gw_status open_parts(struct gw_session *session, struct gw_communica
     session->on_gpu = options->device != NULL;
     GW_TRY(gw_session_check(schedule, session->on_gpu, error));
     GW_TRY(check_ranks(schedule, communicator, error));
+    GW_TRY(check_compression(options, error));
     struct gw_arena *arena = &session->arena;
     session->intervals = gw_arena_zeros(arena, count, sizeof *session->intervals);
     session->gathered =
@@ -362,7 +376,7 @@ static enum gw_status time_operations(struct gw_session *session, struct gw_erro
         const struct gw_operation *operation = &session->schedule->operations[i];
         struct gw_interval *interval = &session->intervals[i];
         bool computes = operation->stream == GW_STREAM_COMPUTE;
-        bool trainers = trains && computes && is_timed(operation);
+        bool trainers = trains && computes && is_timed(session, operation);
         interval->start_s = computed_s;
         GW_TRY(gw_accelerator_interval(&session->accelerator, i,
                                        trainers ? NULL : &interval->start_s, &interval->end_s,

@@ -152,6 +152,9 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
     group->layers = schedule->layers + group->slice->first_layer;
     group->threshold = options->trains ? 0 : first_threshold(group->slice);
     GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
+    if (worker->timed_compression) {
+        return gw_known_layers_cut(worker, group, error);
+    }
     if (worker->serves || group->compressor == &gw_compressor_none) {
         return GW_OK;
     }
@@ -180,6 +183,7 @@ enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_worker_opti
     out->rank = (size_t)out->hosts->rank;
     out->workers = schedule->workers;
     out->serves = out->rank == schedule->workers;
+    out->timed_compression = options->timed_compression;
     out->groups = gw_arena_zeros(out->arena, schedule->group_count, sizeof *out->groups);
     GW_TRY(gw_arena_check(out->arena, "opening a session", error));
     GW_TRY(gw_memory_open(&out->compute, options->compute, error));

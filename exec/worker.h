@@ -42,12 +42,14 @@ void gw_vectors_next_gradient(struct gw_vectors *vectors, uint64_t iteration);
 /*
  * How compression leaves a group for the first leg of its exchange. `start` is its work; `pack`,
  * once the host knows what was selected, makes of that what the leg sends (NULL: it is as it
- * should be).
+ * should be). Where compression is timed waiting, `know` leaves that before an iteration instead.
  */
 struct gw_compression {
     enum gw_status (*start)(struct gw_worker *worker, struct gw_group_state *group,
                             struct gw_error *error);
     enum gw_status (*pack)(struct gw_worker *worker, struct gw_group_state *group,
+                           struct gw_error *error);
+    enum gw_status (*know)(struct gw_worker *worker, struct gw_group_state *group,
                            struct gw_error *error);
 };
 
@@ -64,7 +66,7 @@ enum gw_written {
  */
 struct gw_group_state {
     const struct gw_slice *slice;
-    const size_t *layers; /* [slice->layer_count], elements of each */
+    const size_t *layers; /* [slice->layer_count], elements of each, or of what is left of it */
     const struct gw_compressor *compressor;
     const struct gw_compression *compression;
     bool compressed;  /* started in this iteration, and what was selected is not packed yet */
@@ -122,6 +124,7 @@ struct gw_worker {
     struct gw_communicator *hosts;        /* ... and between the hosts' */
     size_t rank, workers;
     bool serves;
+    bool timed_compression; /* what is selected is known before an iteration */
     uint64_t iteration;
     struct gw_vectors vectors;
     struct gw_group_state *groups; /* one for each group */
@@ -134,6 +137,7 @@ struct gw_worker_options {
     struct gw_device_stream *compute, *exchange; /* of a GPU, or NULL both */
     uint64_t seed;
     bool trains; /* gradients are a trainer's, not generated */
+    bool timed_compression;
 };
 
 /*
@@ -142,6 +146,10 @@ struct gw_worker_options {
  */
 enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_worker_options *options,
                               struct gw_error *error);
+
+/* Leaves as many elements of the group's layers as it is asked to keep, in the first of them. */
+enum gw_status gw_known_layers_cut(const struct gw_worker *worker, struct gw_group_state *group,
+                                   struct gw_error *error);
 
 /* A group's compressor begins anew, from another threshold. */
 enum gw_status gw_group_set_threshold(struct gw_worker *worker, struct gw_group_state *group,

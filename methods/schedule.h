@@ -21,9 +21,10 @@ struct gw_operation {
     const char *method; /* compress: the compressor; exchange: the collective; otherwise NULL */
     const char *label;  /* for a person: the tensor or the method; "" if there is nothing to add */
     enum gw_payload payload;
-    uint64_t elements;                         /* that the operation works on */
-    uint64_t bytes;                            /* exchange: what one worker contributes */
-    double duration_s;                         /* forward, backward, update: known from the model */
+    uint64_t elements; /* that the operation works on */
+    uint64_t bytes;    /* exchange: what one worker contributes */
+    double duration_s; /* forward, backward, update: known from the model; compress: 0, but where
+                        * execution waits in its place, as long as the cluster's curve says */
     size_t first_dependency, dependency_count; /* in the schedule's list */
 };
 

@@ -55,6 +55,12 @@ static void print_device(const struct gw_validation_device *device) {
     gw_print("\n");
 }
 
+static void print_compression(bool timed) {
+    if (timed) {
+        gw_print("compression is timed waiting, as long as its curves say\n\n");
+    }
+}
+
 static void print_row(struct gw_table *table, const char *algorithm, const char *what,
                       const struct gw_result *result, const char *error) {
     const struct gw_breakdown *parts = &result->breakdown;
@@ -164,6 +170,7 @@ static void print_text(const struct gw_validation *validation) {
     struct gw_result all = {0};
     gw_print_heading(&validation->question, all_are_dense(validation));
     print_device(validation->device);
+    print_compression(validation->timed_compression);
     for (size_t i = 0; i < validation->doubt_count; i++) {
         gw_print_wrapped("note: ", validation->doubts[i], gw_terminal_width());
         gw_print("\n");
@@ -297,6 +304,9 @@ static enum gw_status make_document(const struct gw_validation *validation,
     gw_writer_number(&writer, "density", question->density);
     gw_writer_number(&writer, "iterations", (double)validation->iterations);
     write_device(&writer, validation->device);
+    if (validation->timed_compression) {
+        gw_writer_text(&writer, "compression", "timed");
+    }
     gw_writer_flag(&writer, "complete", true);
     gw_writer_array(&writer, "results");
     for (size_t i = 0; i < validation->count; i++) {

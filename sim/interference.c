@@ -12,7 +12,8 @@ bool gw_interference_shares(const struct gw_simulator *simulator) {
     for (size_t i = 0; i < cluster->compressors.count; i++) {
         measured = measured || gw_kernel_shares(&cluster->compressors.list[i]);
     }
-    return simulator->simulation.interference && cluster->sharing.ranks > 1 && measured;
+    return simulator->simulation.interference && !simulator->simulation.timed_compression &&
+           cluster->sharing.ranks > 1 && measured;
 }
 
 /*
@@ -127,7 +128,7 @@ static uint32_t class_named(const char *name, const char **names, size_t *class_
     return (uint32_t)(*class_count)++;
 }
 
-/* Compressors that take no turns are of a class, passes only if the cluster names them. */
+/* Compressors that run and take no turns are of a class, passes only if the cluster names them. */
 static void sort_operations(struct gw_simulator *simulator, const char **names) {
     struct gw_interference *out = &simulator->interference;
     const struct gw_schedule *schedule = simulator->schedule;
@@ -135,7 +136,8 @@ static void sort_operations(struct gw_simulator *simulator, const char **names) 
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         bool compresses = operation->kind == GW_COMPRESS;
-        bool slowed = compresses ? !takes_turns(simulator, operation)
+        bool slowed = compresses ? !simulator->simulation.timed_compression &&
+                                       !takes_turns(simulator, operation)
                                  : passes != NULL && !gw_operation_is_shared(operation);
         if (slowed) {
             out->class_of[i] =
@@ -279,7 +281,7 @@ enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_re
     const struct gw_cluster *cluster = simulator->cluster;
     struct gw_interference *out = &simulator->interference;
     bool shares = gw_interference_shares(simulator);
-    if (cluster->overlap == NULL && !shares) {
+    if (cluster->overlap == NULL && !shares && !simulator->simulation.timed_compression) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: overlap: expected measured factors for interference, got nothing "
                        "(gradweave calibrate --only overlap --add measures them)",

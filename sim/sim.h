@@ -44,6 +44,7 @@ struct gw_simulation {
      * factors (traces/cluster.h); by curves only.
      */
     bool interference;
+    bool timed_compression;  /* then it waits: it slows nothing, and takes turns with nobody */
     size_t nodes_per_switch; /* of messages, as below: 0: the cluster's */
     double oversubscription;
     size_t choice_count; /* of messages; others take the first algorithm of gw_collectives */

@@ -238,7 +238,8 @@ static enum gw_status open_interference(struct gw_simulator *simulator, struct g
     const struct gw_simulation *simulation = &simulator->simulation;
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
     if (!simulation->interference) {
-        if (sharing->ranks > sharing->processors && compresses(simulator->schedule)) {
+        if (sharing->ranks > sharing->processors && compresses(simulator->schedule) &&
+            !simulation->timed_compression) {
             char text[GW_RESULT_NOTE_SIZE];
             (void)snprintf(text, sizeof text,
                            "%zu workers of a machine share %zu processors: compression takes "

@@ -151,6 +151,19 @@ void gw_pipeline_close(struct gw_pipeline *pipeline) {
     gw_plan_free(&pipeline->own);
 }
 
+enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
+                                            struct gw_pipeline *pipeline, struct gw_error *error) {
+    for (size_t i = 0; i < pipeline->schedule.operation_count; i++) {
+        struct gw_operation *operation = &pipeline->schedule.operations[i];
+        const struct gw_curve *curve = NULL;
+        if (operation->kind == GW_COMPRESS) {
+            GW_TRY(gw_cluster_compressor(&question->cluster, operation->method, &curve, error));
+            operation->duration_s = gw_curve_time(curve, (double)operation->elements);
+        }
+    }
+    return GW_OK;
+}
+
 /* The choice, if it is not the preset's. */
 static const char *changed(const char *choice, const char *preset) {
     return strcmp(choice, preset) == 0 ? NULL : choice;

@@ -244,6 +244,11 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
                           const struct gw_prediction_options *options, struct gw_result *out,
                           struct gw_error *error);
 
+/* Gives the schedule's compressions the durations that the cluster's curve says, for execution that
+ * waits so long. */
+enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
+                                            struct gw_pipeline *pipeline, struct gw_error *error);
+
 /* Fails unless the file has counts of this pipeline. */
 enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
                                         const struct gw_pipeline *pipeline, const char *path,
@@ -387,6 +392,7 @@ struct gw_validation {
     size_t iterations;               /* measured */
     uint64_t seed;                   /* of the gradients */
     bool interference;               /* in predictions */
+    bool timed_compression;          /* in the measurements */
     const char *counts;              /* of predictions: "recorded", "asked", "trained" or a file */
     const char *counts_out;          /* file to keep recorded counts in, or NULL */
     double tolerance;                /* largest error that is allowed; INFINITY: any */
@@ -412,8 +418,19 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
                                               struct gw_error *error);
 void gw_validation_pair_close_counts(struct gw_validation_pair *pair);
 
+/* Keeps what was selected in an iteration, if it is recorded: as sessions say it (exec/exec.h). */
+enum gw_status gw_validation_pair_record(struct gw_validation_pair *pair, const uint64_t *selected,
+                                         const struct gw_selected *extents, struct gw_error *error);
+
 /* Of the measured iterations together: selected elements to those asked for. */
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair);
+
+/*
+ * Predicts an iteration with counts as asked; compressions that are timed waiting get their
+ * durations.
+ */
+enum gw_status gw_validation_predict(const struct gw_validation *validation,
+                                     struct gw_validation_pair *pair, struct gw_error *error);
 
 /*
  * Once all is measured: predicts again where counts are others than asked for, finds the errors,

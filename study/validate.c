@@ -54,7 +54,8 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
                                               struct gw_error *error) {
     const struct gw_algorithm *algorithm = pair->pipeline.algorithm;
     const struct gw_compressor *compressor = algorithm->compressor;
-    pair->counts_depend_on_data = gw_counts_depend_on_data(compressor);
+    pair->counts_depend_on_data =
+        gw_counts_depend_on_data(compressor) && !validation->timed_compression;
     if (!pair->counts_depend_on_data) {
         return GW_OK;
     }
@@ -78,6 +79,18 @@ void gw_validation_pair_close_counts(struct gw_validation_pair *pair) {
     free(pair->extents);
 }
 
+enum gw_status gw_validation_pair_record(struct gw_validation_pair *pair, const uint64_t *selected,
+                                         const struct gw_selected *extents,
+                                         struct gw_error *error) {
+    if (!pair->counts_depend_on_data) {
+        return GW_OK;
+    }
+    for (size_t g = 0; g < pair->pipeline.schedule.group_count; g++) {
+        pair->extents[g] = extents[g].all;
+    }
+    return gw_counts_append(&pair->recorded, selected, pair->extents, error);
+}
+
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) {
     const struct gw_counts *counts = &pair->recorded;
     const struct gw_compressor *compressor = pair->pipeline.algorithm->compressor;
@@ -95,8 +108,21 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) 
 
 /* ---- predicting ---------------------------------------------------------------------------- */
 
-static enum gw_status predict(const struct gw_validation *validation,
-                              struct gw_validation_pair *pair, struct gw_error *error) {
+enum gw_status gw_validation_predict(const struct gw_validation *validation,
+                                     struct gw_validation_pair *pair, struct gw_error *error) {
+    const struct gw_prediction_options once = {
+        .simulation = {.interference = validation->interference,
+                       .timed_compression = validation->timed_compression}};
+    GW_TRY(validation->timed_compression
+               ? gw_pipeline_time_compression(&validation->question, &pair->pipeline, error)
+               : GW_OK);
+    return gw_pipeline_predict(&validation->question, &pair->pipeline, &once, NULL,
+                               &pair->predicted, error);
+}
+
+/* With counts that depend on gradients: compression is not timed waiting. */
+static enum gw_status predict_again(const struct gw_validation *validation,
+                                    struct gw_validation_pair *pair, struct gw_error *error) {
     bool recorded = takes(validation, "recorded");
     const struct gw_prediction_options options = {
         .simulation = {.interference = validation->interference,
@@ -112,7 +138,7 @@ enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw
     for (size_t i = 0; i < validation->count; i++) {
         struct gw_validation_pair *pair = &validation->pairs[i];
         if (pair->counts_depend_on_data && !takes(validation, "asked")) {
-            GW_TRY(predict(validation, pair, error));
+            GW_TRY(predict_again(validation, pair, error));
         }
         pair->error = pair->predicted.iteration_s / pair->measured.iteration_s - 1;
     }

@@ -227,6 +227,33 @@ TEST(validates_all_algorithms) {
               0, 2, true);
 }
 
+/* Then counts are as asked, whatever gradients are, and compression takes no less than its curve.
+ */
+TEST(compression_can_be_timed_waiting) {
+    need_mpi();
+    cJSON *validation =
+        ask_document(*state,
+                     "gradweave validate " TINY " --nodes 3 --workers 2 --iterations 2 "
+                     "--compression timed --json",
+                     "gradweave/validation@1");
+    assert_string_equal(text_at(validation, "compression"), "timed");
+    check_validation(*state, validation, 2);
+    const cJSON *result = NULL;
+    cJSON_ArrayForEach(result, item_at(validation, "results")) {
+        const char *counts = counts_of(result);
+        assert_true(counts[0] == '\0' || strcmp(counts, "as asked") == 0);
+        assert_true(number_at(result, "measured.bytes_per_worker") ==
+                    number_at(result, "predicted.bytes_per_worker"));
+        assert_true(number_at(result, "measured.iteration_s") >=
+                    number_at(result, "predicted.iteration_s") -
+                        number_at(result, "predicted.breakdown.exposed_comm_s") - 1e-9);
+    }
+    cJSON *real = ask_document(
+        *state, "gradweave validate " TINY " --nodes 2 --algo topk --iterations 1 --json",
+        "gradweave/validation@1");
+    assert_false(is_there(real, "compression"));
+}
+
 TEST(says_no_beyond_the_tolerance) {
     need_mpi();
     check_run(*state,

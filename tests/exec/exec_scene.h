@@ -65,6 +65,9 @@ static inline void close_scene(struct scene *scene) {
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
+/* What each rank opens its executor with. */
+static struct gw_session_options session_options = {.seed = 5};
+
 struct rank {
     const struct gw_schedule *schedule;
     const struct gw_transport *transport; /* in place of the one between threads; or NULL */
@@ -117,8 +120,8 @@ static inline void run_one(struct gw_communicator *communicator, void *context) 
     }
     struct gw_error error = {0};
     require(rank,
-            gw_session_open(&rank->executor, rank->schedule, &rank->communicator,
-                            &(struct gw_session_options){.seed = 5}, &error),
+            gw_session_open(&rank->executor, rank->schedule, &rank->communicator, &session_options,
+                            &error),
             &error, "the executor could not be opened");
     require(rank, gw_session_timeline(rank->executor, &rank->timeline, &error), &error,
             "the timeline could not be made");

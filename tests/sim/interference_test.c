@@ -22,6 +22,7 @@ struct scene {
     double slowdown[MOST_WORKERS];
     bool timed;    /* what is timed slows and is slowed, too ... */
     bool backward; /* ... or, in place of that, by factors of a backward pass */
+    bool waits;    /* compression is timed waiting */
     double
         crowding; /* where workers share machines: of two that compress at once; 0: they do not */
 };
@@ -264,7 +265,8 @@ static void set_paces(struct reference *reference) {
         const struct gw_sharing *sharing = &reference->scene->cluster.sharing;
         bool timed = compute->operation != NULL && compute->operation->kind != GW_COMPRESS;
         bool turns = reference->scene->crowding > 0 && sharing->ranks > sharing->processors;
-        if (compute->operation != NULL && !compute->waits && (timed || !turns) &&
+        if (compute->operation != NULL && !compute->waits &&
+            (timed || (!turns && !reference->scene->waits)) &&
             reference->exchange.operation != NULL) {
             pair = gw_overlap_find(overlap, reference->exchange.operation->method,
                                    timed ? passes : compute->operation->method);
@@ -375,8 +377,10 @@ static void for_each_scene(double most, uint64_t stream,
 
 static void check_reference(struct scene *scene, struct gw_random *random) {
     (void)random;
-    struct gw_simulation simulation = {
-        .workers = scene->workers, .slowdown = scene->slowdown, .interference = true};
+    struct gw_simulation simulation = {.workers = scene->workers,
+                                       .slowdown = scene->slowdown,
+                                       .interference = true,
+                                       .timed_compression = scene->waits};
     struct gw_measure measure = simulate(scene, &simulation);
     assert_true(near(measure.iteration_s, run_reference(scene), 1e-9));
 }
@@ -396,6 +400,18 @@ static void check_sharing(struct scene *scene, struct gw_random *random) {
 
 TEST(workers_of_a_machine_take_turns) {
     for_each_scene(8, 5, check_sharing);
+}
+
+/* It occupies no processor: the reference is that of machines which nobody shares. */
+static void check_waiting(struct scene *scene, struct gw_random *random) {
+    share_machines(scene, random);
+    scene->crowding = 0;
+    scene->waits = true;
+    check_reference(scene, random);
+}
+
+TEST(compression_that_waits_slows_nothing) {
+    for_each_scene(8, 6, check_waiting);
 }
 
 /* ---- invariants ---------------------------------------------------------------------------- */
