@@ -32,7 +32,7 @@ struct options {
     struct gw_choice_changes changes;
     struct counts counts;
     struct gpu gpu;
-    const char *algorithms, *trace, *out;
+    const char *algorithms, *explain, *trace, *out;
     size_t iterations, warm_up;
     double tolerance;
     uint64_t seed, settle; /* settle: in `counts` if it is given */
@@ -49,7 +49,9 @@ struct run {
     struct gw_session_options executor; /* with the GPU, which is opened */
     struct gw_gpu gpu;                  /* this rank's */
     struct gw_progress progress;
-    size_t done; /* iterations of all algorithms */
+    size_t done;                          /* iterations of all algorithms */
+    struct gw_validation_pair *explained; /* NULL: none */
+    struct gw_timeline measured;          /* of the explained one, or of the only one */
 };
 
 #define IN(member) offsetof(struct options, member)
@@ -100,8 +102,14 @@ static const struct gw_option option_table[] = {
      .help = "What computing is on a GPU: a kernel that waits on a small part of it, or products "
              "of matrices by cuBLAS on all of it",
      .value = "wait", .choices = computes},
+    {"explain", 0, "ALGO", GW_TEXT, IN(explain),
+     .help = "Say which operations of this pipeline contribute most to its error; it alone is run "
+             "if --algo is not given",
+     .names = GW_NAMES_ALGORITHMS},
     {"trace", 0, "FILE", GW_TEXT, IN(trace),
-     .help = "Write the measured timeline of a single algorithm for ui.perfetto.dev",
+     .help =
+         "Write the measured timeline of a single algorithm for ui.perfetto.dev, with --explain "
+         "beside the predicted one",
      .names = GW_NAMES_FILES},
     {"out", 'o', "VALIDATION.json", GW_TEXT, IN(out),
      .help = "Also write the JSON document to a file", .names = GW_NAMES_FILES},
@@ -215,6 +223,7 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
 /* In any case, however far it was opened. */
 static void close_run(struct run *run) {
     gw_device_close(run->executor.device);
+    gw_timeline_free(&run->measured);
     for (size_t i = 0; i < run->answer.count; i++) {
         gw_pipeline_close(&run->answer.pairs[i].pipeline);
         gw_validation_pair_close_counts(&run->answer.pairs[i]);
@@ -299,14 +308,17 @@ static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm 
     answer->infeasible = gw_arena_zeros(&run->arena, count, sizeof *answer->infeasible);
     answer->algorithms = gw_arena_zeros(&run->arena, count, sizeof *answer->algorithms);
     GW_TRY(gw_arena_check(&run->arena, "validating", error));
-    if (run->options->trace != NULL && count != 1) {
-        return gw_fail(error, GW_BAD_INPUT, "--trace: expected a single algorithm with it, got %zu",
-                       count);
+    if (run->options->trace != NULL && run->options->explain == NULL && count != 1) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--trace: expected --explain or a single algorithm with it, got %zu", count);
     }
     for (size_t i = 0; i < count; i++) {
         GW_TRY(add_algorithm(run, algorithms[i], error));
     }
-    return answer->count > 0 ? gw_validation_check_counts(answer, error) : GW_BAD_INPUT;
+    GW_TRY(answer->count > 0 ? gw_validation_check_counts(answer, error) : GW_BAD_INPUT);
+    const char *explain = run->options->explain;
+    return explain == NULL ? GW_OK
+                           : gw_validation_find_pair(answer, explain, &run->explained, error);
 }
 
 /* Reads the inputs and predicts: bad input shows here, on all ranks alike. */
@@ -346,68 +358,37 @@ static enum gw_status check_targets(const struct options *options, struct gw_err
 
 /* ---- one pipeline -------------------------------------------------------------------------- */
 
-static void show_progress(struct run *run, const char *algorithm) {
+static void show_progress(void *context) {
+    struct run *run = context;
     size_t each = run->options->warm_up + run->options->iterations;
     gw_progress_update(&run->progress, (double)run->done / (double)(run->answer.count * each),
-                       algorithm);
+                       run->answer.pairs[run->done / each].predicted.algorithm);
     run->done++;
-}
-
-static enum gw_status iterate(struct run *run, struct gw_validation_pair *comparison,
-                              struct gw_session *executor, struct gw_timeline *timeline,
-                              struct gw_timeline *trace, struct gw_error *error) {
-    const struct options *options = run->options;
-    struct gw_result *measured = &comparison->measured;
-    double start_s = 0;
-    size_t groups = 0;
-    for (size_t i = 0; i < options->warm_up + options->iterations; i++) {
-        struct gw_measure measure;
-        show_progress(run, measured->algorithm);
-        gw_timeline_clear(timeline);
-        GW_TRY(gw_session_iterate(executor, start_s, timeline, error));
-        if (i < options->warm_up) {
-            continue;
-        }
-        GW_TRY(gw_timeline_measure(timeline, &measure, error));
-        GW_TRY(gw_validation_pair_record(comparison, gw_session_selected(executor, &groups),
-                                         gw_session_extents(executor), error));
-        gw_result_add(measured, &measure);
-        measured->bytes_per_worker +=
-            gw_timeline_bytes_per_lane(timeline) / (double)options->iterations;
-        start_s = timeline->iterations[0].end_s;
-        if (options->trace != NULL) {
-            GW_TRY(gw_timeline_append(trace, timeline, error));
-        }
-    }
-    return GW_OK;
 }
 
 static enum gw_status execute(struct run *run, struct gw_validation_pair *comparison,
                               struct gw_communicator *communicator, struct gw_error *error) {
     const struct options *options = run->options;
     const struct gw_pipeline *pipeline = &comparison->pipeline;
+    const struct gw_measuring measuring = {.settling = options->counts.settling,
+                                           .warm_up = options->warm_up,
+                                           .iterations = options->iterations,
+                                           .begin = show_progress,
+                                           .context = run};
+    bool kept = comparison == run->explained || (run->explained == NULL && options->trace != NULL);
+    struct gw_measured measured = {
+        .result = &comparison->measured,
+        .counts = comparison->counts_depend_on_data ? &comparison->recorded : NULL,
+        .extents = comparison->extents,
+        .timeline = kept ? &run->measured : NULL};
     struct gw_session *executor = NULL;
-    struct gw_timeline timeline = {0};
-    struct gw_timeline trace = {0};
     comparison->measured = gw_pipeline_result(&run->answer.question, pipeline);
-    comparison->measured.bytes_per_worker = 0;
     GW_TRY(gw_session_open(&executor, &pipeline->schedule, communicator, &run->executor, error));
-    enum gw_status status = gw_session_timeline(executor, &timeline, error);
+    enum gw_status status = kept ? gw_session_timeline(executor, &run->measured, error) : GW_OK;
     if (status == GW_OK) {
-        status = gw_session_timeline(executor, &trace, error);
+        status = gw_session_measure(executor, &measuring, &measured, error);
     }
-    if (status == GW_OK) {
-        status =
-            gw_session_warm_up(executor, &options->counts.settling, &comparison->warmed_up, error);
-    }
-    if (status == GW_OK) {
-        status = iterate(run, comparison, executor, &timeline, &trace, error);
-    }
-    if (status == GW_OK && options->trace != NULL && communicator->rank == 0) {
-        status = gw_timeline_write(&trace, options->trace, error);
-    }
-    gw_timeline_free(&timeline);
-    gw_timeline_free(&trace);
+    comparison->warmed_up = measured.warmed_up;
     gw_session_close(executor);
     return status;
 }
@@ -447,6 +428,16 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
+/* Measured timelines, with --explain beside predicted ones. */
+static enum gw_status explain(struct run *run, struct gw_error *error) {
+    const char *trace = run->options->trace;
+    if (run->explained != NULL) {
+        return gw_validation_explain(&run->answer, run->explained, &run->measured, &run->arena,
+                                     trace, error);
+    }
+    return trace == NULL ? GW_OK : gw_timeline_write(&run->measured, trace, error);
+}
+
 /* What rank 0 presents, the others wait for: they agree on it afterwards. */
 static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
                                struct gw_error *error) {
@@ -458,6 +449,7 @@ static enum gw_status validate(struct run *run, struct gw_communicator *communic
         return GW_OK;
     }
     GW_TRY(gw_validation_compare(&run->answer, error));
+    GW_TRY(explain(run, error));
     *verdict = gw_validation_largest_error(&run->answer) > run->options->tolerance;
     return gw_print_validation(&run->answer, run->options->out, run->options->output.json, error);
 }
@@ -500,6 +492,9 @@ static int run(int argc, char **argv) {
         .counts = {.settling = {.iterations = 300, .ends_early = true, .longest_s = 3}}};
     struct gw_error error = {0};
     gw_parse_options(&gw_verb_validate, argc, argv, &options);
+    if (options.explain != NULL && !gw_option_is_given("algo")) {
+        options.algorithms = options.explain;
+    }
     if (gw_option_is_given("settle")) {
         options.counts.settling = (struct gw_warm_up_limits){.iterations = options.settle};
     }

@@ -107,6 +107,27 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
 enum gw_status gw_session_iterate(struct gw_session *session, double start_s,
                                   struct gw_timeline *timeline, struct gw_error *error);
 
+/* Iterations that are measured, after some of compression alone and some that are not. */
+struct gw_measuring {
+    struct gw_warm_up_limits settling;
+    size_t warm_up, iterations;
+    void (*begin)(void *context); /* called before each iteration */
+    void *context;
+};
+
+/* What becomes of them, on every rank. */
+struct gw_measured {
+    struct gw_result *result;     /* their means, and what travelled; without an iteration yet */
+    struct gw_counts *counts;     /* gets what each selected; NULL: nothing does */
+    uint64_t *extents;            /* [groups], with counts: the last iteration's */
+    struct gw_timeline *timeline; /* gets them one after another, as of gw_session_timeline; NULL */
+    struct gw_warmed_up warmed_up;
+};
+
+/* All ranks call it. */
+enum gw_status gw_session_measure(struct gw_session *session, const struct gw_measuring *measuring,
+                                  struct gw_measured *out, struct gw_error *error);
+
 /* ---- a trainer's iterations ------------------------------------------------------------------ */
 
 /*

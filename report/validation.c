@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "report/difference.h"
 
 /* What to doubt first of all, then the predictions' notes, each once. */
 struct notes {
@@ -162,6 +162,15 @@ static bool all_are_dense(const struct gw_validation *validation) {
     return dense == validation->count;
 }
 
+static void print_explanation(const struct gw_validation *validation) {
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_validation_pair *pair = &validation->pairs[i];
+        if (pair->difference != NULL) {
+            gw_difference_print(pair->difference, pair->predicted.algorithm);
+        }
+    }
+}
+
 /* What is to be doubted altogether is said ahead of the figures. */
 static void print_text(const struct gw_validation *validation) {
     static const char *const headings[] = {
@@ -197,6 +206,7 @@ static void print_text(const struct gw_validation *validation) {
     gw_print("\nmeasured: means of %zu iterations; mean error %.1f%%, largest %.1f%%\n",
              validation->iterations, 100 * gw_validation_mean_error(validation),
              100 * gw_validation_largest_error(validation));
+    print_explanation(validation);
     print_verdict(validation);
     gw_print_collected_notes(&all);
 }
@@ -244,6 +254,9 @@ static void write_pair(struct gw_json_writer *writer, const struct gw_validation
         write_warm_up(writer, &pair->warmed_up);
     }
     gw_writer_number(writer, "error", pair->error);
+    if (pair->difference != NULL) {
+        gw_difference_write(pair->difference, writer);
+    }
     gw_writer_end(writer);
 }
 

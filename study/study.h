@@ -368,8 +368,9 @@ struct gw_validation_pair {
     /* Where counts depend on gradients: */
     bool counts_depend_on_data;
     struct gw_warmed_up warmed_up;
-    struct gw_counts recorded; /* of the measured iterations */
-    uint64_t *extents;         /* [groups], of the last of them */
+    struct gw_counts recorded;              /* of the measured iterations */
+    uint64_t *extents;                      /* [groups], of the last of them */
+    const struct gw_difference *difference; /* study/difference.h; NULL: it is not explained */
 };
 
 /* The GPUs on which was measured. */
@@ -418,10 +419,6 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
                                               struct gw_error *error);
 void gw_validation_pair_close_counts(struct gw_validation_pair *pair);
 
-/* Keeps what was selected in an iteration, if it is recorded: as sessions say it (exec/exec.h). */
-enum gw_status gw_validation_pair_record(struct gw_validation_pair *pair, const uint64_t *selected,
-                                         const struct gw_selected *extents, struct gw_error *error);
-
 /* Of the measured iterations together: selected elements to those asked for. */
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair);
 
@@ -437,6 +434,21 @@ enum gw_status gw_validation_predict(const struct gw_validation *validation,
  * and writes recorded counts.
  */
 enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error);
+
+/* The pair of that algorithm, which must be one of those that are run. */
+enum gw_status gw_validation_find_pair(const struct gw_validation *validation,
+                                       const char *algorithm, struct gw_validation_pair **out,
+                                       struct gw_error *error);
+
+/*
+ * After that: finds where the error of a pair comes from, which `measured` has the timeline of, and
+ * writes the iteration that is shown, as predicted and as measured, to the file `trace` (or NULL).
+ * The difference is in the arena.
+ */
+enum gw_status gw_validation_explain(const struct gw_validation *validation,
+                                     struct gw_validation_pair *pair,
+                                     const struct gw_timeline *measured, struct gw_arena *arena,
+                                     const char *trace, struct gw_error *error);
 
 /* Of the errors' magnitudes. */
 double gw_validation_largest_error(const struct gw_validation *validation);

@@ -1,10 +1,10 @@
-/* What was predicted beside what was measured: numbers of selected elements, and errors. */
+/* What was predicted beside what was measured: numbers of selected elements, errors and why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
-#include "study/study.h"
+#include "study/difference.h"
 
 /* ---- what can be told without running anything --------------------------------------------- */
 
@@ -79,18 +79,6 @@ void gw_validation_pair_close_counts(struct gw_validation_pair *pair) {
     free(pair->extents);
 }
 
-enum gw_status gw_validation_pair_record(struct gw_validation_pair *pair, const uint64_t *selected,
-                                         const struct gw_selected *extents,
-                                         struct gw_error *error) {
-    if (!pair->counts_depend_on_data) {
-        return GW_OK;
-    }
-    for (size_t g = 0; g < pair->pipeline.schedule.group_count; g++) {
-        pair->extents[g] = extents[g].all;
-    }
-    return gw_counts_append(&pair->recorded, selected, pair->extents, error);
-}
-
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) {
     const struct gw_counts *counts = &pair->recorded;
     const struct gw_compressor *compressor = pair->pipeline.algorithm->compressor;
@@ -108,43 +96,103 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) 
 
 /* ---- predicting ---------------------------------------------------------------------------- */
 
-enum gw_status gw_validation_predict(const struct gw_validation *validation,
-                                     struct gw_validation_pair *pair, struct gw_error *error) {
-    const struct gw_prediction_options once = {
+/* One iteration, with counts as asked. */
+static struct gw_prediction_options once(const struct gw_validation *validation) {
+    return (struct gw_prediction_options){
         .simulation = {.interference = validation->interference,
                        .timed_compression = validation->timed_compression}};
+}
+
+enum gw_status gw_validation_predict(const struct gw_validation *validation,
+                                     struct gw_validation_pair *pair, struct gw_error *error) {
+    const struct gw_prediction_options options = once(validation);
     GW_TRY(validation->timed_compression
                ? gw_pipeline_time_compression(&validation->question, &pair->pipeline, error)
                : GW_OK);
-    return gw_pipeline_predict(&validation->question, &pair->pipeline, &once, NULL,
+    return gw_pipeline_predict(&validation->question, &pair->pipeline, &options, NULL,
                                &pair->predicted, error);
 }
 
-/* With counts that depend on gradients: compression is not timed waiting. */
-static enum gw_status predict_again(const struct gw_validation *validation,
-                                    struct gw_validation_pair *pair, struct gw_error *error) {
+/* Whether what a pair's prediction takes differs from what it is asked for. */
+static bool takes_counts(const struct gw_validation *validation,
+                         const struct gw_validation_pair *pair) {
+    return pair->counts_depend_on_data && !takes(validation, "asked");
+}
+
+/* With counts, an iteration for each that was measured; otherwise one is as the other. */
+static enum gw_status predict(const struct gw_validation *validation,
+                              struct gw_validation_pair *pair, struct gw_timeline *trace,
+                              struct gw_result *out, struct gw_error *error) {
     bool recorded = takes(validation, "recorded");
-    const struct gw_prediction_options options = {
-        .simulation = {.interference = validation->interference,
-                       .seed = validation->seed,
-                       .threads = gw_cores()},
-        .iterations = validation->iterations,
-        .counts = {.name = validation->counts, .recorded = recorded ? &pair->recorded : NULL}};
-    return gw_pipeline_predict(&validation->question, &pair->pipeline, &options, NULL,
-                               &pair->predicted, error);
+    struct gw_prediction_options options = once(validation);
+    if (takes_counts(validation, pair)) {
+        options.simulation.seed = validation->seed;
+        options.simulation.threads = gw_cores();
+        options.iterations = validation->iterations;
+        options.counts = (struct gw_counts_source){.name = validation->counts,
+                                                   .recorded = recorded ? &pair->recorded : NULL};
+    }
+    return gw_pipeline_predict(&validation->question, &pair->pipeline, &options, trace, out, error);
 }
 
 enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error) {
     for (size_t i = 0; i < validation->count; i++) {
         struct gw_validation_pair *pair = &validation->pairs[i];
-        if (pair->counts_depend_on_data && !takes(validation, "asked")) {
-            GW_TRY(predict_again(validation, pair, error));
+        if (takes_counts(validation, pair)) {
+            GW_TRY(predict(validation, pair, NULL, &pair->predicted, error));
         }
         pair->error = pair->predicted.iteration_s / pair->measured.iteration_s - 1;
     }
     const char *out = validation->counts_out;
     return out == NULL ? GW_OK : gw_counts_write(&validation->pairs->recorded, out, error);
 }
+
+/* ---- explaining ---------------------------------------------------------------------------- */
+
+enum gw_status gw_validation_find_pair(const struct gw_validation *validation,
+                                       const char *algorithm, struct gw_validation_pair **out,
+                                       struct gw_error *error) {
+    const struct gw_algorithm *known = NULL;
+    GW_TRY(gw_algorithm_find(algorithm, &known, error));
+    for (size_t i = 0; i < validation->count; i++) {
+        if (strcmp(validation->pairs[i].pipeline.algorithm->name, algorithm) == 0) {
+            *out = &validation->pairs[i];
+            return GW_OK;
+        }
+    }
+    for (size_t i = 0; i < validation->infeasible_count; i++) {
+        if (strcmp(validation->infeasible[i].algorithm, algorithm) == 0) {
+            return gw_fail(error, GW_BAD_INPUT, "--explain %s: %s", algorithm,
+                           validation->infeasible[i].why.message);
+        }
+    }
+    return gw_fail(error, GW_BAD_INPUT,
+                   "--explain: expected one of the algorithms that are run, got %s", algorithm);
+}
+
+enum gw_status gw_validation_explain(const struct gw_validation *validation,
+                                     struct gw_validation_pair *pair,
+                                     const struct gw_timeline *measured, struct gw_arena *arena,
+                                     const char *trace, struct gw_error *error) {
+    struct gw_timeline predicted = {0};
+    struct gw_result result;
+    struct gw_difference *difference = gw_arena_zeros(arena, 1, sizeof *difference);
+    GW_TRY(gw_arena_check(arena, "comparing timelines", error));
+    enum gw_status status = predict(validation, pair, &predicted, &result, error);
+    if (status == GW_OK) {
+        status = gw_difference_find(&validation->question, &pair->pipeline.schedule,
+                                    validation->interference, &predicted, measured, arena,
+                                    difference, error);
+    }
+    if (status == GW_OK && trace != NULL) {
+        status = gw_difference_write_trace(difference, trace, error);
+    }
+    gw_timeline_free(&predicted);
+    pair->difference = difference;
+    return status;
+}
+
+/* ---- errors -------------------------------------------------------------------------------- */
 
 double gw_validation_largest_error(const struct gw_validation *validation) {
     double largest = 0;

@@ -32,7 +32,7 @@ set(traces_public traces.h cluster.h counts.h data.h model.h plan.h result.h tim
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
-set(study_public study.h check.h sweep.h)
+set(study_public study.h check.h difference.h sweep.h)
 set(report_public report.h check.h pictures.h measurements.h sweep.h)
 set(methods_public methods.h exchange_cost.h schedule.h)
 

@@ -217,6 +217,19 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
                                      size_t workers, struct gw_curve *curve,
                                      char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
 
+/* A collective that was, or could be, measured, and of which another one's cost may be made up. */
+struct gw_collective_part {
+    const char *name;
+    size_t ranks;
+    const struct gw_collective_cost *measured; /* among them; NULL: derived from other numbers */
+};
+
+/* What the curve of gw_cluster_collective is looked up in: itself, or those that make it up. */
+enum { GW_COLLECTIVE_MOST_PARTS = 2 };
+size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
+                                   size_t workers,
+                                   struct gw_collective_part out[GW_COLLECTIVE_MOST_PARTS]);
+
 /*
  * By how much that curve may be off beyond what measuring left open, relative to its times: 0 where
  * the number of workers was measured, NAN where only one was; at least 1% between and beyond. Of a

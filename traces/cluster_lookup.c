@@ -6,8 +6,6 @@
 
 /* ---- collectives that others make up, where they were not measured themselves ---------------- */
 
-enum { MOST_PARTS = 2 };
-
 /* Of a composed collective among P workers. */
 struct composed_part {
     const char *collective;
@@ -18,7 +16,7 @@ struct composed_part {
 struct composed {
     const char *name;
     size_t part_count;
-    struct composed_part parts[MOST_PARTS];
+    struct composed_part parts[GW_COLLECTIVE_MOST_PARTS];
 };
 
 /*
@@ -266,6 +264,20 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     }
     describe_growth(cluster, &growth, workers, derivation);
     return gw_growth_curve(&growth, workers, curve, error);
+}
+
+size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
+                                   size_t workers,
+                                   struct gw_collective_part out[GW_COLLECTIVE_MOST_PARTS]) {
+    const struct composed *composed = find_composed(cluster, name);
+    size_t count = composed == NULL ? 1 : composed->part_count;
+    for (size_t i = 0; i < count; i++) {
+        const char *part = composed == NULL ? name : composed->parts[i].collective;
+        size_t ranks = composed == NULL ? workers : ranks_of(&composed->parts[i], workers);
+        out[i] = (struct gw_collective_part){
+            .name = part, .ranks = ranks, .measured = find_holding(cluster, part, ranks)};
+    }
+    return count;
 }
 
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,

@@ -210,14 +210,14 @@ enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw
 
 static const double us_per_s = 1e6;
 
-static void write_metadata(struct gw_json_writer *writer, const char *kind, size_t worker,
-                           int stream, const char *name) {
+static void write_metadata(struct gw_json_writer *writer, const char *kind, size_t process,
+                           size_t thread, const char *name) {
     gw_writer_object(writer, NULL);
     gw_writer_text(writer, "ph", "M");
     gw_writer_text(writer, "name", kind);
-    gw_writer_number(writer, "pid", (double)worker);
-    if (stream >= 0) {
-        gw_writer_number(writer, "tid", stream);
+    gw_writer_number(writer, "pid", (double)process);
+    if (thread != SIZE_MAX) {
+        gw_writer_number(writer, "tid", (double)thread);
     }
     gw_writer_object(writer, "args");
     gw_writer_text(writer, "name", name);
@@ -232,15 +232,16 @@ static void write_lane(struct gw_json_writer *writer, const struct gw_lane *lane
     } else {
         snprintf(name, sizeof name, "worker %zu and %zu like it", lane->worker, lane->workers - 1);
     }
-    write_metadata(writer, "process_name", lane->worker, -1, name);
-    for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
+    write_metadata(writer, "process_name", lane->worker, SIZE_MAX, name);
+    for (size_t stream = 0; stream < GW_STREAM_COUNT; stream++) {
         write_metadata(writer, "thread_name", lane->worker, stream,
                        gw_stream_name((enum gw_stream)stream));
     }
 }
 
-static void write_span(struct gw_json_writer *writer, const struct gw_timeline *timeline,
-                       const struct gw_span *span) {
+/* Leaves the span's arguments open for more. */
+static void open_span(struct gw_json_writer *writer, const struct gw_span *span, size_t process,
+                      size_t thread) {
     const char *activity = gw_activity_name(span->activity);
     char name[160];
     if (span->label[0] == '\0') {
@@ -254,8 +255,8 @@ static void write_span(struct gw_json_writer *writer, const struct gw_timeline *
     gw_writer_text(writer, "ph", "X");
     gw_writer_text(writer, "name", name);
     gw_writer_text(writer, "cat", activity);
-    gw_writer_number(writer, "pid", (double)timeline->lanes[span->lane].worker);
-    gw_writer_number(writer, "tid", span->stream);
+    gw_writer_number(writer, "pid", (double)process);
+    gw_writer_number(writer, "tid", (double)thread);
     gw_writer_number(writer, "ts", us_per_s * span->start_s);
     gw_writer_number(writer, "dur", us_per_s * (span->end_s - span->start_s));
     gw_writer_object(writer, "args");
@@ -265,6 +266,9 @@ static void write_span(struct gw_json_writer *writer, const struct gw_timeline *
     }
     gw_writer_number(writer, "elements", (double)span->elements);
     gw_writer_number(writer, "bytes", (double)span->bytes);
+}
+
+static void close_span(struct gw_json_writer *writer) {
     gw_writer_end(writer);
     gw_writer_end(writer);
 }
@@ -299,7 +303,57 @@ enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char 
         write_lane(&writer, &timeline->lanes[i]);
     }
     for (size_t i = 0; i < timeline->span_count; i++) {
-        write_span(&writer, timeline, &timeline->spans[i]);
+        const struct gw_span *span = &timeline->spans[i];
+        open_span(&writer, span, timeline->lanes[span->lane].worker, span->stream);
+        close_span(&writer);
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish_compact_file(&writer, path, error);
+}
+
+/* ---- timelines beside each other: a process for each, a thread for each stream of a lane ------ */
+
+static void write_process(struct gw_json_writer *writer, size_t process,
+                          const struct gw_named_timeline *named) {
+    write_metadata(writer, "process_name", process, SIZE_MAX, named->name);
+    for (size_t thread = 0; thread < named->timeline->lane_count * GW_STREAM_COUNT; thread++) {
+        char name[64];
+        snprintf(name, sizeof name, "worker %zu %s",
+                 named->timeline->lanes[thread / GW_STREAM_COUNT].worker,
+                 gw_stream_name((enum gw_stream)(thread % GW_STREAM_COUNT)));
+        write_metadata(writer, "thread_name", process, thread, name);
+    }
+}
+
+/* What the span takes in each of the timelines. */
+static void write_beside(struct gw_json_writer *writer, const struct gw_named_timeline *timelines,
+                         size_t count, size_t number) {
+    for (size_t t = 0; t < count; t++) {
+        const struct gw_span *span = &timelines[t].timeline->spans[number];
+        char key[64];
+        snprintf(key, sizeof key, "%s_s", timelines[t].name);
+        gw_writer_number(writer, key, span->end_s - span->start_s);
+    }
+}
+
+enum gw_status gw_timelines_write(const struct gw_named_timeline *timelines, size_t count,
+                                  const char *path, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "displayTimeUnit", "ms");
+    gw_writer_object(&writer, "otherData");
+    gw_writer_text(&writer, "schema", "gradweave/timeline@1");
+    gw_writer_end(&writer);
+    gw_writer_array(&writer, "traceEvents");
+    for (size_t t = 0; t < count; t++) {
+        const struct gw_timeline *timeline = timelines[t].timeline;
+        write_process(&writer, t, &timelines[t]);
+        for (size_t i = 0; i < timeline->span_count; i++) {
+            const struct gw_span *span = &timeline->spans[i];
+            open_span(&writer, span, t, span->lane * GW_STREAM_COUNT + span->stream);
+            write_beside(&writer, timelines, count, i);
+            close_span(&writer);
+        }
     }
     gw_writer_end(&writer);
     return gw_writer_finish_compact_file(&writer, path, error);

@@ -77,6 +77,17 @@ enum gw_status gw_timeline_check(const struct gw_timeline *timeline, struct gw_e
 enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
                                  struct gw_error *error);
 
+/*
+ * The same of timelines that are compared: one process each, with a thread for each stream of each
+ * lane. Span number i is of the same operation in all of them, and says what it takes in each.
+ */
+struct gw_named_timeline {
+    const char *name;
+    const struct gw_timeline *timeline;
+};
+enum gw_status gw_timelines_write(const struct gw_named_timeline *timelines, size_t count,
+                                  const char *path, struct gw_error *error);
+
 /* Where an iteration's time went: means over workers, which add up to its length. */
 struct gw_breakdown {
     double forward_s, backward_s, compress_s;

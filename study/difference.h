@@ -1,0 +1,118 @@
+/*
+ * Why a prediction is off: the predicted and the measured timeline of a schedule, operation by
+ * operation.
+ *
+ * An iteration takes as long as its critical path. It is walked back from the operation that ends
+ * last: from each to what it waited for, the one before it on its stream or one that it depends on,
+ * whichever ended later; from an exchange to that of the worker that came to it last. So the path
+ * takes iteration_s = sum of (wait + duration), where the wait is what lies between an operation's
+ * start and the end of what it waited for: nothing explains it but threads that are woken late.
+ *
+ * The path is that of the slower of the two timelines, in which nothing that is too slow can hide.
+ * An operation contributes to the difference of the iterations what it and the wait before it take
+ * in one more than in the other, if it is on that path; otherwise nothing. In the other timeline
+ * the same operations may have to wait for some that are not on the path. That is the rest:
+ *
+ *     measured - predicted = sum of contributions + elsewhere_s
+ *
+ * Each measured iteration is walked by itself, beside the prediction of it; figures are means.
+ */
+#ifndef GW_STUDY_DIFFERENCE_H
+#define GW_STUDY_DIFFERENCE_H
+
+#include "study/study.h"
+
+enum gw_side { GW_PREDICTED, GW_MEASURED, GW_SIDES };
+
+/* A duration, and the wait before it. */
+struct gw_stretch {
+    double wait_s, duration_s;
+};
+
+struct gw_period {
+    double start_s, end_s;
+};
+
+struct gw_operation_difference {
+    const char *parameter; /* of which file's entry its predicted time is */
+    char *detail;          /* where in that entry: "at 2 MiB, between 1.4 MiB and 2.8 MiB"; "" */
+    /*
+     * In the mean of the iterations in which the path goes through it, where it does; if in none,
+     * of all iterations on its worst worker.
+     */
+    struct gw_stretch takes[GW_SIDES];
+    double on_path;                  /* the share of iterations in which it is on the path */
+    double contribution_s, waited_s; /* of the contribution: what is of waits */
+    /* Which worker's takes longest in the measured iterations' mean; comes last to an exchange. */
+    size_t worst_worker;
+    /* In the iteration that is shown, on the worker that is: */
+    struct gw_period shown[GW_SIDES];
+    bool shown_on_path[GW_SIDES]; /* each side's own */
+};
+
+/* What all operations contribute whose times hang on one entry. */
+struct gw_parameter_difference {
+    const char *parameter;
+    size_t operations; /* that contribute */
+    double contribution_s;
+};
+
+struct gw_difference {
+    const struct gw_schedule *schedule;
+    size_t iterations;                          /* measured */
+    double iteration_s[GW_SIDES];               /* means */
+    enum gw_side path;                          /* whose is walked */
+    struct gw_operation_difference *operations; /* [schedule->operation_count] */
+    size_t *largest; /* the same as numbers of operations: by what they contribute, without sign */
+    size_t contributing; /* how many contribute anything: the first of `largest` */
+    size_t parameter_count;
+    struct gw_parameter_difference *parameters; /* by what they contribute, without sign */
+    double waited_s;                            /* of contributions: what no entry is of */
+    double elsewhere_s;
+    /* The iteration nearest to the median, and the worker on which its path is longest. */
+    size_t shown_iteration, shown_worker;
+    double shown_s[GW_SIDES];
+    struct gw_period *shown[GW_SIDES]; /* [worker][operation], of that iteration */
+};
+
+/* measured - predicted */
+static inline double gw_difference_s(const struct gw_difference *difference) {
+    return difference->iteration_s[GW_MEASURED] - difference->iteration_s[GW_PREDICTED];
+}
+
+/*
+ * Compares timelines of iterations of the pipeline's schedule. Measured ones have a lane for each
+ * worker; predicted ones too, or one for all, and come round again if they are fewer. In the arena,
+ * all of it; borrows the schedule. GW_FAILED if one is not of the schedule.
+ */
+enum gw_status gw_difference_find(const struct gw_question *question,
+                                  const struct gw_schedule *schedule, bool interference,
+                                  const struct gw_timeline *predicted,
+                                  const struct gw_timeline *measured, struct gw_arena *arena,
+                                  struct gw_difference *out, struct gw_error *error);
+
+/* The iteration that is shown, as predicted and as measured, for ui.perfetto.dev. */
+enum gw_status gw_difference_write_trace(const struct gw_difference *difference, const char *path,
+                                         struct gw_error *error);
+
+/* ---- what a predicted time hangs on (parameters.c) ------------------------------------------- */
+
+/* An operation whose time was predicted. */
+struct gw_predicted_operation {
+    size_t number;
+    size_t tensor;            /* whose backward pass it is */
+    double bytes, duration_s; /* means */
+    /* Of the other stream, at the same time: a compressor or a collective; NULL: nothing. */
+    const char *beside;
+    bool interference; /* whether that could slow it, and compression takes turns */
+};
+
+/* The entry of the cluster's or the model's file: "collectives.allgather[workers=4]". */
+enum { GW_PARAMETER_SIZE = 128 };
+enum gw_status gw_parameter_find(const struct gw_question *question,
+                                 const struct gw_schedule *schedule,
+                                 const struct gw_predicted_operation *operation,
+                                 char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
+                                 struct gw_error *error);
+
+#endif

@@ -1,0 +1,171 @@
+/* Which entry of a model's or a cluster's file a predicted time comes from. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "study/difference.h"
+
+/* What is predicted by itself and what it takes beside others differ by rounding at least. */
+static const double rounding = 1e-3;
+
+/* Cut where there is no room. */
+static void append(char text[GW_PARAMETER_SIZE], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void append(char text[GW_PARAMETER_SIZE], const char *format, ...) {
+    size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text + length, GW_PARAMETER_SIZE - length, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- between which measured sizes ------------------------------------------------------------ */
+
+struct near {
+    double below, above; /* measured sizes next to it; 0: none */
+};
+
+static void look_at(struct near *near, double size, double measured) {
+    if (measured <= size && measured > near->below) {
+        near->below = measured;
+    }
+    if (measured >= size && (near->above == 0 || measured < near->above)) {
+        near->above = measured;
+    }
+}
+
+/* By what was measured ("raw") or, where the file does not have that, the curve's points. */
+static struct near find_near(double size, const cJSON *kept, const char *unit,
+                             const struct gw_curve *curve) {
+    struct near near = {0};
+    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(kept, "raw");
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, raw) {
+        const cJSON *measured = cJSON_GetObjectItemCaseSensitive(row, unit);
+        if (cJSON_IsNumber(measured)) {
+            look_at(&near, size, measured->valuedouble);
+        }
+    }
+    for (size_t i = 0; !cJSON_IsArray(raw) && i < curve->point_count; i++) {
+        look_at(&near, size, curve->points[i].size);
+    }
+    return near;
+}
+
+/* "at 1.9 MiB, between 1.45 MiB and 2 MiB" */
+static void describe_size(double size, struct near near,
+                          const char *(*format)(double, char[GW_UNITS_SIZE]),
+                          char out[GW_PARAMETER_SIZE]) {
+    char at[GW_UNITS_SIZE], below[GW_UNITS_SIZE], above[GW_UNITS_SIZE];
+    append(out, "at %s", format(size, at));
+    if (near.below > 0 && near.below == near.above) {
+        append(out, ", as measured");
+    } else if (near.below > 0 && near.above > 0) {
+        append(out, ", between %s and %s", format(near.below, below), format(near.above, above));
+    } else if (near.below > 0) {
+        append(out, ", above the largest measured, %s", format(near.below, below));
+    } else if (near.above > 0) {
+        append(out, ", below the smallest measured, %s", format(near.above, above));
+    }
+}
+
+/* ---- of whom --------------------------------------------------------------------------------- */
+
+static bool is_slowed(const struct gw_predicted_operation *operation, double alone_s) {
+    return operation->interference && operation->duration_s > (1 + rounding) * alone_s;
+}
+
+/* "collectives.sendrecv + broadcast[workers=4]" */
+static enum gw_status find_collective(const struct gw_question *question,
+                                      const struct gw_operation *operation,
+                                      const struct gw_predicted_operation *predicted,
+                                      char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
+                                      struct gw_error *error) {
+    const struct gw_cluster *cluster = &question->cluster;
+    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];
+    struct gw_curve curve = {0};
+    char derivation[GW_DERIVATION_SIZE];
+    size_t count =
+        gw_cluster_collective_parts(cluster, operation->method, question->workers, parts);
+    GW_TRY(gw_cluster_collective(cluster, operation->method, question->workers, &curve, derivation,
+                                 error));
+    if (predicted->beside != NULL &&
+        is_slowed(predicted, gw_curve_time(&curve, predicted->bytes))) {
+        append(name, "overlap.factors.%s.%s", operation->method, predicted->beside);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            append(name, "%s%s[workers=%zu]", i == 0 ? "collectives." : " + ", parts[i].name,
+                   parts[i].measured == NULL ? parts[i].ranks : parts[i].measured->workers);
+        }
+    }
+    struct near near = {0};
+    if (parts[0].measured != NULL) {
+        near = find_near(predicted->bytes, parts[0].measured->kept, "bytes",
+                         &parts[0].measured->curve);
+    }
+    describe_size(predicted->bytes, near, gw_format_bytes, detail);
+    if (parts[0].measured == NULL) {
+        append(detail, ", derived from other numbers of workers");
+    }
+    gw_curve_free(&curve);
+    return GW_OK;
+}
+
+static void find_compressor(const struct gw_cluster *cluster, const struct gw_operation *operation,
+                            const struct gw_predicted_operation *predicted,
+                            char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE]) {
+    const struct gw_kernel_cost *cost =
+        gw_kernel_cost_find(&cluster->compressors, operation->method);
+    double elements = (double)operation->elements;
+    if (cost == NULL) {
+        return;
+    }
+    bool slowed = is_slowed(predicted, gw_curve_time(&cost->curve, elements));
+    bool turns = gw_kernel_shares(cost) && cluster->sharing.ranks > cluster->sharing.processors;
+    if (slowed && !turns && predicted->beside != NULL) {
+        append(name, "overlap.factors.%s.%s", predicted->beside, operation->method);
+    } else {
+        append(name, "compressors.%s%s", operation->method, slowed && turns ? ".together" : "");
+    }
+    struct near near = find_near(elements, cost->kept, "elements", &cost->curve);
+    describe_size(elements, near, gw_format_count, detail);
+    append(detail, " elements");
+}
+
+static void find_pass(const struct gw_question *question, const struct gw_schedule *schedule,
+                      const struct gw_predicted_operation *predicted, char name[GW_PARAMETER_SIZE],
+                      char detail[GW_PARAMETER_SIZE]) {
+    static const char *const keys[GW_ACTIVITY_COUNT] = {
+        [GW_FORWARD] = "forward_s", [GW_BACKWARD] = "tensors.backward_s", [GW_UPDATE] = "update_s"};
+    const struct gw_operation *operation = &schedule->operations[predicted->number];
+    const struct gw_overlap *overlap = question->cluster.overlap;
+    if (operation->kind == GW_BACKWARD) {
+        append(detail, "tensors[%zu]", predicted->tensor);
+    }
+    if (overlap == NULL || predicted->beside == NULL ||
+        !is_slowed(predicted, operation->duration_s)) {
+        append(name, "%s", keys[operation->kind]);
+        return;
+    }
+    bool backward = gw_overlap_find(overlap, predicted->beside, GW_OVERLAP_BACKWARD) != NULL;
+    append(name, "overlap.factors.%s.%s", predicted->beside,
+           backward ? GW_OVERLAP_BACKWARD : GW_OVERLAP_TIMED);
+}
+
+enum gw_status gw_parameter_find(const struct gw_question *question,
+                                 const struct gw_schedule *schedule,
+                                 const struct gw_predicted_operation *predicted,
+                                 char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
+                                 struct gw_error *error) {
+    const struct gw_operation *operation = &schedule->operations[predicted->number];
+    name[0] = detail[0] = '\0';
+    if (operation->kind == GW_EXCHANGE) {
+        return find_collective(question, operation, predicted, name, detail, error);
+    }
+    if (operation->kind == GW_COMPRESS) {
+        find_compressor(&question->cluster, operation, predicted, name, detail);
+    } else {
+        find_pass(question, schedule, predicted, name, detail);
+    }
+    return GW_OK;
+}
