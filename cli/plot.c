@@ -7,7 +7,7 @@
 
 struct options {
     struct gw_output_options output;
-    enum { BREAKDOWN, VALIDATION, CALIBRATION, BOUNDS, DENSITY, PADDING } kind;
+    enum { BREAKDOWN, VALIDATION, DIFFERENCE, CALIBRATION, BOUNDS, DENSITY, PADDING } kind;
     struct gw_picture picture;
 };
 
@@ -16,6 +16,7 @@ struct options {
 
 static const char *const kind_names[] = {[BREAKDOWN] = "breakdown",
                                          [VALIDATION] = "validation",
+                                         [DIFFERENCE] = "difference",
                                          [CALIBRATION] = "calibration",
                                          [BOUNDS] = "bounds",
                                          [DENSITY] = "density",
@@ -24,7 +25,7 @@ static const char *const kind_names[] = {[BREAKDOWN] = "breakdown",
 
 static const struct gw_option option_table[] = {
     {NULL, 0, "KIND", GW_CHOICE, IN(kind), .help = "What kind of picture", .choices = kind_names,
-     .expected = "expected breakdown, validation, calibration, bounds, density or padding, got"},
+     .expected = "expected breakdown, validation, difference, calibration, bounds, density or padding, got"},
     {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
      .names = GW_NAMES_FILES},
     {"out", 'o', "FILE", GW_TEXT, IN(picture.out),
@@ -73,6 +74,7 @@ static const struct kind {
     const char *algorithms; /* if none are given; NULL: it draws none */
 } kinds[] = {[BREAKDOWN] = {"MODEL", gw_draw_breakdown, "all"},
              [VALIDATION] = {"VALIDATION.json", gw_draw_validation, NULL},
+             [DIFFERENCE] = {"VALIDATION.json", gw_draw_difference, NULL},
              [CALIBRATION] = {"CLUSTER", gw_draw_calibration, NULL},
              [BOUNDS] = {NULL, gw_draw_bounds, NULL},
              [DENSITY] = {"MODEL", gw_draw_density, "hard-threshold,topk,exdyna"},
@@ -127,6 +129,7 @@ const struct gw_verb gw_verb_plot = {
     .title = "pictures of predictions, validations, calibrations, bounds and counts",
     .usage = "breakdown MODEL --cluster CLUSTER --out PICTURE\n"
              "validation VALIDATION.json --out PICTURE\n"
+             "difference VALIDATION.json --out PICTURE\n"
              "calibration CLUSTER --out PICTURE\n"
              "bounds --out PICTURE\n"
              "density MODEL --out PICTURE\n"
@@ -134,7 +137,8 @@ const struct gw_verb gw_verb_plot = {
     .about = "Draws a picture with gnuplot.\v"
              "breakdown: the predicted iteration time of each pipeline, stacked by where it goes. "
              "validation: the same from a document of `gradweave validate --json`, with the "
-             "measured time beside the predicted one. calibration: what collectives and "
+             "measured time beside the predicted one. difference: from one of `gradweave validate "
+             "--explain`, both timelines of an iteration. calibration: what collectives and "
              "compressors of a cluster took, with their fitted curves. bounds: how much of a "
              "gradient's energy the k largest elements leave behind, and what is proven about "
              "that. density: over the iterations of an emulated training, the share of elements "

@@ -310,7 +310,7 @@ static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm 
     GW_TRY(gw_arena_check(&run->arena, "validating", error));
     if (run->options->trace != NULL && run->options->explain == NULL && count != 1) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "--trace: expected --explain or a single algorithm with it, got %zu", count);
+                       "--trace: expected a single algorithm or --explain with it, got %zu", count);
     }
     for (size_t i = 0; i < count; i++) {
         GW_TRY(add_algorithm(run, algorithms[i], error));

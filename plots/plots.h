@@ -32,6 +32,30 @@ enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const 
 enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_s,
                                const char *title, const char *path, struct gw_error *error);
 
+/* An operation as predicted [0] and as measured [1], within an iteration. */
+struct gw_aligned {
+    enum gw_stream stream;
+    enum gw_activity activity;
+    uint32_t group; /* GW_NO_GROUP: serves none */
+    size_t rank;    /* by what it contributes to the difference, from 1 on; 0: it is not numbered */
+    double start_s[2], end_s[2];
+    bool on_path[2]; /* each side's critical path */
+};
+
+struct gw_difference_chart {
+    const char *title;
+    double iteration_s[2];
+    size_t count;
+    const struct gw_aligned *operations;
+};
+
+/*
+ * Both timelines of an iteration, one below the other, with what is numbered drawn out from one to
+ * the other. `data_path` (or NULL) keeps the table; it is written only once the picture is there.
+ */
+enum gw_status gw_plot_difference(const struct gw_difference_chart *chart, const char *path,
+                                  const char *data_path, struct gw_error *error);
+
 /* One line: a height at each value. Lines of one colour belong together, as those of one policy do.
  */
 struct gw_line {

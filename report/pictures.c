@@ -1,4 +1,4 @@
-/* Pictures of answers: predictions, validations, calibrations, bounds and counts. */
+/* Pictures of answers: predictions, validations, differences, calibrations, bounds and counts. */
 #include "report/pictures.h"
 
 #include <math.h>
@@ -131,6 +131,159 @@ enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_er
     GW_TRY(gw_json_read(picture->subject, &document, error));
     struct gw_arena arena = {0};
     enum gw_status status = draw_results(picture, document, &arena, error);
+    gw_arena_free(&arena);
+    cJSON_Delete(document);
+    return status;
+}
+
+/* ---- differences ---------------------------------------------------------------------------- */
+
+/* The number of the name in a list that ends with `count`. */
+static enum gw_status read_name(const struct gw_json *object, const char *key,
+                                const char *(*name_of)(unsigned number), unsigned count,
+                                const char *expected, unsigned *out, struct gw_error *error) {
+    struct gw_json place = gw_json_member(object, key);
+    const char *name = NULL;
+    GW_TRY(gw_json_text(&place, &name, error));
+    for (*out = 0; *out < count; ++*out) {
+        if (strcmp(name_of(*out), name) == 0) {
+            return GW_OK;
+        }
+    }
+    return gw_json_expected(&place, expected, error);
+}
+
+static const char *stream_name(unsigned number) {
+    return gw_stream_name((enum gw_stream)number);
+}
+
+static const char *activity_name(unsigned number) {
+    return gw_activity_name((enum gw_activity)number);
+}
+
+static enum gw_status read_period(const struct gw_json *operation, const char *key, double *start_s,
+                                  double *end_s, struct gw_error *error) {
+    struct gw_json place = gw_json_member(operation, key);
+    double *const ends[] = {start_s, end_s};
+    GW_TRY(gw_json_array(&place, error));
+    if (cJSON_GetArraySize(place.node) != 2) {
+        return gw_json_expected(&place, "a start and an end", error);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct gw_json item =
+            gw_json_item(&place, cJSON_GetArrayItem(place.node, i), (size_t)i);
+        GW_TRY(gw_json_seconds(&item, ends[i], error));
+    }
+    return *end_s < *start_s ? gw_json_expected(&place, "a start and an end", error) : GW_OK;
+}
+
+static enum gw_status read_aligned(const struct gw_json *operation, struct gw_aligned *out,
+                                   struct gw_error *error) {
+    static const char *const periods[] = {"shown_predicted_s", "shown_measured_s"};
+    static const char *const paths[] = {"on_predicted_path", "on_measured_path"};
+    struct gw_json group = gw_json_member(operation, "group");
+    unsigned stream = 0;
+    unsigned activity = 0;
+    uint64_t number = GW_NO_GROUP;
+    GW_TRY(gw_json_object(operation, error));
+    GW_TRY(read_name(operation, "stream", stream_name, GW_STREAM_COUNT, "the name of a stream",
+                     &stream, error));
+    GW_TRY(read_name(operation, "activity", activity_name, GW_ACTIVITY_COUNT,
+                     "the name of an activity", &activity, error));
+    if (group.node != NULL) {
+        GW_TRY(gw_json_integer(&group, 0, &number, error));
+    }
+    out->stream = (enum gw_stream)stream;
+    out->activity = (enum gw_activity)activity;
+    out->group = number < GW_NO_GROUP ? (uint32_t)number : GW_NO_GROUP;
+    for (int side = 0; side < 2; side++) {
+        struct gw_json path = gw_json_member(operation, paths[side]);
+        GW_TRY(read_period(operation, periods[side], &out->start_s[side], &out->end_s[side],
+                           error));
+        if (!cJSON_IsBool(path.node)) {
+            return gw_json_expected(&path, "true or false", error);
+        }
+        out->on_path[side] = cJSON_IsTrue(path.node);
+    }
+    return GW_OK;
+}
+
+/* Numbers the operations that contribute most. */
+static enum gw_status read_largest(const struct gw_json *explanation, struct gw_aligned *operations,
+                                   size_t count, struct gw_error *error) {
+    struct gw_json largest = gw_json_member(explanation, "largest");
+    size_t rank = 0;
+    const cJSON *node = NULL;
+    GW_TRY(gw_json_array(&largest, error));
+    cJSON_ArrayForEach(node, largest.node) {
+        struct gw_json item = gw_json_item(&largest, node, rank++);
+        uint64_t number = 0;
+        GW_TRY(gw_json_integer(&item, 0, &number, error));
+        if (number >= count) {
+            return gw_json_expected(&item, "the number of an operation", error);
+        }
+        operations[number].rank = rank;
+    }
+    return GW_OK;
+}
+
+static enum gw_status read_difference(const struct gw_json *explanation, struct gw_arena *arena,
+                                      struct gw_difference_chart *out, struct gw_error *error) {
+    struct gw_json shown = gw_json_member(explanation, "shown");
+    struct gw_json sides[] = {gw_json_member(&shown, "predicted_s"),
+                              gw_json_member(&shown, "measured_s")};
+    struct gw_json list = gw_json_member(explanation, "operations");
+    GW_TRY(gw_json_seconds(&sides[0], &out->iteration_s[0], error));
+    GW_TRY(gw_json_seconds(&sides[1], &out->iteration_s[1], error));
+    GW_TRY(gw_json_array(&list, error));
+    size_t most = (size_t)cJSON_GetArraySize(list.node);
+    struct gw_aligned *operations = gw_arena_zeros(arena, most + 1, sizeof *operations);
+    if (operations == NULL) {
+        return gw_fail_memory(error, "plotting");
+    }
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, list.node) {
+        struct gw_json item = gw_json_item(&list, node, out->count);
+        GW_TRY(read_aligned(&item, &operations[out->count++], error));
+    }
+    out->operations = operations;
+    return read_largest(explanation, operations, out->count, error);
+}
+
+/* The first result that has an explanation. */
+static enum gw_status draw_explained(const struct gw_picture *picture, const cJSON *document,
+                                     struct gw_arena *arena, struct gw_error *error) {
+    struct gw_json root;
+    GW_TRY(gw_json_root(document, picture->subject, "gradweave/validation@1", &root, error));
+    struct gw_json results = gw_json_member(&root, "results");
+    struct gw_json model = gw_json_member(&root, "model");
+    const char *names[2] = {NULL};
+    size_t number = 0;
+    const cJSON *node = NULL;
+    GW_TRY(gw_json_array(&results, error));
+    GW_TRY(gw_json_text(&model, &names[0], error));
+    cJSON_ArrayForEach(node, results.node) {
+        struct gw_json result = gw_json_item(&results, node, number++);
+        struct gw_json explanation = gw_json_member(&result, "explanation");
+        struct gw_json algorithm = gw_json_member(&result, "algorithm");
+        char title[256];
+        struct gw_difference_chart chart = {.title = title};
+        if (explanation.node != NULL) {
+            GW_TRY(gw_json_text(&algorithm, &names[1], error));
+            GW_TRY(read_difference(&explanation, arena, &chart, error));
+            (void)snprintf(title, sizeof title, "%s, %s: an iteration as predicted and as measured",
+                           names[0], names[1]);
+            return gw_plot_difference(&chart, picture->out, picture->data, error);
+        }
+    }
+    return gw_json_expected(&results, "one with an explanation, as of validate --explain", error);
+}
+
+enum gw_status gw_draw_difference(const struct gw_picture *picture, struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_json_read(picture->subject, &document, error));
+    struct gw_arena arena = {0};
+    enum gw_status status = draw_explained(picture, document, &arena, error);
     gw_arena_free(&arena);
     cJSON_Delete(document);
     return status;

@@ -22,6 +22,9 @@ struct gw_picture {
 enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_error *error);
 enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_error *error);
 
+/* An iteration that a validation explains, as predicted and as measured. */
+enum gw_status gw_draw_difference(const struct gw_picture *picture, struct gw_error *error);
+
 /* Curves of a cluster, and what they were fitted to. */
 enum gw_status gw_draw_calibration(const struct gw_picture *picture, struct gw_error *error);
 

@@ -51,6 +51,7 @@ static const struct command {
     {"export goal " TINY " --algo p-sgd --loggp L=1000,o=100,g=10,G=0.1 --out s.goal", PLAIN},
     {"plot breakdown " TINY " --algo dense,topk --out b.png --data b.csv", DRAWS},
     {"plot validation validation.json --out v.svg", DRAWS},
+    {"plot difference validation.json --out v.svg --data v.csv", DRAWS},
     {"plot calibration small.json --out c.svg --data c.csv", DRAWS},
     {"plot bounds --elements 100 --out b.svg --json", DRAWS},
     {"plot density tiny.json --elements 500 -n 2 --out d.svg", DRAWS},
@@ -303,7 +304,10 @@ static int try_command(const char *folder, const char *data, const struct comman
 
 static const char validation[] =
     "{'schema': 'gradweave/validation@1', 'model': 'tiny', 'workers': 2, 'complete': true, "
-    "'results': [{'algorithm': 'omgs', 'error': 0, 'predicted': " SIDE ", 'measured': " SIDE "}]}";
+    "'results': [{'algorithm': 'omgs', 'error': 0, 'predicted': " SIDE ", 'measured': " SIDE ", "
+    "'explanation': {'shown': {'predicted_s': 1, 'measured_s': 1}, 'largest': [0], 'operations': "
+    "[{'stream': 'compute', 'activity': 'forward', 'shown_predicted_s': [0, 1], "
+    "'shown_measured_s': [0, 1], 'on_predicted_path': true, 'on_measured_path': true}]}}]}";
 
 /* A folder for GRADWEAVE_DATA, as installed. */
 static void make_data(void **data) {

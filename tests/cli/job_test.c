@@ -287,6 +287,78 @@ TEST(writes_a_trace_and_a_report) {
     assert_true(cJSON_Compare(printed, written, 1));
 }
 
+/* The ten that contribute most, in order, of operations that with the rest add up. */
+static void check_explanation(const cJSON *result) {
+    const cJSON *explanation = item_at(result, "explanation");
+    const cJSON *operations = item_at(explanation, "operations");
+    double predicted_s = number_at(result, "predicted.iteration_s");
+    double measured_s = number_at(result, "measured.iteration_s");
+    double difference_s = number_at(explanation, "difference_s");
+    double sum_s = number_at(explanation, "elsewhere_s");
+    double before_s = INFINITY;
+    const cJSON *node = NULL;
+    assert_true(fabs(measured_s - predicted_s - difference_s) < 1e-9);
+    cJSON_ArrayForEach(node, operations) {
+        sum_s += number_at(node, "contribution_s");
+    }
+    assert_true(fabs(sum_s - difference_s) < 1e-9);
+    assert_true(cJSON_GetArraySize(item_at(explanation, "largest")) <= 10);
+    cJSON_ArrayForEach(node, item_at(explanation, "largest")) {
+        const cJSON *operation = cJSON_GetArrayItem(operations, node->valueint);
+        double contribution_s = fabs(number_at(operation, "contribution_s"));
+        assert_true(contribution_s > 0 && contribution_s <= before_s);
+        before_s = contribution_s;
+    }
+}
+
+/* Two processes, with the same operations on the streams of two workers. */
+static void check_both_timelines(const char *folder, const char *name, int operations) {
+    cJSON *trace = NULL;
+    char *text = read_text(folder, name);
+    int spans[2] = {0};
+    trace = cJSON_Parse(text);
+    assert_string_equal(text_at(trace, "otherData.schema"), "gradweave/timeline@1");
+    const cJSON *event = NULL;
+    cJSON_ArrayForEach(event, item_at(trace, "traceEvents")) {
+        if (strcmp(text_at(event, "ph"), "X") == 0) {
+            int process = item_at(event, "pid")->valueint;
+            const char *own = process == 0 ? "args.predicted_s" : "args.measured_s";
+            assert_true(process == 0 || process == 1);
+            assert_true(fabs(1e-6 * number_at(event, "dur") - number_at(event, own)) < 1e-9);
+            spans[process]++;
+        }
+    }
+    assert_int_equal(spans[0], 2 * operations);
+    assert_int_equal(spans[1], 2 * operations);
+    cJSON_Delete(trace);
+}
+
+TEST(explains_an_error) {
+    need_mpi();
+    cJSON *alone = ask_for(*state, "gradweave/validation@1",
+                           "gradweave validate " TINY " --nodes 2 --iterations 3 --explain mgs "
+                           "--trace both.json --out why.json --json");
+    const cJSON *result = cJSON_GetArrayItem(item_at(alone, "results"), 0);
+    assert_int_equal(cJSON_GetArraySize(item_at(alone, "results")), 1);
+    assert_string_equal(text_at(result, "algorithm"), "mgs");
+    check_explanation(result);
+    const cJSON *explanation = item_at(result, "explanation");
+    int operations = cJSON_GetArraySize(item_at(explanation, "operations"));
+    check_both_timelines(*state, "both.json", operations);
+    if (have_program("gnuplot")) {
+        check_says(*state, "gradweave plot difference why.json --out why.svg --strict", NULL);
+    }
+
+    cJSON *both = ask_for(*state, "gradweave/validation@1",
+                          "gradweave validate " TINY " --nodes 2 --iterations 3 --algo topk,sidco "
+                          "--settle 5 --explain sidco --json");
+    const cJSON *first = cJSON_GetArrayItem(item_at(both, "results"), 0);
+    assert_false(is_there(first, "explanation"));
+    check_explanation(cJSON_GetArrayItem(item_at(both, "results"), 1));
+    check_says(*state, "gradweave validate " TINY " --nodes 2 --iterations 2 --explain omgs",
+               "omgs explained: measured ", "hangs on\n", "\ntogether ", "100%", NULL);
+}
+
 /* ---- counts and choices -------------------------------------------------------------------- */
 
 /* The one result of a validation of one algorithm, which the caller has in *validation. */

@@ -317,3 +317,9 @@ bool fuzz_validation(const char *text, size_t length) {
                                        .data = fuzz_path("validation.csv")};
     return fuzz_accepted(gw_draw_validation(&picture, &fuzz_error), picture.subject);
 }
+
+bool fuzz_difference(const char *text, size_t length) {
+    const struct gw_picture picture = {.subject = fuzz_write("difference.json", text, length),
+                                       .data = fuzz_path("difference.csv")};
+    return fuzz_accepted(gw_draw_difference(&picture, &fuzz_error), picture.subject);
+}

@@ -86,6 +86,7 @@ const struct fuzz_reader fuzz_readers[] = {
     {"counts", fuzz_counts, true, numbers},
     {"document", fuzz_document, true, numbers},
     {"validation", fuzz_validation, true, numbers},
+    {"difference", fuzz_difference, true, numbers},
     {"job", fuzz_job, true, value_words},
     {"goal", fuzz_goal, false, goal_words},
     {"partial", fuzz_partial, false, row_words},

@@ -137,6 +137,32 @@ TEST_IN_FOLDER(streams_become_a_table) {
     assert_int_equal(count_entries(folder), 2);
 }
 
+/* What both sides do, and what is numbered; the update of no group. */
+TEST_IN_FOLDER(differences_become_a_table) {
+    const char *folder = *state;
+    static const char expected[] =
+        "heading='it''s a title'; predicted_s=3.500000000e+00; measured_s=4.500000000e+00\n"
+        "difference.gp\n"
+        "#stream,activity,group,rank,predicted_start_s,predicted_end_s,on_predicted_path,"
+        "measured_start_s,measured_end_s,on_measured_path\n"
+        "compute,backward,0,0,0,1,1,0,1,1\n"
+        "communication,exchange,0,1,1,3,0,1,4,1\n"
+        "compute,update,-1,0,3,3.5,1,4,4.5,0\n";
+    static const struct gw_aligned operations[] = {
+        {GW_STREAM_COMPUTE, GW_BACKWARD, 0, 0, {0, 0}, {1, 1}, {true, true}},
+        {GW_STREAM_COMMUNICATION, GW_EXCHANGE, 0, 1, {1, 1}, {3, 4}, {false, true}},
+        {GW_STREAM_COMPUTE, GW_UPDATE, GW_NO_GROUP, 0, {3, 4}, {3.5, 4.5}, {true, false}},
+    };
+    const struct gw_difference_chart chart = {.title = "it's a title",
+                                              .iteration_s = {3.5, 4.5},
+                                              .count = sizeof operations / sizeof *operations,
+                                              .operations = operations};
+    install_gnuplot(folder, showing);
+    assert_ok(gw_plot_difference(&chart, path_in(folder, "p.svg"), NULL, &error));
+    assert_drawn(path_in(folder, "p.svg"), expected);
+    assert_int_equal(count_entries(folder), 2);
+}
+
 TEST_IN_FOLDER(a_link_to_a_picture_stays_a_link) {
     const char *folder = *state;
     struct stat status;
