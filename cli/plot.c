@@ -14,18 +14,15 @@ struct options {
 #define MISSING "expected KIND, then MODEL, FILE or CLUSTER, and --out PICTURE"
 #define IN(member) offsetof(struct options, member)
 
-static const char *const kind_names[] = {[BREAKDOWN] = "breakdown",
-                                         [VALIDATION] = "validation",
-                                         [DIFFERENCE] = "difference",
-                                         [CALIBRATION] = "calibration",
-                                         [BOUNDS] = "bounds",
-                                         [DENSITY] = "density",
-                                         [PADDING] = "padding",
-                                         NULL};
+static const char *const kind_names[] = {[BREAKDOWN] = "breakdown",   [VALIDATION] = "validation",
+                                         [DIFFERENCE] = "difference", [CALIBRATION] = "calibration",
+                                         [BOUNDS] = "bounds",         [DENSITY] = "density",
+                                         [PADDING] = "padding",       NULL};
 
 static const struct gw_option option_table[] = {
     {NULL, 0, "KIND", GW_CHOICE, IN(kind), .help = "What kind of picture", .choices = kind_names,
-     .expected = "expected breakdown, validation, difference, calibration, bounds, density or padding, got"},
+     .expected = "expected breakdown, validation, difference, calibration, bounds, density or "
+                 "padding, got"},
     {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
      .names = GW_NAMES_FILES},
     {"out", 'o', "FILE", GW_TEXT, IN(picture.out),

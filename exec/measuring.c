@@ -47,7 +47,8 @@ enum gw_status gw_session_measure(struct gw_session *session, const struct gw_me
     struct gw_timeline timeline = {0};
     out->result->bytes_per_worker = 0;
     GW_TRY(gw_session_timeline(session, &timeline, error));
-    enum gw_status status = gw_session_warm_up(session, &measuring->settling, &out->warmed_up, error);
+    enum gw_status status =
+        gw_session_warm_up(session, &measuring->settling, &out->warmed_up, error);
     if (status == GW_OK) {
         status = iterate(session, measuring, &timeline, out, error);
     }

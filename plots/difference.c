@@ -15,8 +15,8 @@ static void print_table(const void *subject, FILE *stream) {
                       gw_activity_name(operation->activity),
                       grouped ? (long long)operation->group : -1, operation->rank);
         for (size_t side = 0; side < 2; side++) {
-            (void)fprintf(stream, ",%.9g,%.9g,%d", operation->start_s[side],
-                          operation->end_s[side], operation->on_path[side]);
+            (void)fprintf(stream, ",%.9g,%.9g,%d", operation->start_s[side], operation->end_s[side],
+                          operation->on_path[side]);
         }
         (void)fputc('\n', stream);
     }

@@ -16,14 +16,17 @@ static size_t count_largest(const struct gw_difference *difference) {
 /* "+1.2 ms" */
 static void add_signed(struct gw_table *table, double seconds) {
     char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s%s", seconds < 0 ? "-" : "+",
-                  gw_format_seconds(fabs(seconds), text));
+    gw_table_cell(table, "%s%s", seconds < 0 ? "-" : "+", gw_format_seconds(fabs(seconds), text));
 }
 
 static void add_share(struct gw_table *table, const struct gw_difference *difference,
                       double seconds) {
     double whole_s = gw_difference_s(difference);
-    gw_table_cell(table, whole_s == 0 ? "" : "%.0f%%", 100 * seconds / whole_s);
+    if (whole_s == 0) {
+        gw_table_cell(table, "%s", "");
+    } else {
+        gw_table_cell(table, "%.0f%%", 100 * seconds / whole_s);
+    }
 }
 
 static void print_heading(const struct gw_difference *difference, const char *algorithm) {
@@ -64,8 +67,8 @@ static void add_operation(struct gw_table *table, const struct gw_difference *di
 }
 
 static void print_operations(const struct gw_difference *difference) {
-    static const char *const headings[] = {"stream",    "operation", "group",  "worker",
-                                           "predicted", "measured",  "wait",   "on path",
+    static const char *const headings[] = {"stream",    "operation", "group",   "worker",
+                                           "predicted", "measured",  "wait",    "on path",
                                            "adds",      "share",     "hangs on"};
     struct gw_table *table = gw_table_open(headings, "llrrrrrrrrl");
     for (size_t i = 0; i < count_largest(difference); i++) {
@@ -74,10 +77,11 @@ static void print_operations(const struct gw_difference *difference) {
     gw_table_print_and_close(table);
 }
 
+/* `operations`: their number, or "". */
 static void add_sum(struct gw_table *table, const struct gw_difference *difference,
-                    const char *what, size_t operations, double seconds) {
+                    const char *what, const char *operations, double seconds) {
     gw_table_cell(table, "%s", what);
-    gw_table_cell(table, operations == 0 ? "" : "%zu", operations);
+    gw_table_cell(table, "%s", operations);
     add_signed(table, seconds);
     add_share(table, difference, seconds);
 }
@@ -89,16 +93,17 @@ static void print_parameters(const struct gw_difference *difference) {
     for (size_t i = 0; i < difference->parameter_count; i++) {
         const struct gw_parameter_difference *parameter = &difference->parameters[i];
         if (parameter->operations > 0) {
-            add_sum(table, difference, parameter->parameter, parameter->operations,
-                    parameter->contribution_s);
+            char number[GW_UNITS_SIZE];
+            gw_format_count((double)parameter->operations, number);
+            add_sum(table, difference, parameter->parameter, number, parameter->contribution_s);
         }
     }
-    add_sum(table, difference, "waits, which no entry is of", 0, difference->waited_s);
+    add_sum(table, difference, "waits, which no entry is of", "", difference->waited_s);
     add_sum(table, difference,
             difference->path == GW_MEASURED ? "what the path has to spare in the prediction"
                                             : "what is measured beside the path",
-            0, difference->elsewhere_s);
-    add_sum(table, difference, "together", 0, gw_difference_s(difference));
+            "", difference->elsewhere_s);
+    add_sum(table, difference, "together", "", gw_difference_s(difference));
     gw_table_print_and_close(table);
 }
 

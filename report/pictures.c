@@ -170,8 +170,7 @@ static enum gw_status read_period(const struct gw_json *operation, const char *k
         return gw_json_expected(&place, "a start and an end", error);
     }
     for (int i = 0; i < 2; i++) {
-        struct gw_json item =
-            gw_json_item(&place, cJSON_GetArrayItem(place.node, i), (size_t)i);
+        struct gw_json item = gw_json_item(&place, cJSON_GetArrayItem(place.node, i), (size_t)i);
         GW_TRY(gw_json_seconds(&item, ends[i], error));
     }
     return *end_s < *start_s ? gw_json_expected(&place, "a start and an end", error) : GW_OK;
@@ -198,8 +197,8 @@ static enum gw_status read_aligned(const struct gw_json *operation, struct gw_al
     out->group = number < GW_NO_GROUP ? (uint32_t)number : GW_NO_GROUP;
     for (int side = 0; side < 2; side++) {
         struct gw_json path = gw_json_member(operation, paths[side]);
-        GW_TRY(read_period(operation, periods[side], &out->start_s[side], &out->end_s[side],
-                           error));
+        GW_TRY(
+            read_period(operation, periods[side], &out->start_s[side], &out->end_s[side], error));
         if (!cJSON_IsBool(path.node)) {
             return gw_json_expected(&path, "true or false", error);
         }

@@ -220,7 +220,8 @@ static void assert_adds_up(const struct gw_difference *difference) {
                 1e-9);
 }
 
-/* ---- one cause -------------------------------------------------------------------------------- */
+/* ---- one cause --------------------------------------------------------------------------------
+ */
 
 /* The last exchange is on the path, whatever comes before it. */
 TEST(an_exchange_on_the_path_contributes_what_it_takes_more) {
@@ -252,9 +253,8 @@ TEST(an_exchange_that_is_hidden_contributes_nothing) {
     assert_one(&compared, FORWARD, 0.5);
     assert_true(compared.difference.elsewhere_s == 0);
     assert_true(compared.difference.operations[OF(0, EXCHANGE)].on_path == 0);
-    assert_true(
-        near(compared.difference.operations[OF(0, EXCHANGE)].takes[GW_MEASURED].duration_s, 2,
-             1e-12));
+    assert_true(near(compared.difference.operations[OF(0, EXCHANGE)].takes[GW_MEASURED].duration_s,
+                     2, 1e-12));
     end(&compared);
 }
 
@@ -330,15 +330,16 @@ TEST(a_wait_before_an_operation_is_told_from_its_time) {
     const struct gw_difference *difference = &compared.difference;
     assert_one(&compared, OF(2, COMPRESS), 0.125);
     assert_true(near(difference->waited_s, 0.125, 1e-12));
-    assert_true(near(difference->operations[OF(2, COMPRESS)].takes[GW_MEASURED].wait_s, 0.125,
-                     1e-12));
-    assert_true(near(difference->operations[OF(2, COMPRESS)].takes[GW_MEASURED].duration_s, 0.25,
-                     1e-12));
+    assert_true(
+        near(difference->operations[OF(2, COMPRESS)].takes[GW_MEASURED].wait_s, 0.125, 1e-12));
+    assert_true(
+        near(difference->operations[OF(2, COMPRESS)].takes[GW_MEASURED].duration_s, 0.25, 1e-12));
     assert_adds_up(difference);
     end(&compared);
 }
 
-/* ---- several iterations ----------------------------------------------------------------------- */
+/* ---- several iterations -----------------------------------------------------------------------
+ */
 
 TEST(iterations_are_walked_one_by_one) {
     struct work predicted = as_asked();
@@ -351,9 +352,9 @@ TEST(iterations_are_walked_one_by_one) {
     compare_iterations(&compared, &predicted, 1, measured, 3, 1);
     assert_contributions(&compared, operations, seconds, 2);
     assert_int_equal(compared.difference.shown_iteration, 2);
-    assert_true(near(compared.difference.shown_s[GW_MEASURED] -
-                         compared.difference.shown_s[GW_PREDICTED],
-                     0.6, 1e-12));
+    assert_true(
+        near(compared.difference.shown_s[GW_MEASURED] - compared.difference.shown_s[GW_PREDICTED],
+             0.6, 1e-12));
     assert_adds_up(&compared.difference);
     end(&compared);
 }
@@ -373,7 +374,8 @@ TEST(predicted_iterations_may_differ) {
     end(&compared);
 }
 
-/* ---- many causes at random --------------------------------------------------------------------- */
+/* ---- many causes at random ---------------------------------------------------------------------
+ */
 
 static struct work draw(struct gw_random *random, bool idles) {
     struct work work = as_asked();
@@ -431,7 +433,8 @@ TEST(everything_adds_up) {
     }
 }
 
-/* ---- what is no timeline of the schedule -------------------------------------------------------- */
+/* ---- what is no timeline of the schedule --------------------------------------------------------
+ */
 
 static void assert_refused(struct compared *compared, const char *expected) {
     enum gw_status status =
@@ -462,7 +465,8 @@ TEST(timelines_of_other_schedules_are_refused) {
     end(&compared);
 }
 
-/* ---- what it hangs on --------------------------------------------------------------------------- */
+/* ---- what it hangs on ---------------------------------------------------------------------------
+ */
 
 static void assert_parameter(const struct compared *compared, size_t operation, const char *name,
                              const char *detail) {
@@ -531,8 +535,7 @@ TEST(derived_curves_hang_on_what_they_are_derived_from) {
                  "at 8 B, derived from other numbers of workers");
     operation->method = "absent";
     char found[2][GW_PARAMETER_SIZE];
-    assert_int_equal(
-        gw_parameter_find(&question, schedule, &exchange, found[0], found[1], &error),
-        GW_BAD_INPUT);
+    assert_int_equal(gw_parameter_find(&question, schedule, &exchange, found[0], found[1], &error),
+                     GW_BAD_INPUT);
     operation->method = "allgather";
 }
