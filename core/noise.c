@@ -66,14 +66,43 @@ static double sampled(const struct gw_noise *noise, uint64_t stream, uint64_t in
     return value;
 }
 
+/* ---- a job's noise ------------------------------------------------------------------------- */
+
+size_t gw_noise_iterations(const struct gw_noise *noise) {
+    return noise->kind == GW_NOISE_RECORDED ? noise->count / noise->ranks : 0;
+}
+
+uint64_t gw_noise_worker_stream(const struct gw_noise *noise, uint64_t seed, uint64_t repetition,
+                                uint64_t worker) {
+    if (noise->kind != GW_NOISE_RECORDED) {
+        return gw_noise_stream(seed, repetition, worker);
+    }
+    uint64_t position = gw_noise_stream(seed, repetition, worker / noise->ranks);
+    gsl_rng generator = {&stream_type, &position};
+    uint64_t iteration = gsl_rng_uniform_int(&generator, gw_noise_iterations(noise));
+    return iteration * noise->ranks + worker % noise->ranks;
+}
+
 /* ---- factors ------------------------------------------------------------------------------- */
+
+/* Of kinds that are no formula. */
+static double looked_up(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
+    switch (noise->kind) {
+    case GW_NOISE_SAMPLE:
+        return sampled(noise, stream, index);
+    case GW_NOISE_RECORDED:
+        return noise->sample[stream];
+    default:
+        return 1;
+    }
+}
 
 void gw_noise_factors(const struct gw_noise *noise, const uint64_t *streams, size_t count,
                       uint64_t index, double *out) {
     double sigma = noise->sigma;
-    if (noise->kind == GW_NOISE_NONE || noise->kind == GW_NOISE_SAMPLE) {
+    if (noise->kind != GW_NOISE_NORMAL && noise->kind != GW_NOISE_LOGNORMAL) {
         for (size_t i = 0; i < count; i++) {
-            out[i] = noise->kind == GW_NOISE_NONE ? 1 : sampled(noise, streams[i], index);
+            out[i] = looked_up(noise, streams[i], index);
         }
         return;
     }
@@ -168,6 +197,60 @@ static enum gw_status read_lines(char *text, const char *path, struct gw_noise *
     return GW_OK;
 }
 
+/* One iteration: a factor of each rank, of as many as in those before. */
+static enum gw_status read_ranks(const struct gw_json *iteration, struct gw_noise *out,
+                                 size_t *capacity, struct gw_error *error) {
+    size_t before = out->count;
+    const cJSON *node = NULL;
+    GW_TRY(gw_json_array(iteration, error));
+    cJSON_ArrayForEach(node, iteration->node) {
+        double factor = 0;
+        struct gw_json item = gw_json_item(iteration, node, out->count - before);
+        GW_TRY(gw_json_factor(&item, &factor, error));
+        GW_TRY(add_value(out, capacity, factor, error));
+    }
+    size_t ranks = out->count - before;
+    out->ranks = before == 0 ? ranks : out->ranks;
+    return ranks > 0 && ranks == out->ranks
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: %s: expected a factor of each of %zu ranks, got "
+                         "%zu",
+                         iteration->file, iteration->path, out->ranks > 0 ? out->ranks : 1, ranks);
+}
+
+static enum gw_status read_recorded(const cJSON *document, const char *path, struct gw_noise *out,
+                                    struct gw_error *error) {
+    struct gw_json root;
+    size_t capacity = 0;
+    size_t iterations = 0;
+    const cJSON *node = NULL;
+    GW_TRY(gw_json_root(document, path, "gradweave/noise@1", &root, error));
+    struct gw_json factors = gw_json_member(&root, "factors");
+    GW_TRY(gw_json_array(&factors, error));
+    if (cJSON_GetArraySize(factors.node) == 0) {
+        return gw_json_expected(&factors, "at least one iteration", error);
+    }
+    cJSON_ArrayForEach(node, factors.node) {
+        struct gw_json iteration = gw_json_item(&factors, node, iterations++);
+        GW_TRY(read_ranks(&iteration, out, &capacity, error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_noise_parse(const char *text, size_t length, const char *path,
+                              struct gw_noise *out, struct gw_error *error) {
+    cJSON *document = NULL;
+    *out = (struct gw_noise){.kind = GW_NOISE_RECORDED};
+    GW_TRY(gw_json_parse(text, length, path, &document, error));
+    enum gw_status status = read_recorded(document, path, out, error);
+    cJSON_Delete(document);
+    if (status != GW_OK) {
+        gw_noise_free(out);
+    }
+    return status;
+}
+
 static enum gw_status scale_to_mean_one(struct gw_noise *noise, const char *path,
                                         struct gw_error *error) {
     double mean = 0;
@@ -194,13 +277,15 @@ static enum gw_status read_sample(const char *path, struct gw_noise *out, struct
     enum gw_status status = GW_OK;
     if (strlen(text) != length) {
         status = gw_fail(error, GW_BAD_INPUT, "%s: expected text, found a zero byte", path);
+    } else if (text[blank] == '{') {
+        status = gw_noise_parse(text, length, path, out, error);
     } else if (text[blank] == '[') {
         status = read_array(text, length, path, out, error);
     } else {
         status = read_lines(text, path, out, error);
     }
     free(text);
-    if (status == GW_OK) {
+    if (status == GW_OK && out->kind == GW_NOISE_SAMPLE) {
         status = scale_to_mean_one(out, path, error);
     }
     if (status != GW_OK) {

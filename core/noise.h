@@ -18,28 +18,47 @@ enum gw_noise_kind {
     GW_NOISE_NORMAL,    /* 1 + sigma z for a standard normal z, but at least 0 */
     GW_NOISE_LOGNORMAL, /* exp(sigma z - sigma^2 / 2): of mean 1 */
     GW_NOISE_SAMPLE,    /* a measured value over the mean of all of them, each as likely */
+    GW_NOISE_RECORDED,  /* what a job's ranks took in one of its iterations, each as likely */
 };
 
 struct gw_noise {
     enum gw_noise_kind kind;
     double sigma;   /* >= 0 */
     size_t count;   /* of the sample */
-    double *sample; /* >= 0, of mean 1; owned */
+    double *sample; /* >= 0, of mean 1, or as recorded, iteration by iteration; owned */
+    size_t ranks;   /* that were recorded: so many of the sample are an iteration's; 0: none */
 };
 
 /*
- * "none", "normal:SIGMA", "lognormal:SIGMA", "SIGMA" (lognormal) or "sample:FILE". The file holds
- * numbers >= 0, not all 0, in any unit: a JSON array, or one on each line, where empty lines and
- * lines that begin with # do not count. Messages name the file, or say what `text` is expected to
- * be, with the caller's `option` before it. An absent or malformed file is GW_BAD_INPUT.
+ * "none", "normal:SIGMA", "lognormal:SIGMA", "SIGMA" (lognormal) or "sample:FILE". The file is a
+ * job's noise, `gradweave/noise@1` (docs/files.md), or holds numbers >= 0, not all 0, in any unit:
+ * a JSON array, or one on each line, where empty lines and lines that begin with # do not count.
+ * Messages name the file, or say what `text` is expected to be, with the caller's `option` before
+ * it. An absent or malformed file is GW_BAD_INPUT.
  */
 enum gw_status gw_noise_read(const char *text, const char *option, struct gw_noise *out,
                              struct gw_error *error);
 void gw_noise_free(struct gw_noise *noise);
 
+/* A job's noise alone, from its text, behind whose `length` bytes stands a zero. */
+enum gw_status gw_noise_parse(const char *text, size_t length, const char *path,
+                              struct gw_noise *out, struct gw_error *error);
+
+/* Iterations that were recorded; 0 of other noise. */
+size_t gw_noise_iterations(const struct gw_noise *noise);
+
 /* The stream of a source of noise - a worker, or what all share - in one repetition. */
 static const uint64_t GW_NOISE_SHARED = UINT64_MAX;
 uint64_t gw_noise_stream(uint64_t seed, uint64_t repetition, uint64_t source);
+
+/*
+ * The same of a worker's compute times. Of recorded noise a worker is one of the ranks in one of
+ * the iterations, with one factor for the whole repetition, and so are its neighbours in the same
+ * iteration: ranks keep what they have in common, and a slow one stays slow. Of more workers than
+ * ranks, the next ones are the ranks again, in another iteration.
+ */
+uint64_t gw_noise_worker_stream(const struct gw_noise *noise, uint64_t seed, uint64_t repetition,
+                                uint64_t worker);
 
 /* The stream's factor number `index`: >= 0. */
 double gw_noise_factor(const struct gw_noise *noise, uint64_t stream, uint64_t index);

@@ -24,6 +24,7 @@ struct shape {
 #define CLUSTER "gradweave/cluster@1"
 #define PLAN "gradweave/plan@1"
 #define COUNTS "gradweave/counts@1"
+#define NOISE "gradweave/noise@1"
 #define VALIDATION "gradweave/validation@1"
 #define SWEEP_JOB "gradweave/sweep-job@1"
 
@@ -91,6 +92,8 @@ static const struct shape shapes[] = {
       "iterations"}},
     {COUNTS, "groups[]", {"tensors", "elements"}},
     {COUNTS, "iterations[]", {"selected", "distinct"}},
+
+    {NOISE, "", {"schema", "model", "compute_s", "source", "factors"}},
 
     {VALIDATION,
      "",

@@ -60,6 +60,11 @@ double gw_running_sd(const struct gw_running *running) {
 
 const int gw_percentile_ranks[GW_PERCENTILES] = {5, 25, 50, 75, 95, 99};
 
+size_t gw_percentile_least(int rank) {
+    int inner = rank < 50 ? 100 - rank : rank;
+    return (size_t)ceil(log(0.05) / log(inner / 100.0));
+}
+
 /* Linear between order statistics. Of equal values it is that value. */
 static double quantile(const double *sorted, size_t count, double share) {
     double place = share * (double)(count - 1);

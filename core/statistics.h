@@ -54,6 +54,13 @@ struct gw_spread {
 };
 
 /*
+ * Of how many values on their percentile of that rank, 1 to 99, says anything: the largest of them
+ * (below 50: the smallest) is then beyond it in 95% of cases. 5 for the 50th, 59 for the 95th, 299
+ * for the 99th.
+ */
+size_t gw_percentile_least(int rank);
+
+/*
  * Sorts `values` (count >= 1) in place. The same values in the same order give the same bits on
  * every machine.
  */

@@ -59,10 +59,12 @@ static enum gw_status open_clocks(void **out, const struct gw_simulator *simulat
 static void reset(struct clocks *clocks, uint64_t repetition) {
     const struct gw_simulator *simulator = clocks->simulator;
     gw_tally_reset(&clocks->tally, simulator->lane_count);
+    const struct gw_noise *noise = &simulator->simulation.compute_noise;
     uint64_t seed = simulator->simulation.seed;
     clocks->network_noise = gw_noise_stream(seed, repetition, GW_NOISE_SHARED);
     for (size_t lane = 0; lane < simulator->lane_count; lane++) {
-        clocks->noise[lane] = gw_noise_stream(seed, repetition, simulator->lanes[lane].worker);
+        clocks->noise[lane] =
+            gw_noise_worker_stream(noise, seed, repetition, simulator->lanes[lane].worker);
     }
 }
 

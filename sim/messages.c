@@ -180,8 +180,9 @@ static void reset(struct messages *messages, uint64_t repetition) {
     }
     gw_traffic_reset(messages->traffic, seed, repetition);
     for (size_t i = 0; i < messages->lane_count; i++) {
-        messages->lanes[i] =
-            (struct lane){.noise = gw_noise_stream(seed, repetition, simulator->lanes[i].worker)};
+        messages->lanes[i] = (struct lane){
+            .noise = gw_noise_worker_stream(&simulator->simulation.compute_noise, seed, repetition,
+                                            simulator->lanes[i].worker)};
     }
     memset(messages->last_entered, 0, messages->exchanges.count * sizeof *messages->last_entered);
     size_t servers = messages->exchanges.ranks - simulator->simulation.workers;

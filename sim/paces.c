@@ -146,6 +146,7 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
 
 static void reset(struct paces *paces, uint64_t repetition) {
     const struct gw_simulator *simulator = paces->simulator;
+    const struct gw_noise *noise = &simulator->simulation.compute_noise;
     uint64_t seed = simulator->simulation.seed;
     gw_tally_reset(&paces->tally, paces->lane_count);
     paces->network_noise = gw_noise_stream(seed, repetition, GW_NOISE_SHARED);
@@ -153,7 +154,8 @@ static void reset(struct paces *paces, uint64_t repetition) {
         paces->lanes[lane] = (struct work){0};
         paces->next_compute[lane] = 0;
         paces->busy[lane] = 0;
-        paces->noise[lane] = gw_noise_stream(seed, repetition, simulator->lanes[lane].worker);
+        paces->noise[lane] =
+            gw_noise_worker_stream(noise, seed, repetition, simulator->lanes[lane].worker);
     }
     paces->exchange = (struct work){0};
     paces->exchanges_done = 0;

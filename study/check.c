@@ -463,6 +463,39 @@ static void check_plan(struct check *check, const struct gw_plan *plan) {
          plan->workers);
 }
 
+/* ---- noise --------------------------------------------------------------------------------- */
+
+/* What a rank's factors are in the median: a rank that is slower than others is a straggler. */
+static void check_rank(struct check *check, const struct gw_noise *noise, size_t rank,
+                       double *factors) {
+    const double slow = 1.1;
+    struct gw_summary summary;
+    size_t iterations = gw_noise_iterations(noise);
+    for (size_t i = 0; i < iterations; i++) {
+        factors[i] = noise->sample[i * noise->ranks + rank];
+    }
+    gw_summarise(factors, iterations, &summary);
+    if (summary.median > slow) {
+        ODD(check, "factors: rank %zu takes %.3g times as long as the model in the median", rank,
+            summary.median);
+    }
+    NOTE(check, "rank %zu: %.3g times the model's compute in the median, 90%% from %.3g to %.3g",
+         rank, summary.median, summary.p5, summary.p95);
+}
+
+static void check_noise(struct check *check, const struct gw_noise *noise) {
+    size_t iterations = gw_noise_iterations(noise);
+    double *factors = gw_arena_zeros(check->arena, iterations, sizeof *factors);
+    NOTE(check, "%zu iterations of %zu rank%s; percentiles: %s", iterations, noise->ranks,
+         noise->ranks == 1 ? "" : "s",
+         iterations < gw_percentile_least(95)   ? "too few but for the 50th"
+         : iterations < gw_percentile_least(99) ? "the 50th and 95th, too few for the 99th"
+                                                : "the 50th, 95th and 99th");
+    for (size_t rank = 0; factors != NULL && rank < noise->ranks; rank++) {
+        check_rank(check, noise, rank, factors);
+    }
+}
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 static enum gw_status check_text(struct check *check, const char *text, size_t length,
@@ -490,6 +523,11 @@ static enum gw_status check_text(struct check *check, const char *text, size_t l
         struct gw_counts counts;
         GW_TRY(gw_counts_parse(text, length, path, &counts, error));
         gw_counts_free(&counts);
+    } else if (strcmp(schema, "gradweave/noise@1") == 0) {
+        struct gw_noise noise;
+        GW_TRY(gw_noise_parse(text, length, path, &noise, error));
+        check_noise(check, &noise);
+        gw_noise_free(&noise);
     } else if (gw_json_knows_schema(schema)) {
         status = gw_json_root(document, path, schema, &root, error);
     } else {

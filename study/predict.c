@@ -375,6 +375,22 @@ static void describe_counts(const struct selection_counts *taken, struct gw_sche
 
 /* ---- prediction ------------------------------------------------------------------------------ */
 
+/* Of how much was recorded: percentiles of iterations know no more than that. */
+static void note_noise(const struct gw_noise *noise, size_t iterations, struct gw_result *result) {
+    size_t recorded = gw_noise_iterations(noise);
+    size_t for_95 = gw_percentile_least(95);
+    size_t for_99 = gw_percentile_least(99);
+    if (iterations < 2 || recorded == 0 || recorded >= for_99) {
+        return;
+    }
+    char note[GW_RESULT_NOTE_SIZE];
+    (void)snprintf(note, sizeof note,
+                   "noise was recorded in %zu iteration%s: of these a 95th percentile wants %zu, a "
+                   "99th %zu",
+                   recorded, recorded == 1 ? "" : "s", for_95, for_99);
+    gw_result_note(result, note);
+}
+
 /* Means and spread of what the iterations measured. */
 static enum gw_status summarise(const struct gw_question *question,
                                 const struct gw_measure *measures, size_t iterations,
@@ -457,6 +473,9 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
     }
     if (status == GW_OK && options->range) {
         status = find_range(question, pipeline, simulation, iterations, out, error);
+    }
+    if (status == GW_OK) {
+        note_noise(&simulation.compute_noise, iterations, out);
     }
     if (status == GW_OK && gw_algorithm_is_sparse(pipeline->algorithm)) {
         describe_counts(&counts, &pipeline->schedule, out);

@@ -146,6 +146,12 @@ enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *hetero
     GW_TRY(spread_factors(&heterogeneity->bandwidths, "--bandwidth", "node", nodes, arena,
                           &out->bandwidth, error));
     GW_TRY(read_noise(heterogeneity->noise, "--noise", arena, &out->compute_noise, error));
-    return read_noise(heterogeneity->network_noise, "--network-noise", arena, &out->network_noise,
-                      error);
+    GW_TRY(read_noise(heterogeneity->network_noise, "--network-noise", arena, &out->network_noise,
+                      error));
+    return out->network_noise.kind != GW_NOISE_RECORDED
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--network-noise: expected numbers, a JSON array or one on each line, got "
+                         "what ranks took to compute, %s",
+                         heterogeneity->network_noise);
 }

@@ -269,6 +269,42 @@ TEST_IN_FOLDER(samples_are_drawn_evenly) {
     gw_noise_free(&noise);
 }
 
+/* Iterations of three ranks: a factor says which rank's it is, and in which iteration. */
+TEST_IN_FOLDER(ranks_are_drawn_together) {
+    enum { iterations = 4, ranks = 3, repetitions = 40000 };
+    struct gw_noise noise;
+    size_t hits[iterations] = {0};
+    size_t apart = 0;
+    assert_int_equal(read_sample(*state,
+                                 " {\"schema\": \"gradweave/noise@1\", \"factors\": "
+                                 "[[1, 1.1, 1.2], [2, 2.1, 2.2], [3, 3.1, 3.2], [4, 4.1, 4.2]]}",
+                                 &noise, NULL),
+                     GW_OK);
+    assert_int_equal(noise.kind, GW_NOISE_RECORDED);
+    assert_int_equal(gw_noise_iterations(&noise), iterations);
+    for (uint64_t repetition = 0; repetition < repetitions; repetition++) {
+        size_t drawn[2] = {0};
+        for (uint64_t worker = 0; worker < 2 * ranks; worker++) {
+            uint64_t stream = gw_noise_worker_stream(&noise, seed, repetition, worker);
+            double factor = gw_noise_factor(&noise, stream, repetition % 7);
+            size_t iteration = (size_t)factor;
+            assert_true(near(factor - (double)iteration, 0.1 * (double)(worker % ranks), 1e-9));
+            assert_true(worker % ranks == 0 || iteration == drawn[worker / ranks]);
+            drawn[worker / ranks] = iteration;
+        }
+        hits[drawn[0] - 1]++;
+        apart += drawn[0] != drawn[1];
+    }
+    for (size_t i = 0; i < iterations; i++) {
+        assert_true(fabs((double)hits[i] - repetitions / 4.0) < 5 * sqrt(repetitions * 3 / 16.0));
+    }
+    assert_true(fabs((double)apart - repetitions * 0.75) < 5 * sqrt(repetitions * 3 / 16.0));
+    assert_true(gw_noise_worker_stream(&kinds[1], 1, 2, 3) == gw_noise_stream(1, 2, 3));
+    gw_noise_free(&noise);
+}
+
+#define RECORDED "{\"schema\": \"gradweave/noise@1\", \"factors\": "
+
 TEST_IN_FOLDER(bad_noise_is_refused) {
     static const struct {
         const char *text, *message;
@@ -296,6 +332,16 @@ TEST_IN_FOLDER(bad_noise_is_refused) {
         {"[1, -2]", "sample: [1]: expected a finite number >= 0, got -2"},
         {"[1, 2", "sample: line 1"},
         {"[]", "got 0 with"},
+        {"{}", "sample: schema: expected \"gradweave/noise@1\", got nothing"},
+        {"{\"schema\": \"gradweave/model@1\"}", "expected \"gradweave/noise@1\", got"},
+        {RECORDED "3}", "sample: factors: expected an array, got 3"},
+        {RECORDED "[]}", "sample: factors: expected at least one iteration"},
+        {RECORDED "[1, 2]}", "sample: factors[0]: expected an array, got 1"},
+        {RECORDED "[[]]}", "sample: factors[0]: expected a factor of each of 1 ranks, got 0"},
+        {RECORDED "[[1, 2], [1]]}", "factors[1]: expected a factor of each of 2 ranks, got 1"},
+        {RECORDED "[[1], [1, 2]]}", "factors[1]: expected a factor of each of 1 ranks, got 2"},
+        {RECORDED "[[1, 0]]}", "sample: factors[0][1]: expected a finite number > 0, got 0"},
+        {RECORDED "[[1, \"2\"]]}", "got \"2\""},
     };
     struct gw_noise noise;
     struct gw_error error;
@@ -314,6 +360,18 @@ TEST_IN_FOLDER(bad_noise_is_refused) {
 }
 
 /* ---- statistics of repetitions ------------------------------------------------------------- */
+
+/* The chance that none of so many lies beyond the percentile is at most 5%, and was more before. */
+TEST(percentiles_want_enough_values) {
+    for (int rank = 1; rank < 100; rank++) {
+        double inner = fmax(rank, 100 - rank) / 100.0;
+        double least = (double)gw_percentile_least(rank);
+        assert_true(pow(inner, least) <= 0.05 && pow(inner, least - 1) > 0.05);
+    }
+    assert_int_equal(gw_percentile_least(50), 5);
+    assert_int_equal(gw_percentile_least(95), 59);
+    assert_int_equal(gw_percentile_least(99), 299);
+}
 
 /* Student's t of 4 degrees of freedom is 2.776 445 105. */
 TEST(a_spread_by_hand) {
