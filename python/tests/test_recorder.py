@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +92,36 @@ def _record_unlike(rank: int) -> None:
 
 def test_a_gradient_is_ready_when_all_ranks_are(tmp_path):
     on_ranks(tmp_path, _record_unlike)
+
+
+def _record_noise(rank: int) -> None:
+    """Both ranks are slow in each third iteration, and rank 1 always takes longer."""
+    module = Timed(times_s=(0.0, 0.0, 0.0))
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    recorder = gt.Recorder(module, optimizer, warm_up=1)
+    for i in range(1 + 12):
+        module.times_s = (0.02 + 0.02 * rank + (0.06 if i % 3 == 0 else 0.0), 0.0, 0.0)
+        module(torch.randn(4, 8)).square().mean().backward()
+        dist.barrier()
+        optimizer.step()
+    recorder.write("model.json", noise="noise.json")
+    dist.barrier()
+    model, noise = (json.loads(Path(f"{name}.json").read_text()) for name in ("model", "noise"))
+    backward_s = sum(tensor["backward_s"] for tensor in model["tensors"])
+    assert noise["compute_s"] == pytest.approx(backward_s + model["forward_s"] + model["update_s"])
+    assert (noise["schema"], noise["source"]["ranks"]) == ("gradweave/noise@1", 2)
+    times_s = noise["compute_s"] * torch.tensor(noise["factors"])
+    assert times_s.shape == (12, 2)
+    slow = torch.arange(1, 13) % 3 == 0
+    expected_s = torch.tensor([0.023, 0.043]) + 0.06 * slow[:, None]
+    assert (times_s >= expected_s).all()
+    assert (times_s.median(dim=0).values < 0.08).all()
+    assert times_s[slow].min() > times_s[~slow].median()
+
+
+def test_noise_is_of_each_rank_and_iteration(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    on_ranks(tmp_path, _record_noise)
 
 
 def test_accumulated_passes_count_as_forward():

@@ -119,6 +119,11 @@ def _parser() -> argparse.ArgumentParser:
 
     verb = add("record", "Writes the job's network with its own times.", of_job=True)
     verb.add_argument("--out", required=True, metavar="MODEL.json")
+    verb.add_argument(
+        "--noise",
+        metavar="NOISE.json",
+        help="keep how each rank's iterations vary, for gradweave simulate --noise sample:NOISE.json",
+    )
     verb.add_argument("--batch-size", type=_count, metavar="B")
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
 
@@ -186,11 +191,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _record(asked: argparse.Namespace) -> int:
-    _check_target(asked.out, asked.force)
+    for path in filter(None, (asked.out, asked.noise)):
+        _check_target(path, asked.force)
     name = Path(asked.out).stem
     recording = job.Recording(job.load(asked.job))
     recording.run(asked.iterations)
-    recording.write(asked.out, name, asked.batch_size)
+    recording.write(asked.out, name, asked.batch_size, asked.noise)
     if _is_first():
         model = json.loads(Path(asked.out).read_text())
         backward_s = sum(tensor["backward_s"] for tensor in model["tensors"])

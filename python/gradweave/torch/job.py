@@ -67,10 +67,14 @@ class Recording:
         self._recorder.forget()
 
     def write(
-        self, path: str | PathLike[str], name: str = "recorded", batch_size: int | None = None
+        self,
+        path: str | PathLike[str],
+        name: str = "recorded",
+        batch_size: int | None = None,
+        noise: str | None = None,
     ) -> None:
         """On rank 0; all ranks call it."""
-        self._recorder.write(path, name, batch_size)
+        self._recorder.write(path, name, batch_size, noise)
 
 
 def forward_of(job: Job) -> Callable[[], torch.Tensor]:

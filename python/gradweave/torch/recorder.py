@@ -148,19 +148,20 @@ class Recorder:
         self._settled = orders[0]
         return orders[0]
 
-    def model(self, name: str = "recorded", batch_size: int | None = None) -> dict:
-        """The `gradweave/model@1` document; with a process group all ranks call it."""
-        iterations = self._iterations()
+    def _need(self, iterations: list[_Iteration]) -> None:
         if not iterations:
             raise BadInput(
                 f"expected more than {self.warm_up} iterations with an optimizer's step, got "
                 f"{len(self._done)}"
             )
+
+    def model(self, name: str = "recorded", batch_size: int | None = None) -> dict:
+        """The `gradweave/model@1` document; with a process group all ranks call it."""
+        iterations = self._iterations()
+        self._need(iterations)
         order = self._settle(self._order(iterations))
         durations_s = _durations(iterations, order)  # of update, forward and each tensor
-        total_s = durations_s.sum(dim=1)
-        quarter = len(iterations) // 4
-        middle = total_s.argsort()[quarter : len(iterations) - quarter]
+        middle = _middle(durations_s.sum(dim=1))
         means_s = durations_s[middle].mean(dim=0).tolist()
         low_s, high_s = durations_s.quantile(torch.tensor([0.05, 0.95]).double(), dim=0).tolist()
         unused = [self._names[i] for i in range(len(self._names)) if i not in set(order)]
@@ -171,14 +172,11 @@ class Recorder:
             "bytes_per_element": self._bytes_per_element,
             "forward_s": means_s[1],
             "update_s": means_s[0],
-            "source": {
-                "kind": "recorded",
-                "device": "cpu",
-                "iterations": len(iterations),
-                "ranks": dist.get_world_size() if dist.is_initialized() else 1,
-                "note": "means of the middle half of the iterations, recorded by hooks in a PyTorch "
+            "source": _source(
+                iterations,
+                "means of the middle half of the iterations, recorded by hooks in a PyTorch "
                 f"job (torch {torch.__version__}); a gradient is ready when all ranks' are.{note}",
-            },
+            ),
             "tensors": [
                 {
                     "name": self._names[index],
@@ -197,21 +195,80 @@ class Recorder:
             document["batch_size"] = batch_size
         return document
 
-    def write(self, path: str, name: str = "recorded", batch_size: int | None = None) -> None:
-        """Writes the model, on rank 0; all ranks call it."""
-        document = self.model(name, batch_size)
-        if not dist.is_initialized() or dist.get_rank() == 0:
-            beside = f"{path}.{os.getpid()}"
-            with open(beside, "w", encoding="utf-8") as file:
-                json.dump(document, file, indent=1)
-                file.write("\n")
-            os.replace(beside, path)
+    def noise(self, name: str = "recorded") -> dict:
+        """The `gradweave/noise@1` document of the same iterations; all ranks call it.
+
+        From an iteration's beginning to a rank's last gradient, over what the model takes: there an
+        iteration is as long as that of its last rank.
+        """
+        iterations = self._iterations()
+        self._need(iterations)
+        own_s = torch.tensor(
+            [max(one.ready_s.values()) - one.started_s for one in iterations], dtype=torch.float64
+        )
+        ranks_s = [own_s]
+        if dist.is_initialized():
+            ranks_s = [torch.empty_like(own_s) for _ in range(dist.get_world_size())]
+            dist.all_gather(ranks_s, own_s)
+        each_s = torch.stack(ranks_s, dim=1)
+        last_s = each_s.max(dim=1).values
+        compute_s = last_s[_middle(last_s)].mean().item()
+        return {
+            "schema": "gradweave/noise@1",
+            "model": name,
+            "compute_s": compute_s,
+            "source": _source(
+                iterations,
+                "each rank's forward and backward pass with the update before it, recorded by hooks "
+                f"in a PyTorch job (torch {torch.__version__}), over compute_s",
+            ),
+            "factors": (each_s / compute_s).tolist(),
+        }
+
+    def write(
+        self,
+        path: str,
+        name: str = "recorded",
+        batch_size: int | None = None,
+        noise: str | None = None,
+    ) -> None:
+        """Writes the model, and the file `noise` of its iterations, on rank 0; all ranks call it."""
+        _write(path, self.model(name, batch_size))
+        if noise is not None:
+            _write(noise, self.noise(name))
 
     def close(self) -> None:
         """Records no more."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+
+
+def _source(iterations: list[_Iteration], note: str) -> dict:
+    return {
+        "kind": "recorded",
+        "device": "cpu",
+        "iterations": len(iterations),
+        "ranks": dist.get_world_size() if dist.is_initialized() else 1,
+        "note": note,
+    }
+
+
+def _middle(times_s: torch.Tensor) -> torch.Tensor:
+    """Which the middle half of the iterations are."""
+    quarter = len(times_s) // 4
+    return times_s.argsort()[quarter : len(times_s) - quarter]
+
+
+def _write(path: str, document: dict) -> None:
+    """On rank 0."""
+    if dist.is_initialized() and dist.get_rank() != 0:
+        return
+    beside = f"{path}.{os.getpid()}"
+    with open(beside, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+    os.replace(beside, path)
 
 
 def _durations(iterations: list[_Iteration], order: list[int]) -> torch.Tensor:
