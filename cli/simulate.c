@@ -129,12 +129,8 @@ static enum gw_status predict(const struct options *options, const struct gw_que
     GW_TRY(gw_heterogeneity_simulation(&options->heterogeneity, question, arena, &how.simulation,
                                        error));
     how.simulation.every_worker = traced;
-    how.simulation.level = options->network.level;
     how.simulation.interference = options->interference;
-    how.simulation.nodes_per_switch = options->network.nodes_per_switch;
-    how.simulation.oversubscription = options->network.oversubscription;
-    how.simulation.choice_count = options->network.choices.count;
-    how.simulation.choices = options->network.choices.each;
+    gw_network_simulate(&options->network, &how.simulation);
     enum gw_status status =
         gw_pipeline_predict(question, pipeline, &how, traced ? &trace : NULL, result, error);
     if (status == GW_OK && traced) {

@@ -251,6 +251,16 @@ enum gw_status gw_noise_parse(const char *text, size_t length, const char *path,
     return status;
 }
 
+enum gw_status gw_noise_open(const char *path, struct gw_noise *out, struct gw_error *error) {
+    char *text = NULL;
+    size_t length = 0;
+    *out = (struct gw_noise){0};
+    GW_TRY(gw_file_read(path, &text, &length, error));
+    enum gw_status status = gw_noise_parse(text, length, path, out, error);
+    free(text);
+    return status;
+}
+
 static enum gw_status scale_to_mean_one(struct gw_noise *noise, const char *path,
                                         struct gw_error *error) {
     double mean = 0;

@@ -40,7 +40,8 @@ enum gw_status gw_noise_read(const char *text, const char *option, struct gw_noi
                              struct gw_error *error);
 void gw_noise_free(struct gw_noise *noise);
 
-/* A job's noise alone, from its text, behind whose `length` bytes stands a zero. */
+/* A job's noise alone, of a file, or from its text, behind whose `length` bytes stands a zero. */
+enum gw_status gw_noise_open(const char *path, struct gw_noise *out, struct gw_error *error);
 enum gw_status gw_noise_parse(const char *text, size_t length, const char *path,
                               struct gw_noise *out, struct gw_error *error);
 

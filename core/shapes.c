@@ -99,7 +99,7 @@ static const struct shape shapes[] = {
      "",
      {"schema", "model", "cluster", "workers", "density", "iterations", "complete", "mean_error",
       "largest_error", "results", "infeasible", "unpredicted", "tolerance", "beyond_tolerance",
-      "device", "compression", "notes"}},
+      "device", "compression", "notes", "noise_iterations"}},
     {VALIDATION,
      "results[]",
      {"algorithm", "groups", "predicted", "measured", "error", "changed", "settling",
@@ -124,7 +124,7 @@ static const struct shape shapes[] = {
     {VALIDATION, "results[].predicted.breakdown", BREAKDOWN},
     {VALIDATION, "results[].measured.breakdown", BREAKDOWN},
     {VALIDATION, "infeasible[]", {"algorithm", "reason"}},
-    {VALIDATION, "unpredicted[]", {"name", "iteration_s"}},
+    {VALIDATION, "unpredicted[]", {"name", "iteration_s", "iteration_percentiles_s"}},
 
     {SWEEP_JOB,
      "",

@@ -65,6 +65,14 @@ size_t gw_percentile_least(int rank) {
     return (size_t)ceil(log(0.05) / log(inner / 100.0));
 }
 
+double gw_spread_percentile(const struct gw_spread *spread, size_t observed, int rank) {
+    size_t i = 0;
+    while (gw_percentile_ranks[i] != rank) {
+        i++;
+    }
+    return observed < gw_percentile_least(rank) ? 0 : spread->percentiles[i];
+}
+
 /* Linear between order statistics. Of equal values it is that value. */
 static double quantile(const double *sorted, size_t count, double share) {
     double place = share * (double)(count - 1);

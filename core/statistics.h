@@ -60,6 +60,10 @@ struct gw_spread {
  */
 size_t gw_percentile_least(int rank);
 
+/* A spread's percentile of a rank in gw_percentile_ranks; 0 if fewer values than that were
+ * `observed`. */
+double gw_spread_percentile(const struct gw_spread *spread, size_t observed, int rank);
+
 /*
  * Sorts `values` (count >= 1) in place. The same values in the same order give the same bits on
  * every machine.

@@ -251,6 +251,11 @@ GRADWEAVE_API enum gradweave_status gradweave_sweep(const struct gradweave_grid 
 
 /* ---- validating ----------------------------------------------------------------------------- */
 
+/* Of iteration times; 0: of too few iterations, which are 5, 59 and 299 at least. */
+struct gradweave_percentiles {
+    double p50_s, p95_s, p99_s;
+};
+
 /* What an iteration took where it was measured, and what was predicted; unused members are 0. */
 struct gradweave_measurement {
     const char *algorithm; /* NULL: no pipeline, and not predicted, only written down */
@@ -261,12 +266,19 @@ struct gradweave_measurement {
     struct gradweave_prediction measured;   /* iteration_s is above 0; its parts, where known */
     struct gradweave_prediction prediction; /* filled */
     double error;                           /* filled: (predicted - measured) / measured */
+    const double *iterations_s;             /* [iteration_count], each by itself; NULL: not known */
+    size_t iteration_count;
+    struct gradweave_percentiles measured_percentiles;   /* filled, of these */
+    struct gradweave_percentiles prediction_percentiles; /* filled, where there is noise */
 };
 
 struct gradweave_validation {
     size_t iterations; /* that the measurements are of, for the file */
     double tolerance;  /* largest error that is allowed, for the file; 0: any */
     const char *path;  /* becomes the document `gradweave/validation@1`; NULL: none */
+    /* File `gradweave/noise@1` of how the ranks' computing varied, by which percentiles are
+     * predicted; NULL: they are not. */
+    const char *noise;
     double mean_error, largest_error; /* filled, of the errors' magnitudes */
 };
 

@@ -1,5 +1,6 @@
 /* What was measured elsewhere beside what is predicted, for programs that embed the library. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/gradients/emulation.h"
 #include "library/library.h"
@@ -13,7 +14,60 @@ static enum gw_status check(const struct gradweave_measurement *measurement, siz
                        "measured.iteration_s: expected a number above 0, got %g as number %zu",
                        measured_s, i);
     }
+    for (size_t n = 0; measurement->iterations_s != NULL && n < measurement->iteration_count; n++) {
+        double iteration_s = measurement->iterations_s[n];
+        if (!(iteration_s > 0) || isinf(iteration_s)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "iterations_s[%zu]: expected a number above 0, got %g as number %zu", n,
+                           iteration_s, i);
+        }
+    }
     return GW_OK;
+}
+
+/* ---- percentiles --------------------------------------------------------------------------- */
+
+/* Of measured iterations, as many as are given. */
+static enum gw_status find_spread(const struct gradweave_measurement *measurement,
+                                  struct gw_spread *out, struct gw_error *error) {
+    size_t count = measurement->iterations_s == NULL ? 0 : measurement->iteration_count;
+    struct gw_arena arena = {0};
+    if (count == 0) {
+        return GW_OK;
+    }
+    double *values = gw_arena_zeros(&arena, count, sizeof *values);
+    if (values == NULL) {
+        return gw_fail_memory(error, "validating");
+    }
+    memcpy(values, measurement->iterations_s, count * sizeof *values);
+    gw_spread_of(values, count, out);
+    gw_arena_free(&arena);
+    return GW_OK;
+}
+
+/* So many that those of 300 recorded iterations are what is left of chance. */
+enum { SIMULATED = 10000 };
+
+static enum gw_status predict_spread(const struct gw_validation *validation,
+                                     const struct gw_question *question,
+                                     struct gw_pipeline *pipeline, struct gw_spread *out,
+                                     struct gw_error *error) {
+    const struct gw_prediction_options options = {
+        .simulation = {.interference = validation->interference,
+                       .compute_noise = validation->noise,
+                       .threads = gw_cores()},
+        .iterations = SIMULATED};
+    struct gw_result result;
+    GW_TRY(gw_pipeline_predict(question, pipeline, &options, NULL, &result, error));
+    *out = result.spread;
+    return GW_OK;
+}
+
+static struct gradweave_percentiles percentiles_of(const struct gw_spread *spread,
+                                                   size_t observed) {
+    return (struct gradweave_percentiles){.p50_s = gw_spread_percentile(spread, observed, 50),
+                                          .p95_s = gw_spread_percentile(spread, observed, 95),
+                                          .p99_s = gw_spread_percentile(spread, observed, 99)};
 }
 
 /* ---- one pipeline -------------------------------------------------------------------------- */
@@ -48,10 +102,12 @@ static enum gw_status open_pipeline(const struct gw_question *question,
     return gw_pipeline_open(question, algorithm, plan, out, error);
 }
 
-static enum gw_status predict(const struct gw_question *question, bool interference,
+static enum gw_status predict(const struct gw_validation *validation,
+                              const struct gw_question *question,
                               const struct gradweave_measurement *measurement,
                               struct gw_validation_pair *pair, struct gw_error *error) {
-    const struct gw_prediction_options options = {.simulation.interference = interference};
+    const struct gw_prediction_options options = {.simulation.interference =
+                                                      validation->interference};
     struct gw_algorithm algorithm;
     struct gw_plan plan = {0};
     struct gw_pipeline pipeline = {0};
@@ -59,6 +115,9 @@ static enum gw_status predict(const struct gw_question *question, bool interfere
         open_pipeline(question, measurement, &algorithm, &plan, &pipeline, error);
     if (status == GW_OK) {
         status = gw_pipeline_predict(question, &pipeline, &options, NULL, &pair->predicted, error);
+    }
+    if (status == GW_OK && gw_noise_iterations(&validation->noise) > 0) {
+        status = predict_spread(validation, question, &pipeline, &pair->predicted.spread, error);
     }
     if (status == GW_OK) {
         pair->measured = gw_pipeline_result(question, &pipeline);
@@ -78,7 +137,7 @@ static enum gw_status predict_as_sent(const struct gw_validation *validation,
                                       const struct gradweave_measurement *measurement,
                                       struct gw_validation_pair *pair, struct gw_error *error) {
     struct gw_question question = validation->question;
-    GW_TRY(predict(&question, validation->interference, measurement, pair, error));
+    GW_TRY(predict(validation, &question, measurement, pair, error));
     double ratio = measurement->measured.bytes_per_worker / pair->predicted.bytes_per_worker;
     bool as_sent = pair->counts_depend_on_data && ratio > 0 && !isinf(ratio);
     pair->counts_depend_on_data = false; /* of which a document would say more than is known */
@@ -86,7 +145,7 @@ static enum gw_status predict_as_sent(const struct gw_validation *validation,
         return GW_OK;
     }
     question.density = fmin(1, question.density * ratio);
-    GW_TRY(predict(&question, validation->interference, measurement, pair, error));
+    GW_TRY(predict(validation, &question, measurement, pair, error));
     pair->counts_depend_on_data = false;
     (void)snprintf(pair->predicted.counts, sizeof pair->predicted.counts,
                    "as measured, %.3g times as many as asked", ratio);
@@ -98,7 +157,12 @@ static enum gw_status compare_one(const struct gw_validation *validation,
                                   struct gw_validation_pair *pair, struct gw_error *error) {
     GW_TRY(predict_as_sent(validation, measurement, pair, error));
     take_measured(&measurement->measured, &pair->measured);
+    GW_TRY(find_spread(measurement, &pair->measured.spread, error));
     measurement->prediction = gw_library_prediction(&pair->predicted);
+    measurement->prediction_percentiles =
+        percentiles_of(&pair->predicted.spread, gw_noise_iterations(&validation->noise));
+    measurement->measured_percentiles =
+        percentiles_of(&pair->measured.spread, pair->measured.spread.count);
     if (measurement->name != NULL) {
         pair->predicted.algorithm = pair->measured.algorithm = measurement->name;
     }
@@ -114,9 +178,11 @@ static enum gw_status compare(struct gw_validation *validation,
         struct gradweave_measurement *measurement = &measurements[i];
         GW_TRY(check(measurement, i, error));
         if (measurement->algorithm == NULL) {
-            validation->unpredicted[validation->unpredicted_count++] =
-                (struct gw_unpredicted){.name = measurement->name == NULL ? "" : measurement->name,
-                                        .iteration_s = measurement->measured.iteration_s};
+            struct gw_unpredicted *one = &validation->unpredicted[validation->unpredicted_count++];
+            one->name = measurement->name == NULL ? "" : measurement->name;
+            one->iteration_s = measurement->measured.iteration_s;
+            GW_TRY(find_spread(measurement, &one->spread, error));
+            measurement->measured_percentiles = percentiles_of(&one->spread, one->spread.count);
             continue;
         }
         GW_TRY(
@@ -142,6 +208,9 @@ static enum gw_status validate(const struct gradweave_question *question,
                                    .counts = "asked",
                                    .tolerance = out->tolerance > 0 ? out->tolerance : INFINITY};
     enum gw_status status = gw_arena_check(&arena, "validating", error);
+    if (status == GW_OK && out->noise != NULL) {
+        status = gw_noise_open(out->noise, &answer.noise, error);
+    }
     if (status == GW_OK) {
         status = gw_library_ask(question, &answer.question, error);
     }
@@ -154,6 +223,7 @@ static enum gw_status validate(const struct gradweave_question *question,
         }
         gw_question_close(&answer.question);
     }
+    gw_noise_free(&answer.noise);
     gw_arena_free(&arena);
     return status;
 }

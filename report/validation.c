@@ -38,6 +38,30 @@ static enum gw_status collect_notes(const struct gw_validation *validation, stru
     return GW_OK;
 }
 
+/* ---- percentiles ----------------------------------------------------------------------------- */
+
+static const int ranks[] = {50, 95, 99};
+enum { RANKS = sizeof ranks / sizeof *ranks };
+
+/* "iteration_percentiles_s": {"50": ..}, of those ranks for which enough iterations were observed.
+ */
+static void write_percentiles(struct gw_json_writer *writer, const struct gw_spread *spread,
+                              size_t observed) {
+    if (observed < gw_percentile_least(ranks[0])) {
+        return;
+    }
+    gw_writer_object(writer, "iteration_percentiles_s");
+    for (size_t i = 0; i < RANKS; i++) {
+        double percentile_s = gw_spread_percentile(spread, observed, ranks[i]);
+        char rank[16];
+        (void)snprintf(rank, sizeof rank, "%d", ranks[i]);
+        if (percentile_s > 0) {
+            gw_writer_number(writer, rank, percentile_s);
+        }
+    }
+    gw_writer_end(writer);
+}
+
 /* ---- for a person ---------------------------------------------------------------------------- */
 
 static void print_device(const struct gw_validation_device *device) {
@@ -132,6 +156,28 @@ static bool is_beyond(const struct gw_validation *validation, size_t pair) {
     return fabs(validation->pairs[pair].error) > validation->tolerance;
 }
 
+/* Of measured iterations, where they are enough for a 95th. */
+static void print_percentiles(const struct gw_validation *validation) {
+    static const char *const headings[] = {"algorithm", "", "50%", "95%", "99%"};
+    if (validation->iterations < gw_percentile_least(95)) {
+        return;
+    }
+    gw_print("\n");
+    struct gw_table *table = gw_table_open(headings, "llrrr");
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_spread *spread = &validation->pairs[i].measured.spread;
+        gw_table_cell(table, "%s", validation->pairs[i].predicted.algorithm);
+        gw_table_cell(table, "measured");
+        for (size_t r = 0; r < RANKS; r++) {
+            double percentile_s = gw_spread_percentile(spread, spread->count, ranks[r]);
+            char text[GW_UNITS_SIZE] = "";
+            gw_table_cell(table, "%s",
+                          percentile_s > 0 ? gw_format_seconds(percentile_s, text) : text);
+        }
+    }
+    gw_table_print_and_close(table);
+}
+
 /* What the exit status says: "beyond --tolerance 0.1: omgs +23.1%". */
 static void print_verdict(const struct gw_validation *validation) {
     const char *before = "";
@@ -194,6 +240,7 @@ static void print_text(const struct gw_validation *validation) {
         gw_result_collect(&all, &pair->predicted);
     }
     gw_table_print_and_close(table);
+    print_percentiles(validation);
     print_changed(validation);
     print_counts(validation);
     for (size_t i = 0; i < validation->infeasible_count; i++) {
@@ -216,13 +263,14 @@ static void print_text(const struct gw_validation *validation) {
 /* An object with the result's times; `counts`: and where its counts come from. */
 static void write_side(struct gw_json_writer *writer, const char *key,
                        const struct gw_validation_pair *pair, const struct gw_result *result,
-                       bool counts) {
+                       size_t observed, bool counts) {
     gw_writer_object(writer, key);
     gw_result_write_times(result, writer);
     gw_writer_number(writer, "bytes_per_worker", result->bytes_per_worker);
     if (result->iterations <= 1) {
         gw_writer_number(writer, "iteration_sd_s", result->iteration_sd_s);
     }
+    write_percentiles(writer, &result->spread, observed);
     if (counts) {
         gw_result_write_counts(result, writer);
     } else if (pair->counts_depend_on_data) {
@@ -242,14 +290,16 @@ static void write_warm_up(struct gw_json_writer *writer, const struct gw_warmed_
     gw_writer_end(writer);
 }
 
-static void write_pair(struct gw_json_writer *writer, const struct gw_validation_pair *pair) {
+static void write_pair(struct gw_json_writer *writer, const struct gw_validation *validation,
+                       const struct gw_validation_pair *pair) {
     gw_writer_object(writer, NULL);
     gw_writer_text(writer, "algorithm", pair->predicted.algorithm);
     gw_writer_changes(writer, pair->predicted.policy, pair->predicted.compressor,
                       pair->predicted.exchange);
     gw_writer_number(writer, "groups", (double)pair->predicted.groups);
-    write_side(writer, "predicted", pair, &pair->predicted, true);
-    write_side(writer, "measured", pair, &pair->measured, false);
+    write_side(writer, "predicted", pair, &pair->predicted, gw_noise_iterations(&validation->noise),
+               true);
+    write_side(writer, "measured", pair, &pair->measured, pair->measured.spread.count, false);
     if (pair->counts_depend_on_data) {
         write_warm_up(writer, &pair->warmed_up);
     }
@@ -299,6 +349,8 @@ static void write_unpredicted(struct gw_json_writer *writer,
         gw_writer_object(writer, NULL);
         gw_writer_text(writer, "name", validation->unpredicted[i].name);
         gw_writer_number(writer, "iteration_s", validation->unpredicted[i].iteration_s);
+        write_percentiles(writer, &validation->unpredicted[i].spread,
+                          validation->unpredicted[i].spread.count);
         gw_writer_end(writer);
     }
     gw_writer_end(writer);
@@ -316,6 +368,10 @@ static enum gw_status make_document(const struct gw_validation *validation,
     gw_writer_number(&writer, "workers", (double)question->workers);
     gw_writer_number(&writer, "density", question->density);
     gw_writer_number(&writer, "iterations", (double)validation->iterations);
+    if (gw_noise_iterations(&validation->noise) > 0) {
+        gw_writer_number(&writer, "noise_iterations",
+                         (double)gw_noise_iterations(&validation->noise));
+    }
     write_device(&writer, validation->device);
     if (validation->timed_compression) {
         gw_writer_text(&writer, "compression", "timed");
@@ -323,7 +379,7 @@ static enum gw_status make_document(const struct gw_validation *validation,
     gw_writer_flag(&writer, "complete", true);
     gw_writer_array(&writer, "results");
     for (size_t i = 0; i < validation->count; i++) {
-        write_pair(&writer, &validation->pairs[i]);
+        write_pair(&writer, validation, &validation->pairs[i]);
     }
     gw_writer_end(&writer);
     gw_writer_array(&writer, "infeasible");

@@ -132,3 +132,11 @@ enum gw_status gw_network_apply(const struct gw_network_options *options,
     return options->loggp == NULL ? GW_OK
                                   : change_parameters(options->loggp, &question->cluster, error);
 }
+
+void gw_network_simulate(const struct gw_network_options *options, struct gw_simulation *out) {
+    out->level = options->level;
+    out->nodes_per_switch = options->nodes_per_switch;
+    out->oversubscription = options->oversubscription;
+    out->choice_count = options->choices.count;
+    out->choices = options->choices.each;
+}

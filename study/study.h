@@ -88,6 +88,9 @@ enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_log
 enum gw_status gw_network_apply(const struct gw_network_options *options,
                                 struct gw_question *question, struct gw_error *error);
 
+/* Has the simulation see the network that the options, which live longer, say. */
+void gw_network_simulate(const struct gw_network_options *options, struct gw_simulation *out);
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 /* What plans for a question are made with. Its planning points into it: it stays where it is. */
@@ -386,10 +389,12 @@ struct gw_validation_device {
 struct gw_unpredicted {
     const char *name;
     double iteration_s;
+    struct gw_spread spread; /* of its iterations; all 0: not known */
 };
 
 struct gw_validation {
     struct gw_question question;
+    struct gw_noise noise;           /* recorded, by which predictions have their spread; or none */
     size_t iterations;               /* measured */
     uint64_t seed;                   /* of the gradients */
     bool interference;               /* in predictions */

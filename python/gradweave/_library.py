@@ -84,6 +84,10 @@ class Prediction(ctypes.Structure):
     ]
 
 
+class Percentiles(ctypes.Structure):
+    _fields_ = [("p50_s", c_double), ("p95_s", c_double), ("p99_s", c_double)]
+
+
 class Measurement(ctypes.Structure):
     _fields_ = [
         ("algorithm", c_char_p),
@@ -93,6 +97,10 @@ class Measurement(ctypes.Structure):
         ("measured", Prediction),
         ("prediction", Prediction),
         ("error", c_double),
+        ("iterations_s", POINTER(c_double)),
+        ("iteration_count", c_size_t),
+        ("measured_percentiles", Percentiles),
+        ("prediction_percentiles", Percentiles),
     ]
 
 
@@ -101,6 +109,7 @@ class Validation(ctypes.Structure):
         ("iterations", c_size_t),
         ("tolerance", c_double),
         ("path", c_char_p),
+        ("noise", c_char_p),
         ("mean_error", c_double),
         ("largest_error", c_double),
     ]

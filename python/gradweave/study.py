@@ -276,6 +276,19 @@ class Measurement:
     iterations_s: tuple[float, ...] = ()  # each by itself, where known
 
 
+@dataclass(frozen=True)
+class Percentiles:
+    """Of iteration times; None: of too few iterations, which are 5, 59 and 299 at least."""
+
+    p50_s: float | None
+    p95_s: float | None
+    p99_s: float | None
+
+
+def _percentiles(taken: _library.Percentiles) -> Percentiles:
+    return Percentiles(*(getattr(taken, name) or None for name, _ in taken._fields_))
+
+
 _PARTS = ("iteration_s", "forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s")
 
 
@@ -288,6 +301,8 @@ class Validation:
     errors: tuple[float, ...]  # (predicted - measured) / measured
     mean_error: float  # of magnitudes
     largest_error: float
+    measured_percentiles: tuple[Percentiles, ...]
+    predicted_percentiles: tuple[Percentiles, ...]  # by the noise that was given
 
     def _rows(self) -> list[tuple[str, ...]]:
         headings = ("iteration", "forward", "backward", "compression", "exposed", "other")
@@ -300,14 +315,36 @@ class Validation:
             rows.append(("" if predicted else measured.name, "measured", *times, ""))
         return rows
 
+    def _percentile_rows(self) -> list[tuple[str, ...]]:
+        """None where no 95th percentile is known."""
+
+        def cells(values: Percentiles, beside: Percentiles | None = None) -> list[str]:
+            texts = []
+            for name in values.__dataclass_fields__:
+                value, other = getattr(values, name), getattr(beside, name, None)
+                error = f" ({100 * (value / other - 1):+.1f}%)" if value and other else ""
+                texts.append(_seconds(value) + error if value else "")
+            return texts
+
+        rows = [("", "", "50%", "95%", "99%")]
+        all_of = zip(self.measurements, self.measured_percentiles, self.predicted_percentiles)
+        for one, measured, predicted in all_of:
+            if predicted.p50_s:
+                rows.append((one.name, "predicted", *cells(predicted, measured)))
+            rows.append(("" if predicted.p50_s else one.name, "measured", *cells(measured)))
+        each = (*self.measured_percentiles, *self.predicted_percentiles)
+        return rows if any(one.p95_s for one in each) else []
+
     def __str__(self) -> str:
+        percentiles = self._percentile_rows()
         return (
             f"{_lines(self._rows(), left=2)}\n\nmean error {100 * self.mean_error:.1f}%, "
             f"largest {100 * self.largest_error:.1f}%"
-        )
+        ) + (f"\n\n{_lines(percentiles, left=2)}" if percentiles else "")
 
     def _repr_html_(self) -> str:
-        return _html(self._rows())
+        percentiles = self._percentile_rows()
+        return _html(self._rows()) + (_html(percentiles) if percentiles else "")
 
 
 def _measured(one: Measurement) -> _library.Measurement:
@@ -319,6 +356,8 @@ def _measured(one: Measurement) -> _library.Measurement:
         measured=_library.Prediction(
             **{part: getattr(one, part) for part in (*_PARTS, "comm_s", "bytes_per_worker")}
         ),
+        iterations_s=(ctypes.c_double * len(one.iterations_s))(*one.iterations_s),
+        iteration_count=len(one.iterations_s),
     )
 
 
@@ -333,12 +372,19 @@ def validate(
     iterations: int = 0,
     tolerance: float = 0.0,
     path: Path | None = None,
+    noise: Path | None = None,
 ) -> Validation:
-    """Says how far off the predictions of what was measured are; `path` gets the document."""
+    """Says how far off the predictions of what was measured are; `path` gets the document.
+
+    `noise` is a file of how the job's computing varies, by which percentiles are predicted.
+    """
     given = tuple(measurements)
     taken = (_library.Measurement * len(given))(*[_measured(one) for one in given])
     validation = _library.Validation(
-        iterations=iterations, tolerance=tolerance, path=fspath(path).encode() if path else None
+        iterations=iterations,
+        tolerance=tolerance,
+        path=fspath(path).encode() if path else None,
+        noise=fspath(noise).encode() if noise else None,
     )
     question = _question(model, cluster, workers, density, interference)
     call("gradweave_validate", byref(question), taken, len(given), byref(validation))
@@ -348,4 +394,6 @@ def validate(
         tuple(one.error for one in taken),
         validation.mean_error,
         validation.largest_error,
+        tuple(_percentiles(one.measured_percentiles) for one in taken),
+        tuple(_percentiles(one.prediction_percentiles) for one in taken),
     )

@@ -68,8 +68,11 @@ def run(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
 
 
 def test_records_and_validates_a_job(folder):
-    status, out, err = run(folder, "record", "train.py:job", "--out", "m.json", "--batch-size", "8")
+    asked = ["record", "train.py:job", "--out", "m.json", "--noise", "n.json", "--batch-size", "8"]
+    status, out, err = run(folder, *asked)
     assert (status, err) == (0, "")
+    noise = json.loads((folder / "n.json").read_text())
+    assert [len(factors) for factors in noise["factors"]] == [2] * 20
     model = json.loads((folder / "m.json").read_text())
     assert len(model["tensors"]) == 6 and "6 tensors, 111,004 elements" in out
     ways = "torch-none,torch-ddp,torch-ddp:0.1,torch-ddp:plan,torch-fp16,torch-powersgd,torch-topk"
@@ -94,6 +97,22 @@ def test_records_and_validates_a_job(folder):
         assert one["algorithm"] in out
     status, out, err = run(folder, *asked, "--tolerance", "1e-9", "--force")
     assert (status, err) == (1, "")
+
+
+def test_percentiles_stand_beside_measured_ones(folder):
+    asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--algo", "topk,torch-none"]
+    status, out, err = run(folder, *asked, "--iterations", "60", "--out", "v.json")
+    assert (status, err) == (0, "")
+    document = json.loads((folder / "v.json").read_text())
+    (pair,), (alone,) = document["results"], document["unpredicted"]
+    assert document["noise_iterations"] == 60
+    for one in (pair["predicted"], pair["measured"], alone):
+        percentiles = one["iteration_percentiles_s"]
+        assert list(percentiles) == ["50", "95"]  # a 99th takes 299
+        assert 0 < percentiles["50"] <= percentiles["95"]
+    table = [line.split() for line in out.split("largest")[1].splitlines()[2:]]
+    assert [row[:2] for row in table[1:3]] == [["topk", "predicted"], ["measured", table[2][1]]]
+    assert table[0] == ["50%", "95%", "99%"] and table[3][:2] == ["torch-none", "measured"]
 
 
 def test_trains_an_example(folder):
@@ -144,6 +163,14 @@ def test_trains_an_example(folder):
                 "topk",
             ],
             "expected valid JSON",
+        ),
+        (
+            ["validate", "train.py:job", "--cluster", "c.json", "--noise", "n", "--algo", "topk"],
+            "--noise: expected --model beside it",
+        ),
+        (
+            ["record", "train.py:job", "--out", "m.json", "--noise", "cluster.json"],
+            "cluster.json: expected a file that does not",
         ),
         (["train-example", "--algo", "torch-ddp:plan"], "torch-ddp:plan: expected a way without"),
     ],

@@ -225,6 +225,111 @@ TEST(writes_what_was_measured) {
     assert_int_equal(unlink(path), 0);
 }
 
+/* ---- percentiles --------------------------------------------------------------------------- */
+
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A noise file of `count` iterations of 16 ranks alike, all of factor 1 but the last `slow`, of 2.
+ */
+static void write_noise(const char *path, size_t count, size_t slow) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "{\"schema\": \"gradweave/noise@1\", \"factors\": [") > 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(fprintf(file, "%s[", i == 0 ? "" : ", ") > 0);
+        for (size_t rank = 0; rank < 16; rank++) {
+            assert_true(fprintf(file, "%s%d", rank == 0 ? "" : ", ", i + slow < count ? 1 : 2) > 0);
+        }
+        assert_true(fprintf(file, "]") > 0);
+    }
+    assert_true(fprintf(file, "]}") > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/*
+ * Dense exchange after all compute takes resnet50 compute + exchange; with factors of 1 and, in 3%
+ * of the iterations, 2 its percentiles up to the 95th are those of 1, and the 99th that of 2. What
+ * was measured are 1, 2, .. 400 s: the p-th percentile is 1 + 399 p. Of fewer iterations fewer
+ * percentiles are known, on either side.
+ */
+TEST(percentiles_are_predicted_beside_measured_ones) {
+    static const struct {
+        size_t recorded, measured;
+        int predicted_known, measured_known; /* of the three percentiles */
+    } table[] = {{400, 400, 3, 3}, {299, 298, 3, 2}, {298, 299, 2, 3},
+                 {59, 58, 2, 1},   {58, 59, 1, 2},   {4, 5, 0, 1}};
+    static double iterations_s[400];
+    char path[] = "/tmp/gradweave-noise-XXXXXX";
+    struct gradweave_prediction quiet;
+    int file = mkstemp(path);
+    assert_true(file >= 0 && close(file) == 0);
+    assert_int_equal(gradweave_predict(&resnet, "dense", &quiet, NULL), GRADWEAVE_OK);
+    double compute_s = quiet.forward_s + quiet.backward_s + quiet.other_s;
+    for (size_t i = 0; i < 400; i++) {
+        iterations_s[i] = (double)(400 - i);
+    }
+    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
+        write_noise(path, table[t].recorded, table[t].recorded * 3 / 100);
+        struct gradweave_measurement measured[] = {{.algorithm = "dense",
+                                                    .measured.iteration_s = 200,
+                                                    .iterations_s = iterations_s,
+                                                    .iteration_count = table[t].measured},
+                                                   {.name = "none",
+                                                    .measured.iteration_s = 200,
+                                                    .iterations_s = iterations_s,
+                                                    .iteration_count = table[t].measured}};
+        struct gradweave_validation validation = {.noise = path};
+        struct gradweave_error error = {""};
+        assert_int_equal(gradweave_validate(&resnet, measured, 2, &validation, &error),
+                         GRADWEAVE_OK);
+        const double lowest = 401 - (double)table[t].measured;
+        const double range = (double)table[t].measured - 1;
+        const double shares[] = {0.5, 0.95, 0.99};
+        const double *found = &measured[0].measured_percentiles.p50_s;
+        const double *of_other = &measured[1].measured_percentiles.p50_s;
+        const double *predicted = &measured[0].prediction_percentiles.p50_s;
+        for (int i = 0; i < 3; i++) {
+            double expected = i < table[t].measured_known ? lowest + shares[i] * range : 0;
+            assert_true(near(found[i], expected, 1e-12) && of_other[i] == found[i]);
+            double slowest = quiet.iteration_s + (i == 2 ? compute_s : 0);
+            double known = i < table[t].predicted_known ? slowest : 0;
+            assert_true(near(predicted[i], known, 1e-9));
+        }
+        assert_true(measured[1].prediction_percentiles.p50_s == 0);
+        assert_true(measured[0].prediction.iteration_s == quiet.iteration_s);
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
+TEST(bad_noise_is_refused) {
+    char path[] = "/tmp/gradweave-noise-XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0 && close(file) == 0);
+    static const double bad_s[] = {1, 2, -1};
+    struct gradweave_measurement measured = {.algorithm = "dense", .measured.iteration_s = 1};
+    struct gradweave_validation validation = {.noise = path};
+    struct gradweave_error error = {""};
+    write_file(path, "1\n2\n");
+    assert_int_equal(gradweave_validate(&resnet, &measured, 1, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, path));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(gradweave_validate(&resnet, &measured, 1, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "cannot be read"));
+    validation.noise = NULL;
+    measured.iterations_s = bad_s;
+    measured.iteration_count = 3;
+    assert_int_equal(gradweave_validate(&resnet, &measured, 1, &validation, &error),
+                     GRADWEAVE_BAD_INPUT);
+    assert_non_null(strstr(error.message, "iterations_s[2]: expected a number above 0, got -1"));
+}
+
 /* Gradients let it send three times as much: it is predicted for a density that much higher. */
 TEST(predicts_what_was_sent) {
     struct gradweave_question asked = {.model = "resnet50", .cluster = "box-4x1gbit"};

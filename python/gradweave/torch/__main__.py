@@ -145,6 +145,11 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--cluster", required=True, metavar="CLUSTER.json")
     verb.add_argument("--model", metavar="MODEL.json", help="of the job (it is recorded first)")
     verb.add_argument(
+        "--noise",
+        metavar="NOISE.json",
+        help="that was recorded with this model, to predict percentiles of iterations by",
+    )
+    verb.add_argument(
         "--algo",
         required=True,
         metavar="A[,B..]",
@@ -254,6 +259,7 @@ class _Study:
     folder: str  # for this rank's copies of files
     model: str  # rank 0's file
     cluster: str
+    noise: str | None  # rank 0's file, recorded with the model
     recording: job.Recording | None  # that the model is of; None: it was given
 
     def setting(self) -> ways.Setting:
@@ -277,7 +283,8 @@ class _Study:
         self.write_model()
 
     def write_model(self) -> None:
-        self.recording.write(self.model, self.asked.job.rpartition(":")[2])
+        name = self.asked.job.rpartition(":")[2]
+        self.recording.write(self.model, name, noise=self.noise)
 
     def validate(self, names: list[str], out: str | None) -> Validation:
         """Plans are made with the model so far; predictions with all that is recorded meanwhile."""
@@ -308,6 +315,7 @@ class _Study:
             iterations=self.asked.iterations,
             tolerance=self.asked.tolerance,
             path=out if _is_first() else None,
+            noise=_everywhere(self.noise, self.folder) if self.noise else None,
         )
 
 
@@ -315,12 +323,15 @@ def _validate(asked: argparse.Namespace) -> int:
     names = asked.algo.split(",")
     for name in names:
         ways.check(name)
+    if asked.noise and not asked.model:
+        raise BadInput("--noise: expected --model beside it, as the job is recorded otherwise")
     if asked.out:
         _check_target(asked.out, asked.force)
     with tempfile.TemporaryDirectory() as folder:
         recording = None if asked.model else job.Recording(job.load(asked.job))
         model = asked.model or str(Path(folder) / "model.json")
-        study = _Study(asked, folder, model, asked.cluster, recording)
+        noise = asked.noise if asked.model else str(Path(folder) / "noise.json")
+        study = _Study(asked, folder, model, asked.cluster, noise, recording)
         if recording:
             study.record(asked.iterations)
         validation = study.validate(names, asked.out)
@@ -336,7 +347,8 @@ _FILES = ("model", "cluster", "validation")
 def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
     model, cluster, out = (str(Path(folder) / f"{name}.json") for name in _FILES)
     the_job = job.load(asked.job)
-    study = _Study(asked, copies, model, cluster, job.Recording(the_job))
+    noise = str(Path(copies) / "noise.json")
+    study = _Study(asked, copies, model, cluster, noise, job.Recording(the_job))
     _say("recording the job ...")
     study.record(asked.iterations)
     _say(f"measuring network and compressors, {asked.time:g} s ...")
