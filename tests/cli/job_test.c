@@ -359,6 +359,26 @@ TEST(explains_an_error) {
                "omgs explained: measured ", "hangs on\n", "\ntogether ", "100%", NULL);
 }
 
+/* Of measured iterations alone, as nobody has recorded noise; for a 99th they are too few. */
+TEST(says_percentiles_of_enough_iterations) {
+    need_mpi();
+    static const char command[] =
+        "gradweave validate " TINY " --nodes 2 --algo dense --iterations ";
+    cJSON *validation =
+        ask_for(*state, "gradweave/validation@1", "%s59 --json --out enough.json", command);
+    const cJSON *result = cJSON_GetArrayItem(item_at(validation, "results"), 0);
+    const cJSON *percentiles = item_at(result, "measured.iteration_percentiles_s");
+    assert_int_equal(cJSON_GetArraySize(percentiles), 2);
+    assert_true(number_at(percentiles, "50") > 0);
+    assert_true(number_at(percentiles, "95") >= number_at(percentiles, "50"));
+    assert_null(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(result, "predicted"), "iteration_percentiles_s"));
+    validation = ask_for(*state, "gradweave/validation@1", "%s4 --json", command);
+    result = cJSON_GetArrayItem(item_at(validation, "results"), 0);
+    assert_null(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(result, "measured"), "iteration_percentiles_s"));
+}
+
 /* ---- counts and choices -------------------------------------------------------------------- */
 
 /* The one result of a validation of one algorithm, which the caller has in *validation. */

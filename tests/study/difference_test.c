@@ -515,12 +515,12 @@ TEST(what_is_slowed_hangs_on_what_slows_it) {
     assert_found(compress, "overlap.factors.allgather.topk",
                  "at 2,000, between 1,500 and 2,500 elements");
     question.cluster.sharing = (struct gw_sharing){.ranks = 4, .processors = 2};
-    question.cluster.compressors[0].together.per_unit_s = 1;
+    question.cluster.compressors.list[0].together.per_unit_s = 1;
     assert_found(compress, "compressors.topk.together",
                  "at 2,000, between 1,500 and 2,500 elements");
     compress.duration_s = 0.25;
     assert_found(compress, "compressors.topk", "at 2,000, between 1,500 and 2,500 elements");
-    question.cluster.compressors[0].together.per_unit_s = 0;
+    question.cluster.compressors.list[0].together.per_unit_s = 0;
     question.cluster.sharing = (struct gw_sharing){0};
 }
 
