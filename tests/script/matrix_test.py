@@ -266,6 +266,7 @@ class Runs(unittest.TestCase):
         found = json.loads(path.read_text())
         path.write_text(json.dumps({**found, "inputs": {**found["inputs"], "calibration": "x"}}))
         self.assertEqual(self.run_matrix(), (0, ["topk"]))
+        self.assertEqual(self.run_matrix("--models", "vgg16-cifar10", "--algo", "ddp")[1], ["ddp"])
         more = ("--calibration-time", "7")
         self.assertEqual(self.run_matrix(*more), (0, ["calibrate", "ddp", "lags", "topk"]))
 
