@@ -246,17 +246,14 @@ def analyse(cells, jobs, seed=1):
     cells = [judge(cell) for cell in cells]
     jobs = [judge(job) for job in jobs]
     decisions = find_decisions(cells)
-    bases = {
-        name: basis
-        for name, basis in BASES.items()
-        if name != "forecast" or all("forecast_s" in cell for cell in cells)
-    }
+    foretold = {where: group for where, group in decisions.items() if where[-1] == "real"}
+    bases = {"forecast": foretold, "recorded": decisions}
     return {
         "summary": summarise_all(cells, generator) if cells else None,
         "jobs_summary": summarise_all(jobs, generator) if jobs else None,
-        "regret": {name: regret_of(decisions, basis, generator) for name, basis in bases.items()}
-        if decisions
-        else {},
+        "regret": {
+            name: regret_of(asked, BASES[name], generator) for name, asked in bases.items() if asked
+        },
         "verdicts": judge_verdicts(decisions),
         "cells": cells,
         "jobs": jobs,

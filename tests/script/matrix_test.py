@@ -132,6 +132,13 @@ class Decisions(unittest.TestCase):
         self.assertAlmostEqual(found["forecast"]["worst"], 0.25)
         self.assertEqual(found["forecast"]["rows"][0]["pipelines"], 4)
 
+    def test_nothing_is_said_beforehand_of_timed_compression(self):
+        for one in self.cells[:2]:
+            one["compression"] = "timed"
+        found = analysis.analyse(self.cells, [])["regret"]
+        self.assertEqual(found["recorded"]["decisions"], 2)
+        self.assertEqual(found["forecast"]["decisions"], 1)
+
     def test_verdicts_against_the_best_dense_pipeline(self):
         found = analysis.analyse(self.cells, [])["verdicts"]
         # Measured, ddp at 1.05 s is the one to beat: topk at 1.1 s is not worth it.
