@@ -95,8 +95,7 @@ struct gradweave_plan {
  * "omgs", "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400". `groups`
  * needs room for tensor_count of them and gets the plan's, in the order of their exchange: the
  * first begins with the last tensor, and the last ends with tensor 0. Whatever the policy, the
- * optimum is found for the bound: about a millisecond for hundreds of tensors, seconds for ten
- * thousand. docs/examples/plan.c is a whole program.
+ * optimum is found for the bound, in about a millisecond for hundreds (docs/examples/plan.c).
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_plan(const struct gradweave_network *network, const struct gradweave_costs *costs,
@@ -134,8 +133,7 @@ GRADWEAVE_API enum gradweave_status gradweave_model_tensors(const char *model,
 /* An iteration of a pipeline; its five parts add up to iteration_s. */
 struct gradweave_prediction {
     const char *algorithm; /* as gradweave_algorithm_name() has it */
-    double iteration_s, forward_s, backward_s;
-    double compress_s;
+    double iteration_s, forward_s, backward_s, compress_s;
     double exposed_comm_s;   /* exchanges that compute does not hide */
     double other_s;          /* update and waiting */
     double comm_s;           /* that the network is busy, hidden or not */
@@ -171,9 +169,8 @@ GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_questi
 
 /*
  * The plan that a question's pipeline makes by a policy (as gradweave_plan has it; NULL: its own),
- * for a session (gradweave_session_open).
- * *count says how many `groups` has room for - one for each tensor always suffices - and gets how
- * many there are. `path` becomes the plan's file, as `gradweave plan --out` writes it; NULL: none.
+ * for a session (gradweave_session_open). *count says how many `groups` has room for - one for each
+ * tensor always suffices - and gets how many there are. `path` becomes the plan's file; NULL: none.
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_plan_pipeline(const struct gradweave_question *question, const char *algorithm,
@@ -213,10 +210,9 @@ gradweave_explain(const struct gradweave_question *question, const char *policy,
 /* ---- sweeping ------------------------------------------------------------------------------- */
 
 /*
- * A grid of questions: every combination of the values of its axes, each as text as `gradweave
- * sweep` takes it for the option of that name: names with commas between, numbers ("2,4,8",
- * "1e-4:1e-1:log10"), factors
- * ("0.5x,1x"). NULL: the default that stands beside it.
+ * A grid of questions: every combination of the values of its axes, each as `gradweave sweep` takes
+ * it: names with commas between, numbers ("2,4,8", "1e-4:1e-1:log10"), factors ("0.5x,1x"). NULL:
+ * the default that stands beside it.
  */
 struct gradweave_grid {
     const char *model, *cluster; /* required */
@@ -251,11 +247,6 @@ GRADWEAVE_API enum gradweave_status gradweave_sweep(const struct gradweave_grid 
 
 /* ---- validating ----------------------------------------------------------------------------- */
 
-/* Of iteration times; 0: of too few iterations, which are 5, 59 and 299 at least. */
-struct gradweave_percentiles {
-    double p50_s, p95_s, p99_s;
-};
-
 /* What an iteration took where it was measured, and what was predicted; unused members are 0. */
 struct gradweave_measurement {
     const char *algorithm; /* NULL: no pipeline, and not predicted, only written down */
@@ -268,25 +259,22 @@ struct gradweave_measurement {
     double error;                           /* filled: (predicted - measured) / measured */
     const double *iterations_s;             /* [iteration_count], each by itself; NULL: not known */
     size_t iteration_count;
-    struct gradweave_percentiles measured_percentiles;   /* filled, of these */
-    struct gradweave_percentiles prediction_percentiles; /* filled, where there is noise */
+    /* Filled, of these, and by the noise: 50th, 95th and 99th; 0: of less than 5, 59, 299. */
+    double measured_percentiles_s[3], prediction_percentiles_s[3];
 };
 
 struct gradweave_validation {
     size_t iterations; /* that the measurements are of, for the file */
     double tolerance;  /* largest error that is allowed, for the file; 0: any */
     const char *path;  /* becomes the document `gradweave/validation@1`; NULL: none */
-    /* File `gradweave/noise@1` of how the ranks' computing varied, by which percentiles are
-     * predicted; NULL: they are not. */
-    const char *noise;
+    const char *noise; /* file `gradweave/noise@1`, to predict percentiles by; NULL: none are */
     double mean_error, largest_error; /* filled, of the errors' magnitudes */
 };
 
 /*
  * Predicts the pipelines of `count` measurements of your own, at least one, and says how far off
  * the predictions are. Where gradients decide how much is sent ("exdyna") it is predicted for what
- * was sent, if bytes_per_worker was measured. (To run pipelines for real: `gradweave validate`,
- * which needs MPI.)
+ * was sent, if bytes_per_worker was measured.
  */
 GRADWEAVE_API enum gradweave_status gradweave_validate(const struct gradweave_question *question,
                                                        struct gradweave_measurement *measurements,

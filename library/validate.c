@@ -63,11 +63,10 @@ static enum gw_status predict_spread(const struct gw_validation *validation,
     return GW_OK;
 }
 
-static struct gradweave_percentiles percentiles_of(const struct gw_spread *spread,
-                                                   size_t observed) {
-    return (struct gradweave_percentiles){.p50_s = gw_spread_percentile(spread, observed, 50),
-                                          .p95_s = gw_spread_percentile(spread, observed, 95),
-                                          .p99_s = gw_spread_percentile(spread, observed, 99)};
+static void find_percentiles(const struct gw_spread *spread, size_t observed, double out[3]) {
+    out[0] = gw_spread_percentile(spread, observed, 50);
+    out[1] = gw_spread_percentile(spread, observed, 95);
+    out[2] = gw_spread_percentile(spread, observed, 99);
 }
 
 /* ---- one pipeline -------------------------------------------------------------------------- */
@@ -159,10 +158,10 @@ static enum gw_status compare_one(const struct gw_validation *validation,
     take_measured(&measurement->measured, &pair->measured);
     GW_TRY(find_spread(measurement, &pair->measured.spread, error));
     measurement->prediction = gw_library_prediction(&pair->predicted);
-    measurement->prediction_percentiles =
-        percentiles_of(&pair->predicted.spread, gw_noise_iterations(&validation->noise));
-    measurement->measured_percentiles =
-        percentiles_of(&pair->measured.spread, pair->measured.spread.count);
+    find_percentiles(&pair->predicted.spread, gw_noise_iterations(&validation->noise),
+                     measurement->prediction_percentiles_s);
+    find_percentiles(&pair->measured.spread, pair->measured.spread.count,
+                     measurement->measured_percentiles_s);
     if (measurement->name != NULL) {
         pair->predicted.algorithm = pair->measured.algorithm = measurement->name;
     }
@@ -182,7 +181,7 @@ static enum gw_status compare(struct gw_validation *validation,
             one->name = measurement->name == NULL ? "" : measurement->name;
             one->iteration_s = measurement->measured.iteration_s;
             GW_TRY(find_spread(measurement, &one->spread, error));
-            measurement->measured_percentiles = percentiles_of(&one->spread, one->spread.count);
+            find_percentiles(&one->spread, one->spread.count, measurement->measured_percentiles_s);
             continue;
         }
         GW_TRY(

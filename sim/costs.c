@@ -158,6 +158,21 @@ static enum gw_status compress_cost(const struct gw_operation *operation,
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
+/* Where compression is timed waiting, nothing is looked for in sketches either. */
+static void find_aggregations(struct gw_simulator *simulator) {
+    const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
+    for (size_t i = 0; exchange != NULL && i < exchange->leg_count; i++) {
+        struct gw_aggregation_costs *costs = &simulator->aggregations[i];
+        *costs = gw_aggregation_costs_of(&exchange->legs[i], simulator->cluster);
+        for (size_t a = 0; a < GW_MOST_AGGREGATIONS; a++) {
+            if (simulator->simulation.timed_compression &&
+                exchange->legs[i].aggregations[a].by == GW_HEAVYMIX) {
+                costs->by[a] = NULL;
+            }
+        }
+    }
+}
+
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
@@ -169,10 +184,7 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
         GW_TRY(find_congestion(simulator->cluster, &simulator->simulation, &congestion, result,
                                error));
     }
-    for (size_t i = 0; schedule->exchange != NULL && i < schedule->exchange->leg_count; i++) {
-        simulator->aggregations[i] =
-            gw_aggregation_costs_of(&schedule->exchange->legs[i], simulator->cluster);
-    }
+    find_aggregations(simulator);
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         simulator->seconds[i] = operation->duration_s;

@@ -84,10 +84,6 @@ class Prediction(ctypes.Structure):
     ]
 
 
-class Percentiles(ctypes.Structure):
-    _fields_ = [("p50_s", c_double), ("p95_s", c_double), ("p99_s", c_double)]
-
-
 class Measurement(ctypes.Structure):
     _fields_ = [
         ("algorithm", c_char_p),
@@ -99,8 +95,8 @@ class Measurement(ctypes.Structure):
         ("error", c_double),
         ("iterations_s", POINTER(c_double)),
         ("iteration_count", c_size_t),
-        ("measured_percentiles", Percentiles),
-        ("prediction_percentiles", Percentiles),
+        ("measured_percentiles_s", c_double * 3),
+        ("prediction_percentiles_s", c_double * 3),
     ]
 
 

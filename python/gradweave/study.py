@@ -285,8 +285,8 @@ class Percentiles:
     p99_s: float | None
 
 
-def _percentiles(taken: _library.Percentiles) -> Percentiles:
-    return Percentiles(*(getattr(taken, name) or None for name, _ in taken._fields_))
+def _percentiles(taken: Iterable[float]) -> Percentiles:
+    return Percentiles(*(seconds or None for seconds in taken))
 
 
 _PARTS = ("iteration_s", "forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s")
@@ -394,6 +394,6 @@ def validate(
         tuple(one.error for one in taken),
         validation.mean_error,
         validation.largest_error,
-        tuple(_percentiles(one.measured_percentiles) for one in taken),
-        tuple(_percentiles(one.prediction_percentiles) for one in taken),
+        tuple(_percentiles(one.measured_percentiles_s) for one in taken),
+        tuple(_percentiles(one.prediction_percentiles_s) for one in taken),
     )

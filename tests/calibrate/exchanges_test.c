@@ -54,6 +54,7 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
     elsewhere.transport = &moved;
     calibration.max_bytes = offered->max_bytes;
     calibration.compressors = no_compressors;
+    calibration.aggregation = false;
     GW_TRY(gw_survey_open(&elsewhere, &calibration, &survey, error));
     for (size_t i = 0; i < survey.list.count; i++) {
         const struct gw_series *series = &survey.list.items[i];

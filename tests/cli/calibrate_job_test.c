@@ -32,6 +32,10 @@ static size_t check_complete(const cJSON *cluster) {
         assert_int_equal(count_raw(measured), 5);
         sizes += count_raw(measured) + count_raw(item_at(measured, "together"));
     }
+    cJSON_ArrayForEach(measured, item_at(cluster, "aggregation")) {
+        bool shared = cJSON_HasObjectItem(measured, "together");
+        sizes += count_raw(measured) + (shared ? count_raw(item_at(measured, "together")) : 0);
+    }
     return sizes;
 }
 

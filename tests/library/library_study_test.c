@@ -290,9 +290,9 @@ TEST(percentiles_are_predicted_beside_measured_ones) {
         const double lowest = 401 - (double)table[t].measured;
         const double range = (double)table[t].measured - 1;
         const double shares[] = {0.5, 0.95, 0.99};
-        const double *found = &measured[0].measured_percentiles.p50_s;
-        const double *of_other = &measured[1].measured_percentiles.p50_s;
-        const double *predicted = &measured[0].prediction_percentiles.p50_s;
+        const double *found = measured[0].measured_percentiles_s;
+        const double *of_other = measured[1].measured_percentiles_s;
+        const double *predicted = measured[0].prediction_percentiles_s;
         for (int i = 0; i < 3; i++) {
             double expected = i < table[t].measured_known ? lowest + shares[i] * range : 0;
             assert_true(near(found[i], expected, 1e-12) && of_other[i] == found[i]);
@@ -300,7 +300,7 @@ TEST(percentiles_are_predicted_beside_measured_ones) {
             double known = i < table[t].predicted_known ? slowest : 0;
             assert_true(near(predicted[i], known, 1e-9));
         }
-        assert_true(measured[1].prediction_percentiles.p50_s == 0);
+        assert_true(measured[1].prediction_percentiles_s[0] == 0);
         assert_true(measured[0].prediction.iteration_s == quiet.iteration_s);
     }
     assert_int_equal(unlink(path), 0);

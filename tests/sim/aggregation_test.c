@@ -146,6 +146,19 @@ TEST(workers_of_a_machine_aggregate_together) {
     }
 }
 
+/* Whose compression is timed waiting, looks for nothing. */
+TEST(sketches_that_are_waited_for_hold_nothing) {
+    struct scene scene;
+    open_scene(&scene, "gs-sgd");
+    scene.simulation.timed_compression = true;
+    double without_s = iteration_s(&scene);
+    add_aggregation(&scene.cluster, 3);
+    double search_s = 1e-5 + 5e-9 * ELEMENTS;
+    assert_true(fabs(iteration_s(&scene) - without_s - defined_s(&scene, 10000) + search_s) <
+                1e-10);
+    close_scene(&scene);
+}
+
 TEST(what_more_is_selected_takes_longer) {
     struct scene scene;
     struct gw_selected selected = {.most = 30000, .all = 0};
