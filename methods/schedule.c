@@ -55,6 +55,18 @@ struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t g
                               .selected = slice->selected};
 }
 
+const struct gw_leg *gw_schedule_leg(const struct gw_schedule *schedule,
+                                     const struct gw_operation *operation) {
+    size_t legs = schedule->exchange == NULL ? 0 : schedule->exchange->leg_count;
+    for (size_t i = 0; i < legs; i++) {
+        const struct gw_leg *leg = &schedule->exchange->legs[i];
+        if (leg->payload == operation->payload && strcmp(leg->collective, operation->method) == 0) {
+            return leg;
+        }
+    }
+    return NULL;
+}
+
 static uint64_t exchange_bytes(const struct gw_schedule *schedule,
                                const struct gw_operation *operation) {
     if (operation->group >= schedule->group_count) {

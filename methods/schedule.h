@@ -76,6 +76,10 @@ enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation
 /* What the bytes of a group's exchanges follow from. */
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group);
 
+/* The leg that an exchange is; NULL: of a schedule that was made without legs. */
+const struct gw_leg *gw_schedule_leg(const struct gw_schedule *schedule,
+                                     const struct gw_operation *operation);
+
 /* Gives exchanges the bytes that they have when so much is selected of each group [group_count]. */
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
 

@@ -101,23 +101,10 @@ static double off_by(double seconds, double uncertainty, double deviation) {
     return isnan(uncertainty) ? seconds : seconds * pow(1 + uncertainty, deviation);
 }
 
-/* The leg that the operation is; NULL: of a schedule that was made without one. */
-static const struct gw_leg *leg_of(const struct gw_schedule *schedule,
-                                   const struct gw_operation *operation) {
-    size_t legs = schedule->exchange == NULL ? 0 : schedule->exchange->leg_count;
-    for (size_t i = 0; i < legs; i++) {
-        const struct gw_leg *leg = &schedule->exchange->legs[i];
-        if (leg->payload == operation->payload && strcmp(leg->collective, operation->method) == 0) {
-            return leg;
-        }
-    }
-    return NULL;
-}
-
 static double aggregation_s(const struct gw_simulator *simulator,
                             const struct gw_operation *operation) {
     const struct gw_schedule *schedule = simulator->schedule;
-    const struct gw_leg *leg = leg_of(schedule, operation);
+    const struct gw_leg *leg = gw_schedule_leg(schedule, operation);
     if (leg == NULL || operation->group >= schedule->group_count) {
         return 0;
     }
@@ -129,7 +116,8 @@ static double aggregation_s(const struct gw_simulator *simulator,
 
 bool gw_server_aggregates(const struct gw_schedule *schedule,
                           const struct gw_operation *operation) {
-    const struct gw_leg *leg = operation->kind == GW_EXCHANGE ? leg_of(schedule, operation) : NULL;
+    const struct gw_leg *leg =
+        operation->kind == GW_EXCHANGE ? gw_schedule_leg(schedule, operation) : NULL;
     return leg != NULL && leg->aggregations[0].recurrence != GW_NEVER &&
            leg->aggregations[0].where == GW_AT_SERVER;
 }

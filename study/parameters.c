@@ -75,28 +75,55 @@ static bool is_slowed(const struct gw_predicted_operation *operation, double alo
     return operation->interference && operation->duration_s > (1 + rounding) * alone_s;
 }
 
-/* "collectives.sendrecv + broadcast[workers=4]" */
+/* What is done with what the exchange brings: which entries, and what they come to. */
+static double find_aggregation(const struct gw_question *question,
+                               const struct gw_schedule *schedule,
+                               const struct gw_predicted_operation *predicted,
+                               char names[GW_PARAMETER_SIZE]) {
+    const struct gw_operation *operation = &schedule->operations[predicted->number];
+    const struct gw_leg *leg = gw_schedule_leg(schedule, operation);
+    names[0] = '\0';
+    if (leg == NULL) {
+        return 0;
+    }
+    bool shared = predicted->interference && question->cluster.sharing.ranks > 1;
+    struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
+    struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
+    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+        if (costs.by[i] != NULL) {
+            append(names, " + aggregation.%s%s", costs.by[i]->name,
+                   shared && gw_kernel_shares(costs.by[i]) ? ".together" : "");
+        }
+    }
+    return gw_aggregation_s(leg, &costs, &extent, question->workers, shared);
+}
+
+/* "collectives.sendrecv + broadcast[workers=4] + aggregation.merge" */
 static enum gw_status find_collective(const struct gw_question *question,
-                                      const struct gw_operation *operation,
+                                      const struct gw_schedule *schedule,
                                       const struct gw_predicted_operation *predicted,
                                       char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
                                       struct gw_error *error) {
     const struct gw_cluster *cluster = &question->cluster;
     struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];
     struct gw_curve curve = {0};
+    const struct gw_operation *operation = &schedule->operations[predicted->number];
+    char aggregation[GW_PARAMETER_SIZE];
+    double aggregation_s = find_aggregation(question, schedule, predicted, aggregation);
     char derivation[GW_DERIVATION_SIZE];
     size_t count =
         gw_cluster_collective_parts(cluster, operation->method, question->workers, parts);
     GW_TRY(gw_cluster_collective(cluster, operation->method, question->workers, &curve, derivation,
                                  error));
     if (predicted->beside != NULL &&
-        is_slowed(predicted, gw_curve_time(&curve, predicted->bytes))) {
+        is_slowed(predicted, gw_curve_time(&curve, predicted->bytes) + aggregation_s)) {
         append(name, "overlap.factors.%s.%s", operation->method, predicted->beside);
     } else {
         for (size_t i = 0; i < count; i++) {
             append(name, "%s%s[workers=%zu]", i == 0 ? "collectives." : " + ", parts[i].name,
                    parts[i].measured == NULL ? parts[i].ranks : parts[i].measured->workers);
         }
+        append(name, "%s", aggregation);
     }
     struct near near = {0};
     if (parts[0].measured != NULL) {
@@ -160,7 +187,7 @@ enum gw_status gw_parameter_find(const struct gw_question *question,
     const struct gw_operation *operation = &schedule->operations[predicted->number];
     name[0] = detail[0] = '\0';
     if (operation->kind == GW_EXCHANGE) {
-        return find_collective(question, operation, predicted, name, detail, error);
+        return find_collective(question, schedule, predicted, name, detail, error);
     }
     if (operation->kind == GW_COMPRESS) {
         find_compressor(&question->cluster, operation, predicted, name, detail);

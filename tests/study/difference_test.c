@@ -524,6 +524,31 @@ TEST(what_is_slowed_hangs_on_what_slows_it) {
     question.cluster.sharing = (struct gw_sharing){0};
 }
 
+/* Also to what comes on top of the exchange, which is no slowing. */
+TEST(exchanges_hang_on_their_aggregation) {
+    struct gw_kernel_costs *costs = &question.cluster.aggregation;
+    struct gw_predicted_operation exchange = {.number = OF(0, EXCHANGE),
+                                              .bytes = 16,
+                                              .duration_s = 0.6,
+                                              .beside = "topk",
+                                              .interference = true};
+    assert_found(exchange, "overlap.factors.allgather.topk", "at 16 B, as measured");
+    assert_ok(gw_kernel_costs_add(costs, "scatter-add", (struct gw_curve){.fixed_s = 0.1},
+                                  cJSON_CreateObject(), &error));
+    assert_found(exchange, "collectives.allgather[workers=3] + aggregation.scatter-add",
+                 "at 16 B, as measured");
+    costs->list[0].together.fixed_s = 0.05;
+    question.cluster.sharing = (struct gw_sharing){.ranks = 3, .processors = 1};
+    assert_found(exchange, "overlap.factors.allgather.topk", "at 16 B, as measured");
+    exchange.duration_s = 0.55;
+    assert_found(exchange, "collectives.allgather[workers=3] + aggregation.scatter-add.together",
+                 "at 16 B, as measured");
+    question.cluster.sharing = (struct gw_sharing){0};
+    free(costs->list[0].name);
+    cJSON_Delete(costs->list[0].kept);
+    costs->count = 0;
+}
+
 /* Of which the file has no curve: others make them up, or other numbers of workers. */
 TEST(derived_curves_hang_on_what_they_are_derived_from) {
     struct gw_operation *operation = &pipeline.schedule.operations[OF(0, EXCHANGE)];
