@@ -9,6 +9,7 @@
 #include "core/core.h"
 #include "device/device.h"
 #include "kernels/kernels.h"
+#include "methods/methods.h"
 #include "traces/traces.h"
 #include "transport/transport.h"
 
@@ -62,6 +63,12 @@ static inline bool gw_calibration_exchanges(const struct gw_calibration *calibra
 struct gw_calibration gw_calibration_defaults(void);
 void gw_calibration_make_quick(struct gw_calibration *calibration);
 void gw_calibration_make_thorough(struct gw_calibration *calibration);
+
+/*
+ * Whether it measures an aggregator: the search in sketches whenever it measures a compressor that
+ * sketches, whose curve is of sketching alone then. Not on GPUs.
+ */
+bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator by);
 
 /* Names of collectives, of compressors, "aggregation", "network" and "overlap", ended by NULL. */
 enum { GW_MOST_CALIBRATED = 2 * GW_MOST_COMPRESSORS };
@@ -119,8 +126,9 @@ enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct
 
 /* One size of a curve that was measured again. */
 struct gw_check_row {
-    const char *name; /* the cluster's */
-    bool is_compressor;
+    const char *name;   /* the cluster's */
+    bool is_compressor; /* or, if it `aggregates`, an aggregator; both have elements for a size */
+    bool aggregates;
     size_t workers;
     double size;   /* bytes or elements */
     double file_s; /* the median that the file has */

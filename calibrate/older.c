@@ -201,13 +201,20 @@ struct recheck {
     struct gw_survey survey;
 };
 
+/* Where it does not have the search in sketches, that is in the curve of what sketches. */
+static bool is_other_kernel(const struct gw_cluster *cluster, const struct gw_series *series) {
+    const struct gw_compressor *compressor = gw_compressor_find(series->subject.name);
+    return compressor != NULL && compressor->sketched &&
+           gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[GW_HEAVYMIX]) == NULL;
+}
+
 /* What the file keeps of a series' curve, or NULL. */
 static const cJSON *kept_of(const struct gw_cluster *cluster, const struct gw_series *series) {
     const struct gw_subject *subject = &series->subject;
     if (subject->separate) {
         const struct gw_kernel_cost *cost = gw_kernel_cost_find(
             series->aggregates ? &cluster->aggregation : &cluster->compressors, subject->name);
-        return cost == NULL ? NULL : cost->kept;
+        return cost == NULL || is_other_kernel(cluster, series) ? NULL : cost->kept;
     }
     const struct gw_collective_cost *cost =
         gw_cluster_find_collective(cluster, subject->name, (size_t)series->workers);
@@ -301,6 +308,7 @@ static enum gw_status fill_row(const struct recheck *recheck, const struct gw_po
     GW_TRY(gw_point_measurement(point, &recheck->survey.rule, &measurement, error));
     *row = (struct gw_check_row){.name = series->subject.name,
                                  .is_compressor = series->subject.separate,
+                                 .aggregates = series->aggregates,
                                  .workers = (size_t)series->workers,
                                  .size = (double)point->size,
                                  .file_s = number_in(raw, "median_s"),

@@ -33,6 +33,8 @@ struct shape {
         "latency_s", "overhead_s", "gap_s", "gap_s_per_byte", "overhead_s_per_byte", "raw", "fit", \
             "ranks", "source"                                                                      \
     }
+#define TOGETHER                                                                                   \
+    { "fixed_s", "per_element_s", "per_nlog2n_s", "points", "raw", "fit", "source" }
 #define KERNEL                                                                                     \
     { "fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "raw", "fit", "source" }
 #define FACTOR                                                                                     \
@@ -66,10 +68,10 @@ static const struct shape shapes[] = {
      {"workers", "alpha_s", "beta_s_per_byte", "points", "raw", "fit", "source"}},
     {CLUSTER, "compressors", {"*"}},
     {CLUSTER, "compressors.*", KERNEL},
-    {CLUSTER, "compressors.*.together", KERNEL},
+    {CLUSTER, "compressors.*.together", TOGETHER},
     {CLUSTER, "aggregation", {"*"}},
     {CLUSTER, "aggregation.*", KERNEL},
-    {CLUSTER, "aggregation.*.together", KERNEL},
+    {CLUSTER, "aggregation.*.together", TOGETHER},
     {CLUSTER, "sharing", {"ranks", "processors", "source"}},
     {CLUSTER, "network", {"within", "between", "nodes_per_switch", "oversubscription", "source"}},
     {CLUSTER, "network.within", LOGGP},

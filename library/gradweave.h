@@ -95,7 +95,8 @@ struct gradweave_plan {
  * "omgs", "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400". `groups`
  * needs room for tensor_count of them and gets the plan's, in the order of their exchange: the
  * first begins with the last tensor, and the last ends with tensor 0. Whatever the policy, the
- * optimum is found for the bound, in about a millisecond for hundreds (docs/examples/plan.c).
+ * optimum is found for the bound: in a millisecond for hundreds of tensors, seconds for ten
+ * thousand. docs/examples/plan.c is a whole program.
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_plan(const struct gradweave_network *network, const struct gradweave_costs *costs,
@@ -134,11 +135,10 @@ GRADWEAVE_API enum gradweave_status gradweave_model_tensors(const char *model,
 struct gradweave_prediction {
     const char *algorithm; /* as gradweave_algorithm_name() has it */
     double iteration_s, forward_s, backward_s, compress_s;
-    double exposed_comm_s;   /* exchanges that compute does not hide */
-    double other_s;          /* update and waiting */
-    double comm_s;           /* that the network is busy, hidden or not */
-    double bytes_per_worker; /* that a worker sends */
-    size_t group_count;      /* messages that the gradients are merged into */
+    double exposed_comm_s, other_s; /* exchanges that compute does not hide; update and waiting */
+    double comm_s;                  /* that the network is busy, hidden or not */
+    double bytes_per_worker;        /* that a worker sends */
+    size_t group_count;             /* messages that the gradients are merged into */
 };
 
 /*

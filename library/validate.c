@@ -182,6 +182,8 @@ static enum gw_status compare(struct gw_validation *validation,
             one->iteration_s = measurement->measured.iteration_s;
             GW_TRY(find_spread(measurement, &one->spread, error));
             find_percentiles(&one->spread, one->spread.count, measurement->measured_percentiles_s);
+            memset(measurement->prediction_percentiles_s, 0,
+                   sizeof measurement->prediction_percentiles_s);
             continue;
         }
         GW_TRY(

@@ -32,22 +32,31 @@ static void find_calls(enum gw_recurrence recurrence, size_t workers, double *ca
     }
 }
 
+const struct gw_curve *gw_aggregation_curve(const struct gw_leg *leg,
+                                            const struct gw_aggregation_costs *costs, size_t which,
+                                            bool shared) {
+    const struct gw_kernel_cost *cost = costs->by[which];
+    if (cost == NULL) {
+        return NULL;
+    }
+    bool together = shared && leg->aggregations[which].where == GW_EVERYWHERE;
+    return together && gw_kernel_shares(cost) ? &cost->together : &cost->curve;
+}
+
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, bool shared) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         const struct gw_aggregation *aggregation = &leg->aggregations[i];
-        const struct gw_kernel_cost *cost = costs->by[i];
+        const struct gw_curve *curve = gw_aggregation_curve(leg, costs, i, shared);
         double calls = 0;
         double contributions = 0;
-        if (cost == NULL) {
+        if (curve == NULL) {
             continue;
         }
         find_calls(aggregation->recurrence, workers, &calls, &contributions);
         uint64_t elements = gw_aggregation_elements(leg, aggregation->by, extent);
-        bool together = shared && aggregation->where == GW_EVERYWHERE && gw_kernel_shares(cost);
-        seconds += calls * gw_curve_time(together ? &cost->together : &cost->curve,
-                                         contributions * (double)elements);
+        seconds += calls * gw_curve_time(curve, contributions * (double)elements);
     }
     return seconds;
 }

@@ -18,6 +18,13 @@ struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
                                                     const struct gw_cluster *cluster);
 
 /*
+ * The curve of a leg's aggregator number `which` that counts; NULL: none does. `shared`: as below.
+ */
+const struct gw_curve *gw_aggregation_curve(const struct gw_leg *leg,
+                                            const struct gw_aggregation_costs *costs, size_t which,
+                                            bool shared);
+
+/*
  * Seconds that workers spend on what the leg brings. `shared`: what all do at the same time takes
  * what it takes where ranks share a machine.
  */

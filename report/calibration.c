@@ -175,6 +175,15 @@ static bool asks_to_compress(const struct gw_calibration *calibration, const cha
     return false;
 }
 
+static bool asks_to_aggregate(const struct gw_calibration *calibration, const char *name) {
+    for (int by = 0; by < GW_AGGREGATOR_COUNT; by++) {
+        if (strcmp(gw_aggregator_names[by], name) == 0) {
+            return gw_calibrates(calibration, (enum gw_aggregator)by);
+        }
+    }
+    return false;
+}
+
 static void print_collectives(const struct gw_cluster *cluster,
                               const struct gw_calibration *calibration, struct verdict *verdict) {
     static const char *const headings[] = {"collective", "P",  "curve",     "startup", "+-",
@@ -208,7 +217,7 @@ static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
                                 .kept = cost->kept,
                                 .size_key = "elements",
                                 .largest = (double)calibration->max_elements};
-        bool asked = costs == &cluster->aggregation ? calibration->aggregation
+        bool asked = costs == &cluster->aggregation ? asks_to_aggregate(calibration, cost->name)
                                                     : asks_to_compress(calibration, cost->name);
         print_row(table, &row, asked ? verdict : NULL);
     }
@@ -500,7 +509,11 @@ void gw_check_print(const struct gw_check *check, const char *name, double toler
 
 static void write_check_row(struct gw_json_writer *writer, const struct gw_check_row *row) {
     gw_writer_object(writer, NULL);
-    gw_writer_text(writer, row->is_compressor ? "compressor" : "collective", row->name);
+    gw_writer_text(writer,
+                   row->aggregates      ? "aggregation"
+                   : row->is_compressor ? "compressor"
+                                        : "collective",
+                   row->name);
     if (!row->is_compressor) {
         gw_writer_number(writer, "workers", (double)row->workers);
     }

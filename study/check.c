@@ -465,19 +465,25 @@ static void check_plan(struct check *check, const struct gw_plan *plan) {
 
 /* ---- noise --------------------------------------------------------------------------------- */
 
-/* What a rank's factors are in the median: a rank that is slower than others is a straggler. */
-static void check_rank(struct check *check, const struct gw_noise *noise, size_t rank,
-                       double *factors) {
-    const double slow = 1.1;
+static struct gw_summary summarise_rank(const struct gw_noise *noise, size_t rank,
+                                        double *factors) {
     struct gw_summary summary;
     size_t iterations = gw_noise_iterations(noise);
     for (size_t i = 0; i < iterations; i++) {
         factors[i] = noise->sample[i * noise->ranks + rank];
     }
     gw_summarise(factors, iterations, &summary);
-    if (summary.median > slow) {
-        ODD(check, "factors: rank %zu takes %.3g times as long as the model in the median", rank,
-            summary.median);
+    return summary;
+}
+
+/* A rank that takes longer than `usual`, the median of ranks, is a straggler. */
+static void check_rank(struct check *check, const struct gw_noise *noise, size_t rank, double usual,
+                       double *factors) {
+    const double slow = 1.1;
+    struct gw_summary summary = summarise_rank(noise, rank, factors);
+    if (summary.median > slow * usual) {
+        ODD(check, "factors: rank %zu takes %.3g times as long as ranks do in the median", rank,
+            summary.median / usual);
     }
     NOTE(check, "rank %zu: %.3g times the model's compute in the median, 90%% from %.3g to %.3g",
          rank, summary.median, summary.p5, summary.p95);
@@ -486,13 +492,20 @@ static void check_rank(struct check *check, const struct gw_noise *noise, size_t
 static void check_noise(struct check *check, const struct gw_noise *noise) {
     size_t iterations = gw_noise_iterations(noise);
     double *factors = gw_arena_zeros(check->arena, iterations, sizeof *factors);
+    double *medians = gw_arena_zeros(check->arena, noise->ranks, sizeof *medians);
+    struct gw_summary of_ranks;
     NOTE(check, "%zu iterations of %zu rank%s; percentiles: %s", iterations, noise->ranks,
          noise->ranks == 1 ? "" : "s",
          iterations < gw_percentile_least(95)   ? "too few but for the 50th"
          : iterations < gw_percentile_least(99) ? "the 50th and 95th, too few for the 99th"
                                                 : "the 50th, 95th and 99th");
-    for (size_t rank = 0; factors != NULL && rank < noise->ranks; rank++) {
-        check_rank(check, noise, rank, factors);
+    size_t ranks = factors == NULL || medians == NULL ? 0 : noise->ranks;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        medians[rank] = summarise_rank(noise, rank, factors).median;
+    }
+    gw_summarise(medians, ranks, &of_ranks);
+    for (size_t rank = 0; rank < ranks; rank++) {
+        check_rank(check, noise, rank, of_ranks.median, factors);
     }
 }
 

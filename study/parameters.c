@@ -90,9 +90,10 @@ static double find_aggregation(const struct gw_question *question,
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        if (costs.by[i] != NULL) {
+        const struct gw_curve *curve = gw_aggregation_curve(leg, &costs, i, shared);
+        if (curve != NULL) {
             append(names, " + aggregation.%s%s", costs.by[i]->name,
-                   shared && gw_kernel_shares(costs.by[i]) ? ".together" : "");
+                   curve == &costs.by[i]->together ? ".together" : "");
         }
     }
     return gw_aggregation_s(leg, &costs, &extent, question->workers, shared);

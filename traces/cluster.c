@@ -406,7 +406,8 @@ enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const
     }
     gw_curve_free(&curve);
     cJSON_Delete(details);
-    return gw_fail(error, GW_FAILED, "expected one whose cost alone is known, got \"%s\"", name);
+    return gw_fail(error, GW_FAILED,
+                   "%s: expected what it takes alone before what it takes together", name);
 }
 
 static void free_kernels(struct gw_kernel_costs *costs) {

@@ -180,8 +180,7 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
 enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
                                    struct gw_curve curve, cJSON *details, struct gw_error *error);
 
-/* Of one that is there: the curve and the details, an object, become its own also after a failure.
- */
+/* Of a kernel that the list has: both, the details an object, become the list's in any case. */
 enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
                                             struct gw_curve curve, cJSON *details,
                                             struct gw_error *error);

@@ -288,10 +288,19 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
     return gw_series_list_add(&survey->list, series, error);
 }
 
+bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator by) {
+    bool sketches = false;
+    for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
+        sketches = sketches || calibration->compressors[i]->sketched;
+    }
+    bool asked = by == GW_HEAVYMIX ? sketches : calibration->aggregation;
+    return asked && calibration->device == NULL;
+}
+
 enum gw_status gw_survey_add_aggregators(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,
                                          struct gw_error *error) {
-    if (!calibration->aggregation || calibration->device != NULL) {
+    if (!gw_calibrates(calibration, GW_SUM) && !gw_calibrates(calibration, GW_HEAVYMIX)) {
         return GW_OK;
     }
     struct all *all = gw_arena_zeros(&survey->arena, 1, sizeof *all);
@@ -300,7 +309,9 @@ enum gw_status gw_survey_add_aggregators(struct gw_survey *survey,
     }
     GW_TRY(open_all(survey, calibration, all, error));
     for (int by = 0; by < GW_AGGREGATOR_COUNT; by++) {
-        GW_TRY(add(survey, all, (enum gw_aggregator)by, error));
+        GW_TRY(gw_calibrates(calibration, (enum gw_aggregator)by)
+                   ? add(survey, all, (enum gw_aggregator)by, error)
+                   : GW_OK);
     }
     return GW_OK;
 }

@@ -105,9 +105,9 @@ static enum gw_status run_on_gpu(struct compression *compression, struct gw_erro
 }
 
 /* What is in a sketch is looked for once those of all workers have been added up. */
-static enum gw_status sketch(const struct compression *compression, struct gw_error *error) {
+static enum gw_status sketch(struct compression *compression, struct gw_error *error) {
     const struct gw_task *task = compression->task;
-    struct gw_sketch *into = (struct gw_sketch *)&compression->sketches[task - compression->tasks];
+    struct gw_sketch *into = &compression->sketches[task - compression->tasks];
     GW_TRY(gw_memory_on_host.add(NULL, task->u, task->gradient, 1, task->n, error));
     gw_sketch_clear(into);
     return gw_sketch_encode(into, task->u, 0, task->n, error);

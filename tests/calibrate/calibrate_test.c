@@ -297,6 +297,21 @@ static int measure_older(void **state) {
     return 0;
 }
 
+/* What sketches is measured without the search, and that beside it, whatever else is asked for. */
+TEST(what_sketches_is_searched) {
+    static const struct gw_compressor *const sketch[] = {&gw_compressor_count_sketch, NULL};
+    struct gw_cluster cluster;
+    struct gw_calibration calibration = describe();
+    calibration.collectives = no_collectives;
+    calibration.compressors = sketch;
+    calibration.aggregation = calibration.network = false;
+    measure(path_in(*state, "sketch.json"), 2, &calibration, &cluster);
+    assert_int_equal(cluster.compressors.count, 1);
+    assert_int_equal(cluster.aggregation.count, 1);
+    assert_string_equal(cluster.aggregation.list[0].name, "heavymix");
+    gw_cluster_free(&cluster);
+}
+
 TEST(what_only_the_older_has_is_added) {
     struct gw_cluster older;
     struct gw_cluster cluster;
@@ -310,6 +325,7 @@ TEST(what_only_the_older_has_is_added) {
     measure(path_in(*state, "cluster.json"), 2, &calibration, &cluster);
     assert_int_equal(cluster.collective_count, 1);
     assert_int_equal(cluster.compressors.count, 0);
+    assert_int_equal(cluster.aggregation.count, GW_AGGREGATOR_COUNT - 1); /* no search */
     assert_null(cluster.network);
     assert_non_null(find_collective(&cluster, "allreduce", 2, &now));
     double measured_s = gw_curve_time(now, 5000);
