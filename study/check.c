@@ -468,20 +468,18 @@ static void check_plan(struct check *check, const struct gw_plan *plan) {
 static struct gw_summary summarise_rank(const struct gw_noise *noise, size_t rank,
                                         double *factors) {
     struct gw_summary summary;
-    size_t iterations = gw_noise_iterations(noise);
-    for (size_t i = 0; i < iterations; i++) {
+    for (size_t i = 0; i < gw_noise_iterations(noise); i++) {
         factors[i] = noise->sample[i * noise->ranks + rank];
     }
-    gw_summarise(factors, iterations, &summary);
+    gw_summarise(factors, gw_noise_iterations(noise), &summary);
     return summary;
 }
 
-/* A rank that takes longer than `usual`, the median of ranks, is a straggler. */
+/* A rank that takes a tenth longer than `usual`, the median of ranks, is a straggler. */
 static void check_rank(struct check *check, const struct gw_noise *noise, size_t rank, double usual,
                        double *factors) {
-    const double slow = 1.1;
     struct gw_summary summary = summarise_rank(noise, rank, factors);
-    if (summary.median > slow * usual) {
+    if (summary.median > 1.1 * usual) {
         ODD(check, "factors: rank %zu takes %.3g times as long as ranks do in the median", rank,
             summary.median / usual);
     }
@@ -491,20 +489,22 @@ static void check_rank(struct check *check, const struct gw_noise *noise, size_t
 
 static void check_noise(struct check *check, const struct gw_noise *noise) {
     size_t iterations = gw_noise_iterations(noise);
-    double *factors = gw_arena_zeros(check->arena, iterations, sizeof *factors);
-    double *medians = gw_arena_zeros(check->arena, noise->ranks, sizeof *medians);
+    double *factors = gw_arena_zeros(check->arena, iterations + noise->ranks, sizeof *factors);
     struct gw_summary of_ranks;
     NOTE(check, "%zu iterations of %zu rank%s; percentiles: %s", iterations, noise->ranks,
          noise->ranks == 1 ? "" : "s",
          iterations < gw_percentile_least(95)   ? "too few but for the 50th"
          : iterations < gw_percentile_least(99) ? "the 50th and 95th, too few for the 99th"
                                                 : "the 50th, 95th and 99th");
-    size_t ranks = factors == NULL || medians == NULL ? 0 : noise->ranks;
-    for (size_t rank = 0; rank < ranks; rank++) {
+    if (factors == NULL) {
+        return;
+    }
+    double *medians = factors + iterations;
+    for (size_t rank = 0; rank < noise->ranks; rank++) {
         medians[rank] = summarise_rank(noise, rank, factors).median;
     }
-    gw_summarise(medians, ranks, &of_ranks);
-    for (size_t rank = 0; rank < ranks; rank++) {
+    gw_summarise(medians, noise->ranks, &of_ranks);
+    for (size_t rank = 0; rank < noise->ranks; rank++) {
         check_rank(check, noise, rank, of_ranks.median, factors);
     }
 }
