@@ -32,31 +32,32 @@ static void find_calls(enum gw_recurrence recurrence, size_t workers, double *ca
     }
 }
 
-const struct gw_curve *gw_aggregation_curve(const struct gw_leg *leg,
-                                            const struct gw_aggregation_costs *costs, size_t which,
-                                            bool shared) {
+bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
+                           size_t which, double part) {
     const struct gw_kernel_cost *cost = costs->by[which];
-    if (cost == NULL) {
-        return NULL;
-    }
-    bool together = shared && leg->aggregations[which].where == GW_EVERYWHERE;
-    return together && gw_kernel_shares(cost) ? &cost->together : &cost->curve;
+    return cost != NULL && part > 0 && leg->aggregations[which].where == GW_EVERYWHERE &&
+           gw_kernel_shares(cost);
 }
 
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                        const struct gw_extent *extent, size_t workers, bool shared) {
+                        const struct gw_extent *extent, size_t workers, double part) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         const struct gw_aggregation *aggregation = &leg->aggregations[i];
-        const struct gw_curve *curve = gw_aggregation_curve(leg, costs, i, shared);
+        const struct gw_kernel_cost *cost = costs->by[i];
         double calls = 0;
         double contributions = 0;
-        if (curve == NULL) {
+        if (cost == NULL) {
             continue;
         }
         find_calls(aggregation->recurrence, workers, &calls, &contributions);
-        uint64_t elements = gw_aggregation_elements(leg, aggregation->by, extent);
-        seconds += calls * gw_curve_time(curve, contributions * (double)elements);
+        double elements =
+            contributions * (double)gw_aggregation_elements(leg, aggregation->by, extent);
+        double call_s = gw_curve_time(&cost->curve, elements);
+        if (gw_aggregation_shares(leg, costs, i, part)) {
+            call_s = fmax(call_s, part * gw_curve_time(&cost->together, elements));
+        }
+        seconds += calls * call_s;
     }
     return seconds;
 }
@@ -86,7 +87,7 @@ double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements
         uint64_t bytes = gw_payload_bytes(exchange->legs[i].payload, &extent);
         seconds += gw_curve_time(&cost->legs[i], (double)bytes);
         seconds += gw_aggregation_s(&exchange->legs[i], &cost->aggregations[i], &extent,
-                                    cost->question.workers, false);
+                                    cost->question.workers, 0);
     }
     return seconds;
 }

@@ -18,18 +18,18 @@ struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
                                                     const struct gw_cluster *cluster);
 
 /*
- * The curve of a leg's aggregator number `which` that counts; NULL: none does. `shared`: as below.
+ * Whether it counts what a leg's aggregator number `which` takes together, of which `part` counts
+ * (gw_sharing_part).
  */
-const struct gw_curve *gw_aggregation_curve(const struct gw_leg *leg,
-                                            const struct gw_aggregation_costs *costs, size_t which,
-                                            bool shared);
+bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
+                           size_t which, double part);
 
 /*
- * Seconds that workers spend on what the leg brings. `shared`: what all do at the same time takes
- * what it takes where ranks share a machine.
+ * Seconds that workers spend on what the leg brings. What all do at the same time takes that part
+ * of the time together (gw_sharing_part; 0: each has its machine alone).
  */
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                        const struct gw_extent *extent, size_t workers, bool shared);
+                        const struct gw_extent *extent, size_t workers, double part);
 
 /* ---- exchanges ------------------------------------------------------------------------------- */
 

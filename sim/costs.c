@@ -109,9 +109,12 @@ static double aggregation_s(const struct gw_simulator *simulator,
         return 0;
     }
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
-    bool shared = simulator->simulation.interference && simulator->cluster->sharing.ranks > 1;
+    size_t workers = simulator->simulation.workers;
+    double part = simulator->simulation.interference
+                      ? gw_sharing_part(&simulator->cluster->sharing, workers)
+                      : 0;
     return gw_aggregation_s(leg, &simulator->aggregations[leg - schedule->exchange->legs], &extent,
-                            simulator->simulation.workers, shared);
+                            workers, part);
 }
 
 bool gw_server_aggregates(const struct gw_schedule *schedule,

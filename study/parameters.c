@@ -86,17 +86,18 @@ static double find_aggregation(const struct gw_question *question,
     if (leg == NULL) {
         return 0;
     }
-    bool shared = predicted->interference && question->cluster.sharing.ranks > 1;
+    double part = predicted->interference
+                      ? gw_sharing_part(&question->cluster.sharing, question->workers)
+                      : 0;
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        const struct gw_curve *curve = gw_aggregation_curve(leg, &costs, i, shared);
-        if (curve != NULL) {
+        if (costs.by[i] != NULL) {
             append(names, " + aggregation.%s%s", costs.by[i]->name,
-                   curve == &costs.by[i]->together ? ".together" : "");
+                   gw_aggregation_shares(leg, &costs, i, part) ? ".together" : "");
         }
     }
-    return gw_aggregation_s(leg, &costs, &extent, question->workers, shared);
+    return gw_aggregation_s(leg, &costs, &extent, question->workers, part);
 }
 
 /* "collectives.sendrecv + broadcast[workers=4] + aggregation.merge" */

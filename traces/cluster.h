@@ -131,6 +131,13 @@ struct gw_sharing {
     size_t ranks, processors;
 };
 
+/*
+ * What part of the time together it takes when as many of a machine's ranks begin at once as there
+ * are of so many workers: they take turns on its processors, and the time together is that of all
+ * its turns. 0: nobody shares a machine.
+ */
+double gw_sharing_part(const struct gw_sharing *sharing, size_t workers);
+
 struct gw_cluster {
     char *name;
     char *path; /* where it was read, for messages; NULL for one that was just measured */

@@ -4,6 +4,17 @@
 
 #include "traces/growth.h"
 
+/* ---- machines that ranks share --------------------------------------------------------------- */
+
+static double turns_of(size_t ranks, const struct gw_sharing *sharing) {
+    return sharing->processors == 0 ? 1 : ceil((double)ranks / (double)sharing->processors);
+}
+
+double gw_sharing_part(const struct gw_sharing *sharing, size_t workers) {
+    size_t ranks = workers < sharing->ranks ? workers : sharing->ranks;
+    return ranks < 2 ? 0 : turns_of(ranks, sharing) / turns_of(sharing->ranks, sharing);
+}
+
 /* ---- collectives that others make up, where they were not measured themselves ---------------- */
 
 /* Of a composed collective among P workers. */
