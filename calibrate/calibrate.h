@@ -164,6 +164,32 @@ enum gw_status gw_calibration_check(struct gw_communicator *communicator,
                                     struct gw_check *out, struct gw_error *error);
 void gw_check_free(struct gw_check *check);
 
+/*
+ * The same of collectives and compressors of these names (each once, ended by NULL), for so many
+ * seconds of a clock: on rank 0, in words, in `arena`, that the file does not describe the cluster
+ * any more; NULL: it does, or there is nothing that can be measured again.
+ */
+enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
+                                         const struct gw_cluster *cluster, const char *const *names,
+                                         double time_s, const struct gw_clock *clock,
+                                         struct gw_arena *arena, char **out,
+                                         struct gw_error *error);
+
+/* ---- who else works on the machines ---------------------------------------------------------- */
+
+/* What the machines of a job do while something is measured. */
+struct gw_load_meter;
+
+/* Collective, as is gw_load_meter_end; the communicator lives longer. */
+enum gw_status gw_load_meter_open(struct gw_communicator *communicator, struct gw_load_meter **out,
+                                  struct gw_error *error);
+void gw_load_meter_close(struct gw_load_meter *meter);
+
+/* From now on; and what others did since then, on the machine where they did most. */
+void gw_load_meter_begin(struct gw_load_meter *meter);
+enum gw_status gw_load_meter_end(struct gw_load_meter *meter, struct gw_disturbance *out,
+                                 struct gw_error *error);
+
 /* ---- compressors on given vectors ---------------------------------------------------------- */
 
 struct gw_bench {

@@ -88,7 +88,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     struct gw_comparison comparison = {.question = question,
                                        .changes = options->changes,
                                        .interference = options->interference,
-                                       .ranges = varied == NULL,
+                                       .intervals = varied == NULL,
                                        .trained = options->counts == COUNTS_TRAINED};
     gw_bandwidth_note(bandwidth, comparison.note);
     enum gw_status status =

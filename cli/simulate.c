@@ -125,7 +125,7 @@ static enum gw_status predict(const struct options *options, const struct gw_que
     struct gw_timeline trace = {0};
     bool traced = options->trace != NULL;
     struct gw_prediction_options how = {
-        .iterations = options->iterations, .counts = options->counts, .range = true};
+        .iterations = options->iterations, .counts = options->counts, .interval = true};
     GW_TRY(gw_heterogeneity_simulation(&options->heterogeneity, question, arena, &how.simulation,
                                        error));
     how.simulation.every_worker = traced;

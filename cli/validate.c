@@ -34,7 +34,7 @@ struct options {
     struct gpu gpu;
     const char *algorithms, *explain, *trace, *out;
     size_t iterations, warm_up;
-    double tolerance;
+    double tolerance, check_s;
     uint64_t seed, settle; /* settle: in `counts` if it is given */
     bool interference;
     enum { REAL, TIMED } compression;
@@ -52,6 +52,7 @@ struct run {
     size_t done;                          /* iterations of all algorithms */
     struct gw_validation_pair *explained; /* NULL: none */
     struct gw_timeline measured;          /* of the explained one, or of the only one */
+    struct gw_load_meter *meter;
 };
 
 #define IN(member) offsetof(struct options, member)
@@ -91,6 +92,9 @@ static const struct gw_option option_table[] = {
     {"interference", 0, NULL, GW_FLAG, IN(interference),
      .help = "In the prediction, let compression and exchanges that run at once slow each other, "
              "as the cluster says"},
+    {"check-time", 0, "SECONDS", GW_NOT_NEGATIVE, IN(check_s),
+     .help = "How long to look first whether the cluster still is what its file says; 0: not",
+     .value = "2"},
     {"seed", 's', "S", GW_INTEGER, IN(seed), .help = "Seed of the gradients", .value = "1"},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(gpu.device),
      .help = "Where gradients are: in this machine's memory, on each rank's GPU, or on GPU N",
@@ -223,6 +227,7 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
 /* In any case, however far it was opened. */
 static void close_run(struct run *run) {
     gw_device_close(run->executor.device);
+    gw_load_meter_close(run->meter);
     gw_timeline_free(&run->measured);
     for (size_t i = 0; i < run->answer.count; i++) {
         gw_pipeline_close(&run->answer.pairs[i].pipeline);
@@ -395,19 +400,46 @@ static enum gw_status execute(struct run *run, struct gw_validation_pair *compar
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-/* With its server a pipeline runs on the whole job, and otherwise on the workers among its ranks.
- */
-static enum gw_status measure(struct run *run, struct gw_validation_pair *comparison,
-                              struct gw_communicator *job, struct gw_communicator *workers,
-                              struct gw_error *error) {
-    if (comparison->pipeline.schedule.server) {
-        return execute(run, comparison, job, error);
+/* Whether the file still describes the cluster, in the pairs' costs. */
+static enum gw_status find_drift(struct run *run, struct gw_validation_pair *comparison,
+                                 struct gw_communicator *workers, struct gw_error *error) {
+    struct gw_validation *answer = &run->answer;
+    const char *const *costs = NULL;
+    char *drift = NULL;
+    (void)comparison;
+    GW_TRY(gw_validation_costs(answer, &run->arena, &costs, error));
+    GW_TRY(gw_calibration_find_drift(workers, &answer->question.cluster, costs,
+                                     run->options->check_s, &gw_machine_clock, &run->arena, &drift,
+                                     error));
+    if (drift != NULL) {
+        answer->doubts[answer->doubt_count++] = drift;
     }
+    return GW_OK;
+}
+
+/* What the workers among the job's ranks do, while the others rest. */
+typedef enum gw_status work(struct run *run, struct gw_validation_pair *comparison,
+                            struct gw_communicator *communicator, struct gw_error *error);
+
+static enum gw_status among_workers(struct run *run, struct gw_validation_pair *comparison,
+                                    work *act, struct gw_communicator *job,
+                                    struct gw_communicator *workers, struct gw_error *error) {
     if (workers->transport == NULL) {
         return gw_rest_beside(job, error);
     }
-    GW_TRY(execute(run, comparison, workers, error));
+    GW_TRY(act(run, comparison, workers, error));
     return gw_wake_beside(job, workers->size, error);
+}
+
+/* With its server a pipeline runs on the whole job. */
+static enum gw_status measure(struct run *run, struct gw_validation_pair *comparison,
+                              struct gw_communicator *job, struct gw_communicator *workers,
+                              struct gw_error *error) {
+    gw_load_meter_begin(run->meter);
+    GW_TRY(comparison->pipeline.schedule.server
+               ? execute(run, comparison, job, error)
+               : among_workers(run, comparison, execute, job, workers, error));
+    return gw_load_meter_end(run->meter, &comparison->measured.disturbance, error);
 }
 
 static void measure_all(struct run *run, struct gw_communicator *job, struct gw_error *error) {
@@ -415,6 +447,10 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
     gw_job_require(
         job, job->transport->open_first(job, (int)run->answer.question.workers, &workers, error),
         error);
+    gw_job_require(job, gw_load_meter_open(job, &run->meter, error), error);
+    if (run->options->check_s > 0 && !run->options->gpu.device.cuda) {
+        gw_job_require(job, among_workers(run, NULL, find_drift, job, &workers, error), error);
+    }
     run->progress = gw_progress_begin("validate", job->rank == 0);
     for (size_t i = 0; i < run->answer.count; i++) {
         struct gw_validation_pair *comparison = &run->answer.pairs[i];

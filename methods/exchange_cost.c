@@ -39,25 +39,33 @@ bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation
            gw_kernel_shares(cost);
 }
 
+double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
+                       size_t which, const struct gw_extent *extent, size_t workers, double part,
+                       double *elements) {
+    const struct gw_aggregation *aggregation = &leg->aggregations[which];
+    const struct gw_kernel_cost *cost = costs->by[which];
+    double calls = 0;
+    double contributions = 0;
+    if (cost == NULL) {
+        return 0;
+    }
+    find_calls(aggregation->recurrence, workers, &calls, &contributions);
+    double each = contributions * (double)gw_aggregation_elements(leg, aggregation->by, extent);
+    double call_s = gw_curve_time(&cost->curve, each);
+    if (gw_aggregation_shares(leg, costs, which, part)) {
+        call_s = fmax(call_s, part * gw_curve_time(&cost->together, each));
+    }
+    if (elements != NULL) {
+        *elements = each;
+    }
+    return calls * call_s;
+}
+
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, double part) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        const struct gw_aggregation *aggregation = &leg->aggregations[i];
-        const struct gw_kernel_cost *cost = costs->by[i];
-        double calls = 0;
-        double contributions = 0;
-        if (cost == NULL) {
-            continue;
-        }
-        find_calls(aggregation->recurrence, workers, &calls, &contributions);
-        double elements =
-            contributions * (double)gw_aggregation_elements(leg, aggregation->by, extent);
-        double call_s = gw_curve_time(&cost->curve, elements);
-        if (gw_aggregation_shares(leg, costs, i, part)) {
-            call_s = fmax(call_s, part * gw_curve_time(&cost->together, elements));
-        }
-        seconds += calls * call_s;
+        seconds += gw_aggregator_s(leg, costs, i, extent, workers, part, NULL);
     }
     return seconds;
 }

@@ -25,9 +25,13 @@ bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation
                            size_t which, double part);
 
 /*
- * Seconds that workers spend on what the leg brings. What all do at the same time takes that part
- * of the time together (gw_sharing_part; 0: each has its machine alone).
+ * Seconds that workers spend on what the leg brings, in all, or by its aggregator number `which`,
+ * each time for so many `elements` (or NULL). What all do at the same time takes that part of the
+ * time together (gw_sharing_part; 0: each has its machine alone).
  */
+double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
+                       size_t which, const struct gw_extent *extent, size_t workers, double part,
+                       double *elements);
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, double part);
 

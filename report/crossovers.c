@@ -134,8 +134,7 @@ static void print_doubts(const struct gw_crossovers *crossovers) {
     if (doubted > 0) {
         gw_print(
             "at %zu of %zu values, marked with ?, the fastest can't be told apart from others: "
-            "exchanges among so many workers were not measured, and ranges of iterations "
-            "meet or are not known\n",
+            "they differ by less than what is uncertain in 95%% of cases, or that is not known\n",
             doubted, crossovers->values->count);
     }
 }

@@ -1,5 +1,6 @@
 /* What an iteration is predicted to take, and where its time goes. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
@@ -29,22 +30,38 @@ static void print_spread(const struct gw_spread *spread) {
     gw_table_print_and_close(table);
 }
 
-/* What derived curves leave open. */
-static void print_range(const struct gw_result *result) {
+enum { MOST_CURVES = 3 }; /* of those that an iteration hangs on, the most uncertain ones */
+
+/* What it adds to the iteration; where that is not known, it comes first. */
+static double adds_s(const struct gw_result_uncertainty *uncertainty) {
+    return isnan(uncertainty->relative) ? INFINITY : fabs(uncertainty->high_s - uncertainty->low_s);
+}
+
+static int compare_added(const void *a, const void *b) {
+    double first_s = adds_s(a);
+    double second_s = adds_s(b);
+    return (first_s < second_s) - (first_s > second_s);
+}
+
+/* How well the iteration is known, and what that hangs on. */
+static void print_interval(const struct gw_result *result) {
     char text[2][GW_UNITS_SIZE];
+    struct gw_result sorted = *result;
     if (result->uncertainty_count == 0) {
         return;
     }
     if (gw_result_is_unknown(result)) {
         gw_print("\nhow far off the iteration is, is not known, as of");
     } else {
-        gw_print("\niteration %s to %s, as uncertain as",
+        gw_print("\niteration %s to %s in 95%% of cases, as uncertain as",
                  gw_format_seconds(result->iteration_low_s, text[0]),
                  gw_format_seconds(result->iteration_high_s, text[1]));
     }
-    for (size_t i = 0; i < result->uncertainty_count; i++) {
-        const struct gw_result_uncertainty *uncertainty = &result->uncertainties[i];
-        gw_print("%s %s", i == 0 ? "" : ",", uncertainty->collective);
+    qsort(sorted.uncertainties, sorted.uncertainty_count, sizeof *sorted.uncertainties,
+          compare_added);
+    for (size_t i = 0; i < sorted.uncertainty_count && i < MOST_CURVES; i++) {
+        const struct gw_result_uncertainty *uncertainty = &sorted.uncertainties[i];
+        gw_print("%s %s", i == 0 ? "" : ",", uncertainty->name);
         if (!isnan(uncertainty->relative)) {
             gw_print(" +-%.1f%%", 100 * uncertainty->relative);
         }
@@ -80,7 +97,7 @@ static void print_text(const struct gw_question *question, const struct gw_algor
     print_part(table, "other", parts->other_s, result->iteration_s);
     print_part(table, "iteration", result->iteration_s, result->iteration_s);
     gw_table_print_and_close(table);
-    print_range(result);
+    print_interval(result);
     if (result->iterations > 1) {
         print_spread(&result->spread);
     }

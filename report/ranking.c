@@ -97,7 +97,7 @@ static void print_names(const struct gw_ranking *ranking, size_t count, FILE *st
     }
 }
 
-/* That several may be the fastest, since curves of so many workers are not known better. */
+/* That several may be the fastest, since curves are not known better. */
 static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
     print_names(ranking, ranking->equal_count, stream);
     (void)fprintf(stream, " can't be told apart from ");
@@ -111,12 +111,21 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
         (void)fprintf(stream, "%zu others", ranking->rival_count);
     }
     bool unknown = false;
+    bool derived = false;
     for (size_t i = 0; i < ranking->count; i++) {
-        unknown = unknown || gw_result_is_unknown(&ranking->results[i]);
+        const struct gw_result *result = &ranking->results[i];
+        if (i < ranking->equal_count || gw_ranking_is_rival(ranking, result)) {
+            unknown = unknown || gw_result_is_unknown(result);
+            derived = derived || gw_result_is_derived(result);
+        }
     }
-    (void)fprintf(stream, ", marked with ?: exchanges among %zu workers were not measured, and %s.",
-                  ranking->comparison->question->workers,
-                  unknown ? "how far off they are is not known" : "ranges of iterations meet");
+    (void)fprintf(stream, ", marked with ?: ");
+    if (derived) {
+        (void)fprintf(stream, "exchanges among %zu workers were not measured, and ",
+                      ranking->comparison->question->workers);
+    }
+    (void)fprintf(stream, unknown ? "how far off they are is not known."
+                                  : "they differ by less than what is uncertain in 95%% of cases.");
 }
 
 static void print_why(const struct gw_ranking *ranking, FILE *stream) {
@@ -173,7 +182,7 @@ static const char *mark_of(const struct gw_ranking *ranking, size_t i) {
                                                                                     : "";
 }
 
-static void add_range(struct gw_table *table, const struct gw_result *result) {
+static void add_interval(struct gw_table *table, const struct gw_result *result) {
     char texts[2][GW_UNITS_SIZE];
     if (result->uncertainty_count == 0 || gw_result_is_unknown(result)) {
         gw_table_cell(table, "%s", result->uncertainty_count == 0 ? "" : "not known");
@@ -186,8 +195,11 @@ static void add_range(struct gw_table *table, const struct gw_result *result) {
 static void print_table(const struct gw_ranking *ranking) {
     static const char *const headings[] = {
         "",      "algorithm", "iteration", "compute",    "compression", "exposed",
-        "other", "groups",    "sent",      "efficiency", "range"};
-    bool ranged = ranking->rival_count > 0;
+        "other", "groups",    "sent",      "efficiency", "95% interval"};
+    bool ranged = false;
+    for (size_t i = 0; i < ranking->count; i++) {
+        ranged = ranged || ranking->results[i].uncertainty_count > 0;
+    }
     double alone_s = gw_comparison_alone_s(ranking->comparison);
     struct gw_table *table = gw_table_open(headings, ranged ? "llrrrrrrrrr" : "llrrrrrrrr");
     for (size_t i = 0; i < ranking->count; i++) {
@@ -205,7 +217,7 @@ static void print_table(const struct gw_ranking *ranking) {
         gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
         gw_table_cell(table, "%.1f%%", 100 * efficiency(alone_s, result->iteration_s));
         if (ranged) {
-            add_range(table, result);
+            add_interval(table, result);
         }
     }
     gw_table_print_and_close(table);

@@ -183,7 +183,7 @@ static void print_derived(const struct gw_result *all) {
         (void)fprintf(stream, "%s%s", i == 0 ? "" : ", ", all->derived[i]);
         for (size_t u = 0; u < all->uncertainty_count; u++) {
             const struct gw_result_uncertainty *one = &all->uncertainties[u];
-            if (strcmp(one->collective, all->derived[i]) == 0) {
+            if (strcmp(one->name, all->derived[i]) == 0) {
                 (void)(isnan(one->relative) ? fputs(" (how far off is not known)", stream)
                                             : fprintf(stream, " +-%.1f%%", 100 * one->relative));
             }

@@ -178,6 +178,36 @@ static void print_percentiles(const struct gw_validation *validation) {
     gw_table_print_and_close(table);
 }
 
+/* Errors of what others disturbed say little of the model. */
+static void print_disturbed(const struct gw_validation *validation) {
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_result *measured = &validation->pairs[i].measured;
+        const struct gw_disturbance *disturbance = &measured->disturbance;
+        if (gw_is_disturbed(disturbance)) {
+            gw_print("%s was disturbed: meanwhile other processes took %.0f%% of a machine's "
+                     "processors, and other virtual machines %.0f%%\n",
+                     measured->algorithm, 100 * disturbance->others, 100 * disturbance->stolen);
+        }
+    }
+}
+
+/* How many of the measurements are where their predictions say that they are in 95% of cases. */
+static void print_intervals(const struct gw_validation *validation) {
+    size_t known = 0;
+    size_t inside = 0;
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_result *predicted = &validation->pairs[i].predicted;
+        double measured_s = validation->pairs[i].measured.iteration_s;
+        bool has = predicted->iteration_high_s > 0;
+        known += has;
+        inside += has && predicted->iteration_low_s <= measured_s &&
+                  measured_s <= predicted->iteration_high_s;
+    }
+    if (known > 0) {
+        gw_print("%zu of %zu are within their predictions' 95%% intervals\n", inside, known);
+    }
+}
+
 /* What the exit status says: "beyond --tolerance 0.1: omgs +23.1%". */
 static void print_verdict(const struct gw_validation *validation) {
     const char *before = "";
@@ -253,6 +283,8 @@ static void print_text(const struct gw_validation *validation) {
     gw_print("\nmeasured: means of %zu iterations; mean error %.1f%%, largest %.1f%%\n",
              validation->iterations, 100 * gw_validation_mean_error(validation),
              100 * gw_validation_largest_error(validation));
+    print_intervals(validation);
+    print_disturbed(validation);
     print_explanation(validation);
     print_verdict(validation);
     gw_print_collected_notes(&all);
@@ -271,6 +303,13 @@ static void write_side(struct gw_json_writer *writer, const char *key,
         gw_writer_number(writer, "iteration_sd_s", result->iteration_sd_s);
     }
     write_percentiles(writer, &result->spread, observed);
+    if (gw_is_disturbed(&result->disturbance)) {
+        gw_writer_object(writer, "disturbance");
+        gw_writer_number(writer, "stolen", result->disturbance.stolen);
+        gw_writer_number(writer, "others", result->disturbance.others);
+        gw_writer_end(writer);
+    }
+    gw_result_write_uncertainty(result, writer);
     if (counts) {
         gw_result_write_counts(result, writer);
     } else if (pair->counts_depend_on_data) {

@@ -65,6 +65,12 @@ def is_covered(cell):
     return predicted["iteration_low_s"] <= measured_s <= predicted["iteration_high_s"]
 
 
+def disturbance_of(cell):
+    """What others took of a machine's processors while it was measured, as a share; 0: too little
+    to make a difference."""
+    return sum(cell["measured"].get("disturbance", {}).values())
+
+
 def judge(cell):
     """The cell with its errors. A part's is a share of the iteration, as a part may be nothing."""
     predicted, measured = cell["predicted"], cell["measured"]
@@ -328,7 +334,7 @@ def absence_lines(document):
 
 def markdown(document):
     head = [
-        "| | cells | mean error (95%) | median | p95 | worst | at | significant | in range |",
+        "| | cells | mean error (95%) | median | p95 | worst | at | significant | in interval |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rest = [*decision_lines(document), *document["notes"], *absence_lines(document)]

@@ -75,15 +75,12 @@ static enum gw_status add_price(struct gw_simulator *simulator, const char *coll
     GW_TRY(look_up(collective, simulator->cluster, workers, congestion, &added->curve, derivation,
                    error));
     prices->count++;
-    GW_TRY(gw_cluster_uncertainty(simulator->cluster, collective, workers, &added->uncertainty,
-                                  error));
     if (result != NULL) {
         if (workers > 1) {
             gw_result_derive(result, collective, derivation);
         } else {
             gw_result_warn(result, derivation);
         }
-        gw_result_uncertain(result, collective, added->uncertainty);
     }
     return GW_OK;
 }
@@ -96,9 +93,10 @@ static void release_prices(void *object) {
     free(prices->list);
 }
 
-/* An uncertainty is relative to what would be measured: |derived - measured| / measured. */
-static double off_by(double seconds, double uncertainty, double deviation) {
-    return isnan(uncertainty) ? seconds : seconds * pow(1 + uncertainty, deviation);
+double gw_shared_part(const struct gw_simulator *simulator) {
+    return simulator->simulation.interference
+               ? gw_sharing_part(&simulator->cluster->sharing, simulator->simulation.workers)
+               : 0;
 }
 
 static double aggregation_s(const struct gw_simulator *simulator,
@@ -109,12 +107,19 @@ static double aggregation_s(const struct gw_simulator *simulator,
         return 0;
     }
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
-    size_t workers = simulator->simulation.workers;
-    double part = simulator->simulation.interference
-                      ? gw_sharing_part(&simulator->cluster->sharing, workers)
-                      : 0;
-    return gw_aggregation_s(leg, &simulator->aggregations[leg - schedule->exchange->legs], &extent,
-                            workers, part);
+    const struct gw_aggregation_costs *costs =
+        &simulator->aggregations[leg - schedule->exchange->legs];
+    double seconds = 0;
+    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+        double elements = 0;
+        double own_s = gw_aggregator_s(leg, costs, i, &extent, simulator->simulation.workers,
+                                       gw_shared_part(simulator), &elements);
+        seconds += costs->by[i] == NULL
+                       ? 0
+                       : own_s * gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE,
+                                                     costs->by[i]->name, elements);
+    }
+    return seconds;
 }
 
 bool gw_server_aggregates(const struct gw_schedule *schedule,
@@ -130,20 +135,24 @@ static double exchange_s(const struct gw_simulator *simulator,
     double seconds = aggregation_s(simulator, operation);
     if (simulator->simulation.level == GW_LEVEL_CURVES) {
         const struct gw_price *price = gw_needed(find_price(&simulator->prices, operation->method));
-        seconds += off_by(gw_curve_time(&price->curve, (double)operation->bytes),
-                          price->uncertainty, simulator->simulation.deviation);
+        double bytes = (double)operation->bytes;
+        seconds += gw_curve_time(&price->curve, bytes) *
+                   gw_parameter_factor(simulator, GW_COLLECTIVE_CURVE, price->collective, bytes);
     }
     return seconds;
 }
 
 /* ---- compression --------------------------------------------------------------------------- */
 
-static enum gw_status compress_cost(const struct gw_operation *operation,
-                                    const struct gw_cluster *cluster, double *seconds,
+static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index,
                                     struct gw_error *error) {
+    const struct gw_operation *operation = &simulator->schedule->operations[index];
     const struct gw_curve *curve = NULL;
-    GW_TRY(gw_cluster_compressor(cluster, operation->method, &curve, error));
-    *seconds = gw_curve_time(curve, (double)operation->elements);
+    double elements = (double)operation->elements;
+    GW_TRY(gw_cluster_compressor(simulator->cluster, operation->method, &curve, error));
+    simulator->seconds[index] =
+        gw_curve_time(curve, elements) *
+        gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements);
     return GW_OK;
 }
 
@@ -180,13 +189,14 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
         const struct gw_operation *operation = &schedule->operations[i];
         simulator->seconds[i] = operation->duration_s;
         if (operation->kind == GW_COMPRESS) {
-            GW_TRY(compress_cost(operation, simulator->cluster, &simulator->seconds[i], error));
+            GW_TRY(compress_cost(simulator, i, error));
         } else if (operation->kind == GW_EXCHANGE &&
                    simulator->simulation.level == GW_LEVEL_CURVES &&
                    find_price(&simulator->prices, operation->method) == NULL) {
             GW_TRY(add_price(simulator, operation->method, congestion, result, error));
         }
     }
+    GW_TRY(gw_parameters_open(simulator, result, error));
     gw_operation_costs_again(simulator);
     return GW_OK;
 }
@@ -198,4 +208,16 @@ void gw_operation_costs_again(struct gw_simulator *simulator) {
             simulator->seconds[i] = exchange_s(simulator, &schedule->operations[i]);
         }
     }
+}
+
+void gw_simulator_deviate(struct gw_simulator *simulator, const struct gw_parameter *parameter,
+                          double deviation) {
+    simulator->deviating = parameter;
+    simulator->deviation = deviation;
+    for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
+        if (simulator->schedule->operations[i].kind == GW_COMPRESS) {
+            (void)compress_cost(simulator, i, NULL); /* whose curve was found before */
+        }
+    }
+    gw_operation_costs_again(simulator);
 }

@@ -32,13 +32,8 @@ struct gw_simulation {
     double background;
     struct gw_noise compute_noise; /* on each compute time of each worker */
     struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
-    /*
-     * Exchanges by curves that were derived (gw_cluster_uncertainty) take (1 + their relative
-     * uncertainty) ^ deviation of what was derived: 0: as it is; -1 and 1: as far off as they may
-     * be.
-     */
-    double deviation;
     enum gw_network_level level;
+    bool margins; /* how well measured curves are known is looked up: gw_simulator_parameters */
     /*
      * Whether operations of both streams that run at once slow each other, by the cluster's overlap
      * factors (traces/cluster.h); by curves only.
@@ -105,5 +100,34 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
                                         char loggp[GW_EXPORT_LOGGP_SIZE], struct gw_error *error);
 
 void gw_simulator_close(struct gw_simulator *simulator);
+
+/* ---- what times hang on ---------------------------------------------------------------------- */
+
+/* Curves of a cluster's file that times hang on and that are not exactly known. */
+enum gw_parameter_kind { GW_COLLECTIVE_CURVE, GW_COMPRESSOR_CURVE, GW_AGGREGATOR_CURVE };
+
+struct gw_parameter {
+    enum gw_parameter_kind kind;
+    const char *name; /* lives as long as the schedule and the cluster */
+    bool derived;     /* its uncertainty is gw_cluster_uncertainty, NAN where that is not known */
+    /* What was measured: of a collective that others make up, of each of these. */
+    size_t margin_count;
+    struct gw_margins margins[GW_COLLECTIVE_MOST_PARTS];
+    double relative; /* half of a 95% interval, the largest of the sizes that the schedule has */
+};
+
+/*
+ * By curves: derived ones, and with `margins` those that were measured with repeats; the
+ * simulator's. Overlap factors are not among them.
+ */
+const struct gw_parameter *gw_simulator_parameters(const struct gw_simulator *simulator,
+                                                   size_t *count);
+
+/*
+ * From now on all that hangs on that parameter (NULL: on none) takes (1 + margin) ^ deviation of
+ * what it takes, with the margin of each operation's own size: -1 and 1 are the ends.
+ */
+void gw_simulator_deviate(struct gw_simulator *simulator, const struct gw_parameter *parameter,
+                          double deviation);
 
 #endif

@@ -20,7 +20,6 @@ struct gw_interference {
 struct gw_price {
     const char *collective;
     struct gw_curve curve;
-    double uncertainty; /* relative, of one that was derived; NAN: not known */
 };
 
 /* Each collective of a schedule once. */
@@ -47,6 +46,10 @@ struct gw_simulator {
     size_t *slots; /* per operation: where its end is kept, or GW_NO_SLOT */
     size_t slot_count;
     struct gw_interference interference; /* all 0 if it is not simulated */
+    size_t parameter_count;
+    struct gw_parameter *parameters;
+    const struct gw_parameter *deviating; /* one of them, or NULL */
+    double deviation;
 };
 
 /* Of an operation whose end no other stream waits for. */
@@ -99,6 +102,19 @@ bool gw_server_aggregates(const struct gw_schedule *schedule, const struct gw_op
 
 /* Exchanges of other bytes than before, with the same collectives: fills their seconds again. */
 void gw_operation_costs_again(struct gw_simulator *simulator);
+
+/* What the machine's workers that aggregate at once take of the time together; 0: each is alone. */
+double gw_shared_part(const struct gw_simulator *simulator);
+
+/* ---- what times hang on ---------------------------------------------------------------------- */
+
+/* Lists them, once the prices are there; says in `result`, if not NULL, how well they are known. */
+enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
+                                  struct gw_error *error);
+
+/* What an operation of that size takes of its time; 1 but for what deviates. */
+double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
+                           const char *name, double size);
 
 /* ---- compression and exchanges that run at once slow each other ------------------------------ */
 

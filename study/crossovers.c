@@ -17,17 +17,17 @@ struct search {
     double *times_s;                   /* [algorithm] */
 };
 
-/* Predicts these pipelines at a value; `ranges`: also how far off they may be. */
+/* Predicts these pipelines at a value; `intervals`: also how far off they may be. */
 static enum gw_status predict_at(const struct search *search,
                                  const struct gw_algorithm *const *algorithms, size_t count,
-                                 double value, bool ranges, struct gw_error *error) {
+                                 double value, bool intervals, struct gw_error *error) {
     const struct gw_comparison *comparison = search->found->comparison;
     struct gw_question question;
     struct gw_comparison changed = *comparison;
     changed.question = &question;
     changed.algorithms = algorithms;
     changed.count = count;
-    changed.ranges = ranges;
+    changed.intervals = intervals;
     GW_TRY(gw_axis_ask(search->found->values, value, comparison->question, &question, error));
     enum gw_status status = gw_comparison_predict(&changed, search->predictions, error);
     gw_question_end_bandwidth(&question, comparison->question);

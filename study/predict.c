@@ -428,7 +428,7 @@ static enum gw_status simulate(const struct gw_question *question,
 static enum gw_status predict_once(const struct gw_question *question,
                                    const struct gw_pipeline *pipeline,
                                    const struct gw_simulation *simulation, size_t iterations,
-                                   struct gw_timeline *trace, struct gw_result *out,
+                                   bool interval, struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error) {
     *out = gw_pipeline_result(question, pipeline);
     struct gw_simulator *simulator = NULL;
@@ -438,24 +438,11 @@ static enum gw_status predict_once(const struct gw_question *question,
     if (status == GW_OK) {
         status = simulate(question, simulator, iterations, trace, out, error);
     }
+    if (status == GW_OK && interval) {
+        status = gw_interval_find(simulator, iterations, out, error);
+    }
     gw_simulator_close(simulator);
     return status;
-}
-
-/* Simulates again with all derived curves as much too fast and too slow as they may be. */
-static enum gw_status find_range(const struct gw_question *question,
-                                 const struct gw_pipeline *pipeline,
-                                 struct gw_simulation simulation, size_t iterations,
-                                 struct gw_result *result, struct gw_error *error) {
-    double *const ends_s[] = {&result->iteration_low_s, &result->iteration_high_s};
-    bool ranged = result->uncertainty_count > 0 && !gw_result_is_unknown(result);
-    for (int end = 0; end < 2 && ranged; end++) {
-        struct gw_result shifted;
-        simulation.deviation = end == 0 ? -1 : 1;
-        GW_TRY(predict_once(question, pipeline, &simulation, iterations, NULL, &shifted, error));
-        *ends_s[end] = shifted.iteration_s;
-    }
-    return GW_OK;
 }
 
 enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw_pipeline *pipeline,
@@ -466,13 +453,12 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
     struct gw_simulation simulation = options->simulation;
     size_t iterations = options->iterations == 0 ? 1 : options->iterations;
     simulation.workers = question->workers;
+    simulation.margins = options->interval;
     enum gw_status status =
         open_counts(&options->counts, question, pipeline, iterations, &simulation, &counts, error);
     if (status == GW_OK) {
-        status = predict_once(question, pipeline, &simulation, iterations, trace, out, error);
-    }
-    if (status == GW_OK && options->range) {
-        status = find_range(question, pipeline, simulation, iterations, out, error);
+        status = predict_once(question, pipeline, &simulation, iterations, options->interval, trace,
+                              out, error);
     }
     if (status == GW_OK) {
         note_noise(&simulation.compute_noise, iterations, out);
@@ -493,90 +479,4 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
     enum gw_status status = gw_pipeline_predict(question, &pipeline, options, NULL, out, error);
     gw_pipeline_close(&pipeline);
     return status;
-}
-
-/* ---- names --------------------------------------------------------------------------------- */
-
-const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
-                           char out[GW_POLICY_TEXT_SIZE]) {
-    if (policy->argument == NULL) {
-        snprintf(out, GW_POLICY_TEXT_SIZE, "%s", policy->name);
-    } else {
-        snprintf(out, GW_POLICY_TEXT_SIZE, "%s:%llu", policy->name, (unsigned long long)argument);
-    }
-    return out;
-}
-
-static bool is_among(const struct gw_algorithm *algorithm, const struct gw_algorithm *const *found,
-                     size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (found[i] == algorithm) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
-                                   const struct gw_algorithm ***out, size_t *count,
-                                   struct gw_error *error) {
-    size_t capacity = strlen(text) + 1;
-    for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
-        capacity++;
-    }
-    *out = gw_arena_zeros(arena, capacity, sizeof **out);
-    char *rest = gw_arena_text(arena, text);
-    if (*out == NULL || rest == NULL) {
-        return gw_fail_memory(error, "reading names");
-    }
-    *count = 0;
-    if (strcmp(text, "all") == 0) {
-        for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
-            (*out)[(*count)++] = row;
-        }
-        return GW_OK;
-    }
-    for (char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
-        const struct gw_algorithm **found = &(*out)[*count];
-        GW_TRY(gw_algorithm_find(name, found, error));
-        *count += !is_among(*found, *out, *count);
-    }
-    return GW_OK;
-}
-
-static bool is_chosen(const struct gw_compressor *compressor,
-                      const struct gw_compressor *const *chosen, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (chosen[i] == compressor) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
-                                    struct gw_error *error) {
-    size_t count = 0;
-    if (strcmp(text, "all") == 0) {
-        for (; gw_compressors[count] != NULL; count++) {
-            out[count] = gw_compressors[count];
-        }
-        text = NULL;
-    }
-    while (text != NULL) {
-        char name[64];
-        size_t length = strcspn(text, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
-        const struct gw_compressor *found = gw_compressor_find(name);
-        if (found == NULL || is_chosen(found, out, count)) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "compressor: expected some of those that gradweave list compressors "
-                           "shows, each once, got \"%s\"",
-                           name);
-        }
-        out[count++] = found;
-        text = text[length] == ',' ? text + length + 1 : NULL;
-    }
-    out[count] = NULL;
-    return GW_OK;
 }

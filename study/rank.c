@@ -22,7 +22,7 @@ static void predict(size_t part, void *context) {
         return;
     }
     struct gw_prediction_options options = {.simulation.interference = comparison->interference,
-                                            .range = comparison->ranges};
+                                            .interval = comparison->intervals};
     if (comparison->trained && gw_counts_depend_on_data(algorithm.compressor)) {
         options.simulation.seed = 1;
         options.simulation.threads = 1;
@@ -88,36 +88,6 @@ static size_t count_equals(const struct gw_ranking *ranking) {
         count++;
     }
     return count;
-}
-
-/* The ends of what an iteration may take: as uncertain as the curves of this many workers are. */
-static double low_s(const struct gw_result *result) {
-    return result->uncertainty_count > 0 ? result->iteration_low_s : result->iteration_s;
-}
-
-static double high_s(const struct gw_result *result) {
-    return result->uncertainty_count > 0 ? result->iteration_high_s : result->iteration_s;
-}
-
-/* Whether both hang on the same derived curves, which are wrong for both by the same. */
-static bool share_uncertainty(const struct gw_result *a, const struct gw_result *b) {
-    bool same = a->uncertainty_count == b->uncertainty_count;
-    for (size_t i = 0; i < a->uncertainty_count && same; i++) {
-        same = strcmp(a->uncertainties[i].collective, b->uncertainties[i].collective) == 0;
-    }
-    return same;
-}
-
-bool gw_results_meet(const struct gw_result *first, const struct gw_result *result) {
-    if (result->uncertainty_count + first->uncertainty_count == 0) {
-        return false;
-    }
-    if (gw_result_is_unknown(result) || gw_result_is_unknown(first)) {
-        return true; /* by one factor or another, even where it is the same for both */
-    }
-    return share_uncertainty(result, first)
-               ? low_s(result) <= low_s(first) || high_s(result) <= high_s(first)
-               : low_s(result) <= high_s(first);
 }
 
 bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result) {

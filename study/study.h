@@ -230,7 +230,7 @@ struct gw_prediction_options {
     struct gw_simulation simulation; /* its workers are the question's */
     size_t iterations;               /* 0 is as 1 */
     struct gw_counts_source counts;
-    bool range; /* also with derived curves as far off as they may be: iteration_low_s, _high_s */
+    bool interval; /* also where it is in 95% of cases: iteration_low_s, iteration_high_s */
 };
 
 /*
@@ -246,6 +246,21 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
 enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
                           const struct gw_prediction_options *options, struct gw_result *out,
                           struct gw_error *error);
+
+/*
+ * What no curve accounts for, in 95% of cases, relative to the iteration: found on ResNet-50 and
+ * VGG-16 and judged on other models (docs/pipelines.md).
+ */
+#define GW_UNEXPLAINED 0.004
+
+/*
+ * Finds where a prediction is in 95% of cases: simulates again with each of its curves at the ends
+ * of what is known of it, and adds what they change as independent errors add, with what no curve
+ * accounts for. No interval where nothing is known of any, or where nobody knows how far off one
+ * is.
+ */
+enum gw_status gw_interval_find(struct gw_simulator *simulator, size_t iterations,
+                                struct gw_result *result, struct gw_error *error);
 
 /* Gives the schedule's compressions the durations that the cluster's curve says, for execution that
  * waits so long. */
@@ -275,7 +290,7 @@ struct gw_comparison {
     size_t count;
     struct gw_choice_changes changes; /* of all of them */
     bool interference;
-    bool ranges; /* predictions also with derived curves as far off as they may be */
+    bool intervals; /* predictions also say where they are in 95% of cases */
     bool
         trained; /* counts that depend on gradients are trained; means over that many iterations: */
     char note[GW_RESULT_NOTE_SIZE]; /* on the question, for the reader; "": none */
@@ -313,7 +328,7 @@ struct gw_ranking {
     size_t count;
     struct gw_result *results; /* the fastest first; of equals, as they were asked for */
     size_t equal_count;        /* results that are as fast as the first; it is one of them */
-    size_t rival_count; /* others whose range of times meets the first's: not to be told apart */
+    size_t rival_count;        /* others that cannot be told apart from the first */
     size_t infeasible_count;
     struct gw_infeasible *infeasible; /* as they were asked for */
     struct gw_arena arena;            /* of all of this */
@@ -326,10 +341,10 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
 void gw_ranking_free(struct gw_ranking *ranking);
 
 /*
- * Whether a result that is predicted to be slower than the first may be as fast: where their ranges
- * meet, as curves of so many workers were not measured.
+ * Whether a result that is predicted to be slower than the first may be as fast, in 95% of cases:
+ * what is not known of a curve that both hang on is wrong for both by the same.
  */
-bool gw_results_meet(const struct gw_result *first, const struct gw_result *result);
+bool gw_results_meet(const struct gw_result *first, const struct gw_result *second);
 
 /* Whether the result is another one than the first that cannot be told apart from it. */
 bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result);
@@ -439,6 +454,10 @@ enum gw_status gw_validation_predict(const struct gw_validation *validation,
  * and writes recorded counts.
  */
 enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error);
+
+/* Collectives and compressors that the pairs hang on, each once, ended by NULL; the arena's. */
+enum gw_status gw_validation_costs(const struct gw_validation *validation, struct gw_arena *arena,
+                                   const char *const **out, struct gw_error *error);
 
 /* The pair of that algorithm, which must be one of those that are run. */
 enum gw_status gw_validation_find_pair(const struct gw_validation *validation,

@@ -99,6 +99,7 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) 
 /* One iteration, with counts as asked. */
 static struct gw_prediction_options once(const struct gw_validation *validation) {
     return (struct gw_prediction_options){
+        .interval = true,
         .simulation = {.interference = validation->interference,
                        .timed_compression = validation->timed_compression}};
 }
@@ -145,6 +146,50 @@ enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw
     }
     const char *out = validation->counts_out;
     return out == NULL ? GW_OK : gw_counts_write(&validation->pairs->recorded, out, error);
+}
+
+/* ---- what it hangs on -------------------------------------------------------------------------
+ */
+
+enum { MOST_COSTS = 128 }; /* more than there are collectives and compressors */
+
+static void add_once(const char *names[MOST_COSTS + 1], const char *name) {
+    size_t i = 0;
+    while (names[i] != NULL && strcmp(names[i], name) != 0) {
+        i++;
+    }
+    if (i < MOST_COSTS) {
+        names[i] = name;
+    }
+}
+
+/* Of collectives that others make up, these. */
+static void add_costs(const struct gw_validation *validation, const struct gw_operation *operation,
+                      const char *names[MOST_COSTS + 1]) {
+    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];
+    if (operation->kind == GW_COMPRESS && !validation->timed_compression) {
+        add_once(names, operation->method);
+    } else if (operation->kind == GW_EXCHANGE) {
+        size_t count = gw_cluster_collective_parts(&validation->question.cluster, operation->method,
+                                                   validation->question.workers, parts);
+        for (size_t i = 0; i < count; i++) {
+            add_once(names, parts[i].name);
+        }
+    }
+}
+
+enum gw_status gw_validation_costs(const struct gw_validation *validation, struct gw_arena *arena,
+                                   const char *const **out, struct gw_error *error) {
+    const char **names = gw_arena_zeros(arena, MOST_COSTS + 1, sizeof *names);
+    GW_TRY(gw_arena_check(arena, "validating", error));
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_schedule *schedule = &validation->pairs[i].pipeline.schedule;
+        for (size_t k = 0; k < schedule->operation_count; k++) {
+            add_costs(validation, &schedule->operations[k], names);
+        }
+    }
+    *out = names;
+    return GW_OK;
 }
 
 /* ---- explaining ---------------------------------------------------------------------------- */

@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+bool gw_is_disturbed(const struct gw_disturbance *disturbance) {
+    return disturbance->stolen > 0.02 || disturbance->stolen + disturbance->others > 0.05;
+}
+
 void gw_result_add(struct gw_result *result, const struct gw_measure *measure) {
     gw_running_add(&result->running, measure->iteration_s);
     result->iterations = result->running.count;
@@ -66,26 +70,28 @@ void gw_result_derive(struct gw_result *result, const char *collective, const ch
 }
 
 /* Whether it was known, and less uncertain. */
-static bool worsen(struct gw_result *result, const char *collective, double relative) {
+static bool worsen(struct gw_result *result, const struct gw_result_uncertainty *found) {
     enum { capacity = sizeof result->uncertainties / sizeof *result->uncertainties };
+    double relative = found->relative;
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         struct gw_result_uncertainty *known = &result->uncertainties[i];
-        if (strcmp(known->collective, collective) == 0) {
+        if (strcmp(known->name, found->name) == 0) {
             bool is_worse = isnan(relative) ? !isnan(known->relative) : relative > known->relative;
             known->relative = is_worse ? relative : known->relative;
             return is_worse;
         }
     }
     if (relative != 0 && result->uncertainty_count < capacity) {
-        struct gw_result_uncertainty *added = &result->uncertainties[result->uncertainty_count++];
-        added->relative = relative;
-        (void)snprintf(added->collective, sizeof added->collective, "%s", collective);
+        result->uncertainties[result->uncertainty_count++] = *found;
     }
     return false;
 }
 
-void gw_result_uncertain(struct gw_result *result, const char *collective, double relative) {
-    (void)worsen(result, collective, relative);
+void gw_result_uncertain(struct gw_result *result, const char *name, bool derived,
+                         double relative) {
+    struct gw_result_uncertainty found = {.derived = derived, .relative = relative};
+    (void)snprintf(found.name, sizeof found.name, "%s", name);
+    (void)worsen(result, &found);
 }
 
 void gw_result_collect(struct gw_result *all, const struct gw_result *result) {
@@ -97,9 +103,9 @@ void gw_result_collect(struct gw_result *all, const struct gw_result *result) {
     }
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         const struct gw_result_uncertainty *one = &result->uncertainties[i];
-        size_t own = find_derivation(all, one->collective);
-        size_t other = find_derivation(result, one->collective);
-        if (worsen(all, one->collective, one->relative) && own < all->derived_count &&
+        size_t own = find_derivation(all, one->name);
+        size_t other = find_derivation(result, one->name);
+        if (one->derived && worsen(all, one) && own < all->derived_count &&
             other < result->derived_count) {
             memcpy(all->notes[own], result->notes[other], sizeof all->notes[own]);
         }
@@ -109,6 +115,15 @@ void gw_result_collect(struct gw_result *all, const struct gw_result *result) {
 bool gw_result_is_unknown(const struct gw_result *result) {
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         if (isnan(result->uncertainties[i].relative)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gw_result_is_derived(const struct gw_result *result) {
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        if (result->uncertainties[i].derived) {
             return true;
         }
     }
@@ -151,9 +166,9 @@ static void write_spread(const struct gw_spread *spread, struct gw_json_writer *
     gw_writer_numbers(writer, "iteration_mean_ci95_s", interval, 2);
 }
 
-/* Where curves were derived: "uncertainty": {"allgather": 0.041}, null where it is not known, and
- * what that makes of the time. */
-static void write_uncertainty(const struct gw_result *result, struct gw_json_writer *writer) {
+/* "uncertainty": {"allgather": 0.041}, null where it is not known, and what that makes of the time.
+ */
+void gw_result_write_uncertainty(const struct gw_result *result, struct gw_json_writer *writer) {
     if (result->uncertainty_count == 0) {
         return;
     }
@@ -161,9 +176,9 @@ static void write_uncertainty(const struct gw_result *result, struct gw_json_wri
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         const struct gw_result_uncertainty *uncertainty = &result->uncertainties[i];
         if (isnan(uncertainty->relative)) {
-            gw_writer_null(writer, uncertainty->collective);
+            gw_writer_null(writer, uncertainty->name);
         } else {
-            gw_writer_number(writer, uncertainty->collective, uncertainty->relative);
+            gw_writer_number(writer, uncertainty->name, uncertainty->relative);
         }
     }
     gw_writer_end(writer);
@@ -213,7 +228,7 @@ void gw_result_write(const struct gw_result *result, struct gw_json_writer *writ
     gw_writer_number(writer, "groups", (double)result->groups);
     gw_result_write_times(result, writer);
     write_spread(&result->spread, writer);
-    write_uncertainty(result, writer);
+    gw_result_write_uncertainty(result, writer);
     gw_writer_number(writer, "bytes_per_worker", result->bytes_per_worker);
     gw_result_write_counts(result, writer);
     if (result->note_count > 0) {

@@ -219,7 +219,7 @@ bool gw_cpu_frequency(const char *root, size_t cpu, double *hz) {
 }
 
 void gw_host_ticks_read(const char *root, struct gw_host_ticks *out) {
-    enum { TAKEN = 7, COLUMNS = 8 }; /* those behind are part of the first two */
+    enum { PROCESSES = 3, TAKEN = 7, COLUMNS = 8 }; /* those behind are part of the first two */
     static const char all_processors[] = "cpu ";
     char line[GW_FACT_SIZE];
     *out = (struct gw_host_ticks){0};
@@ -232,6 +232,7 @@ void gw_host_ticks_read(const char *root, struct gw_host_ticks *out) {
         double ticks = strtod(next, &next);
         out->all += ticks;
         out->taken += column == TAKEN ? ticks : 0;
+        out->used += column < PROCESSES ? ticks : 0;
     }
 }
 

@@ -84,11 +84,12 @@ char *gw_fact_text(const char *root, const char *path);
 bool gw_fact_boot(const char *root, char out[GW_FACT_SIZE]);
 
 /*
- * What a host's processors did since its boot, in ticks, and how many of these a hypervisor gave to
- * other virtual machines ("steal" of proc(5)); zeros where the kernel does not say.
+ * What a host's processors did since its boot, in ticks: how many of these a hypervisor gave to
+ * other virtual machines ("steal" of proc(5)), and how many processes had, the kernel's work for
+ * them included; zeros where the kernel does not say.
  */
 struct gw_host_ticks {
-    double all, taken;
+    double all, taken, used;
 };
 void gw_host_ticks_read(const char *root, struct gw_host_ticks *out);
 

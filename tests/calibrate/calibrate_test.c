@@ -441,6 +441,57 @@ TEST(a_curve_that_moved_is_found) {
     gw_cluster_free(&cluster);
 }
 
+/* ---- drift -----------------------------------------------------------------------------------
+ */
+
+struct drifting {
+    const struct gw_cluster *cluster;
+    const char *const *names;
+    char said[400];
+};
+
+static enum gw_status find_drift(struct gw_communicator *communicator, void *context,
+                                 struct gw_error *error) {
+    struct drifting *drifting = context;
+    struct gw_arena arena = {0};
+    char *said = NULL;
+    GW_TRY(gw_calibration_find_drift(communicator, drifting->cluster, drifting->names, 2,
+                                     &fake_self->clock, &arena, &said, error));
+    (void)snprintf(drifting->said, sizeof drifting->said, "%s", said == NULL ? "" : said);
+    gw_arena_free(&arena);
+    return GW_OK;
+}
+
+static void assert_drift(const struct gw_cluster *cluster, const char *const *names,
+                         const char *expected) {
+    struct drifting ranks[2] = {{.cluster = cluster, .names = names},
+                                {.cluster = cluster, .names = names}};
+    run_fake_ranks(2, find_drift, ranks, sizeof *ranks, NULL);
+    assert_string_equal(ranks[1].said, "");
+    if (expected == NULL) {
+        assert_string_equal(ranks[0].said, "");
+    } else if (strstr(ranks[0].said, expected) == NULL) {
+        fail_msg("expected \"%s\", got \"%s\"", expected, ranks[0].said);
+    }
+}
+
+/* Only what is asked about is looked at. */
+TEST(drift_is_of_what_was_asked_about) {
+    static const char *const others[] = {"allreduce", "randk", NULL};
+    static const char *const all[] = {"allgather", "topk", "allreduce", NULL};
+    static const char *const none[] = {NULL};
+    struct gw_cluster cluster;
+    assert_int_equal(gw_cluster_read(path_in(*state, "older.json"), &cluster, NULL), GW_OK);
+    assert_drift(&cluster, all, NULL);
+    pretend(&cluster, "topk", 0.5);
+    assert_drift(&cluster, others, NULL);
+    assert_drift(&cluster, none, NULL);
+    assert_drift(&cluster, all, "times have moved by more than 10%, most of all topk at ");
+    gw_cluster_free(&cluster);
+}
+
+/* ---- what cannot be checked ------------------------------------------------------------------ */
+
 /* Without a spread of then nothing can be said to have moved out of it. */
 static enum gw_status refuse_to_check(struct gw_communicator *communicator, void *context,
                                       struct gw_error *error) {

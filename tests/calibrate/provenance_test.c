@@ -159,7 +159,7 @@ TEST_WITH(a_server_is_described, make_folder, remove_tree) {
     assert_true(ticks.all == 0 && ticks.taken == 0);
     put_text(root, "/proc/stat", "cpu  100 20 30 400 5 6 7 80 9 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n");
     gw_host_ticks_read(root, &ticks);
-    assert_true(ticks.all == 648 && ticks.taken == 80);
+    assert_true(ticks.all == 648 && ticks.taken == 80 && ticks.used == 150);
     put_text(root, "/proc/stat", "cpu0 100 20 30 400 5 6 7 80 9 10\n");
     gw_host_ticks_read(root, &ticks);
     assert_true(ticks.all == 0);

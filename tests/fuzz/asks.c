@@ -90,10 +90,10 @@ void fuzz_ask(const struct gw_question *question, uint64_t choice) {
     const struct gw_algorithm *algorithm = &gw_algorithms[choice % count];
     plan_all(question, choice / count % 2 == 0 ? "none" : "topk");
     struct gw_prediction_options options = {.simulation = {.workers = question->workers},
-                                            .range = true};
+                                            .interval = true};
     predict(question, algorithm, &options);
     options.simulation.interference = true;
-    options.range = false;
+    options.interval = false;
     predict(question, algorithm, &options);
     if (question->workers <= MOST_RANKS) {
         options.simulation.interference = false;

@@ -192,10 +192,12 @@ class Presentation(unittest.TestCase):
 
 
 class MadeUpBox:
-    """Calibrates by the shipped file, and measures what fails for one pipeline."""
+    """Calibrates by the shipped file, and measures what fails for one pipeline; others disturb the
+    first measurements."""
 
     def __init__(self, *_):
         self.ran, self.fails, self.calibrations = [], "lags", 0
+        self.disturbances, self.drifts = [], False
 
     def __call__(self, name, nodes, rate):
         self.nodes, self.rate = nodes, rate
@@ -213,6 +215,10 @@ class MadeUpBox:
     down = up
 
     def run(self, ranks, command, most_s):
+        if "--check" in command:
+            if self.drifts:
+                raise matrix.RunFailed("status 1: it says nothing")
+            return ""
         if command[1] == "calibrate":
             self.ran.append("calibrate")
             self.calibrations += 1
@@ -223,7 +229,10 @@ class MadeUpBox:
         self.ran.append(pipeline)
         if pipeline == self.fails:
             raise matrix.RunFailed("status 3: as made up")
-        result = {"groups": 1, "predicted": side(1.02), "measured": side(1.0)}
+        measured = side(1.0)
+        if self.disturbances:
+            measured = side(1.5, disturbance={"stolen": 0.01, "others": self.disturbances.pop(0)})
+        result = {"groups": 1, "predicted": side(1.02), "measured": measured}
         return json.dumps({"results": [result]})
 
 
@@ -276,6 +285,23 @@ class Runs(unittest.TestCase):
         self.assertEqual(self.run_matrix("--models", "vgg16-cifar10", "--algo", "ddp")[1], ["ddp"])
         more = ("--calibration-time", "7")
         self.assertEqual(self.run_matrix(*more), (0, ["calibrate", "ddp", "lags", "topk"]))
+
+    def test_measures_once_more_what_was_disturbed(self):
+        self.box.fails, self.box.disturbances = None, [0.3]
+        self.assertEqual(self.run_matrix("--algo", "topk"), (0, ["calibrate", "topk", "topk"]))
+        self.assertEqual(self.document()["notes"], [])
+        self.assertAlmostEqual(self.document()["summary"]["all"]["mean"], 0.02)
+        self.box.disturbances = [0.1, 0.3]
+        self.assertEqual(self.run_matrix("--algo", "ddp"), (0, ["ddp", "ddp"]))
+        (kept,) = self.document()["cells"]
+        self.assertEqual(kept["measured"]["disturbance"]["others"], 0.1)
+        (note,) = self.document()["notes"]
+        self.assertIn("Disturbed by others on the machine: ddp: resnet50, 2 workers", note)
+
+    def test_says_that_the_box_drifts(self):
+        self.box.fails, self.box.drifts = None, True
+        self.assertEqual(self.run_matrix(), (0, ["calibrate", "ddp", "lags", "topk"]))
+        self.assertIn("Drift at 1gbit, after all cells", self.document()["notes"][0])
 
     def test_says_what_it_leaves_out(self):
         self.run_matrix("--longest", "4")

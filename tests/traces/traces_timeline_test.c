@@ -342,11 +342,11 @@ TEST(results_are_means) {
     }
     assert_int_equal(result.note_count, GW_RESULT_MOST_NOTES);
     assert_string_equal(result.notes[3], "q");
-    gw_result_uncertain(&result, "push", 2);
+    gw_result_uncertain(&result, "push", true, 2);
     gw_result_derive(&result, "push", "push: of 4");
     struct gw_result all = {0};
     gw_result_derive(&all, "push", "push: of 2");
-    gw_result_uncertain(&all, "push", 1);
+    gw_result_uncertain(&all, "push", true, 1);
     gw_result_warn(&all, "w");
     gw_result_collect(&all, &result);
     gw_result_derive(&all, "push", "push: of 3");

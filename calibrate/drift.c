@@ -1,0 +1,76 @@
+/* Whether a cluster still is what its file says, as far as a job hangs on it. */
+#include <math.h>
+#include <string.h>
+
+#include "calibrate/calibrate.h"
+
+static const double tolerance = 0.1;
+
+/* The size that changed most, of those that have moved. */
+static const struct gw_check_row *find_worst(const struct gw_check *check) {
+    const struct gw_check_row *worst = NULL;
+    for (size_t i = 0; i < check->count; i++) {
+        const struct gw_check_row *row = &check->rows[i];
+        if (row->moved && (worst == NULL || fabs(row->change) > fabs(worst->change))) {
+            worst = row;
+        }
+    }
+    return worst;
+}
+
+static char *describe(const struct gw_check *check, const struct gw_cluster *cluster,
+                      struct gw_arena *arena) {
+    const struct gw_check_row *worst = gw_needed(find_worst(check));
+    char size[GW_UNITS_SIZE];
+    (void)(worst->is_compressor ? gw_format_count(worst->size, size)
+                                : gw_format_bytes(worst->size, size));
+    return gw_arena_format(arena,
+                           "%s does not describe this cluster any more: %zu of %zu times have "
+                           "moved by more than %g%%, most of all %s at %s, %+.0f%%; what is off "
+                           "from predictions by it is not their error (calibrate --check says "
+                           "more, calibrate anew mends it)",
+                           cluster->path, check->moved, check->count, 100 * tolerance, worst->name,
+                           size, 100 * worst->change);
+}
+
+/* "allgather,topk" */
+static char *join(const char *const *names, struct gw_arena *arena) {
+    char *text = gw_arena_text(arena, "");
+    for (size_t i = 0; names[i] != NULL && text != NULL; i++) {
+        text = gw_arena_format(arena, "%s%s%s", text, i == 0 ? "" : ",", names[i]);
+    }
+    return text;
+}
+
+enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
+                                         const struct gw_cluster *cluster, const char *const *names,
+                                         double time_s, const struct gw_clock *clock,
+                                         struct gw_arena *arena, char **out,
+                                         struct gw_error *error) {
+    struct gw_calibration_choice choice;
+    struct gw_calibration calibration = gw_calibration_defaults();
+    struct gw_check check;
+    const char *text = join(names, arena);
+    *out = NULL;
+    if (names[0] == NULL) {
+        return GW_OK;
+    }
+    calibration.time_s = time_s;
+    calibration.clock = clock;
+    calibration.max_bytes = calibration.max_elements = 4 << 20;
+    GW_TRY(gw_agree(communicator, gw_arena_check(arena, "looking for drift", error), error));
+    GW_TRY(gw_calibration_choose(text, &choice, &calibration, error));
+    enum gw_status status =
+        gw_calibration_check(communicator, &calibration, cluster, tolerance, &check, error);
+    if (status == GW_BAD_INPUT) { /* all ranks know that there is nothing to look at again */
+        return GW_OK;
+    }
+    if (status == GW_OK && communicator->rank == 0 && !check.describes) {
+        *out = describe(&check, cluster, arena);
+        status = gw_arena_check(arena, "looking for drift", error);
+    }
+    if (status == GW_OK) {
+        gw_check_free(&check);
+    }
+    return status;
+}

@@ -1,0 +1,183 @@
+/* How well the curves are known that a schedule's times hang on, and what if they are off. */
+#include <math.h>
+#include <string.h>
+
+#include "sim/simulator.h"
+
+/* ---- one ----------------------------------------------------------------------------------- */
+
+static double margin_at(const struct gw_parameter *parameter, double size) {
+    double margin = 0;
+    for (size_t i = 0; i < parameter->margin_count; i++) {
+        margin = fmax(margin, gw_margins_at(&parameter->margins[i], size));
+    }
+    return parameter->derived ? parameter->relative : margin;
+}
+
+double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
+                           const char *name, double size) {
+    const struct gw_parameter *off = simulator->deviating;
+    if (off == NULL || off->kind != kind || strcmp(off->name, name) != 0) {
+        return 1;
+    }
+    double margin = margin_at(off, size);
+    return isnan(margin) ? 1 : pow(1 + margin, simulator->deviation);
+}
+
+/* ---- the list ------------------------------------------------------------------------------ */
+
+/* The one that is there, or a new one. */
+static struct gw_parameter *parameter_of(struct gw_simulator *simulator,
+                                         enum gw_parameter_kind kind, const char *name,
+                                         bool *is_new) {
+    for (size_t i = 0; i < simulator->parameter_count; i++) {
+        struct gw_parameter *one = &simulator->parameters[i];
+        if (one->kind == kind && strcmp(one->name, name) == 0) {
+            *is_new = false;
+            return one;
+        }
+    }
+    struct gw_parameter *added = &simulator->parameters[simulator->parameter_count++];
+    *added = (struct gw_parameter){.kind = kind, .name = name};
+    *is_new = true;
+    return added;
+}
+
+static enum gw_status find_collective_margins(struct gw_simulator *simulator,
+                                              struct gw_parameter *parameter,
+                                              struct gw_error *error) {
+    const struct gw_cluster *cluster = simulator->cluster;
+    size_t workers = simulator->simulation.workers;
+    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];
+    GW_TRY(gw_cluster_uncertainty(cluster, parameter->name, workers, &parameter->relative, error));
+    parameter->derived = parameter->relative != 0;
+    if (parameter->derived || !simulator->simulation.margins || workers < 2) {
+        return GW_OK;
+    }
+    parameter->margin_count = gw_cluster_collective_parts(cluster, parameter->name, workers, parts);
+    for (size_t i = 0; i < parameter->margin_count; i++) {
+        const struct gw_collective_cost *measured = gw_needed(parts[i].measured);
+        GW_TRY(gw_margins_open(measured->kept, "bytes", &measured->curve, GW_COLLECTIVE_MARGIN,
+                               &simulator->arena, &parameter->margins[i], error));
+    }
+    return GW_OK;
+}
+
+/* Where ranks take turns, how well that is known what they take together. */
+static enum gw_status find_kernel_margins(struct gw_simulator *simulator,
+                                          const struct gw_kernel_cost *cost, bool together,
+                                          struct gw_parameter *parameter, struct gw_error *error) {
+    const cJSON *entry =
+        together ? cJSON_GetObjectItemCaseSensitive(cost->kept, "together") : cost->kept;
+    parameter->margin_count = 1;
+    return gw_margins_open(entry, "elements", together ? &cost->together : &cost->curve,
+                           GW_KERNEL_MARGIN, &simulator->arena, &parameter->margins[0], error);
+}
+
+static void meet_size(struct gw_parameter *parameter, double size) {
+    if (!parameter->derived) {
+        parameter->relative = fmax(parameter->relative, margin_at(parameter, size));
+    }
+}
+
+static enum gw_status add_compressor(struct gw_simulator *simulator,
+                                     const struct gw_operation *operation, struct gw_error *error) {
+    const struct gw_kernel_cost *cost =
+        gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
+    bool is_new = false;
+    struct gw_parameter *parameter =
+        parameter_of(simulator, GW_COMPRESSOR_CURVE, operation->method, &is_new);
+    if (is_new && cost != NULL) {
+        bool together = gw_interference_shares(simulator) && gw_kernel_shares(cost);
+        GW_TRY(find_kernel_margins(simulator, cost, together, parameter, error));
+    }
+    meet_size(parameter, (double)operation->elements);
+    return GW_OK;
+}
+
+static enum gw_status add_aggregators(struct gw_simulator *simulator,
+                                      const struct gw_operation *operation,
+                                      struct gw_error *error) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_leg *leg = gw_schedule_leg(schedule, operation);
+    if (leg == NULL || operation->group >= schedule->group_count) {
+        return GW_OK;
+    }
+    const struct gw_aggregation_costs *costs =
+        &simulator->aggregations[leg - schedule->exchange->legs];
+    struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
+    double part = gw_shared_part(simulator);
+    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+        double elements = 0;
+        bool is_new = false;
+        if (costs->by[i] == NULL) {
+            continue;
+        }
+        struct gw_parameter *parameter =
+            parameter_of(simulator, GW_AGGREGATOR_CURVE, costs->by[i]->name, &is_new);
+        if (is_new) {
+            bool together = gw_aggregation_shares(leg, costs, i, part);
+            GW_TRY(find_kernel_margins(simulator, costs->by[i], together, parameter, error));
+        }
+        (void)gw_aggregator_s(leg, costs, i, &extent, simulator->simulation.workers, part,
+                              &elements);
+        meet_size(parameter, elements);
+    }
+    return GW_OK;
+}
+
+static enum gw_status add_operation(struct gw_simulator *simulator,
+                                    const struct gw_operation *operation, struct gw_error *error) {
+    bool is_new = false;
+    bool measured = simulator->simulation.margins;
+    if (operation->kind == GW_EXCHANGE) {
+        struct gw_parameter *parameter =
+            parameter_of(simulator, GW_COLLECTIVE_CURVE, operation->method, &is_new);
+        GW_TRY(is_new ? find_collective_margins(simulator, parameter, error) : GW_OK);
+        meet_size(parameter, (double)operation->bytes);
+        return measured ? add_aggregators(simulator, operation, error) : GW_OK;
+    }
+    bool compresses = operation->kind == GW_COMPRESS && !simulator->simulation.timed_compression;
+    return compresses && measured ? add_compressor(simulator, operation, error) : GW_OK;
+}
+
+/* What is known exactly, or of which nothing says how well, is none. */
+static void keep_uncertain(struct gw_simulator *simulator) {
+    size_t kept = 0;
+    for (size_t i = 0; i < simulator->parameter_count; i++) {
+        if (simulator->parameters[i].relative != 0) {
+            simulator->parameters[kept++] = simulator->parameters[i];
+        }
+    }
+    simulator->parameter_count = kept;
+}
+
+static size_t count_most(const struct gw_simulator *simulator) {
+    size_t aggregators = (size_t)GW_MOST_LEGS * GW_MOST_AGGREGATIONS;
+    return simulator->prices.count + aggregators + simulator->cluster->compressors.count;
+}
+
+enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
+                                  struct gw_error *error) {
+    if (simulator->simulation.level != GW_LEVEL_CURVES) {
+        return GW_OK;
+    }
+    simulator->parameters =
+        gw_arena_zeros(&simulator->arena, count_most(simulator), sizeof *simulator->parameters);
+    GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
+    for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
+        GW_TRY(add_operation(simulator, &simulator->schedule->operations[i], error));
+    }
+    keep_uncertain(simulator);
+    for (size_t i = 0; i < simulator->parameter_count && result != NULL; i++) {
+        const struct gw_parameter *one = &simulator->parameters[i];
+        gw_result_uncertain(result, one->name, one->derived, one->relative);
+    }
+    return GW_OK;
+}
+
+const struct gw_parameter *gw_simulator_parameters(const struct gw_simulator *simulator,
+                                                   size_t *count) {
+    *count = simulator->parameter_count;
+    return simulator->parameters;
+}

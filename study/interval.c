@@ -1,0 +1,125 @@
+/* Where a prediction is in 95% of cases, and whether two of them can be told apart. */
+#include <math.h>
+#include <string.h>
+
+#include "study/study.h"
+
+/* Of more iterations, so many tell how a curve's uncertainty becomes the iteration's. */
+enum { MOST_ITERATIONS = 20 };
+
+/* ---- of one prediction --------------------------------------------------------------------- */
+
+static enum gw_status find_mean(const struct gw_simulator *simulator, size_t iterations,
+                                double *out, struct gw_error *error) {
+    struct gw_measure measures[MOST_ITERATIONS];
+    GW_TRY(gw_simulator_run(simulator, iterations, NULL, measures, error));
+    struct gw_running mean = {0};
+    for (size_t i = 0; i < iterations; i++) {
+        gw_running_add(&mean, measures[i].iteration_s);
+    }
+    *out = mean.mean;
+    return GW_OK;
+}
+
+static struct gw_result_uncertainty *uncertainty_of(struct gw_result *result, const char *name) {
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        if (strcmp(result->uncertainties[i].name, name) == 0) {
+            return &result->uncertainties[i];
+        }
+    }
+    return NULL;
+}
+
+/* Simulates again with each curve as much too fast and too slow as it may be. */
+static enum gw_status find_ends(struct gw_simulator *simulator, size_t iterations,
+                                struct gw_result *result, struct gw_error *error) {
+    size_t count = 0;
+    const struct gw_parameter *parameters = gw_simulator_parameters(simulator, &count);
+    double mean_s = 0;
+    GW_TRY(find_mean(simulator, iterations, &mean_s, error));
+    for (size_t i = 0; i < count; i++) {
+        struct gw_result_uncertainty *found = uncertainty_of(result, parameters[i].name);
+        double *const ends_s[] = {found == NULL ? NULL : &found->low_s,
+                                  found == NULL ? NULL : &found->high_s};
+        for (int end = 0; end < 2 && found != NULL; end++) {
+            gw_simulator_deviate(simulator, &parameters[i], end == 0 ? -1 : 1);
+            GW_TRY(find_mean(simulator, iterations, ends_s[end], error));
+            *ends_s[end] += result->iteration_s - mean_s;
+        }
+    }
+    gw_simulator_deviate(simulator, NULL, 0);
+    return GW_OK;
+}
+
+/* What is known of curves at all says nothing of what none accounts for. */
+static double unexplained_s(const struct gw_result *result) {
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        if (!result->uncertainties[i].derived) {
+            return GW_UNEXPLAINED * result->iteration_s;
+        }
+    }
+    return 0;
+}
+
+enum gw_status gw_interval_find(struct gw_simulator *simulator, size_t iterations,
+                                struct gw_result *result, struct gw_error *error) {
+    if (result->uncertainty_count == 0 || gw_result_is_unknown(result)) {
+        return GW_OK;
+    }
+    size_t few = iterations < MOST_ITERATIONS ? iterations : MOST_ITERATIONS;
+    GW_TRY(find_ends(simulator, few, result, error));
+    double below_s = unexplained_s(result);
+    double above_s = below_s;
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &result->uncertainties[i];
+        double least_s = fmin(one->low_s, one->high_s);
+        double most_s = fmax(one->low_s, one->high_s);
+        below_s = hypot(below_s, fmax(0, result->iteration_s - least_s));
+        above_s = hypot(above_s, fmax(0, most_s - result->iteration_s));
+    }
+    result->iteration_low_s = fmax(0, result->iteration_s - below_s);
+    result->iteration_high_s = result->iteration_s + above_s;
+    return GW_OK;
+}
+
+/* ---- of two -------------------------------------------------------------------------------- */
+
+/* What one of a result's curves adds to its iteration at an end; 0: it does not hang on that. */
+static double added_s(const struct gw_result *result, const char *name, int end) {
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &result->uncertainties[i];
+        if (strcmp(one->name, name) == 0) {
+            return (end == 0 ? one->low_s : one->high_s) - result->iteration_s;
+        }
+    }
+    return 0;
+}
+
+/* By how much the second may be faster, compared with the first, by one curve that both have. */
+static double gained_s(const struct gw_result *first, const struct gw_result *second,
+                       const char *name) {
+    double gain_s = 0;
+    for (int end = 0; end < 2; end++) {
+        gain_s = fmax(gain_s, added_s(first, name, end) - added_s(second, name, end));
+    }
+    return gain_s;
+}
+
+bool gw_results_meet(const struct gw_result *first, const struct gw_result *second) {
+    if (first->uncertainty_count + second->uncertainty_count == 0) {
+        return false;
+    }
+    if (gw_result_is_unknown(first) || gw_result_is_unknown(second)) {
+        return true; /* by one factor or another, even where it is the same for both */
+    }
+    double gain_s = hypot(unexplained_s(first), unexplained_s(second));
+    for (size_t i = 0; i < first->uncertainty_count; i++) {
+        gain_s = hypot(gain_s, gained_s(first, second, first->uncertainties[i].name));
+    }
+    for (size_t i = 0; i < second->uncertainty_count; i++) {
+        const char *name = second->uncertainties[i].name;
+        bool is_shared = added_s(first, name, 0) != 0 || added_s(first, name, 1) != 0;
+        gain_s = is_shared ? gain_s : hypot(gain_s, gained_s(first, second, name));
+    }
+    return second->iteration_s - gain_s <= first->iteration_s;
+}

@@ -1,0 +1,141 @@
+/* Where predictions are in 95% of cases: counted over clusters that are as uncertain as is said. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "study/study.h"
+#include "tests/test.h"
+
+static struct gw_error error;
+
+/* ---- one prediction -------------------------------------------------------------------------- */
+
+enum { CURVES = 3, WORKERS = 4, ELEMENTS = 131072, DRAWS = 4000 };
+
+/* Halves of 95% intervals: what is said of the repeats, and what is known of the curves by it. */
+static const double repeats[CURVES] = {0.1, 0.3, 0.2};
+static double margins[CURVES];
+
+static int find_margins(void **state) {
+    (void)state;
+    for (int i = 0; i < CURVES; i++) {
+        margins[i] = hypot(repeats[i], i == 0 ? GW_COLLECTIVE_MARGIN : GW_KERNEL_MARGIN);
+    }
+    return 0;
+}
+FIXTURES(find_margins, NULL)
+
+/* Curves of allgather, topk and scatter-add that take so many times what was measured. */
+static void open_cluster(const double times[CURVES], struct gw_cluster *out) {
+    static const char *const units[CURVES] = {"bytes", "elements", "elements"};
+    char curves[CURVES][400];
+    char text[2000];
+    for (int i = 0; i < CURVES; i++) {
+        (void)snprintf(curves[i], sizeof curves[i],
+                       "\"points\": [[65536, %.17g], [131072, %.17g]], \"raw\": [{\"%s\": 65536, "
+                       "\"median_s\": 1, \"median_low_s\": %.17g, \"median_high_s\": %.17g}]",
+                       times[i], 2 * times[i], units[i], 1 - repeats[i], 1 + repeats[i]);
+    }
+    (void)snprintf(text, sizeof text,
+                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": %d, "
+                   "\"collectives\": {\"allgather\": [{\"workers\": %d, %s}]}, "
+                   "\"compressors\": {\"topk\": {%s}}, \"aggregation\": {\"scatter-add\": {%s}}}",
+                   WORKERS, WORKERS, curves[0], curves[1], curves[2]);
+    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
+}
+
+static struct gw_result predict(const double times[CURVES], bool interval) {
+    struct gw_tensor tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1};
+    struct gw_question question = {.model = {.name = "one",
+                                             .bytes_per_element = 4,
+                                             .forward_s = 1,
+                                             .tensor_count = 1,
+                                             .tensors = &tensor},
+                                   .workers = WORKERS,
+                                   .density = 0.5};
+    const struct gw_algorithm *algorithm = NULL;
+    const struct gw_prediction_options options = {.interval = interval};
+    struct gw_result result;
+    open_cluster(times, &question.cluster);
+    assert_ok(gw_algorithm_find("topk", &algorithm, &error));
+    assert_ok(gw_predict(&question, algorithm, &options, &result, &error));
+    gw_cluster_free(&question.cluster);
+    return result;
+}
+
+TEST(true_iterations_are_within_their_interval_in_95_of_100_cases) {
+    static const double as_measured[CURVES] = {1, 1, 1};
+    struct gw_random *random = random_stream(1);
+    struct gw_result said = predict(as_measured, true);
+    int inside = 0;
+    assert_int_equal(said.uncertainty_count, CURVES);
+    for (int draw = 0; draw < DRAWS; draw++) {
+        double times[CURVES];
+        for (int i = 0; i < CURVES; i++) {
+            times[i] = pow(1 + margins[i], gw_random_normal(random, 1) / 1.96);
+        }
+        double unexplained = 1 + GW_UNEXPLAINED * gw_random_normal(random, 1) / 1.96;
+        double truth_s = unexplained * predict(times, false).iteration_s;
+        inside += said.iteration_low_s <= truth_s && truth_s <= said.iteration_high_s;
+    }
+    double share = (double)inside / DRAWS;
+    if (!(fabs(share - 0.95) < 0.015)) {
+        fail_msg("%.4f of %d within their interval", share, DRAWS);
+    }
+}
+
+/* Each curve at its end makes the iteration that much longer or shorter, at its own size. */
+TEST(curves_count_by_what_they_add) {
+    static const double as_measured[CURVES] = {1, 1, 1};
+    static const double seconds[CURVES] = {8, 2, 4}; /* of bytes, elements, entries of four */
+    struct gw_result said = predict(as_measured, true);
+    double above = pow(GW_UNEXPLAINED * said.iteration_s, 2);
+    double below = above;
+    for (size_t i = 0; i < CURVES; i++) {
+        static const char *const names[CURVES] = {"allgather", "topk", "scatter-add"};
+        above += pow(margins[i] * seconds[i], 2);
+        below += pow(margins[i] / (1 + margins[i]) * seconds[i], 2);
+        bool found = false;
+        for (size_t k = 0; k < said.uncertainty_count; k++) {
+            const struct gw_result_uncertainty *one = &said.uncertainties[k];
+            bool same = strcmp(one->name, names[i]) == 0;
+            found = found || same;
+            assert_true(!same || (fabs(one->relative - margins[i]) < 1e-12 && !one->derived));
+            assert_true(!same ||
+                        fabs(one->high_s - said.iteration_s - margins[i] * seconds[i]) < 1e-9);
+        }
+        assert_true(found);
+    }
+    assert_true(fabs(said.iteration_s - 16) < 1e-9);
+    assert_true(fabs(said.iteration_high_s - 16 - sqrt(above)) < 1e-9);
+    assert_true(fabs(16 - said.iteration_low_s - sqrt(below)) < 1e-9);
+    assert_true(predict(as_measured, false).iteration_high_s == 0);
+}
+
+/* ---- two of them ----------------------------------------------------------------------------- */
+
+static struct gw_result result_of(double iteration_s, const char *name, double margin_s) {
+    struct gw_result result = {.iteration_s = iteration_s};
+    gw_result_uncertain(&result, name, false, 0.1);
+    result.uncertainties[0].low_s = iteration_s - margin_s;
+    result.uncertainties[0].high_s = iteration_s + margin_s;
+    return result;
+}
+
+/* What both hang on is wrong for both by the same. */
+TEST(shared_curves_do_not_keep_pipelines_from_being_told_apart) {
+    struct gw_result first = result_of(1, "allgather", 0.3);
+    struct gw_result same = result_of(1.05, "allgather", 0.3);
+    struct gw_result less = result_of(1.05, "allgather", 0.2);
+    struct gw_result other = result_of(1.05, "topk", 0.3);
+    struct gw_result far = result_of(1.5, "topk", 0.3);
+    struct gw_result exact = {.iteration_s = 1.05};
+    assert_false(gw_results_meet(&first, &same));
+    assert_true(gw_results_meet(&first, &less));
+    assert_true(gw_results_meet(&first, &other));
+    assert_false(gw_results_meet(&first, &far));
+    assert_true(gw_results_meet(&first, &exact));
+    assert_false(gw_results_meet(&(struct gw_result){.iteration_s = 1}, &exact));
+    struct gw_result near = result_of(1 + GW_UNEXPLAINED, "allgather", 0.3);
+    assert_true(gw_results_meet(&first, &near));
+}

@@ -1,0 +1,84 @@
+#include "traces/margins.h"
+
+#include <math.h>
+
+/* What is less known than that is not known at all, and more would be too large a number. */
+static const double largest = 1000;
+
+/* A median of repeats with its 95% interval. */
+struct measured {
+    double size, median_s, low_s, high_s;
+};
+
+static double number_of(const cJSON *object, const char *key) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+/* What is no number, and sizes that do not ascend, say nothing. */
+static size_t read_measured(const cJSON *raw, const char *unit, struct measured *out) {
+    size_t count = 0;
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, raw) {
+        struct measured one = {.size = number_of(item, unit),
+                               .median_s = number_of(item, "median_s"),
+                               .low_s = number_of(item, "median_low_s"),
+                               .high_s = number_of(item, "median_high_s")};
+        bool ascends = count == 0 || one.size > out[count - 1].size;
+        if (one.size > 0 && ascends && one.median_s > 0 && one.low_s <= one.high_s) {
+            out[count++] = one;
+        }
+    }
+    return count;
+}
+
+/* How far a median is from the line between its neighbours, relative to it; 0 at the ends. */
+static double bend_at(const struct measured *all, size_t count, size_t i) {
+    if (i == 0 || i + 1 >= count) {
+        return 0;
+    }
+    const struct measured *before = &all[i - 1], *after = &all[i + 1];
+    double share = (all[i].size - before->size) / (after->size - before->size);
+    double line_s = before->median_s + share * (after->median_s - before->median_s);
+    return fabs(line_s / all[i].median_s - 1);
+}
+
+static double margin_at(const struct measured *all, size_t count, size_t i,
+                        const struct gw_curve *curve) {
+    const struct measured *one = &all[i];
+    double half = (one->high_s - one->low_s) / (2 * one->median_s);
+    double off = fabs(gw_curve_time(curve, one->size) / one->median_s - 1);
+    return fmin(hypot(half, 2 * fmax(off, bend_at(all, count, i) / 4)), largest);
+}
+
+enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
+                               double elsewhere, struct gw_arena *arena, struct gw_margins *out,
+                               struct gw_error *error) {
+    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry, "raw");
+    size_t most = (size_t)cJSON_GetArraySize(raw) + 1;
+    struct measured *all = gw_arena_zeros(arena, most, sizeof *all);
+    *out = (struct gw_margins){.sizes = gw_arena_zeros(arena, most, sizeof *out->sizes),
+                               .relative = gw_arena_zeros(arena, most, sizeof *out->relative)};
+    GW_TRY(gw_arena_check(arena, "reading what is known of a curve", error));
+    out->count = read_measured(raw, unit, all);
+    for (size_t i = 0; i < out->count; i++) {
+        out->sizes[i] = all[i].size;
+        out->relative[i] = hypot(elsewhere, margin_at(all, out->count, i, curve));
+    }
+    return GW_OK;
+}
+
+double gw_margins_at(const struct gw_margins *margins, double size) {
+    size_t above = 0;
+    while (above < margins->count && margins->sizes[above] < size) {
+        above++;
+    }
+    if (margins->count == 0) {
+        return 0;
+    }
+    if (above == margins->count) {
+        return margins->relative[above - 1];
+    }
+    bool exact = above == 0 || margins->sizes[above] == size;
+    return exact ? margins->relative[above]
+                 : fmax(margins->relative[above - 1], margins->relative[above]);
+}

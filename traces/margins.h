@@ -1,0 +1,39 @@
+/*
+ * How well a measured curve is known at the sizes at which it was measured: what its repeats and
+ * its fit leave open.
+ */
+#ifndef GW_TRACES_MARGINS_H
+#define GW_TRACES_MARGINS_H
+
+#include "core/core.h"
+
+/*
+ * What a curve that was measured once is off by from one calibration to the next, and in a job from
+ * what it was in a calibration, in 95% of cases, relative to its times: of collectives, and of
+ * compressors and aggregators. Found on two models and judged on others (docs/pipelines.md).
+ */
+#define GW_COLLECTIVE_MARGIN 0.04
+#define GW_KERNEL_MARGIN 0.25
+
+/* Halves of 95% intervals, relative to the curve's times, by ascending sizes. */
+struct gw_margins {
+    size_t count;
+    double *sizes, *relative;
+};
+
+/*
+ * Of an entry of a cluster file, whose "raw" has its sizes as "bytes" or "elements" (`unit`), each
+ * with its median and that one's 95% interval; the curve is the entry's. None without "raw". At a
+ * measured size the margin is, as for independent errors, `elsewhere` (one of those above, or 0),
+ * half of the interval, and twice the larger of what the curve is off from the median, and a
+ * quarter of what the median is off from the line between its neighbours: halfway between measured
+ * sizes a smooth curve is off by so much. The lists are the arena's.
+ */
+enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
+                               double elsewhere, struct gw_arena *arena, struct gw_margins *out,
+                               struct gw_error *error);
+
+/* The larger of those at the sizes around; beyond all of them the last one's. 0: there are none. */
+double gw_margins_at(const struct gw_margins *margins, double size);
+
+#endif
