@@ -120,7 +120,10 @@ static enum gw_status add_kernels(struct gw_kernel_costs *costs,
             GW_TRY(gw_curve_copy(&cost->curve, &curve, error));
             GW_TRY(gw_kernel_costs_add(costs, cost->name, curve, cJSON_Duplicate(cost->kept, 1),
                                        error));
-            GW_TRY(gw_curve_copy(&cost->together, &costs->list[costs->count - 1].together, error));
+            struct gw_kernel_cost *added = &costs->list[costs->count - 1];
+            GW_TRY(gw_curve_copy(&cost->together, &added->together, error));
+            GW_TRY(gw_curve_copy(&cost->denser, &added->denser, error));
+            memcpy(added->densities, cost->densities, sizeof added->densities);
         }
     }
     return GW_OK;

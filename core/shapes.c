@@ -36,7 +36,12 @@ struct shape {
 #define TOGETHER                                                                                   \
     { "fixed_s", "per_element_s", "per_nlog2n_s", "points", "raw", "fit", "source" }
 #define KERNEL                                                                                     \
-    { "fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "raw", "fit", "source" }
+    {                                                                                              \
+        "fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "denser", "raw", "fit",  \
+            "source"                                                                               \
+    }
+#define DENSER                                                                                     \
+    { "densities", "fixed_s", "per_element_s", "per_nlog2n_s", "points", "raw", "fit", "source" }
 #define FACTOR                                                                                     \
     { "factor", "low", "high" }
 #define SIDE                                                                                       \
@@ -44,7 +49,7 @@ struct shape {
         "iteration_s", "breakdown", "comm_s", "iteration_sd_s", "bytes_per_worker", "counts",      \
             "actual_density", "padding", "selected_ratio", "iteration_min_s", "iteration_max_s",   \
             "iteration_percentiles_s", "iteration_mean_ci95_s", "uncertainty", "iteration_low_s",  \
-            "iteration_high_s"                                                                     \
+            "iteration_high_s", "disturbance"                                                      \
     }
 #define BREAKDOWN                                                                                  \
     { "forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s" }
@@ -69,6 +74,7 @@ static const struct shape shapes[] = {
     {CLUSTER, "compressors", {"*"}},
     {CLUSTER, "compressors.*", KERNEL},
     {CLUSTER, "compressors.*.together", TOGETHER},
+    {CLUSTER, "compressors.*.denser", DENSER},
     {CLUSTER, "aggregation", {"*"}},
     {CLUSTER, "aggregation.*", KERNEL},
     {CLUSTER, "aggregation.*.together", TOGETHER},

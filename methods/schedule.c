@@ -25,7 +25,8 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
                                 .groups = calloc(plan->group_count, sizeof *out->groups),
                                 .layers = calloc(model->tensor_count, sizeof *out->layers),
                                 .workers = plan->workers,
-                                .bytes_per_element = model->bytes_per_element};
+                                .bytes_per_element = model->bytes_per_element,
+                                .density = plan->density};
     if (out->groups == NULL || out->layers == NULL) {
         gw_schedule_free(out);
         return gw_fail_memory(error, "building a schedule");

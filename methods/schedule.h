@@ -58,6 +58,7 @@ struct gw_schedule {
     size_t workers;
     bool server; /* a rank beside the workers, number `workers`, takes part in exchanges */
     uint64_t bytes_per_element; /* of dense gradients */
+    double density;             /* that compressors are asked for; 0: as they were measured */
 };
 
 /* A schedule without operations, with the slices of the plan's groups, selected as asked for. */

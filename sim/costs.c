@@ -144,14 +144,28 @@ static double exchange_s(const struct gw_simulator *simulator,
 
 /* ---- compression --------------------------------------------------------------------------- */
 
+/* The share of a group that is selected by the worker that selects most, as far as is known. */
+static double selected_density(const struct gw_schedule *schedule,
+                               const struct gw_operation *operation,
+                               const struct gw_kernel_cost *cost) {
+    if (schedule->density == 0 || operation->group >= schedule->group_count) {
+        return cost->densities[0];
+    }
+    const struct gw_slice *group = &schedule->groups[operation->group];
+    struct gw_selected asked =
+        gw_selected_as_asked(schedule->compressor, group->kept, schedule->workers);
+    return asked.most == 0 ? schedule->density
+                           : schedule->density * (double)group->selected.most / (double)asked.most;
+}
+
 static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index,
                                     struct gw_error *error) {
     const struct gw_operation *operation = &simulator->schedule->operations[index];
-    const struct gw_curve *curve = NULL;
+    const struct gw_kernel_cost *cost = NULL;
     double elements = (double)operation->elements;
-    GW_TRY(gw_cluster_compressor(simulator->cluster, operation->method, &curve, error));
+    GW_TRY(gw_cluster_compressor(simulator->cluster, operation->method, &cost, error));
     simulator->seconds[index] =
-        gw_curve_time(curve, elements) *
+        gw_compressor_s(cost, elements, selected_density(simulator->schedule, operation, cost)) *
         gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements);
     return GW_OK;
 }
@@ -206,6 +220,8 @@ void gw_operation_costs_again(struct gw_simulator *simulator) {
     for (size_t i = 0; i < schedule->operation_count; i++) {
         if (schedule->operations[i].kind == GW_EXCHANGE) {
             simulator->seconds[i] = exchange_s(simulator, &schedule->operations[i]);
+        } else if (schedule->operations[i].kind == GW_COMPRESS) {
+            (void)compress_cost(simulator, i, NULL); /* whose curve was found before */
         }
     }
 }
@@ -214,10 +230,5 @@ void gw_simulator_deviate(struct gw_simulator *simulator, const struct gw_parame
                           double deviation) {
     simulator->deviating = parameter;
     simulator->deviation = deviation;
-    for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
-        if (simulator->schedule->operations[i].kind == GW_COMPRESS) {
-            (void)compress_cost(simulator, i, NULL); /* whose curve was found before */
-        }
-    }
     gw_operation_costs_again(simulator);
 }

@@ -100,7 +100,7 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
 /* Whether the server, and no worker, works on what the exchange brings. */
 bool gw_server_aggregates(const struct gw_schedule *schedule, const struct gw_operation *operation);
 
-/* Exchanges of other bytes than before, with the same collectives: fills their seconds again. */
+/* Of other elements selected than before, by the same methods: fills their seconds again. */
 void gw_operation_costs_again(struct gw_simulator *simulator);
 
 /* What the machine's workers that aggregate at once take of the time together; 0: each is alone. */

@@ -251,7 +251,7 @@ static void check_link(struct check *check, const char *place, const struct gw_l
  * what was measured among just these (*derived). */
 static bool can_predict(const struct gw_cluster *cluster, const struct gw_algorithm *algorithm,
                         bool *derived, struct gw_error *why) {
-    const struct gw_curve *compress = NULL;
+    const struct gw_kernel_cost *compress = NULL;
     *derived = false;
     if (gw_algorithm_is_sparse(algorithm) &&
         gw_cluster_compressor(cluster, algorithm->compressor->name, &compress, why) != GW_OK) {

@@ -38,6 +38,16 @@ static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
     return gw_exchange_cost_s(cost, elements, tensors);
 }
 
+static enum gw_status find_compress(const struct gw_question *question,
+                                    const struct gw_compressor *compressor, struct gw_costs *out,
+                                    struct gw_error *error) {
+    const struct gw_kernel_cost *cost = NULL;
+    GW_TRY(gw_cluster_compressor(&question->cluster, compressor->name, &cost, error));
+    GW_TRY(gw_compressor_curve(cost, question->density, &out->compress, error));
+    out->planning.compress = &out->compress;
+    return GW_OK;
+}
+
 /* Leaves out->unlisted, at which `compressor` may point, as it is. */
 static enum gw_status open_costs(const struct gw_question *question,
                                  const struct gw_compressor *compressor,
@@ -55,6 +65,7 @@ static enum gw_status open_costs(const struct gw_question *question,
                                          .density = question->density,
                                          .exchange = &out->exchange.curve};
     out->optimum = (struct gw_optimum){0};
+    out->compress = (struct gw_curve){0};
     GW_TRY(gw_exchange_cost_open(&out->exchange, &asked, &question->cluster, error));
     if (!out->exchange.simple) {
         bool updates = out->exchange.update_s_per_element > 0;
@@ -64,10 +75,8 @@ static enum gw_status open_costs(const struct gw_question *question,
                                               .update_s = updates ? 0 : question->model.update_s};
         out->planning.legs = &out->legs;
     }
-    enum gw_status status = compressor == &gw_compressor_none
-                                ? GW_OK
-                                : gw_cluster_compressor(&question->cluster, compressor->name,
-                                                        &out->planning.compress, error);
+    enum gw_status status =
+        compressor == &gw_compressor_none ? GW_OK : find_compress(question, compressor, out, error);
     if (status != GW_OK) {
         gw_costs_close(out);
     }
@@ -88,6 +97,7 @@ enum gw_status gw_costs_open(const struct gw_question *question, const char *com
 
 void gw_costs_close(struct gw_costs *costs) {
     gw_exchange_cost_close(&costs->exchange);
+    gw_curve_free(&costs->compress);
     gw_optimum_free(&costs->optimum);
 }
 
@@ -155,10 +165,11 @@ enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
                                             struct gw_pipeline *pipeline, struct gw_error *error) {
     for (size_t i = 0; i < pipeline->schedule.operation_count; i++) {
         struct gw_operation *operation = &pipeline->schedule.operations[i];
-        const struct gw_curve *curve = NULL;
+        const struct gw_kernel_cost *cost = NULL;
         if (operation->kind == GW_COMPRESS) {
-            GW_TRY(gw_cluster_compressor(&question->cluster, operation->method, &curve, error));
-            operation->duration_s = gw_curve_time(curve, (double)operation->elements);
+            GW_TRY(gw_cluster_compressor(&question->cluster, operation->method, &cost, error));
+            operation->duration_s =
+                gw_compressor_s(cost, (double)operation->elements, pipeline->plan->density);
         }
     }
     return GW_OK;

@@ -101,6 +101,7 @@ struct gw_costs {
     struct gw_planning_legs legs;
     struct gw_optimum optimum; /* once it is found */
     struct gw_exchange_cost exchange;
+    struct gw_curve compress; /* at the question's density */
 };
 
 /* The exchange of that name (NULL: the compressor's own), which must carry what that leaves. */

@@ -182,6 +182,42 @@ static enum gw_status read_collectives(const struct gw_json *root, struct gw_clu
     return GW_OK;
 }
 
+static enum gw_status read_densities(const struct gw_json *denser, double out[2],
+                                     struct gw_error *error) {
+    struct gw_json place = gw_json_member(denser, "densities");
+    GW_TRY(gw_json_array(&place, error));
+    size_t count = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, place.node) {
+        bool is_share = cJSON_IsNumber(node) && node->valuedouble > 0 && node->valuedouble <= 1;
+        if (count < 2 && is_share) {
+            out[count] = node->valuedouble;
+        }
+        count += is_share ? 1 : 3;
+    }
+    return count == 2 && out[0] != out[1]
+               ? GW_OK
+               : gw_json_expected(&place, "two densities that differ, above 0 and at most 1",
+                                  error);
+}
+
+/* What was measured besides: by all ranks at once, and at another density. */
+static enum gw_status read_more(const struct gw_json *place, struct gw_kernel_cost *cost,
+                                struct gw_error *error) {
+    struct gw_json together = gw_json_member(place, "together");
+    struct gw_json denser = gw_json_member(place, "denser");
+    if (together.node != NULL) {
+        GW_TRY(gw_json_object(&together, error));
+        GW_TRY(read_curve(&together, KERNEL_CURVE, &cost->together, error));
+    }
+    if (denser.node != NULL) {
+        GW_TRY(gw_json_object(&denser, error));
+        GW_TRY(read_densities(&denser, cost->densities, error));
+        GW_TRY(read_curve(&denser, KERNEL_CURVE, &cost->denser, error));
+    }
+    return GW_OK;
+}
+
 static enum gw_status read_kernels(const struct gw_json *kernels, struct gw_kernel_costs *costs,
                                    struct gw_error *error) {
     GW_TRY(gw_json_object(kernels, error));
@@ -192,12 +228,7 @@ static enum gw_status read_kernels(const struct gw_json *kernels, struct gw_kern
         struct gw_curve curve = {0};
         GW_TRY(read_curve(&place, KERNEL_CURVE, &curve, error));
         GW_TRY(gw_kernel_costs_add(costs, node->string, curve, cJSON_Duplicate(node, 1), error));
-        struct gw_json together = gw_json_member(&place, "together");
-        if (together.node != NULL) {
-            GW_TRY(gw_json_object(&together, error));
-            GW_TRY(read_curve(&together, KERNEL_CURVE, &costs->list[costs->count - 1].together,
-                              error));
-        }
+        GW_TRY(read_more(&place, &costs->list[costs->count - 1], error));
     }
     return GW_OK;
 }
@@ -392,22 +423,39 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
     return GW_OK;
 }
 
+/* To a kernel that is there; takes the curve and the details in any case. */
+static enum gw_status add_more(struct gw_kernel_costs *costs, const char *name, const char *key,
+                               struct gw_curve curve, cJSON *details, struct gw_kernel_cost **cost,
+                               struct gw_error *error) {
+    for (size_t i = 0; i < costs->count; i++) {
+        *cost = strcmp(costs->list[i].name, name) == 0 ? &costs->list[i] : *cost;
+    }
+    if (*cost == NULL) {
+        gw_curve_free(&curve);
+        cJSON_Delete(details);
+        return gw_fail(error, GW_FAILED, "%s: expected what it takes alone before", name);
+    }
+    raise_fallen(&curve, details);
+    struct gw_curve *mine = strcmp(key, "together") == 0 ? &(*cost)->together : &(*cost)->denser;
+    gw_curve_free(mine);
+    *mine = curve;
+    return gw_json_put((*cost)->kept, key, details, error);
+}
+
 enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
                                             struct gw_curve curve, cJSON *details,
                                             struct gw_error *error) {
-    for (size_t i = 0; i < costs->count; i++) {
-        struct gw_kernel_cost *cost = &costs->list[i];
-        if (strcmp(cost->name, name) == 0) {
-            raise_fallen(&curve, details);
-            gw_curve_free(&cost->together);
-            cost->together = curve;
-            return gw_json_put(cost->kept, "together", details, error);
-        }
-    }
-    gw_curve_free(&curve);
-    cJSON_Delete(details);
-    return gw_fail(error, GW_FAILED,
-                   "%s: expected what it takes alone before what it takes together", name);
+    struct gw_kernel_cost *cost = NULL;
+    return add_more(costs, name, "together", curve, details, &cost, error);
+}
+
+enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
+                                          const double densities[2], struct gw_curve curve,
+                                          cJSON *details, struct gw_error *error) {
+    struct gw_kernel_cost *cost = NULL;
+    GW_TRY(add_more(costs, name, "denser", curve, details, &cost, error));
+    memcpy(cost->densities, densities, sizeof cost->densities);
+    return GW_OK;
 }
 
 static void free_kernels(struct gw_kernel_costs *costs) {
@@ -415,6 +463,7 @@ static void free_kernels(struct gw_kernel_costs *costs) {
         free(costs->list[i].name);
         gw_curve_free(&costs->list[i].curve);
         gw_curve_free(&costs->list[i].together);
+        gw_curve_free(&costs->list[i].denser);
         cJSON_Delete(costs->list[i].kept);
     }
     free(costs->list);
@@ -485,6 +534,12 @@ static void write_kernels(struct gw_json_writer *writer, const char *key,
         if (gw_kernel_shares(cost)) {
             gw_writer_reopen_object(writer, "together", 0);
             write_curve(writer, &cost->together, KERNEL_CURVE);
+            gw_writer_end(writer);
+        }
+        if (cost->densities[0] != cost->densities[1]) {
+            gw_writer_reopen_object(writer, "denser", 0);
+            gw_writer_numbers(writer, "densities", cost->densities, 2);
+            write_curve(writer, &cost->denser, KERNEL_CURVE);
             gw_writer_end(writer);
         }
         gw_writer_end(writer);

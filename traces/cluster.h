@@ -112,6 +112,12 @@ struct gw_kernel_cost {
      * it was not measured (gw_kernel_shares).
      */
     struct gw_curve together;
+    /*
+     * What a compressor takes, alone, at the second density, where its curve is of the first one;
+     * costs nothing, and both are 0, if that was not measured.
+     */
+    struct gw_curve denser;
+    double densities[2];
     cJSON *kept;
 };
 
@@ -137,6 +143,13 @@ struct gw_sharing {
  * its turns. 0: nobody shares a machine.
  */
 double gw_sharing_part(const struct gw_sharing *sharing, size_t workers);
+
+/*
+ * What a compressor takes of so many elements, in seconds, where it selects this share of them: on
+ * the line through what both densities take, and at least half of its curve, or its curve where
+ * one density alone was measured.
+ */
+double gw_compressor_s(const struct gw_kernel_cost *cost, double elements, double density);
 
 struct gw_cluster {
     char *name;
@@ -191,6 +204,9 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
 enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
                                             struct gw_curve curve, cJSON *details,
                                             struct gw_error *error);
+enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
+                                          const double densities[2], struct gw_curve curve,
+                                          cJSON *details, struct gw_error *error);
 enum gw_status gw_cluster_set_network(struct gw_cluster *cluster, struct gw_network network,
                                       struct gw_error *error);
 /* In place of what it had; becomes the cluster's. */
@@ -268,8 +284,12 @@ enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, const
                                          char derivation[GW_DERIVATION_SIZE],
                                          struct gw_error *error);
 
-/* The cost of a compressor; the curve stays the cluster's. */
+/* The cost of a compressor; it stays the cluster's. */
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
-                                     const struct gw_curve **curve, struct gw_error *error);
+                                     const struct gw_kernel_cost **out, struct gw_error *error);
+
+/* What it takes at a density, as a curve, the caller's to free. */
+enum gw_status gw_compressor_curve(const struct gw_kernel_cost *cost, double density,
+                                   struct gw_curve *out, struct gw_error *error);
 
 #endif

@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "traces/growth.h"
@@ -324,11 +325,70 @@ const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *c
 }
 
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
-                                     const struct gw_curve **curve, struct gw_error *error) {
-    const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->compressors, name);
-    if (cost == NULL) {
-        return missing(cluster, "compressors", name, error);
+                                     const struct gw_kernel_cost **out, struct gw_error *error) {
+    *out = gw_kernel_cost_find(&cluster->compressors, name);
+    return *out == NULL ? missing(cluster, "compressors", name, error) : GW_OK;
+}
+
+double gw_compressor_s(const struct gw_kernel_cost *cost, double elements, double density) {
+    double usual_s = gw_curve_time(&cost->curve, elements);
+    const double *densities = cost->densities;
+    if (densities[0] == densities[1]) {
+        return usual_s;
     }
-    *curve = &cost->curve;
+    double share = (density - densities[0]) / (densities[1] - densities[0]);
+    double seconds = usual_s + share * (gw_curve_time(&cost->denser, elements) - usual_s);
+    return fmax(seconds, usual_s / 2);
+}
+
+static int compare_sizes(const void *a, const void *b) {
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return (first > second) - (first < second);
+}
+
+/* Of both curves' points, and where one has none, sizes at which n log n is nearly straight. */
+static size_t find_sizes(const struct gw_kernel_cost *cost, double *sizes) {
+    const struct gw_curve *const curves[] = {&cost->curve, &cost->denser};
+    size_t count = 0;
+    for (size_t c = 0; c < 2; c++) {
+        for (size_t i = 0; i < curves[c]->point_count; i++) {
+            sizes[count++] = curves[c]->points[i].size;
+        }
+        for (double size = 1024; curves[c]->point_count == 0 && size < 1e9; size *= 2) {
+            sizes[count++] = size;
+        }
+    }
+    qsort(sizes, count, sizeof *sizes, compare_sizes);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || sizes[i] > sizes[kept - 1]) {
+            sizes[kept++] = sizes[i];
+        }
+    }
+    return kept;
+}
+
+enum gw_status gw_compressor_curve(const struct gw_kernel_cost *cost, double density,
+                                   struct gw_curve *out, struct gw_error *error) {
+    enum { OF_NONE = 32 }; /* at least as many as find_sizes takes of a curve without points */
+    size_t most = cost->curve.point_count + cost->denser.point_count + 2 * (size_t)OF_NONE;
+    if (cost->densities[0] == cost->densities[1] || density == cost->densities[0]) {
+        return gw_curve_copy(&cost->curve, out, error);
+    }
+    *out = (struct gw_curve){0};
+    double *sizes = calloc(most, sizeof *sizes);
+    struct gw_curve_point *points = calloc(most, sizeof *points);
+    if (sizes == NULL || points == NULL) {
+        free(sizes);
+        free(points);
+        return gw_fail_memory(error, "finding what a compressor takes");
+    }
+    *out = (struct gw_curve){.point_count = find_sizes(cost, sizes), .points = points};
+    for (size_t i = 0; i < out->point_count; i++) {
+        points[i] = (struct gw_curve_point){.size = sizes[i],
+                                            .time_s = gw_compressor_s(cost, sizes[i], density)};
+    }
+    free(sizes);
     return GW_OK;
 }

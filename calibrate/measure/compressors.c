@@ -44,6 +44,7 @@ struct compression {
     struct all *all;
     const struct gw_compressor *compressor;
     const struct gw_gpu_kernel *gpu; /* NULL: on CPUs */
+    double density;
     /* One for each size. Their states live from visit to visit: what they have learnt, stays. */
     struct gw_task tasks[MOST_SIZES];
     struct gw_sketch sketches[MOST_SIZES]; /* of one that sketches */
@@ -179,7 +180,7 @@ static enum gw_status open_size(struct compression *compression, struct gw_task 
     const struct gw_selecting selecting = {.select = select_once, .context = compression};
     const struct gw_compressor *compressor = compression->compressor;
     struct all *all = compression->all;
-    *task = gw_pool_task(elements, all->density, &all->workspace);
+    *task = gw_pool_task(elements, compression->density, &all->workspace);
     lay_out_layers(all, task);
     if (compressor->sketched && compression->gpu == NULL) {
         size_t columns = gw_sketch_columns(task->n, task->k);
@@ -231,7 +232,7 @@ static enum gw_status prepare_together(void *context, size_t elements, struct gw
 static size_t before_step(const void *context, size_t smaller, size_t larger) {
     static const size_t felt_columns = 1 << 15; /* tables of 640 KiB become ones of 1.25 MiB */
     const struct compression *compression = context;
-    double density = compression->all->density;
+    double density = compression->density;
     size_t columns = gw_sketch_columns(smaller, gw_elements_kept(smaller, density));
     size_t last = smaller;
     size_t first_beyond = larger;
@@ -274,16 +275,49 @@ static enum gw_status open_all(struct all *all, const struct gw_calibration *cal
     return GW_OK;
 }
 
-/* A GPU sorts nothing by comparing: its curves are never of n log2 n. */
-static enum gw_status add(struct gw_survey *survey, struct all *all,
-                          const struct gw_calibration *calibration,
-                          const struct gw_compressor *compressor, struct gw_error *error) {
-    bool on_gpu = calibration->device != NULL;
+static enum gw_status open_compression(struct gw_survey *survey, struct all *all,
+                                       const struct gw_compressor *compressor, double density,
+                                       struct compression **out, struct gw_error *error) {
     struct compression *compression = gw_arena_zeros(&survey->arena, 1, sizeof *compression);
     (void)gw_arena_own(&survey->arena, compression, close_sizes);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating compressors", error));
     compression->all = all;
     compression->compressor = compressor;
+    compression->density = density;
+    *out = compression;
+    return GW_OK;
+}
+
+/*
+ * The same where more is selected. What a threshold selects is many times what it is
+ * asked for at times, and sketches grow with what is asked for.
+ */
+static enum gw_status add_denser(struct gw_survey *survey, struct all *all, struct gw_series series,
+                                 const struct gw_compressor *compressor, struct gw_error *error) {
+    static const double times = 16;
+    double density = fmin(times * all->density, 0.25);
+    struct compression *compression = NULL;
+    if (density < 2 * all->density) {
+        return GW_OK;
+    }
+    GW_TRY(open_compression(survey, all, compressor, density, &compression, error));
+    series.denser_of = compressor->name;
+    series.densities[0] = all->density;
+    series.densities[1] = density;
+    series.subject.name =
+        gw_arena_format(&survey->arena, "%s at density %g", compressor->name, density);
+    series.subject.context = compression;
+    GW_TRY(gw_arena_check(&survey->arena, "calibrating compressors", error));
+    return gw_series_list_add(&survey->list, series, error);
+}
+
+/* A GPU sorts nothing by comparing: its curves are never of n log2 n. */
+static enum gw_status add(struct gw_survey *survey, struct all *all,
+                          const struct gw_calibration *calibration,
+                          const struct gw_compressor *compressor, struct gw_error *error) {
+    bool on_gpu = calibration->device != NULL;
+    struct compression *compression = NULL;
+    GW_TRY(open_compression(survey, all, compressor, all->density, &compression, error));
     compression->gpu = on_gpu ? gw_gpu_kernel_of(compressor) : NULL;
     if (on_gpu && compression->gpu == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
@@ -304,6 +338,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                                            .idle_s = on_gpu ? 0 : idle_s,
                                            .sorts = !on_gpu}};
     GW_TRY(gw_series_list_add(&survey->list, series, error));
+    GW_TRY(on_gpu ? GW_OK : add_denser(survey, all, series, compressor, error));
     if (on_gpu || survey->communicator->size == 1) {
         return GW_OK;
     }

@@ -187,6 +187,9 @@ struct gw_series {
     int workers;     /* the ranks 0 .. workers - 1 measure it */
     bool together;   /* of what is separate: what it takes while all ranks run it, at few sizes */
     bool aggregates; /* an aggregator; of what is separate all others are compressors */
+    /* Of a compressor at another density: its own name, and what densities these are; or NULL. */
+    const char *denser_of;
+    double densities[2];
 };
 
 /* What is to be measured, as it comes together. The caller frees the items. */

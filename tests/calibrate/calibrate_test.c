@@ -263,7 +263,11 @@ TEST(calibration_writes_a_complete_cluster) {
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
         assert_true(i < cluster.compressors.count);
         assert_string_equal(cluster.compressors.list[i].name, gw_compressors[i]->name);
-        check_curve(&cluster.compressors.list[i].curve, cluster.compressors.list[i].kept, 5);
+        const struct gw_kernel_cost *cost = &cluster.compressors.list[i];
+        check_curve(&cost->curve, cost->kept, 5);
+        check_curve(&cost->denser, cJSON_GetObjectItem(cost->kept, "denser"), 5);
+        assert_true(cost->densities[0] == calibration.density);
+        assert_true(cost->densities[1] == 16 * calibration.density);
     }
     assert_int_equal(cluster.aggregation.count, GW_AGGREGATOR_COUNT);
     for (size_t i = 0; i < GW_AGGREGATOR_COUNT; i++) {

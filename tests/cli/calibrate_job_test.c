@@ -30,7 +30,8 @@ static size_t check_complete(const cJSON *cluster) {
     }
     cJSON_ArrayForEach(measured, item_at(cluster, "compressors")) {
         assert_int_equal(count_raw(measured), 5);
-        sizes += count_raw(measured) + count_raw(item_at(measured, "together"));
+        sizes += count_raw(measured) + count_raw(item_at(measured, "together")) +
+                 count_raw(item_at(measured, "denser"));
     }
     cJSON_ArrayForEach(measured, item_at(cluster, "aggregation")) {
         bool shared = cJSON_HasObjectItem(measured, "together");

@@ -52,6 +52,7 @@ struct scene {
     struct gw_exchange_cost cost;
     struct gw_planning_legs legs;
     struct gw_planning planning;
+    struct gw_curve compress; /* at the question's density */
 };
 
 static double power_between(struct gw_random *random, double low, double high) {
@@ -119,10 +120,25 @@ static void open_planning(struct scene *scene) {
         .update_s = has_server_update(exchange->name) ? 0 : scene->model.update_s};
     scene->planning.legs = scene->cost.simple ? NULL : &scene->legs;
     if (strcmp(compressor, "none") != 0) {
+        const struct gw_kernel_cost *cost = NULL;
+        assert_int_equal(gw_cluster_compressor(&scene->cluster, compressor, &cost, &error), GW_OK);
         assert_int_equal(
-            gw_cluster_compressor(&scene->cluster, compressor, &scene->planning.compress, &error),
-            GW_OK);
+            gw_compressor_curve(cost, scene->question.density, &scene->compress, &error), GW_OK);
+        scene->planning.compress = &scene->compress;
     }
+}
+
+/* At some density sixteen times as much takes up to four times as long. */
+static void add_denser(struct scene *scene, struct gw_random *random) {
+    struct gw_kernel_cost *cost = &scene->cluster.compressors.list[0];
+    double density = power_between(random, 1e-4, 0.06);
+    const double densities[] = {density, 16 * density};
+    double times = 1 + 3 * gw_random_uniform(random);
+    struct gw_curve denser;
+    assert_int_equal(gw_curve_scaled(&cost->curve, times, times, &denser, &error), GW_OK);
+    assert_int_equal(gw_kernel_costs_add_denser(&scene->cluster.compressors, cost->name, densities,
+                                                denser, cJSON_CreateObject(), &error),
+                     GW_OK);
 }
 
 static void open_scene(struct scene *scene, struct gw_random *random, size_t pair) {
@@ -151,8 +167,11 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
     if (sparse) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
         assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors, pairs[pair].compressor,
-                                             curve, NULL, &error),
+                                             curve, cJSON_CreateObject(), &error),
                          GW_OK);
+        if (gw_random_below(random, 2) == 0) {
+            add_denser(scene, random);
+        }
     }
     for (size_t i = 0; i < 5 && gw_random_below(random, 2) == 0; i++) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
@@ -166,6 +185,7 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
 static void close_scene(struct scene *scene) {
     gw_exchange_cost_close(&scene->cost);
     gw_cluster_free(&scene->cluster);
+    gw_curve_free(&scene->compress);
 }
 
 static void for_all_pairs(uint64_t stream, int repeats, void (*check)(struct scene *scene)) {

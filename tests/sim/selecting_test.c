@@ -2,6 +2,7 @@
  * Iterations that differ in what was selected: each as if all were like it, to the bit, by curves,
  * with interference and by messages, with noise and with any number of threads.
  */
+#include <math.h>
 #include <string.h>
 
 #include "methods/schedule.h"
@@ -128,9 +129,42 @@ TEST(timelines_have_the_bytes_of_their_iteration) {
     scene_close(&scene);
 }
 
+/* What is selected counts in compression as well: sixteen times as much takes twice as long. */
 static int read_cluster(void **state) {
     (void)state;
-    return (int)gw_cluster_read(GW_TEST_DATA "/clusters/box-4x1gbit.json", &cluster, NULL);
+    static const double densities[] = {0.001, 0.016};
+    struct gw_curve denser;
+    assert_int_equal(gw_cluster_read(GW_TEST_DATA "/clusters/box-4x1gbit.json", &cluster, NULL),
+                     GW_OK);
+    const struct gw_kernel_cost *topk = gw_kernel_cost_find(&cluster.compressors, "topk");
+    assert_non_null(topk);
+    assert_int_equal(gw_curve_scaled(&topk->curve, 2, 2, &denser, NULL), GW_OK);
+    return (int)gw_kernel_costs_add_denser(&cluster.compressors, "topk", densities, denser,
+                                           cJSON_CreateObject(), NULL);
+}
+
+/* Without anything beside it: a group's compression, by what the fullest worker selects of it. */
+TEST(compression_takes_longer_where_more_is_selected) {
+    struct scene scene;
+    struct gw_measure measures[ITERATIONS];
+    struct gw_random *random = random_stream(2);
+    scene_open(&scene, random);
+    const struct gw_simulation simulation = {
+        .workers = WORKERS, .selected = scene.selected, .selected_count = TABLE};
+    const struct gw_kernel_cost *topk = gw_kernel_cost_find(&cluster.compressors, "topk");
+    simulate(&scene, &simulation, NULL, measures);
+    for (size_t i = 0; i < ITERATIONS; i++) {
+        double expected_s = 0;
+        for (size_t g = 0; g < GROUPS; g++) {
+            double elements = (double)scene.schedule.groups[g].elements;
+            double selected = (double)scene.selected[i % TABLE * GROUPS + g].most;
+            double times_as_asked = selected / fmax(1, floor(0.001 * elements));
+            double alone_s = gw_curve_time(&topk->curve, elements);
+            expected_s += alone_s * fmax(0.5, 1 + (times_as_asked - 1) / 15);
+        }
+        assert_true(fabs(measures[i].breakdown.compress_s / expected_s - 1) < 1e-9);
+    }
+    scene_close(&scene);
 }
 
 static int free_cluster(void **state) {
