@@ -209,7 +209,7 @@ def regret_of(decisions, basis, generator):
 
 
 def is_apart(one, other):
-    """Whether their predicted ranges do not meet; None where one has no range."""
+    """Whether their predicted intervals do not overlap; None where one has none."""
     ends = [("iteration_low_s" in cell["predicted"]) for cell in (one, other)]
     if not all(ends):
         return None

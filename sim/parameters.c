@@ -57,7 +57,9 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
     parameter->margin_count = gw_cluster_collective_parts(cluster, parameter->name, workers, parts);
     for (size_t i = 0; i < parameter->margin_count; i++) {
         const struct gw_collective_cost *measured = gw_needed(parts[i].measured);
-        GW_TRY(gw_margins_open(measured->kept, "bytes", &measured->curve, GW_COLLECTIVE_MARGIN,
+        const struct gw_curve *curve =
+            measured->measured == NULL ? &measured->curve : measured->measured;
+        GW_TRY(gw_margins_open(measured->kept, "bytes", curve, GW_COLLECTIVE_MARGIN,
                                &simulator->arena, &parameter->margins[i], error));
     }
     return GW_OK;

@@ -38,7 +38,7 @@ static double time_of(const struct gw_prediction *answer) {
     return answer->status == GW_OK ? answer->result.iteration_s : NAN;
 }
 
-/* As exchanges were not measured. */
+/* Of which something is known to be uncertain: without intervals, what was derived alone. */
 static bool is_uncertain(const struct gw_prediction *answer) {
     return answer->status == GW_OK && answer->result.uncertainty_count > 0;
 }

@@ -21,13 +21,13 @@ static enum gw_status find_mean(const struct gw_simulator *simulator, size_t ite
     return GW_OK;
 }
 
-static struct gw_result_uncertainty *uncertainty_of(struct gw_result *result, const char *name) {
-    for (size_t i = 0; i < result->uncertainty_count; i++) {
-        if (strcmp(result->uncertainties[i].name, name) == 0) {
-            return &result->uncertainties[i];
-        }
+/* Its number; that of all of them if the result does not hang on that curve. */
+static size_t find_uncertainty(const struct gw_result *result, const char *name) {
+    size_t i = 0;
+    while (i < result->uncertainty_count && strcmp(result->uncertainties[i].name, name) != 0) {
+        i++;
     }
-    return NULL;
+    return i;
 }
 
 /* Simulates again with each curve as much too fast and too slow as it may be. */
@@ -38,10 +38,10 @@ static enum gw_status find_ends(struct gw_simulator *simulator, size_t iteration
     double mean_s = 0;
     GW_TRY(find_mean(simulator, iterations, &mean_s, error));
     for (size_t i = 0; i < count; i++) {
-        struct gw_result_uncertainty *found = uncertainty_of(result, parameters[i].name);
-        double *const ends_s[] = {found == NULL ? NULL : &found->low_s,
-                                  found == NULL ? NULL : &found->high_s};
-        for (int end = 0; end < 2 && found != NULL; end++) {
+        size_t which = find_uncertainty(result, parameters[i].name);
+        struct gw_result_uncertainty *found = &result->uncertainties[which];
+        double *const ends_s[] = {&found->low_s, &found->high_s};
+        for (int end = 0; end < 2 && which < result->uncertainty_count; end++) {
             gw_simulator_deviate(simulator, &parameters[i], end == 0 ? -1 : 1);
             GW_TRY(find_mean(simulator, iterations, ends_s[end], error));
             *ends_s[end] += result->iteration_s - mean_s;
@@ -84,15 +84,13 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, size_t iteration
 
 /* ---- of two -------------------------------------------------------------------------------- */
 
-/* What one of a result's curves adds to its iteration at an end; 0: it does not hang on that. */
+/* What one of a result's curves adds to its iteration at an end. */
 static double added_s(const struct gw_result *result, const char *name, int end) {
-    for (size_t i = 0; i < result->uncertainty_count; i++) {
-        const struct gw_result_uncertainty *one = &result->uncertainties[i];
-        if (strcmp(one->name, name) == 0) {
-            return (end == 0 ? one->low_s : one->high_s) - result->iteration_s;
-        }
-    }
-    return 0;
+    size_t i = find_uncertainty(result, name);
+    const struct gw_result_uncertainty *one = &result->uncertainties[i];
+    return i == result->uncertainty_count
+               ? 0
+               : (end == 0 ? one->low_s : one->high_s) - result->iteration_s;
 }
 
 /* By how much the second may be faster, compared with the first, by one curve that both have. */
@@ -118,7 +116,7 @@ bool gw_results_meet(const struct gw_result *first, const struct gw_result *seco
     }
     for (size_t i = 0; i < second->uncertainty_count; i++) {
         const char *name = second->uncertainties[i].name;
-        bool is_shared = added_s(first, name, 0) != 0 || added_s(first, name, 1) != 0;
+        bool is_shared = find_uncertainty(first, name) < first->uncertainty_count;
         gain_s = is_shared ? gain_s : hypot(gain_s, gained_s(first, second, name));
     }
     return second->iteration_s - gain_s <= first->iteration_s;

@@ -72,6 +72,8 @@ enum gw_status gw_question_set_bandwidth(struct gw_question *question, double fa
     }
     for (size_t i = 0; i < cluster->collective_count; i++) {
         scaled[i] = cluster->collectives[i];
+        scaled[i].measured =
+            scaled[i].measured == NULL ? &cluster->collectives[i].curve : scaled[i].measured;
         enum gw_status status =
             gw_curve_scaled(&cluster->collectives[i].curve, 1, 1 / factor, &scaled[i].curve, error);
         if (status != GW_OK) {

@@ -189,16 +189,17 @@ static enum gw_status read_densities(const struct gw_json *denser, double out[2]
     size_t count = 0;
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, place.node) {
-        bool is_share = cJSON_IsNumber(node) && node->valuedouble > 0 && node->valuedouble <= 1;
+        bool is_share = cJSON_IsNumber(node) && node->valuedouble >= 1e-9 && node->valuedouble <= 1;
         if (count < 2 && is_share) {
             out[count] = node->valuedouble;
         }
         count += is_share ? 1 : 3;
     }
-    return count == 2 && out[0] != out[1]
+    return count == 2 && (out[1] >= 1.5 * out[0] || out[0] >= 1.5 * out[1])
                ? GW_OK
-               : gw_json_expected(&place, "two densities that differ, above 0 and at most 1",
-                                  error);
+               : gw_json_expected(
+                     &place, "two densities from 1e-9 to 1, one half as much again as the other",
+                     error);
 }
 
 /* What was measured besides: by all ranks at once, and at another density. */

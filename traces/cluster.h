@@ -99,6 +99,8 @@ struct gw_collective_cost {
     size_t workers;
     struct gw_curve curve; /* of the bytes that one worker contributes */
     cJSON *kept;           /* the entry as it was read or measured, with what gradweave ignores */
+    const struct gw_curve
+        *measured; /* `curve` before its bandwidth was changed; NULL: it is that */
 };
 
 /*

@@ -32,10 +32,14 @@ static double own_s(void) {
 enum gw_status gw_load_meter_open(struct gw_communicator *communicator, struct gw_load_meter **out,
                                   struct gw_error *error) {
     struct gw_load_meter *meter = calloc(1, sizeof *meter);
-    GW_TRY(gw_agree(communicator,
-                    meter == NULL ? gw_fail_memory(error, "watching machines") : GW_OK, error));
+    enum gw_status status = gw_agree(
+        communicator, meter == NULL ? gw_fail_memory(error, "watching machines") : GW_OK, error);
+    if (status != GW_OK) {
+        free(meter);
+        return status;
+    }
     meter->communicator = communicator;
-    enum gw_status status = gw_machine_list_open(communicator, &meter->machines, error);
+    status = gw_machine_list_open(communicator, &meter->machines, error);
     if (status == GW_OK) {
         struct gw_arena *arena = &meter->machines.arena;
         meter->uses = gw_arena_zeros(arena, (size_t)communicator->size, sizeof *meter->uses);
@@ -72,8 +76,10 @@ static struct gw_disturbance find_worst(const struct gw_load_meter *meter) {
             continue;
         }
         double others = fmax(0, use->used - meter->own_ticks[machine]) / use->all;
-        worst.stolen = fmax(worst.stolen, use->taken / use->all);
-        worst.others = fmax(worst.others, others);
+        double stolen = use->taken / use->all;
+        if (stolen + others > worst.stolen + worst.others) {
+            worst = (struct gw_disturbance){.stolen = stolen, .others = others};
+        }
     }
     return worst;
 }

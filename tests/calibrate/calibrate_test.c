@@ -484,12 +484,14 @@ TEST(drift_is_of_what_was_asked_about) {
     static const char *const others[] = {"allreduce", "randk", NULL};
     static const char *const all[] = {"allgather", "topk", "allreduce", NULL};
     static const char *const none[] = {NULL};
+    static const char *const unmeasured[] = {"gtopk", "push", NULL}; /* that files may have */
     struct gw_cluster cluster;
     assert_int_equal(gw_cluster_read(path_in(*state, "older.json"), &cluster, NULL), GW_OK);
     assert_drift(&cluster, all, NULL);
     pretend(&cluster, "topk", 0.5);
     assert_drift(&cluster, others, NULL);
     assert_drift(&cluster, none, NULL);
+    assert_drift(&cluster, unmeasured, NULL);
     assert_drift(&cluster, all, "times have moved by more than 10%, most of all topk at ");
     gw_cluster_free(&cluster);
 }

@@ -121,6 +121,7 @@ static void open_planning(struct scene *scene) {
     scene->planning.legs = scene->cost.simple ? NULL : &scene->legs;
     if (strcmp(compressor, "none") != 0) {
         const struct gw_kernel_cost *cost = NULL;
+        gw_curve_free(&scene->compress);
         assert_int_equal(gw_cluster_compressor(&scene->cluster, compressor, &cost, &error), GW_OK);
         assert_int_equal(
             gw_compressor_curve(cost, scene->question.density, &scene->compress, &error), GW_OK);

@@ -217,7 +217,8 @@ class MadeUpBox:
     def run(self, ranks, command, most_s):
         if "--check" in command:
             if self.drifts:
-                raise matrix.RunFailed("status 1: it says nothing")
+                why = "c.json does not describe this cluster any more: 3 of 9 sizes moved"
+                raise matrix.RunFailed("status 1: it says nothing", 1, f"table\n\n{why}\n")
             return ""
         if command[1] == "calibrate":
             self.ran.append("calibrate")
@@ -301,7 +302,12 @@ class Runs(unittest.TestCase):
     def test_says_that_the_box_drifts(self):
         self.box.fails, self.box.drifts = None, True
         self.assertEqual(self.run_matrix(), (0, ["calibrate", "ddp", "lags", "topk"]))
-        self.assertIn("Drift at 1gbit, after all cells", self.document()["notes"][0])
+        (note,) = self.document()["notes"]
+        self.assertEqual(
+            note,
+            "At 1gbit, after all cells: c.json does not describe this cluster any more: "
+            "3 of 9 sizes moved.",
+        )
 
     def test_says_what_it_leaves_out(self):
         self.run_matrix("--longest", "4")

@@ -44,7 +44,7 @@ static void open_cluster(const double times[CURVES], struct gw_cluster *out) {
     assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
 }
 
-static struct gw_result predict(const double times[CURVES], bool interval) {
+static struct gw_result predict_at(const double times[CURVES], bool interval, double bandwidth) {
     struct gw_tensor tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1};
     struct gw_question question = {.model = {.name = "one",
                                              .bytes_per_element = 4,
@@ -57,10 +57,17 @@ static struct gw_result predict(const double times[CURVES], bool interval) {
     const struct gw_prediction_options options = {.interval = interval};
     struct gw_result result;
     open_cluster(times, &question.cluster);
+    struct gw_question faster = question;
+    assert_ok(gw_question_set_bandwidth(&faster, bandwidth, &error));
     assert_ok(gw_algorithm_find("topk", &algorithm, &error));
-    assert_ok(gw_predict(&question, algorithm, &options, &result, &error));
+    assert_ok(gw_predict(&faster, algorithm, &options, &result, &error));
+    gw_question_end_bandwidth(&faster, &question);
     gw_cluster_free(&question.cluster);
     return result;
+}
+
+static struct gw_result predict(const double times[CURVES], bool interval) {
+    return predict_at(times, interval, 1);
 }
 
 TEST(true_iterations_are_within_their_interval_in_95_of_100_cases) {
@@ -112,6 +119,22 @@ TEST(curves_count_by_what_they_add) {
     assert_true(predict(as_measured, false).iteration_high_s == 0);
 }
 
+/* What is known of a curve is known of it at another bandwidth: medians are of the measured one. */
+TEST(margins_are_as_wide_at_any_bandwidth) {
+    static const double as_measured[CURVES] = {1, 1, 1};
+    for (double bandwidth = 0.1; bandwidth < 20; bandwidth *= 10) {
+        struct gw_result said = predict_at(as_measured, true, bandwidth);
+        bool found = false;
+        for (size_t i = 0; i < said.uncertainty_count; i++) {
+            const struct gw_result_uncertainty *one = &said.uncertainties[i];
+            bool same = strcmp(one->name, "allgather") == 0;
+            found = found || same;
+            assert_true(!same || fabs(one->relative - margins[0]) < 1e-12);
+        }
+        assert_true(found);
+    }
+}
+
 /* ---- two of them ----------------------------------------------------------------------------- */
 
 static struct gw_result result_of(double iteration_s, const char *name, double margin_s) {
@@ -136,6 +159,10 @@ TEST(shared_curves_do_not_keep_pipelines_from_being_told_apart) {
     assert_false(gw_results_meet(&first, &far));
     assert_true(gw_results_meet(&first, &exact));
     assert_false(gw_results_meet(&(struct gw_result){.iteration_s = 1}, &exact));
+    /* What the first one hides counts once: 0.3 s less 0.35 s, not sqrt(2) times as much. */
+    struct gw_result hidden = result_of(1, "allgather", 0);
+    struct gw_result shown = result_of(1.35, "allgather", 0.3);
+    assert_false(gw_results_meet(&hidden, &shown));
     struct gw_result near = result_of(1 + GW_UNEXPLAINED, "allgather", 0.3);
     assert_true(gw_results_meet(&first, &near));
 }

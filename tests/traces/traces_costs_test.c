@@ -260,9 +260,11 @@ TEST(compressors_take_what_lies_between_two_densities) {
 }
 
 TEST(densities_that_say_nothing_are_refused) {
-    static const char *const bad[] = {"[0.001]",      "[0.001, 0.001]",  "[0, 0.1]",
-                                      "[0.1, 2]",     "[0.1, 0.2, 0.3]", "0.1",
-                                      "[\"a\", 0.1]", "[0.1, 0.2, 5]"};
+    static const char *const bad[] = {"[0.001]",          "[0.001, 0.001]",
+                                      "[0, 0.1]",         "[0.1, 2]",
+                                      "[0.1, 0.2, 0.3]",  "0.1",
+                                      "[\"a\", 0.1]",     "[0.1, 0.2, 5]",
+                                      "[1e-320, 2e-320]", "[0.001, 0.0010000000001]"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char text[400];
         struct gw_cluster cluster;
