@@ -541,7 +541,8 @@ TEST(ends_when_a_rank_dies) {
 TEST(ends_when_a_rank_hangs) {
     need_mpi();
     static const char *const commands[] = {
-        "gradweave validate " TINY " --nodes 3 --algo omgs --iterations 1000000 --timeout 1.5",
+        "gradweave validate " TINY " --nodes 3 --algo omgs --iterations 1000000 --check-time 0 "
+        "--timeout 1.5",
         "gradweave calibrate --nodes 3 " ENDLESS " --time 1000 --timeout 1.5 --out hung.json"};
     for (int i = 0; i < 2; i++) {
         pid_t ranks[3];
