@@ -78,6 +78,7 @@ static const struct shape shapes[] = {
     {CLUSTER, "aggregation", {"*"}},
     {CLUSTER, "aggregation.*", KERNEL},
     {CLUSTER, "aggregation.*.together", TOGETHER},
+    {CLUSTER, "aggregation.*.denser", DENSER},
     {CLUSTER, "sharing", {"ranks", "processors", "source"}},
     {CLUSTER, "network", {"within", "between", "nodes_per_switch", "oversubscription", "source"}},
     {CLUSTER, "network.within", LOGGP},

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "methods/kernel_cost.h"
+
 /* ---- aggregation ----------------------------------------------------------------------------- */
 
 struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
@@ -51,9 +53,14 @@ double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_cos
     }
     find_calls(aggregation->recurrence, workers, &calls, &contributions);
     double each = contributions * (double)gw_aggregation_elements(leg, aggregation->by, extent);
-    double call_s = gw_curve_time(&cost->curve, each);
+    double usual_s = gw_curve_time(&cost->curve, each);
+    double call_s =
+        aggregation->by == GW_HEAVYMIX
+            ? gw_sketch_search_s(cost, each, (double)(extent->sketch_cells / GW_SKETCH_ROWS))
+            : usual_s;
     if (gw_aggregation_shares(leg, costs, which, part)) {
-        call_s = fmax(call_s, part * gw_curve_time(&cost->together, each));
+        double together_s = part * gw_curve_time(&cost->together, each);
+        call_s = fmax(call_s, usual_s > 0 ? call_s * together_s / usual_s : together_s);
     }
     if (elements != NULL) {
         *elements = each;
@@ -234,8 +241,9 @@ static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t wh
         }
         find_calls(aggregation->recurrence, cost->question.workers, &calls, &contributions);
         double share = contributions * least_elements(cost, which, aggregation->by);
+        double least = aggregation->by == GW_HEAVYMIX && by->densities[1] > 0 ? calls / 2 : calls;
         GW_TRY(lower_curve(&by->curve, share, range, &once, error));
-        enum gw_status status = gw_curve_scaled(&once, calls, calls, &lower, error);
+        enum gw_status status = gw_curve_scaled(&once, least, least, &lower, error);
         gw_curve_free(&once);
         GW_TRY(status);
         GW_TRY(add(&cost->curve, &lower, error));

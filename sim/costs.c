@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "methods/kernel_cost.h"
 #include "sim/simulator.h"
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
@@ -165,7 +166,8 @@ static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index
     double elements = (double)operation->elements;
     GW_TRY(gw_cluster_compressor(simulator->cluster, operation->method, &cost, error));
     simulator->seconds[index] =
-        gw_compressor_s(cost, elements, selected_density(simulator->schedule, operation, cost)) *
+        gw_compressor_s(simulator->schedule->compressor, cost, elements,
+                        selected_density(simulator->schedule, operation, cost)) *
         gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements);
     return GW_OK;
 }

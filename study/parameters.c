@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "methods/kernel_cost.h"
 #include "study/difference.h"
 
 /* What is predicted by itself and what it takes beside others differ by rounding at least. */
@@ -140,18 +141,19 @@ static enum gw_status find_collective(const struct gw_question *question,
     return GW_OK;
 }
 
-static void find_compressor(const struct gw_question *question,
-                            const struct gw_operation *operation,
+static void find_compressor(const struct gw_question *question, const struct gw_schedule *schedule,
                             const struct gw_predicted_operation *predicted,
                             char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE]) {
     const struct gw_cluster *cluster = &question->cluster;
+    const struct gw_operation *operation = &schedule->operations[predicted->number];
     const struct gw_kernel_cost *cost =
         gw_kernel_cost_find(&cluster->compressors, operation->method);
     double elements = (double)operation->elements;
     if (cost == NULL) {
         return;
     }
-    bool slowed = is_slowed(predicted, gw_compressor_s(cost, elements, question->density));
+    bool slowed = is_slowed(
+        predicted, gw_compressor_s(schedule->compressor, cost, elements, question->density));
     bool turns = gw_kernel_shares(cost) && cluster->sharing.ranks > cluster->sharing.processors;
     if (slowed && !turns && predicted->beside != NULL) {
         append(name, "overlap.factors.%s.%s", predicted->beside, operation->method);
@@ -194,7 +196,7 @@ enum gw_status gw_parameter_find(const struct gw_question *question,
         return find_collective(question, schedule, predicted, name, detail, error);
     }
     if (operation->kind == GW_COMPRESS) {
-        find_compressor(question, operation, predicted, name, detail);
+        find_compressor(question, schedule, predicted, name, detail);
     } else {
         find_pass(question, schedule, predicted, name, detail);
     }

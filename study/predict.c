@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "kernels/gradients/emulation.h"
+#include "methods/kernel_cost.h"
 #include "study/study.h"
 
 /* ---- plan ---------------------------------------------------------------------------------- */
@@ -43,7 +44,7 @@ static enum gw_status find_compress(const struct gw_question *question,
                                     struct gw_error *error) {
     const struct gw_kernel_cost *cost = NULL;
     GW_TRY(gw_cluster_compressor(&question->cluster, compressor->name, &cost, error));
-    GW_TRY(gw_compressor_curve(cost, question->density, &out->compress, error));
+    GW_TRY(gw_compressor_curve(compressor, cost, question->density, &out->compress, error));
     out->planning.compress = &out->compress;
     return GW_OK;
 }
@@ -169,7 +170,8 @@ enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
         if (operation->kind == GW_COMPRESS) {
             GW_TRY(gw_cluster_compressor(&question->cluster, operation->method, &cost, error));
             operation->duration_s =
-                gw_compressor_s(cost, (double)operation->elements, pipeline->plan->density);
+                gw_compressor_s(pipeline->schedule.compressor, cost, (double)operation->elements,
+                                pipeline->plan->density);
         }
     }
     return GW_OK;

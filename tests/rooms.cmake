@@ -34,7 +34,7 @@ set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
 set(study_public study.h check.h difference.h sweep.h)
 set(report_public report.h check.h pictures.h measurements.h sweep.h)
-set(methods_public methods.h exchange_cost.h schedule.h)
+set(methods_public methods.h exchange_cost.h kernel_cost.h schedule.h)
 
 set(without_mpi_and_cuda core engine traces planner collectives methods goal sim study report plots
     library)

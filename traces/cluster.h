@@ -115,8 +115,8 @@ struct gw_kernel_cost {
      */
     struct gw_curve together;
     /*
-     * What a compressor takes, alone, at the second density, where its curve is of the first one;
-     * costs nothing, and both are 0, if that was not measured.
+     * What it takes, alone, at the second density, where its curve is of the first one (see
+     * methods/kernel_cost.h); costs nothing, and both are 0, if that was not measured.
      */
     struct gw_curve denser;
     double densities[2];
@@ -145,13 +145,6 @@ struct gw_sharing {
  * its turns. 0: nobody shares a machine.
  */
 double gw_sharing_part(const struct gw_sharing *sharing, size_t workers);
-
-/*
- * What a compressor takes of so many elements, in seconds, where it selects this share of them: on
- * the line through what both densities take, and at least half of its curve, or its curve where
- * one density alone was measured.
- */
-double gw_compressor_s(const struct gw_kernel_cost *cost, double elements, double density);
 
 struct gw_cluster {
     char *name;
@@ -289,9 +282,5 @@ enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, const
 /* The cost of a compressor; it stays the cluster's. */
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_kernel_cost **out, struct gw_error *error);
-
-/* What it takes at a density, as a curve, the caller's to free. */
-enum gw_status gw_compressor_curve(const struct gw_kernel_cost *cost, double density,
-                                   struct gw_curve *out, struct gw_error *error);
 
 #endif

@@ -29,6 +29,7 @@ enum { MOST_SIZES = 64 };
 struct aggregation {
     struct all *all;
     enum gw_aggregator by;
+    double density;
     size_t elements; /* of the size that is measured */
     size_t range;    /* elements of the vector that they are some of */
     float *back;     /* MERGE: where what was pruned went */
@@ -72,7 +73,7 @@ static void list_entries(struct aggregation *aggregation, size_t lists) {
     const struct all *all = aggregation->all;
     struct gw_entry *entry = all->entries;
     double each = (double)aggregation->elements / (double)lists;
-    aggregation->range = (size_t)fmin(each / all->density, (double)all->max_elements);
+    aggregation->range = (size_t)fmin(each / aggregation->density, (double)all->max_elements);
     for (size_t list = 0; list < lists; list++) {
         size_t count = aggregation->elements / lists + (list < aggregation->elements % lists);
         aggregation->counts[list] = count;
@@ -111,7 +112,7 @@ static enum gw_status open_sketch(struct aggregation *aggregation, struct gw_err
         return gw_fail(error, GW_FAILED, "heavymix: expected at most %d sizes", MOST_SIZES);
     }
     struct gw_sketch *sketch = &aggregation->sketches[i];
-    size_t columns = gw_sketch_columns(n, gw_elements_kept(n, all->density));
+    size_t columns = gw_sketch_columns(n, gw_elements_kept(n, aggregation->density));
     GW_TRY(gw_sketch_open(sketch, GW_SKETCH_ROWS, columns, 1, error));
     aggregation->sizes[aggregation->size_count++] = n;
     return gw_sketch_encode(sketch, gw_pool_next(&all->vectors->gradient, n * sizeof(float)), 0, n,
@@ -138,6 +139,11 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
         break;
     }
     return GW_OK;
+}
+
+static size_t before_step(const void *context, size_t smaller, size_t larger) {
+    const struct aggregation *aggregation = context;
+    return gw_size_before_step(aggregation->density, smaller, larger);
 }
 
 static void close_sketches(void *object) {
@@ -195,7 +201,7 @@ static enum gw_status run(void *context, struct gw_error *error) {
     }
     case GW_HEAVYMIX:
         return gw_sketch_heavymix(&aggregation->sketches[aggregation->which], elements,
-                                  gw_elements_kept(elements, all->density), 0,
+                                  gw_elements_kept(elements, aggregation->density), 0,
                                   &all->memory.workspace, all->indices, NULL, error);
     case GW_AGGREGATOR_COUNT:
         break;
@@ -233,7 +239,7 @@ static enum gw_status open_all(struct gw_survey *survey, const struct gw_calibra
     if (gw_arena_own(&survey->arena, &all->memory, close_memory) == NULL) {
         return gw_fail_memory(error, "calibrating aggregation");
     }
-    size_t found = gw_elements_kept(all->max_elements, all->density);
+    size_t found = gw_elements_kept(all->max_elements, gw_denser_density(all->density));
     size_t most = largest_of(all, GW_SCATTER_ADD);
     most = most > found ? most : found;
     all->entries = gw_arena_zeros(&survey->arena, most, sizeof *all->entries);
@@ -259,25 +265,48 @@ static bool is_everywhere(enum gw_aggregator by) {
     return everywhere;
 }
 
-static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
-                          struct gw_error *error) {
+static enum gw_status open_aggregation(struct gw_survey *survey, struct all *all,
+                                       enum gw_aggregator by, double density,
+                                       struct aggregation **out, struct gw_error *error) {
     struct aggregation *aggregation = gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
     (void)gw_arena_own(&survey->arena, aggregation, close_sketches);
     size_t *counts = gw_arena_zeros(&survey->arena, all->workers, sizeof *counts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
-    *aggregation = (struct aggregation){.all = all, .by = by, .counts = counts};
+    *aggregation = (struct aggregation){.all = all, .by = by, .density = density, .counts = counts};
+    *out = aggregation;
+    return GW_OK;
+}
+
+/* Tables of sketches are the larger, the more is looked for. */
+static enum gw_status add_denser(struct gw_survey *survey, struct all *all, struct gw_series series,
+                                 struct gw_error *error) {
+    struct aggregation *aggregation = NULL;
+    if (!gw_series_make_denser(&series, all->density, &survey->arena)) {
+        return gw_arena_check(&survey->arena, "calibrating aggregation", error);
+    }
+    GW_TRY(open_aggregation(survey, all, GW_HEAVYMIX, series.densities[1], &aggregation, error));
+    series.subject.context = aggregation;
+    return gw_series_list_add(&survey->list, series, error);
+}
+
+static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
+                          struct gw_error *error) {
+    struct aggregation *aggregation = NULL;
+    GW_TRY(open_aggregation(survey, all, by, all->density, &aggregation, error));
     struct gw_series series = {.workers = 1,
                                .aggregates = true,
                                .subject = {.name = gw_aggregator_names[by],
                                            .size_key = "elements",
                                            .smallest = smallest_elements,
                                            .largest = largest_of(all, by),
+                                           .before_step = by == GW_HEAVYMIX ? before_step : NULL,
                                            .prepare = prepare,
                                            .run = run,
                                            .restore = restore,
                                            .context = aggregation,
                                            .separate = true}};
     GW_TRY(gw_series_list_add(&survey->list, series, error));
+    GW_TRY(by == GW_HEAVYMIX ? add_denser(survey, all, series, error) : GW_OK);
     if (survey->communicator->size == 1 || !is_everywhere(by)) {
         return GW_OK;
     }

@@ -228,20 +228,9 @@ static enum gw_status prepare_together(void *context, size_t elements, struct gw
     return GW_OK;
 }
 
-/* The columns of a sketch double at once, and what its table takes of a cache with them. */
 static size_t before_step(const void *context, size_t smaller, size_t larger) {
-    static const size_t felt_columns = 1 << 15; /* tables of 640 KiB become ones of 1.25 MiB */
     const struct compression *compression = context;
-    double density = compression->density;
-    size_t columns = gw_sketch_columns(smaller, gw_elements_kept(smaller, density));
-    size_t last = smaller;
-    size_t first_beyond = larger;
-    while (first_beyond - last > 1) {
-        size_t middle = last + (first_beyond - last) / 2;
-        bool same = gw_sketch_columns(middle, gw_elements_kept(middle, density)) == columns;
-        *(same ? &last : &first_beyond) = middle;
-    }
-    return columns < felt_columns || last + 1 == larger ? 0 : last;
+    return gw_size_before_step(compression->density, smaller, larger);
 }
 
 static void close_sizes(void *object) {
@@ -294,20 +283,12 @@ static enum gw_status open_compression(struct gw_survey *survey, struct all *all
  */
 static enum gw_status add_denser(struct gw_survey *survey, struct all *all, struct gw_series series,
                                  const struct gw_compressor *compressor, struct gw_error *error) {
-    static const double times = 16;
-    double density = fmin(times * all->density, 0.25);
     struct compression *compression = NULL;
-    if (density < 2 * all->density) {
-        return GW_OK;
+    if (!gw_series_make_denser(&series, all->density, &survey->arena)) {
+        return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }
-    GW_TRY(open_compression(survey, all, compressor, density, &compression, error));
-    series.denser_of = compressor->name;
-    series.densities[0] = all->density;
-    series.densities[1] = density;
-    series.subject.name =
-        gw_arena_format(&survey->arena, "%s at density %g", compressor->name, density);
+    GW_TRY(open_compression(survey, all, compressor, series.densities[1], &compression, error));
     series.subject.context = compression;
-    GW_TRY(gw_arena_check(&survey->arena, "calibrating compressors", error));
     return gw_series_list_add(&survey->list, series, error);
 }
 

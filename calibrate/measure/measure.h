@@ -187,10 +187,22 @@ struct gw_series {
     int workers;     /* the ranks 0 .. workers - 1 measure it */
     bool together;   /* of what is separate: what it takes while all ranks run it, at few sizes */
     bool aggregates; /* an aggregator; of what is separate all others are compressors */
-    /* Of a compressor at another density: its own name, and what densities these are; or NULL. */
+    /* Of a kernel at another density: its own name, and what densities these are; or NULL. */
     const char *denser_of;
     double densities[2];
 };
+
+/*
+ * The last size from `smaller` on, and below `larger`, before the table of a sketch for this share
+ * of them becomes one that caches feel: of 1.25 MiB or twice an even larger one; 0: there is none.
+ */
+size_t gw_size_before_step(double density, size_t smaller, size_t larger);
+
+/* The second density that kernels are measured at. */
+double gw_denser_density(double density);
+
+/* Makes a series of a kernel at this density one of the second; false: that is hardly another. */
+bool gw_series_make_denser(struct gw_series *series, double density, struct gw_arena *arena);
 
 /* What is to be measured, as it comes together. The caller frees the items. */
 struct gw_series_list {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calibrate/measure/measure.h"
+#include "methods/kernel_cost.h"
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
@@ -32,6 +33,30 @@ static size_t density_for(const struct gw_subject *subject, size_t per_factor_fo
 }
 
 /* ---- series and points --------------------------------------------------------------------- */
+
+size_t gw_size_before_step(double density, size_t smaller, size_t larger) {
+    static const size_t felt_columns = 1 << 15; /* tables of 640 KiB become ones of 1.25 MiB */
+    size_t last = gw_sketch_last_alike(smaller, larger, density);
+    bool felt = gw_sketch_columns(smaller, gw_elements_kept(smaller, density)) >= felt_columns;
+    return felt ? last : 0;
+}
+
+double gw_denser_density(double density) {
+    return fmin(16 * density, 0.25);
+}
+
+bool gw_series_make_denser(struct gw_series *series, double density, struct gw_arena *arena) {
+    double denser = gw_denser_density(density);
+    if (denser < 2 * density) {
+        return false;
+    }
+    series->denser_of = series->subject.name;
+    series->densities[0] = density;
+    series->densities[1] = denser;
+    series->subject.name =
+        gw_arena_format(arena, "%s at density %g", series->denser_of, series->densities[1]);
+    return series->subject.name != NULL;
+}
 
 enum gw_status gw_series_list_add(struct gw_series_list *list, struct gw_series series,
                                   struct gw_error *error) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "methods/exchange_cost.h"
+#include "methods/kernel_cost.h"
 #include "methods/methods.h"
 #include "planner/planner.h"
 #include "tests/methods/exchange_definition.h"
@@ -123,22 +124,23 @@ static void open_planning(struct scene *scene) {
         const struct gw_kernel_cost *cost = NULL;
         gw_curve_free(&scene->compress);
         assert_int_equal(gw_cluster_compressor(&scene->cluster, compressor, &cost, &error), GW_OK);
-        assert_int_equal(
-            gw_compressor_curve(cost, scene->question.density, &scene->compress, &error), GW_OK);
+        assert_int_equal(gw_compressor_curve(scene->question.compressor, cost,
+                                             scene->question.density, &scene->compress, &error),
+                         GW_OK);
         scene->planning.compress = &scene->compress;
     }
 }
 
 /* At some density sixteen times as much takes up to four times as long. */
-static void add_denser(struct scene *scene, struct gw_random *random) {
-    struct gw_kernel_cost *cost = &scene->cluster.compressors.list[0];
+static void add_denser(struct gw_kernel_costs *costs, size_t which, struct gw_random *random) {
+    struct gw_kernel_cost *cost = &costs->list[which];
     double density = power_between(random, 1e-4, 0.06);
     const double densities[] = {density, 16 * density};
     double times = 1 + 3 * gw_random_uniform(random);
     struct gw_curve denser;
     assert_int_equal(gw_curve_scaled(&cost->curve, times, times, &denser, &error), GW_OK);
-    assert_int_equal(gw_kernel_costs_add_denser(&scene->cluster.compressors, cost->name, densities,
-                                                denser, cJSON_CreateObject(), &error),
+    assert_int_equal(gw_kernel_costs_add_denser(costs, cost->name, densities, denser,
+                                                cJSON_CreateObject(), &error),
                      GW_OK);
 }
 
@@ -171,14 +173,18 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
                                              curve, cJSON_CreateObject(), &error),
                          GW_OK);
         if (gw_random_below(random, 2) == 0) {
-            add_denser(scene, random);
+            add_denser(&scene->cluster.compressors, 0, random);
         }
     }
-    for (size_t i = 0; i < 5 && gw_random_below(random, 2) == 0; i++) {
+    bool searches = scene->question.compressor->sketched && gw_random_below(random, 2) == 0;
+    for (size_t i = 0; i < 5 && (searches || gw_random_below(random, 2) == 0); i++) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
-        assert_int_equal(
-            gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve, NULL, &error),
-            GW_OK);
+        assert_int_equal(gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve,
+                                             cJSON_CreateObject(), &error),
+                         GW_OK);
+    }
+    if (searches) {
+        add_denser(&scene->cluster.aggregation, 4, random);
     }
     open_planning(scene);
 }
@@ -254,9 +260,11 @@ TEST(bounds_are_of_use) {
                 (struct gw_curve){.fixed_s = 1e-3, .per_unit_s = 1e-8};
         }
         for (size_t i = 0; i < scene.cluster.aggregation.count; i++) {
-            gw_curve_free(&scene.cluster.aggregation.list[i].curve);
-            scene.cluster.aggregation.list[i].curve =
-                (struct gw_curve){.fixed_s = 1e-4, .per_unit_s = 1e-9};
+            struct gw_kernel_cost *cost = &scene.cluster.aggregation.list[i];
+            gw_curve_free(&cost->curve);
+            gw_curve_free(&cost->denser);
+            cost->curve = (struct gw_curve){.fixed_s = 1e-4, .per_unit_s = 1e-9};
+            cost->denser = cost->curve;
         }
         open_planning(&scene);
         uint64_t all = gw_model_elements(&scene.model);

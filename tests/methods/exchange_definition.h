@@ -63,6 +63,24 @@ static inline double kernel_s(const struct gw_cluster *cluster, const char *name
     return 0;
 }
 
+static inline double kept_of(double n, double density) {
+    return fmax(1, floor(n * density));
+}
+
+/* Searching n elements for k of them: between tables of two densities, as their bytes are. */
+static inline double search_s(const struct gw_cluster *cluster, double n, double k) {
+    const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->aggregation, "heavymix");
+    if (cost == NULL || cost->densities[0] == 0) {
+        return kernel_s(cluster, "heavymix", n);
+    }
+    double first_s = value_of(&cost->curve, n);
+    double second_s = value_of(&cost->denser, n);
+    double first = sketch_bytes(n, kept_of(n, cost->densities[0]));
+    double second = sketch_bytes(n, kept_of(n, cost->densities[1]));
+    double slope = first == second ? 0 : (second_s - first_s) / (second - first);
+    return fmax(first_s / 2, first_s + (sketch_bytes(n, k) - first) * slope);
+}
+
 /* What is done with what the exchanges of the papers bring; arguments as below. */
 static inline double aggregation_by_definition(const struct gw_cluster *cluster, size_t workers,
                                                const char *exchange, double n, double k) {
@@ -79,10 +97,10 @@ static inline double aggregation_by_definition(const struct gw_cluster *cluster,
         return rounds * kernel_s(cluster, "merge", k) + kernel_s(cluster, "scatter-add", k);
     } else if (strcmp(exchange, "sketch-tree") == 0) {
         return rounds * (kernel_s(cluster, "sum", cells) + kernel_s(cluster, "sum", k)) +
-               kernel_s(cluster, "heavymix", n) + values;
+               search_s(cluster, n, k) + values;
     } else if (strcmp(exchange, "sketch-server") == 0) {
         return kernel_s(cluster, "sum", all * cells) + kernel_s(cluster, "sum", all * k) +
-               kernel_s(cluster, "heavymix", n) + values;
+               search_s(cluster, n, k) + values;
     } else if (strcmp(exchange, "server") == 0) {
         return kernel_s(cluster, "sum", all * n);
     }

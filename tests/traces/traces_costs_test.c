@@ -217,48 +217,6 @@ TEST(missing_costs_are_named) {
 
 /* ---- compressors at other densities ---------------------------------------------------------- */
 
-static void parse_denser(const char *densities, struct gw_cluster *cluster) {
-    char text[800];
-    (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
-                   "\"collectives\": {}, \"compressors\": {\"topk\": {\"points\": [[1000, 1], "
-                   "[2000, 3]], \"denser\": {\"densities\": %s, \"points\": [[500, 2], "
-                   "[4000, 16]]}}, \"randk\": {\"per_element_s\": 1e-9}}}",
-                   densities);
-    parse_cluster(text, cluster);
-}
-
-/* On the line through both densities, at any size, of any curves; never less than half of one. */
-TEST(compressors_take_what_lies_between_two_densities) {
-    struct gw_cluster cluster;
-    const struct gw_kernel_cost *topk = NULL;
-    const struct gw_kernel_cost *randk = NULL;
-    parse_denser("[0.001, 0.016]", &cluster);
-    assert_ok(gw_cluster_compressor(&cluster, "topk", &topk, &error));
-    assert_ok(gw_cluster_compressor(&cluster, "randk", &randk, &error));
-    static const struct {
-        double elements, density, seconds;
-    } cases[] = {{1000, 0.001, 1}, {1000, 0.016, 4}, {1000, 0.0085, 2.5}, {2000, 0.016, 8},
-                 {1500, 0.016, 6}, {1000, 0.031, 7}, {1000, 0.0, 0.8},    {3000, 0.0085, 8.5},
-                 {100, 0.001, 0},  {0, 0.016, 0},    {1, 0.016, 0.004}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw_curve curve;
-        double found = gw_compressor_s(topk, cases[i].elements, cases[i].density);
-        assert_true(near(found, cases[i].seconds, 1e-12));
-        assert_ok(gw_compressor_curve(topk, cases[i].density, &curve, &error));
-        if (cases[i].elements >= 1000) {
-            assert_true(near(gw_curve_time(&curve, cases[i].elements), found, 1e-12));
-        }
-        gw_curve_free(&curve);
-    }
-    assert_true(gw_compressor_s(randk, 1e9, 0.5) == 1);
-    gw_cluster_free(&cluster);
-    parse_denser("[0.016, 0.001]", &cluster); /* sixteen times as much takes less */
-    assert_ok(gw_cluster_compressor(&cluster, "topk", &topk, &error));
-    assert_true(near(gw_compressor_s(topk, 1000, 0.064), 0.5, 1e-12));
-    gw_cluster_free(&cluster);
-}
-
 TEST(densities_that_say_nothing_are_refused) {
     static const char *const bad[] = {"[0.001]",          "[0.001, 0.001]",
                                       "[0, 0.1]",         "[0.1, 2]",

@@ -1,0 +1,183 @@
+#include "methods/kernel_cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- how much is selected ------------------------------------------------------------------- */
+
+size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density) {
+    size_t columns = gw_sketch_columns(smaller, gw_elements_kept(smaller, density));
+    size_t last = smaller;
+    size_t first_beyond = larger;
+    while (first_beyond - last > 1) {
+        size_t middle = last + (first_beyond - last) / 2;
+        bool same = gw_sketch_columns(middle, gw_elements_kept(middle, density)) == columns;
+        *(same ? &last : &first_beyond) = middle;
+    }
+    return last + 1 == larger ? 0 : last;
+}
+
+/* Of the table in which a share of so many elements is found. */
+static double columns_for(double elements, double density) {
+    size_t n = (size_t)fmin(fmax(elements, 1), UINT32_MAX);
+    return (double)gw_sketch_columns(n, gw_elements_kept(n, density));
+}
+
+/*
+ * How far what takes `amount` is on the way from what the first density takes to what the second
+ * does; none if both are as much.
+ */
+static double share_of(const double amounts[2], double amount) {
+    return amounts[0] == amounts[1] ? 0 : (amount - amounts[0]) / (amounts[1] - amounts[0]);
+}
+
+static double search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
+    double measured[2] = {0};
+    for (size_t i = 0; i < 2 && cost->densities[i] > 0; i++) {
+        measured[i] = columns_for(elements, cost->densities[i]);
+    }
+    return share_of(measured, columns);
+}
+
+static double compressor_share(const struct gw_compressor *compressor,
+                               const struct gw_kernel_cost *cost, double elements, double density) {
+    return compressor->sketched ? search_share(cost, elements, columns_for(elements, density))
+                                : share_of(cost->densities, density);
+}
+
+static double half_s(const struct gw_kernel_cost *cost, double elements) {
+    return gw_curve_time(&cost->curve, elements) / 2;
+}
+
+static double on_line_s(const struct gw_kernel_cost *cost, double elements, double share) {
+    double usual_s = gw_curve_time(&cost->curve, elements);
+    return share == 0 ? usual_s
+                      : usual_s + share * (gw_curve_time(&cost->denser, elements) - usual_s);
+}
+
+double gw_sketch_search_s(const struct gw_kernel_cost *cost, double elements, double columns) {
+    double share = search_share(cost, elements, columns);
+    return fmax(on_line_s(cost, elements, share), half_s(cost, elements));
+}
+
+double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
+                       double elements, double density) {
+    double share = compressor_share(compressor, cost, elements, density);
+    return fmax(on_line_s(cost, elements, share), half_s(cost, elements));
+}
+
+/* ---- as a curve ------------------------------------------------------------------------------ */
+
+enum {
+    DOUBLINGS = 32,     /* as many as tables have up to 2^32 elements */
+    OF_NONE = DOUBLINGS /* at least as many sizes as are taken of a curve without points */
+};
+
+/* Sizes between which what a compressor takes at a density is straight. */
+struct sizes {
+    size_t count;
+    double *list;
+};
+
+/*
+ * Of a curve's points, and where below them it reaches 0; where it has none, sizes at which n log n
+ * is nearly straight.
+ */
+static void add_points(struct sizes *sizes, const struct gw_curve *curve) {
+    for (size_t i = 0; i < curve->point_count; i++) {
+        sizes->list[sizes->count++] = curve->points[i].size;
+    }
+    for (double size = 1024; curve->point_count == 0 && size < 1e9; size *= 2) {
+        sizes->list[sizes->count++] = size;
+    }
+    if (curve->point_count > 0) {
+        const struct gw_curve_point *first = curve->points;
+        double slope = (first[1].time_s - first[0].time_s) / (first[1].size - first[0].size);
+        double zero = slope > 0 ? first[0].size - first[0].time_s / slope : 0;
+        sizes->list[sizes->count++] = zero > 0 ? zero : first[0].size;
+    }
+}
+
+/* Where a table doubles, on both sides. */
+static void add_doublings(struct sizes *sizes, double density) {
+    size_t n = 1;
+    for (size_t last; (last = gw_sketch_last_alike(n, UINT32_MAX, density)) > 0; n = last + 1) {
+        sizes->list[sizes->count++] = (double)last;
+        sizes->list[sizes->count++] = (double)(last + 1);
+    }
+}
+
+static int compare_sizes(const void *a, const void *b) {
+    double first = *(const double *)a;
+    double second = *(const double *)b;
+    return (first > second) - (first < second);
+}
+
+static void sort(struct sizes *sizes) {
+    qsort(sizes->list, sizes->count, sizeof *sizes->list, compare_sizes);
+    size_t kept = 0;
+    for (size_t i = 0; i < sizes->count; i++) {
+        if (kept == 0 || sizes->list[i] > sizes->list[kept - 1]) {
+            sizes->list[kept++] = sizes->list[i];
+        }
+    }
+    sizes->count = kept;
+}
+
+/* Where the line meets half of the curve; between doublings a share is the same at all sizes. */
+static void add_meetings(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
+                         double density, struct sizes *sizes) {
+    size_t count = sizes->count;
+    for (size_t i = 0; i + 1 < count; i++) {
+        double excess[2];
+        const double *size = &sizes->list[i];
+        for (size_t end = 0; end < 2; end++) {
+            double share = compressor_share(compressor, cost, size[end], density);
+            excess[end] = on_line_s(cost, size[end], share) - half_s(cost, size[end]);
+        }
+        if (excess[0] * excess[1] < 0) {
+            sizes->list[sizes->count++] =
+                size[0] + (size[1] - size[0]) * excess[0] / (excess[0] - excess[1]);
+        }
+    }
+}
+
+static void find_sizes(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
+                       double density, struct sizes *sizes) {
+    add_points(sizes, &cost->curve);
+    add_points(sizes, &cost->denser);
+    if (compressor->sketched) {
+        add_doublings(sizes, cost->densities[0]);
+        add_doublings(sizes, cost->densities[1]);
+        add_doublings(sizes, density);
+    }
+    sort(sizes);
+    add_meetings(compressor, cost, density, sizes);
+    sort(sizes);
+}
+
+enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,
+                                   const struct gw_kernel_cost *cost, double density,
+                                   struct gw_curve *out, struct gw_error *error) {
+    size_t most = 2 * (cost->curve.point_count + 1 + cost->denser.point_count + 1 +
+                       2 * (size_t)OF_NONE + 3 * 2 * (size_t)DOUBLINGS);
+    if (cost->densities[0] == cost->densities[1] || density == cost->densities[0]) {
+        return gw_curve_copy(&cost->curve, out, error);
+    }
+    *out = (struct gw_curve){0};
+    struct sizes sizes = {.list = calloc(most, sizeof *sizes.list)};
+    struct gw_curve_point *points = calloc(most, sizeof *points);
+    if (sizes.list == NULL || points == NULL) {
+        free(sizes.list);
+        free(points);
+        return gw_fail_memory(error, "finding what a compressor takes");
+    }
+    find_sizes(compressor, cost, density, &sizes);
+    *out = (struct gw_curve){.point_count = sizes.count, .points = points};
+    for (size_t i = 0; i < sizes.count; i++) {
+        double size = sizes.list[i];
+        points[i] = (struct gw_curve_point){size, gw_compressor_s(compressor, cost, size, density)};
+    }
+    free(sizes.list);
+    return GW_OK;
+}

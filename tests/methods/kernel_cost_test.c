@@ -1,0 +1,94 @@
+/* What kernels take at densities that were not measured, worked out by hand, and as a curve. */
+#include <math.h>
+#include <stdio.h>
+
+#include "methods/kernel_cost.h"
+#include "tests/test.h"
+#include "tests/traces/traces_support.h"
+
+static void parse_denser(const char *densities, struct gw_cluster *cluster) {
+    char text[800];
+    (void)snprintf(text, sizeof text,
+                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
+                   "\"collectives\": {}, \"compressors\": {\"topk\": {\"points\": [[1000, 1], "
+                   "[2000, 3]], \"denser\": {\"densities\": %s, \"points\": [[500, 2], "
+                   "[4000, 16]]}}, \"randk\": {\"per_element_s\": 1e-9}, \"count-sketch\": "
+                   "{\"per_element_s\": 1e-9, \"denser\": {\"densities\": %s, "
+                   "\"per_element_s\": 8e-9}}}}",
+                   densities, densities);
+    parse_cluster(text, cluster);
+}
+
+/* On the line through both densities, at any size, of any curves; never less than half of one. */
+TEST(compressors_take_what_lies_between_two_densities) {
+    struct gw_cluster cluster;
+    const struct gw_kernel_cost *topk = NULL;
+    const struct gw_kernel_cost *randk = NULL;
+    parse_denser("[0.001, 0.016]", &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &topk, &error));
+    assert_ok(gw_cluster_compressor(&cluster, "randk", &randk, &error));
+    static const struct {
+        double elements, density, seconds;
+    } cases[] = {{1000, 0.001, 1}, {1000, 0.016, 4}, {1000, 0.0085, 2.5}, {2000, 0.016, 8},
+                 {1500, 0.016, 6}, {1000, 0.031, 7}, {1000, 0.0, 0.8},    {3000, 0.0085, 8.5},
+                 {100, 0.001, 0},  {0, 0.016, 0},    {1, 0.016, 0.004}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_curve curve;
+        double found =
+            gw_compressor_s(&gw_compressor_topk, topk, cases[i].elements, cases[i].density);
+        assert_true(near(found, cases[i].seconds, 1e-12));
+        assert_ok(gw_compressor_curve(&gw_compressor_topk, topk, cases[i].density, &curve, &error));
+        if (cases[i].elements >= 1000) {
+            assert_true(near(gw_curve_time(&curve, cases[i].elements), found, 1e-12));
+        }
+        gw_curve_free(&curve);
+    }
+    assert_true(gw_compressor_s(&gw_compressor_randk, randk, 1e9, 0.5) == 1);
+    gw_cluster_free(&cluster);
+    parse_denser("[0.016, 0.001]", &cluster); /* sixteen times as much takes less */
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &topk, &error));
+    assert_true(near(gw_compressor_s(&gw_compressor_topk, topk, 1000, 0.064), 0.5, 1e-12));
+    gw_cluster_free(&cluster);
+}
+
+/* On the line through the tables of both densities: 2^17 and 2^20 columns for these elements. */
+TEST(sketches_take_what_their_tables_take) {
+    struct gw_cluster cluster;
+    const struct gw_kernel_cost *sketch = NULL;
+    parse_denser("[0.001, 0.016]", &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "count-sketch", &sketch, &error));
+    const double n = 25557032;
+    static const struct {
+        double density, columns, each_s;
+    } cases[] = {{0.001, 1 << 17, 1e-9}, {0.002, 1 << 18, 2e-9}, {0.005, 1 << 19, 4e-9},
+                 {0.01, 1 << 20, 8e-9},  {0.016, 1 << 20, 8e-9}, {0.03, 1 << 21, 16e-9},
+                 {1e-4, 1 << 14, 0.5e-9}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double found = gw_compressor_s(&gw_compressor_count_sketch, sketch, n, cases[i].density);
+        assert_true(near(found, n * cases[i].each_s, 1e-12));
+        assert_true(found == gw_sketch_search_s(sketch, n, cases[i].columns));
+    }
+    gw_cluster_free(&cluster);
+}
+
+/* The planner's curve is what an operation takes, also between two doublings of any table. */
+TEST(a_curve_of_sketches_follows_their_doublings) {
+    struct gw_cluster cluster;
+    const struct gw_kernel_cost *sketch = NULL;
+    struct gw_random *random = random_stream(0);
+    parse_denser("[0.001, 0.016]", &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "count-sketch", &sketch, &error));
+    for (size_t i = 0; i < 100; i++) {
+        struct gw_curve curve;
+        double density = 0.002 * pow(20, gw_random_uniform(random));
+        assert_ok(
+            gw_compressor_curve(&gw_compressor_count_sketch, sketch, density, &curve, &error));
+        for (size_t j = 0; j < 20; j++) {
+            double n = floor(3.3e7 * pow(16, gw_random_uniform(random)));
+            double found = gw_compressor_s(&gw_compressor_count_sketch, sketch, n, density);
+            assert_true(near(gw_curve_time(&curve, n), found, 1e-9));
+        }
+        gw_curve_free(&curve);
+    }
+    gw_cluster_free(&cluster);
+}
