@@ -41,8 +41,9 @@ static double search_share(const struct gw_kernel_cost *cost, double elements, d
 
 static double compressor_share(const struct gw_compressor *compressor,
                                const struct gw_kernel_cost *cost, double elements, double density) {
-    return compressor->sketched ? search_share(cost, elements, columns_for(elements, density))
-                                : share_of(cost->densities, density);
+    return compressor != NULL && compressor->sketched
+               ? search_share(cost, elements, columns_for(elements, density))
+               : share_of(cost->densities, density);
 }
 
 static double half_s(const struct gw_kernel_cost *cost, double elements) {

@@ -15,7 +15,8 @@ size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
 /*
  * What a compressor takes of so many elements, in seconds, where it selects this share of them: on
  * the line through what both densities take, by density, or by the columns of the table if it is a
- * sketch; at least half of its curve, and its curve where one density alone was measured.
+ * sketch; at least half of its curve, and its curve where one density alone was measured. No
+ * compressor, as in schedules that no pipeline built: not a sketch.
  */
 double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
                        double elements, double density);
