@@ -34,6 +34,7 @@ struct options {
     struct gpu gpu;
     const char *algorithms, *explain, *trace, *out;
     size_t iterations, warm_up;
+    double time_s; /* 0: not given */
     double tolerance, check_s;
     uint64_t seed, settle; /* settle: in `counts` if it is given */
     bool interference;
@@ -48,8 +49,10 @@ struct run {
     size_t ranks;                       /* of the job: the workers, and perhaps one more */
     struct gw_session_options executor; /* with the GPU, which is opened */
     struct gw_gpu gpu;                  /* this rank's */
+    struct gw_drawn_gradients drawn;    /* this rank's */
     struct gw_progress progress;
-    size_t done;                          /* iterations of all algorithms */
+    size_t done, all; /* iterations of all algorithms */
+    const struct gw_validation_pair *current;
     struct gw_validation_pair *explained; /* NULL: none */
     struct gw_timeline measured;          /* of the explained one, or of the only one */
     struct gw_load_meter *meter;
@@ -87,6 +90,10 @@ static const struct gw_option option_table[] = {
     {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "Iterations to measure",
      .value = "20"},
     {"warm-up", 0, "N", GW_COUNT, IN(warm_up), .help = "Iterations before them", .value = "3"},
+    {"time", 0, "SECONDS", GW_POSITIVE, IN(time_s),
+     .help = "Of each pipeline only as many iterations as take so long by its prediction, but two; "
+             "and before them those of half of it, but one",
+     .otherwise = "all"},
     {"tolerance", 0, "T", GW_NOT_NEGATIVE, IN(tolerance),
      .help = "Largest error, such as 0.1, for exit status 0", .otherwise = "any"},
     {"interference", 0, NULL, GW_FLAG, IN(interference),
@@ -200,6 +207,7 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
     const struct gpu *options = &run->options->gpu;
     size_t local_rank = 0;
     run->executor = (struct gw_session_options){.seed = run->options->seed,
+                                                .drawn = &run->drawn,
                                                 .compute = options->compute,
                                                 .timed_compression = run->answer.timed_compression};
     if (!options->device.cuda) {
@@ -227,6 +235,7 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
 /* In any case, however far it was opened. */
 static void close_run(struct run *run) {
     gw_device_close(run->executor.device);
+    gw_drawn_gradients_free(&run->drawn);
     gw_load_meter_close(run->meter);
     gw_timeline_free(&run->measured);
     for (size_t i = 0; i < run->answer.count; i++) {
@@ -294,8 +303,9 @@ static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *
     enum gw_status status = open_pipeline(run, preset, algorithm, &comparison->pipeline, error);
     if (status == GW_OK) {
         run->answer.count++;
-        GW_TRY(gw_validation_pair_open_counts(&run->answer, comparison, error));
-        return predict(run, comparison, error);
+        GW_TRY(predict(run, comparison, error));
+        gw_validation_choose_iterations(&run->answer, comparison);
+        return gw_validation_pair_open_counts(&run->answer, comparison, error);
     }
     if (status != GW_BAD_INPUT || strcmp(run->options->algorithms, "all") != 0) {
         return status;
@@ -335,6 +345,8 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
     *out = (struct run){.options = options,
                         .ranks = ranks,
                         .answer = {.iterations = options->iterations,
+                                   .warm_up = options->warm_up,
+                                   .time_s = options->time_s,
                                    .seed = options->seed,
                                    .tolerance = options->tolerance,
                                    .interference = options->interference,
@@ -365,10 +377,8 @@ static enum gw_status check_targets(const struct options *options, struct gw_err
 
 static void show_progress(void *context) {
     struct run *run = context;
-    size_t each = run->options->warm_up + run->options->iterations;
-    gw_progress_update(&run->progress, (double)run->done / (double)(run->answer.count * each),
-                       run->answer.pairs[run->done / each].predicted.algorithm);
-    run->done++;
+    gw_progress_update(&run->progress, (double)run->done++ / (double)run->all,
+                       run->current->predicted.algorithm);
 }
 
 static enum gw_status execute(struct run *run, struct gw_validation_pair *comparison,
@@ -376,8 +386,8 @@ static enum gw_status execute(struct run *run, struct gw_validation_pair *compar
     const struct options *options = run->options;
     const struct gw_pipeline *pipeline = &comparison->pipeline;
     const struct gw_measuring measuring = {.settling = options->counts.settling,
-                                           .warm_up = options->warm_up,
-                                           .iterations = options->iterations,
+                                           .warm_up = comparison->warm_up,
+                                           .iterations = comparison->iterations,
                                            .begin = show_progress,
                                            .context = run};
     bool kept = comparison == run->explained || (run->explained == NULL && options->trace != NULL);
@@ -435,11 +445,26 @@ static enum gw_status among_workers(struct run *run, struct gw_validation_pair *
 static enum gw_status measure(struct run *run, struct gw_validation_pair *comparison,
                               struct gw_communicator *job, struct gw_communicator *workers,
                               struct gw_error *error) {
+    run->current = comparison;
     gw_load_meter_begin(run->meter);
     GW_TRY(comparison->pipeline.schedule.server
                ? execute(run, comparison, job, error)
                : among_workers(run, comparison, execute, job, workers, error));
     return gw_load_meter_end(run->meter, &comparison->measured.disturbance, error);
+}
+
+/* As rank 0 has chosen: another kind of processor may round its predictions in another way. */
+static enum gw_status agree_on_iterations(struct run *run, struct gw_communicator *job,
+                                          struct gw_error *error) {
+    for (size_t i = 0; i < run->answer.count; i++) {
+        struct gw_validation_pair *pair = &run->answer.pairs[i];
+        size_t chosen[] = {pair->warm_up, pair->iterations};
+        GW_TRY(gw_broadcast(job, 0, chosen, sizeof chosen, error));
+        pair->warm_up = chosen[0];
+        pair->iterations = chosen[1];
+        run->all += pair->warm_up + pair->iterations;
+    }
+    return GW_OK;
 }
 
 static void measure_all(struct run *run, struct gw_communicator *job, struct gw_error *error) {
@@ -451,6 +476,7 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
     if (run->options->check_s > 0 && !run->options->gpu.device.cuda) {
         gw_job_require(job, among_workers(run, NULL, find_drift, job, &workers, error), error);
     }
+    gw_job_require(job, agree_on_iterations(run, job, error), error);
     run->progress = gw_progress_begin("validate", job->rank == 0);
     for (size_t i = 0; i < run->answer.count; i++) {
         struct gw_validation_pair *comparison = &run->answer.pairs[i];

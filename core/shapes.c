@@ -111,7 +111,7 @@ static const struct shape shapes[] = {
       "device", "compression", "notes", "noise_iterations"}},
     {VALIDATION,
      "results[]",
-     {"algorithm", "groups", "predicted", "measured", "error", "changed", "settling",
+     {"algorithm", "groups", "iterations", "predicted", "measured", "error", "changed", "settling",
       "explanation"}},
     {VALIDATION,
      "results[].explanation",

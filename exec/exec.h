@@ -12,12 +12,23 @@
 
 #include "core/core.h"
 #include "device/device.h"
+#include "kernels/memory.h"
 #include "methods/schedule.h"
 #include "traces/traces.h"
 #include "transport/gpu.h"
 #include "transport/transport.h"
 
 struct gw_session;
+
+/*
+ * Generated gradients of a rank, on the host. Sessions of one seed in which it is the same worker
+ * can share them, as drawing takes longer than many an iteration. Zero-initialise, then free.
+ */
+struct gw_drawn_gradients {
+    struct gw_buffer values;
+    size_t count; /* drawn so far */
+};
+void gw_drawn_gradients_free(struct gw_drawn_gradients *drawn);
 
 /*
  * Fails if the schedule cannot be run here: an unknown collective or compressor, one that the
@@ -47,6 +58,8 @@ struct gw_session_options {
      * it; the same on all ranks.
      */
     uint64_t seed;
+    /* Borrowed, and drawn as far as they are needed; NULL: the session draws its own. */
+    struct gw_drawn_gradients *drawn;
     /* The GPU that this rank works on, borrowed; NULL, on all ranks: the host. */
     struct gw_device *device;
     enum gw_gpu_transport transport; /* of a GPU; the same on all ranks */

@@ -255,6 +255,7 @@ static enum gw_status open_worker(struct gw_session *session, struct gw_communic
     const struct gw_worker_options as = {.compute = gpu->streams[GW_STREAM_COMPUTE],
                                          .exchange = gpu->streams[GW_STREAM_COMMUNICATION],
                                          .seed = options->seed,
+                                         .drawn = options->drawn,
                                          .trains = options->compute == GW_COMPUTE_TRAINER,
                                          .timed_compression = options->timed_compression};
     GW_TRY(gw_worker_open(worker, &as, error));

@@ -87,7 +87,7 @@ static enum gw_status take_gradient(const struct gw_session *session,
                                 : add_gradient(session, vectors->residual + tensor->first, gradient,
                                                result, tensor->count, error);
     }
-    float *to = vectors->gradient + tensor->first;
+    float *to = (float *)vectors->buffers[0].memory + tensor->first;
     return gradient == NULL ? memory->does->clear(memory, to, tensor->count * sizeof *to, error)
                             : memory->does->copy_scaled(memory, to, gradient, session->scale,
                                                         tensor->count, error);

@@ -18,24 +18,40 @@ size_t gw_vectors_elements(const struct gw_schedule *schedule) {
     return elements;
 }
 
+void gw_drawn_gradients_free(struct gw_drawn_gradients *drawn) {
+    gw_buffer_free(&drawn->values);
+    drawn->count = 0;
+}
+
+static enum gw_status draw(struct gw_drawn_gradients *drawn, size_t count, size_t worker,
+                           uint64_t seed, struct gw_error *error) {
+    if (drawn->count >= count) {
+        return GW_OK;
+    }
+    GW_TRY(gw_buffer_reserve(&drawn->values, NULL, count * sizeof(float), error));
+    GW_TRY(
+        gw_gradient_fill(drawn->values.memory, count, gw_gradient_deviation, seed, worker, error));
+    drawn->count = count;
+    return GW_OK;
+}
+
 /* Drawn on the host, whatever the memory: the same on both. */
-static enum gw_status draw_noise(struct gw_vectors *vectors, const struct gw_memory *memory,
-                                 size_t worker, uint64_t seed, struct gw_error *error) {
-    size_t count = vectors->elements + MARGIN;
-    size_t bytes = count * sizeof(float);
-    struct gw_buffer host = {0};
-    float *drawn = vectors->noise;
-    if (memory->stream != NULL) {
-        GW_TRY(gw_buffer_reserve(&host, NULL, bytes, error));
-        drawn = host.memory;
+static enum gw_status open_noise(struct gw_vectors *out, const struct gw_memory *memory,
+                                 const struct gw_worker *worker,
+                                 const struct gw_worker_options *options, struct gw_error *error) {
+    size_t count = out->elements + MARGIN;
+    struct gw_drawn_gradients *drawn = options->drawn == NULL ? &out->own : options->drawn;
+    GW_TRY(draw(drawn, count, worker->rank, options->seed, error));
+    out->noise = out->gradient = drawn->values.memory;
+    if (memory->stream == NULL) {
+        return GW_OK;
     }
-    enum gw_status status =
-        gw_gradient_fill(drawn, count, gw_gradient_deviation, seed, worker, error);
-    if (status == GW_OK) {
-        status = memory->does->write(memory, vectors->noise, drawn, bytes, error);
-    }
-    gw_buffer_free(&host);
-    return status;
+    struct gw_buffer *copy = &out->buffers[0];
+    GW_TRY(gw_buffer_reserve(copy, memory, count * sizeof(float), error));
+    GW_TRY(memory->does->write(memory, copy->memory, out->noise, count * sizeof(float), error));
+    out->noise = out->gradient = copy->memory;
+    gw_drawn_gradients_free(&out->own);
+    return GW_OK;
 }
 
 /* A trainer's gradients are added to the residual at once, where there is one. */
@@ -45,17 +61,16 @@ static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memor
                                    struct gw_error *error) {
     bool dense = worker->schedule->compressor == &gw_compressor_none;
     size_t elements = gw_vectors_elements(worker->schedule);
-    size_t margin = options->trains ? 0 : MARGIN;
     out->elements = elements;
     for (size_t i = 0; i < GW_VECTORS; i++) {
-        bool needed = !options->trains || i == 2 || (i == 0) == dense;
-        size_t count = !needed ? 0 : i == 0 ? elements + margin : elements;
+        bool needed = i == 2 || (options->trains ? (i == 0) == dense : i == 1);
+        size_t count = needed ? elements : 0;
         GW_TRY(gw_buffer_reserve(&out->buffers[i], memory, count * sizeof(float), error));
     }
-    out->noise = out->gradient = out->buffers[0].memory;
+    out->gradient = out->buffers[0].memory;
     out->residual = out->buffers[1].memory;
     out->aggregate = out->buffers[2].memory;
-    return options->trains ? GW_OK : draw_noise(out, memory, worker->rank, options->seed, error);
+    return options->trains ? GW_OK : open_noise(out, memory, worker, options, error);
 }
 
 void gw_vectors_next_gradient(struct gw_vectors *vectors, uint64_t iteration) {
@@ -204,6 +219,7 @@ void gw_worker_close(struct gw_worker *worker) {
     for (size_t i = 0; i < GW_VECTORS; i++) {
         gw_buffer_free(&worker->vectors.buffers[i]);
     }
+    gw_drawn_gradients_free(&worker->vectors.own);
     gw_buffer_free(&worker->list_copy);
     gw_buffer_free(&worker->dense_copy);
     gw_memory_close(&worker->compute);

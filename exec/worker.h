@@ -3,6 +3,7 @@
 #define GW_EXEC_WORKER_H
 
 #include "core/arena.h"
+#include "exec/exec.h"
 #include "kernels/gpu.h"
 #include "kernels/memory.h"
 #include "kernels/sketch.h"
@@ -24,10 +25,13 @@ enum { GW_VECTORS = 3 };
  * say.
  */
 struct gw_vectors {
-    struct gw_buffer buffers[GW_VECTORS]; /* of noise, residual and aggregate */
+    struct gw_buffer
+        buffers[GW_VECTORS];       /* of gradients that are not `drawn`, residual, aggregate */
+    struct gw_drawn_gradients own; /* where nobody lends any */
     size_t elements;
-    float *noise;    /* elements + a margin: bell-shaped values that gradients are windows of */
-    float *gradient; /* this iteration's window; a trainer's; NULL: it was added to the residual */
+    const float *noise; /* elements + a margin: bell-shaped values that gradients are windows of */
+    const float
+        *gradient; /* this iteration's window; a trainer's; NULL: it was added to the residual */
     float *residual;
     float *aggregate; /* sum over workers; zero where nothing was sent */
 };
@@ -136,7 +140,8 @@ struct gw_worker {
 struct gw_worker_options {
     struct gw_device_stream *compute, *exchange; /* of a GPU, or NULL both */
     uint64_t seed;
-    bool trains; /* gradients are a trainer's, not generated */
+    struct gw_drawn_gradients *drawn; /* borrowed, or NULL */
+    bool trains;                      /* gradients are a trainer's, not generated */
     bool timed_compression;
 };
 

@@ -120,6 +120,7 @@ static enum gw_status predict(const struct gw_validation *validation,
     }
     if (status == GW_OK) {
         pair->measured = gw_pipeline_result(question, &pipeline);
+        pair->iterations = validation->iterations;
         pair->counts_depend_on_data =
             gw_counts_depend_on_data(pipeline.schedule.compressor) && !pipeline.schedule.server;
     }

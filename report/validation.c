@@ -191,6 +191,21 @@ static void print_disturbed(const struct gw_validation *validation) {
     }
 }
 
+static void print_errors(const struct gw_validation *validation) {
+    size_t fewest = validation->iterations;
+    for (size_t i = 0; i < validation->count; i++) {
+        size_t measured = validation->pairs[i].iterations;
+        fewest = measured < fewest ? measured : fewest;
+    }
+    gw_print("\nmeasured: means of ");
+    if (fewest < validation->iterations) {
+        gw_print("%zu to ", fewest);
+    }
+    gw_print("%zu iterations; mean error %.1f%%, largest %.1f%%\n", validation->iterations,
+             100 * gw_validation_mean_error(validation),
+             100 * gw_validation_largest_error(validation));
+}
+
 /* How many of the measurements are where their predictions say that they are in 95% of cases. */
 static void print_intervals(const struct gw_validation *validation) {
     size_t known = 0;
@@ -280,9 +295,7 @@ static void print_text(const struct gw_validation *validation) {
         gw_print("%s: left out: %s\n", validation->infeasible[i].algorithm,
                  validation->infeasible[i].why.message);
     }
-    gw_print("\nmeasured: means of %zu iterations; mean error %.1f%%, largest %.1f%%\n",
-             validation->iterations, 100 * gw_validation_mean_error(validation),
-             100 * gw_validation_largest_error(validation));
+    print_errors(validation);
     print_intervals(validation);
     print_disturbed(validation);
     print_explanation(validation);
@@ -336,6 +349,7 @@ static void write_pair(struct gw_json_writer *writer, const struct gw_validation
     gw_writer_changes(writer, pair->predicted.policy, pair->predicted.compressor,
                       pair->predicted.exchange);
     gw_writer_number(writer, "groups", (double)pair->predicted.groups);
+    gw_writer_number(writer, "iterations", (double)pair->iterations);
     write_side(writer, "predicted", pair, &pair->predicted, gw_noise_iterations(&validation->noise),
                true);
     write_side(writer, "measured", pair, &pair->measured, pair->measured.spread.count, false);

@@ -383,7 +383,8 @@ enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *er
 struct gw_validation_pair {
     struct gw_pipeline pipeline;
     struct gw_result predicted, measured;
-    double error; /* (predicted - measured) / measured */
+    size_t warm_up, iterations; /* that are measured, and those before */
+    double error;               /* (predicted - measured) / measured */
     /* Where counts depend on gradients: */
     bool counts_depend_on_data;
     struct gw_warmed_up warmed_up;
@@ -411,7 +412,8 @@ struct gw_unpredicted {
 struct gw_validation {
     struct gw_question question;
     struct gw_noise noise;           /* recorded, by which predictions have their spread; or none */
-    size_t iterations;               /* measured */
+    size_t warm_up, iterations;      /* before and measured, of each pipeline at most */
+    double time_s;                   /* of each pipeline, by its prediction; 0: no limit */
     uint64_t seed;                   /* of the gradients */
     bool interference;               /* in predictions */
     bool timed_compression;          /* in the measurements */
@@ -449,6 +451,11 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair);
  */
 enum gw_status gw_validation_predict(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair, struct gw_error *error);
+
+/* Once it is predicted: at least two iterations that are measured, if so many are asked for, and
+ * one before them; of more as many as there is time for, half as long before them. */
+void gw_validation_choose_iterations(const struct gw_validation *validation,
+                                     struct gw_validation_pair *pair);
 
 /*
  * Once all is measured: predicts again where counts are others than asked for, finds the errors,

@@ -61,7 +61,7 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
     }
     char source[GW_RESULT_NOTE_SIZE];
     (void)snprintf(source, sizeof source, "%zu iterations executed, with seed %llu",
-                   validation->iterations, (unsigned long long)validation->seed);
+                   pair->iterations, (unsigned long long)validation->seed);
     const struct gw_counts_about about = {.model = validation->question.model.name,
                                           .algorithm = algorithm->name,
                                           .compressor = compressor->name,
@@ -129,11 +129,23 @@ static enum gw_status predict(const struct gw_validation *validation,
     if (takes_counts(validation, pair)) {
         options.simulation.seed = validation->seed;
         options.simulation.threads = gw_cores();
-        options.iterations = validation->iterations;
+        options.iterations = pair->iterations;
         options.counts = (struct gw_counts_source){.name = validation->counts,
                                                    .recorded = recorded ? &pair->recorded : NULL};
     }
     return gw_pipeline_predict(&validation->question, &pair->pipeline, &options, trace, out, error);
+}
+
+static size_t count_fitting(double time_s, double iteration_s, size_t least, size_t most) {
+    double fitting = fmax(floor(time_s / iteration_s), (double)least);
+    return time_s == 0 || fitting >= (double)most ? most : (size_t)fitting;
+}
+
+void gw_validation_choose_iterations(const struct gw_validation *validation,
+                                     struct gw_validation_pair *pair) {
+    double time_s = validation->time_s, iteration_s = pair->predicted.iteration_s;
+    pair->iterations = count_fitting(time_s, iteration_s, 2, validation->iterations);
+    pair->warm_up = count_fitting(time_s / 2, iteration_s, 1, validation->warm_up);
 }
 
 enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error) {

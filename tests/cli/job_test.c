@@ -227,6 +227,26 @@ TEST(validates_all_algorithms) {
               0, 2, true);
 }
 
+/* As many iterations as there is time for, of at most as many as asked. */
+TEST(measures_as_long_as_asked) {
+    need_mpi();
+    static const double times_s[] = {0.0001, 0.04, 100};
+    for (size_t i = 0; i < sizeof times_s / sizeof *times_s; i++) {
+        char command[200];
+        (void)snprintf(command, sizeof command,
+                       "gradweave validate " TINY " --nodes 2 --algo dense,topk --iterations 7 "
+                       "--check-time 0 --time %g --json",
+                       times_s[i]);
+        cJSON *validation = ask_document(*state, command, "gradweave/validation@1");
+        const cJSON *result = NULL;
+        cJSON_ArrayForEach(result, item_at(validation, "results")) {
+            double fit = floor(times_s[i] / number_at(result, "predicted.iteration_s"));
+            double expected = fit < 2 ? 2 : fit > 7 ? 7 : fit;
+            assert_true(number_at(result, "iterations") == expected);
+        }
+    }
+}
+
 /* Then counts are as asked, whatever gradients are, and compression takes no less than its curve.
  */
 TEST(compression_can_be_timed_waiting) {

@@ -72,6 +72,46 @@ TEST(timelines_keep_to_every_schedule) {
     }
 }
 
+/* ---- gradients that sessions share --------------------------------------------------------- */
+
+enum { ELEMENTS = 300 + 1 + 5000 + 64 + 900 + 3 + 2500 };
+
+/* After an iteration of a session of one worker. */
+static void copy_gradient(const struct scene *scene, struct gw_drawn_gradients *drawn,
+                          float out[ELEMENTS]) {
+    const struct gw_session_options options = {.seed = 3, .drawn = drawn};
+    struct gw_communicator communicator;
+    struct gw_session *session = NULL;
+    struct gw_timeline timeline = {0};
+    struct gw_error error = {0};
+    assert_ok(gw_communicators_open_local(1, &communicator, NULL));
+    assert_ok(gw_session_open(&session, &scene->schedule, &communicator, &options, &error));
+    assert_ok(gw_session_timeline(session, &timeline, &error));
+    assert_ok(gw_session_iterate(session, 0, &timeline, &error));
+    assert_int_equal(gw_session_elements(session), ELEMENTS);
+    assert_ok(gw_session_copy(session, GW_GRADIENT, out, &error));
+    gw_timeline_free(&timeline);
+    gw_session_close(session);
+    communicator.transport->close(&communicator);
+}
+
+/* Those of one that draws for itself; and nothing that a session does is left in them. */
+TEST(sessions_can_share_gradients) {
+    static const char *const names[] = {"topk", "dense", "lags", "hard-threshold"};
+    struct gw_drawn_gradients drawn = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        static float own[ELEMENTS], shared[ELEMENTS];
+        struct scene scene;
+        open_named(&scene, names[i], 1);
+        copy_gradient(&scene, NULL, own);
+        copy_gradient(&scene, &drawn, shared);
+        assert_memory_equal(shared, own, sizeof own);
+        close_scene(&scene);
+    }
+    assert_true(drawn.count > ELEMENTS);
+    gw_drawn_gradients_free(&drawn);
+}
+
 /* ---- things that go wrong ------------------------------------------------------------------ */
 
 /* Rank 1's copy of what travelled has one bit wrong. */
