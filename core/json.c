@@ -113,6 +113,13 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
                    column);
 }
 
+enum gw_status gw_json_parse_line(const char *text, size_t length, cJSON **line,
+                                  struct gw_error *error) {
+    memory_ran_out = false;
+    *line = cJSON_ParseWithLength(text, length);
+    return memory_ran_out ? gw_fail_memory(error, "reading a line") : GW_OK;
+}
+
 enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error *error) {
     char *text = NULL;
     size_t length = 0;

@@ -29,6 +29,10 @@ enum { GW_JSON_MOST_VALUES = 1 << 24, GW_JSON_MOST_TEXT = 1024 };
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error);
 
+/* Of a file that a program wrote for itself: *line is NULL if the text is no JSON. */
+enum gw_status gw_json_parse_line(const char *text, size_t length, cJSON **line,
+                                  struct gw_error *error);
+
 /* Reads and parses the file at `path`. */
 enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error *error);
 

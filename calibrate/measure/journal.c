@@ -190,7 +190,8 @@ static void forget_unfinished_choice(const struct gw_journal *journal, struct gw
 
 static enum gw_status check_title(const struct gw_journal *journal, const char *text, size_t length,
                                   const struct gw_journal_title *title, struct gw_error *error) {
-    cJSON *line = cJSON_ParseWithLength(text, length);
+    cJSON *line = NULL;
+    GW_TRY(gw_json_parse_line(text, length, &line, error));
     const char *other = judge_title(line, title);
     cJSON_Delete(line);
     return other == NULL ? GW_OK
@@ -233,9 +234,11 @@ static enum gw_status take_lines(struct gw_journal *journal, const char *text, s
     size_t next = 0;
     while (sensible && status == GW_OK && (next = find_end(text, length, at, rows)) != 0) {
         const char *row = text + at + GW_FRAME_SIZE;
-        cJSON *line = cJSON_ParseWithLength(row, next - at - GW_FRAME_SIZE);
-        status = line == NULL ? gw_fail_memory(error, "resuming a calibration")
-                              : take_line(journal, line, points, rule, &sensible, error);
+        cJSON *line = NULL;
+        status = gw_json_parse_line(row, next - at - GW_FRAME_SIZE, &line, error);
+        if (status == GW_OK) {
+            status = take_line(journal, line, points, rule, &sensible, error);
+        }
         cJSON_Delete(line);
         at = next;
         rows++;
