@@ -135,10 +135,11 @@ def summarise_cells(cells, generator):
     }
 
 
-def group_by(cells, axis):
+def group_by(cells, key):
+    """By an axis, or by what a function says of each."""
     groups = defaultdict(list)
     for cell in cells:
-        groups[cell[axis]].append(cell)
+        groups[key(cell) if callable(key) else cell[key]].append(cell)
     return groups
 
 
