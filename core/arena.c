@@ -143,6 +143,7 @@ void *gw_resident_zeros(size_t bytes) {
     const size_t alignment = 64;
     size_t rounded = bytes / alignment * alignment + alignment;
     void *memory = rounded < bytes ? NULL : aligned_alloc(alignment, rounded);
+    gw_prefer_large_pages(memory, rounded);
     if (memory != NULL) {
         memset(memory, 0, rounded);
     }

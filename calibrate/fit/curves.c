@@ -1,4 +1,6 @@
 /* What a cost curve may be, and which of these predicts sizes that were not measured best. */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -406,6 +408,63 @@ static enum gw_status write_fits(struct gw_json_writer *writer,
     return GW_OK;
 }
 
+enum { MOST_LAST = 16 };
+
+/* Theil's and Sen's: medians of what all pairs of points say. */
+static struct gw_curve find_line(const struct gw_curve_point *points, size_t count) {
+    double values[MOST_LAST * (MOST_LAST - 1) / 2];
+    struct gw_curve line = {0};
+    size_t pairs = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = i + 1; j < count; j++) {
+            values[pairs++] =
+                (points[j].time_s - points[i].time_s) / (points[j].size - points[i].size);
+        }
+    }
+    gsl_sort(values, 1, pairs);
+    line.per_unit_s = gsl_stats_median_from_sorted_data(values, 1, pairs);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = points[i].time_s - line.per_unit_s * points[i].size;
+    }
+    gsl_sort(values, 1, count);
+    line.fixed_s = gsl_stats_median_from_sorted_data(values, 1, count);
+    return line;
+}
+
+/*
+ * A curve goes on beyond its points as between the last two of them, and what is off by a tenth in
+ * one is off by a third in their slope: so it has one point more, at eight times the largest size,
+ * on the line through those from an eighth of the largest on.
+ */
+static enum gw_status go_on_straight(const struct medians *medians, struct gw_curve *curve,
+                                     struct gw_error *error) {
+    enum { FEWEST = 4 };
+    const double reach = 8;
+    double largest = medians->points[medians->count - 1].size;
+    size_t count = 1;
+    while (count < medians->count && count < MOST_LAST &&
+           reach * medians->points[medians->count - 1 - count].size >= largest) {
+        count++;
+    }
+    if (count < FEWEST) {
+        return GW_OK;
+    }
+    struct gw_curve line = find_line(medians->points + medians->count - count, count);
+    struct gw_curve_point beyond = {.size = reach * largest,
+                                    .time_s = gw_curve_time(&line, reach * largest)};
+    struct gw_curve_point *points =
+        realloc(curve->points, (curve->point_count + 1) * sizeof *points);
+    if (points == NULL) {
+        gw_curve_free(curve);
+        return gw_fail_memory(error, "fitting curves");
+    }
+    curve->points = points;
+    if (beyond.time_s > points[curve->point_count - 1].time_s) {
+        points[curve->point_count++] = beyond;
+    }
+    return GW_OK;
+}
+
 /* The curve is the chosen candidate's. */
 static enum gw_status fit_measurements(struct gw_json_writer *writer,
                                        const struct gw_subject *subject,
@@ -422,6 +481,9 @@ static enum gw_status fit_measurements(struct gw_json_writer *writer,
     if (status == GW_OK) {
         *curve = candidates[chosen].curve;
         candidates[chosen].curve = (struct gw_curve){0};
+        if (chosen == GW_CANDIDATE_POINTS && subject->ends_straight) {
+            status = go_on_straight(medians, curve, error);
+        }
     }
     gw_candidates_close(candidates);
     return status;

@@ -141,6 +141,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, size_t whic
     const struct gw_series series = {.workers = workers,
                                      .subject = {.name = gw_calibrated_collectives[which],
                                                  .size_key = "bytes",
+                                                 .ends_straight = true,
                                                  .smallest = smallest_bytes,
                                                  .largest = gw_lesser(fits, max_bytes),
                                                  .prepare = prepare,

@@ -74,9 +74,11 @@ struct gw_subject {
     /* Of one that is `separate` and times itself: what the last run took. NULL: the clock says. */
     double (*took_s)(void *context);
     void *context;
-    bool separate; /* ranks run it without each other: the slowest one's time counts */
-    double idle_s; /* slept before each repeat, by a thread that in execution comes from waiting */
-    bool sorts;    /* its curve may be one of n log2 n */
+    bool separate;  /* ranks run it without each other: the slowest one's time counts */
+    double idle_s;  /* slept before each repeat, by a thread that in execution comes from waiting */
+    double evict_s; /* that it takes `restore` to leave caches cold, whatever the size */
+    bool sorts;     /* its curve may be one of n log2 n */
+    bool ends_straight; /* as what a network carries: it has no late rise */
 };
 
 /* ---- repeats ------------------------------------------------------------------------------- */
@@ -167,6 +169,9 @@ enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct 
 
 /* The next part of `bytes`, no more than the pool has; it begins at a cache line, as tensors do. */
 void *gw_pool_next(struct gw_pool *pool, size_t bytes);
+
+/* Reads so much of it, as far as there is so much: caches then hold nothing else. */
+void gw_pool_evict(const struct gw_pool *pool, size_t bytes);
 
 /* What compressors and aggregators go through: gradients, and residuals, zero between repeats. */
 struct gw_vector_pools {

@@ -312,8 +312,9 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
         }
     }
     const struct gw_point *previous = point - 1;
-    double idle_s = points->series[point->series].subject.idle_s;
+    const struct gw_subject *subject = &points->series[point->series].subject;
+    double around_s = subject->idle_s + subject->evict_s;
     double growth = (double)point->size / (double)previous->size;
-    double cost_s = idle_s + fmax(0, previous->cost_s - idle_s) * growth;
+    double cost_s = around_s + fmax(0, previous->cost_s - around_s) * growth;
     return previous->state == GW_POINT_LEFT_OUT || cost_s > share_s;
 }

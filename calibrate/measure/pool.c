@@ -82,6 +82,14 @@ void *gw_pool_next(struct gw_pool *pool, size_t bytes) {
     return part;
 }
 
+void gw_pool_evict(const struct gw_pool *pool, size_t bytes) {
+    const volatile float *values = pool->data;
+    size_t count = (bytes < pool->bytes ? bytes : pool->bytes) / sizeof *values;
+    for (size_t i = 0; i < count; i += gw_whole_lines(1) / sizeof *values) {
+        (void)values[i];
+    }
+}
+
 struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace *workspace) {
     size_t kept = gw_elements_kept(elements, density);
     double tail = (double)kept / (2 * (double)elements);

@@ -440,7 +440,8 @@ static void estimate_costs(const struct gw_points *points) {
         struct gw_point *point = &points->items[i];
         if (point->count > 0) {
             point->usual_s = point->spent_s / (double)point->count;
-            point->cost_s = point->usual_s + points->series[point->series].subject.idle_s;
+            const struct gw_subject *subject = &points->series[point->series].subject;
+            point->cost_s = point->usual_s + subject->idle_s + subject->evict_s;
         }
     }
 }

@@ -41,8 +41,9 @@ enum gw_status gw_sketch_open(struct gw_sketch *out, size_t rows, size_t columns
                               struct gw_error *error) {
     *out = (struct gw_sketch){.rows = rows, .columns = columns, .seed = seed};
     GW_TRY(gw_sketch_check(rows, columns, error));
-    out->table = aligned_alloc(GW_SKETCH_BLOCK * sizeof *out->table, /* a block in a cache line */
-                               rows * columns * sizeof *out->table);
+    size_t bytes = rows * columns * sizeof *out->table;
+    out->table = aligned_alloc(GW_SKETCH_BLOCK * sizeof *out->table, bytes); /* a block in a line */
+    gw_prefer_large_pages(out->table, bytes);
     if (out->table == NULL) {
         return gw_fail_memory(error, "making a sketch");
     }

@@ -161,6 +161,29 @@ TEST(a_curved_cost_stays_points) {
     forget_curve(&curved);
 }
 
+/* Stairs, then a line whose last size took a tenth longer than it should. */
+TEST(what_is_off_at_the_largest_size_is_not_continued) {
+    const struct gw_subject network = {.size_key = "bytes", .ends_straight = true};
+    const double per_byte_s = 1e-8;
+    struct fitted stairs = measured(MOST_SIZES, 0, 0);
+    for (size_t i = 0; i < MOST_SIZES; i++) {
+        double size = 8 * round(128 * pow(2, (double)i / 2));
+        double off = i == MOST_SIZES - 1 ? 1.1 : i < 8 && i / 2 % 2 == 1 ? 2 : 1;
+        stairs.measurements[i].size = size;
+        stairs.measurements[i].summary.median = off * per_byte_s * size;
+    }
+    double largest = stairs.measurements[MOST_SIZES - 1].size;
+    assert_ok(gw_choose_curve(&network, stairs.measurements, stairs.count, &stairs.curve,
+                              &stairs.details, NULL));
+    stairs.fit = cJSON_GetObjectItem(stairs.details, "fit");
+    assert_chosen(&stairs, "points", MOST_SIZES + 1);
+    assert_through_all(&stairs, 1e-12);
+    for (double size = 8 * largest; size < 1000 * largest; size *= 2) {
+        assert_true(near(gw_curve_time(&stairs.curve, size), per_byte_s * size, 0.02));
+    }
+    forget_curve(&stairs);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 struct calibrated {
