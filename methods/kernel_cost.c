@@ -145,6 +145,7 @@ static void add_meetings(const struct gw_compressor *compressor, const struct gw
 
 static void find_sizes(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
                        double density, struct sizes *sizes) {
+    sizes->list[sizes->count++] = 1; /* nothing is smaller, and the first points may be a jump's */
     add_points(sizes, &cost->curve);
     add_points(sizes, &cost->denser);
     if (compressor->sketched) {
@@ -160,7 +161,7 @@ static void find_sizes(const struct gw_compressor *compressor, const struct gw_k
 enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,
                                    const struct gw_kernel_cost *cost, double density,
                                    struct gw_curve *out, struct gw_error *error) {
-    size_t most = 2 * (cost->curve.point_count + 1 + cost->denser.point_count + 1 +
+    size_t most = 2 * (1 + cost->curve.point_count + 1 + cost->denser.point_count + 1 +
                        2 * (size_t)OF_NONE + 3 * 2 * (size_t)DOUBLINGS);
     if (cost->densities[0] == cost->densities[1] || density == cost->densities[0]) {
         return gw_curve_copy(&cost->curve, out, error);
