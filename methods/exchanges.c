@@ -43,11 +43,9 @@ static bool is_exact_alone_without_state(const struct gw_compressor *compressor)
 
 /* ---- aggregation ----------------------------------------------------------------------------- */
 
-const char *const gw_aggregator_names[] = {[GW_SCATTER_ADD] = "scatter-add",
-                                           [GW_MERGE] = "merge",
-                                           [GW_TAKE_AND_PUT] = "take-and-put",
-                                           [GW_SUM] = "sum",
-                                           [GW_HEAVYMIX] = "heavymix"};
+const char *const gw_aggregator_names[] = {
+    [GW_SCATTER_ADD] = "scatter-add",   [GW_MERGE] = "merge", [GW_GIVE_BACK] = "give-back",
+    [GW_TAKE_AND_PUT] = "take-and-put", [GW_SUM] = "sum",     [GW_HEAVYMIX] = "heavymix"};
 
 uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by,
                                  const struct gw_extent *extent) {
@@ -83,6 +81,8 @@ uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by
     { .by = GW_SUM, .recurrence = GW_FOR_EACH_WORKER, .where = GW_AT_SERVER }
 #define SUM_UP_TREE                                                                                \
     { .by = GW_SUM, .recurrence = GW_IN_EACH_ROUND }
+#define GIVE_BACK                                                                                  \
+    { .by = GW_GIVE_BACK, .recurrence = GW_ONCE, .where = GW_EVERYWHERE }
 #define MERGE_UP_TREE                                                                              \
     { .by = GW_MERGE, .recurrence = GW_IN_EACH_ROUND }
 #define FIND_AT_SERVER                                                                             \
@@ -188,7 +188,7 @@ const struct gw_exchange_kind gw_exchange_gtopk = {
     .leg_count = 1,
     .legs = {{.collective = "gtopk",
               .payload = GW_SPARSE,
-              .aggregations = {MERGE_UP_TREE, ADD_ENTRIES}}},
+              .aggregations = {MERGE_UP_TREE, ADD_ENTRIES, GIVE_BACK}}},
 };
 
 const struct gw_exchange_kind gw_exchange_sketch_server = {

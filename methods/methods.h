@@ -120,6 +120,7 @@ uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *exten
 enum gw_aggregator {
     GW_SCATTER_ADD,  /* entries are added to the aggregate at their places */
     GW_MERGE,        /* two lists of entries become one of the largest sums; the rest goes back */
+    GW_GIVE_BACK,    /* own entries whose index is not in another list go back to the residual */
     GW_TAKE_AND_PUT, /* values of known indices are collected, and their sums put in their places */
     GW_SUM,          /* a vector is added to another */
     GW_HEAVYMIX,     /* the heavy coordinates of a group are looked for in a sketch */
@@ -149,7 +150,7 @@ struct gw_aggregation {
     enum gw_aggregating where;
 };
 
-enum { GW_MOST_LEGS = 4, GW_MOST_AGGREGATIONS = 2 };
+enum { GW_MOST_LEGS = 4, GW_MOST_AGGREGATIONS = 3 };
 
 struct gw_leg {
     const char *collective; /* as in cluster files, or made of such (traces/cluster.h) */

@@ -52,11 +52,8 @@ struct aggregation {
 
 /* Of vectors of which a part is selected, that part; two sizes at least make a curve. */
 static size_t largest_of(const struct all *all, enum gw_aggregator by) {
-    static const size_t parts[] = {[GW_SCATTER_ADD] = 4,
-                                   [GW_MERGE] = 32,
-                                   [GW_TAKE_AND_PUT] = 4,
-                                   [GW_SUM] = 1,
-                                   [GW_HEAVYMIX] = 1};
+    static const size_t parts[] = {[GW_SCATTER_ADD] = 4,  [GW_MERGE] = 32, [GW_GIVE_BACK] = 32,
+                                   [GW_TAKE_AND_PUT] = 4, [GW_SUM] = 1,    [GW_HEAVYMIX] = 1};
     size_t part = all->max_elements / parts[by];
     return part > 4 * smallest_elements ? part : 4 * smallest_elements;
 }
@@ -95,14 +92,23 @@ static void list_entries(struct aggregation *aggregation, size_t lists) {
     }
 }
 
+/* As many others as there are entries. */
+static void list_others(const struct aggregation *aggregation) {
+    const struct all *all = aggregation->all;
+    spread(aggregation, 7, aggregation->elements);
+    for (size_t i = 0; i < aggregation->elements; i++) {
+        all->merged[i] = (struct gw_entry){.index = all->indices[i]};
+    }
+}
+
 /* Two lists of other elements each, of values that are drawn. */
 static enum gw_status fill_merged(struct aggregation *aggregation, struct gw_error *error) {
     struct all *all = aggregation->all;
     const float *drawn =
         gw_pool_next(&all->vectors->gradient, aggregation->elements * 2 * sizeof *drawn);
-    spread(aggregation, 7, aggregation->elements);
+    list_others(aggregation);
     for (size_t i = 0; i < aggregation->elements; i++) {
-        all->merged[i] = (struct gw_entry){.index = all->indices[i], .value = drawn[i]};
+        all->merged[i].value = drawn[i];
         all->entries[i].value = drawn[aggregation->elements + i];
     }
     return all->memory.does->prepare_merge(&all->memory, aggregation->elements, error);
@@ -140,6 +146,10 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
     case GW_MERGE:
         list_entries(aggregation, 1);
         return fill_merged(aggregation, error);
+    case GW_GIVE_BACK:
+        list_entries(aggregation, 1);
+        list_others(aggregation);
+        break;
     case GW_TAKE_AND_PUT:
         list_entries(aggregation, 1);
         break;
@@ -203,6 +213,9 @@ static enum gw_status run(void *context, struct gw_error *error) {
                                  next_vector(aggregation, aggregation->range), error);
     case GW_MERGE:
         return merge(aggregation, error);
+    case GW_GIVE_BACK:
+        return does->scatter_add_where(&all->memory, all->entries, elements, all->merged, elements,
+                                       false, next_vector(aggregation, aggregation->range), error);
     case GW_TAKE_AND_PUT:
         return take_and_put(aggregation, error);
     case GW_SUM: {

@@ -17,8 +17,8 @@ static struct gw_error error;
 
 enum { MOST_TENSORS = 9, MOST_POINTS = 8 };
 
-static const char *const aggregators[] = {"scatter-add", "merge", "take-and-put", "sum",
-                                          "heavymix"};
+static const char *const aggregators[] = {"scatter-add",  "merge", "give-back",
+                                          "take-and-put", "sum",   "heavymix"};
 
 static const char *const measured[] = {"allgather", "allreduce", "gather",
                                        "scatter",   "broadcast", "sendrecv"};
@@ -177,14 +177,14 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
         }
     }
     bool searches = scene->question.compressor->sketched && gw_random_below(random, 2) == 0;
-    for (size_t i = 0; i < 5 && (searches || gw_random_below(random, 2) == 0); i++) {
+    for (size_t i = 0; i < GW_AGGREGATOR_COUNT && (searches || gw_random_below(random, 2) == 0); i++) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
         assert_int_equal(gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve,
                                              cJSON_CreateObject(), &error),
                          GW_OK);
     }
     if (searches) {
-        add_denser(&scene->cluster.aggregation, 4, random);
+        add_denser(&scene->cluster.aggregation, GW_HEAVYMIX, random);
     }
     open_planning(scene);
 }

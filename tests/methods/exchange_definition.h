@@ -94,7 +94,8 @@ static inline double aggregation_by_definition(const struct gw_cluster *cluster,
                strcmp(exchange, "leader") == 0) {
         return values;
     } else if (strcmp(exchange, "gtopk") == 0) {
-        return rounds * kernel_s(cluster, "merge", k) + kernel_s(cluster, "scatter-add", k);
+        return rounds * kernel_s(cluster, "merge", k) + kernel_s(cluster, "scatter-add", k) +
+               kernel_s(cluster, "give-back", k);
     } else if (strcmp(exchange, "sketch-tree") == 0) {
         return rounds * (kernel_s(cluster, "sum", cells) + kernel_s(cluster, "sum", k)) +
                search_s(cluster, n, k) + values;
