@@ -68,7 +68,7 @@ struct gw_session_options {
     struct gw_device_stream *trainer;
     /*
      * Compression is timed waiting as well, of its operations' duration_s; with GW_COMPUTE_WAIT, on
-     * the host. Selected are evenly spaced elements, or those of the first layers, just as many as
+     * the host. Selected are elements from everywhere, or those of the first layers, just as many as
      * asked. The same on all ranks.
      */
     bool timed_compression;

@@ -1,6 +1,6 @@
 /*
- * Selections that are known before an iteration, where compression is timed waiting: evenly spaced
- * elements of the gradient, just as many as asked. They stand where compression would have left
+ * Selections that are known before an iteration, where compression is timed waiting: elements from
+ * everywhere in the gradient, just as many as asked. They stand where compression would have left
  * them for the first leg, so that none of it is done in the iteration's time.
  */
 #include <string.h>
@@ -21,17 +21,42 @@ static struct part own_part(const struct gw_worker *worker, const struct gw_grou
                                     : (struct part){.count = kept};
 }
 
-/* As floor(i n / k) ascends by at least floor(n / k), `shift` may be anything below that. */
-static uint32_t index_of(const struct gw_slice *slice, size_t i, size_t shift) {
-    return (uint32_t)(i * slice->elements / slice->kept + shift);
+/*
+ * Where in the n / k elements around each that is kept: by lot, of a part of them that is one of
+ * `parts`' alone, in turns that follow from a lot as well. What is the same for each, processors
+ * foresee: they merge and add that in less time than what is selected of a gradient.
+ */
+struct lots {
+    size_t part, parts;
+    uint64_t seed;
+};
+
+/* As floor(i n / k) ascends by at least floor(n / k), the lot may be anything below that. */
+static uint32_t index_of(const struct gw_slice *slice, size_t i, const struct lots *lots) {
+    uint64_t drawn = gw_random_mix(lots->seed + i);
+    size_t width = slice->elements / slice->kept;
+    size_t turn = (lots->part + (drawn >> 32) % lots->parts) % lots->parts;
+    size_t first = width * turn / lots->parts;
+    size_t count = width * (turn + 1) / lots->parts - first;
+    size_t lot = first + (count == 0 ? 0 : (size_t)(drawn & UINT32_MAX) % count);
+    return (uint32_t)(i * slice->elements / slice->kept + lot);
 }
 
 /* Other elements on each worker, as far as there are as many. */
+static struct lots lots_of_worker(const struct gw_worker *worker,
+                                  const struct gw_group_state *group) {
+    return (struct lots){.part = worker->rank, .parts = worker->workers, .seed = group->seed};
+}
+
+static struct lots lots_of_all(const struct gw_group_state *group) {
+    return (struct lots){.parts = 1, .seed = group->seed};
+}
+
 enum gw_status gw_known_entries(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
     struct part own = own_part(worker, group);
-    size_t shift = slice->elements / slice->kept * worker->rank / worker->workers;
+    struct lots lots = lots_of_worker(worker, group);
     if (worker->serves) {
         return GW_OK;
     }
@@ -40,7 +65,7 @@ enum gw_status gw_known_entries(struct gw_worker *worker, struct gw_group_state 
     struct gw_entry *entries = group->sent.memory;
     const float *gradient = gw_worker_gradient(worker, group);
     for (size_t i = 0; i < own.count; i++) {
-        uint32_t index = index_of(slice, own.first + i, shift);
+        uint32_t index = index_of(slice, own.first + i, &lots);
         entries[i] = (struct gw_entry){.index = index, .value = gradient[index]};
     }
     group->selected = own.count;
@@ -51,15 +76,16 @@ enum gw_status gw_known_entries(struct gw_worker *worker, struct gw_group_state 
 enum gw_status gw_known_indices(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
+    struct lots lots = lots_of_all(group);
     struct part own = own_part(worker, group);
     GW_TRY(gw_group_reserve_common(&worker->exchange, group, slice->kept, error));
     uint32_t *common = gw_group_common(group);
     for (size_t i = 0; i < own.count; i++) {
-        common[i] = index_of(slice, own.first + i, 0);
+        common[i] = index_of(slice, own.first + i, &lots);
     }
     group->selected = group->common_count = own.count;
     for (size_t i = 0; i < slice->kept && !worker->serves; i++) {
-        uint32_t index = index_of(slice, i, 0);
+        uint32_t index = index_of(slice, i, &lots);
         gw_worker_residual(worker, group)[index] = gw_worker_gradient(worker, group)[index];
     }
     return GW_OK;
