@@ -39,7 +39,7 @@ static double crowding_of(const struct gw_cluster *cluster, const struct gw_oper
         return 0;
     }
     double elements = fmax((double)operation->elements, fewest_elements);
-    double turns = ceil((double)sharing->ranks / (double)sharing->processors);
+    double turns = fmax(1, (double)sharing->ranks / (double)sharing->processors);
     double alone_s = added_s(&cost->curve, elements);
     double together_s = added_s(&cost->together, elements);
     return alone_s > 0 ? fmax(1, together_s / (turns * alone_s)) : 1;

@@ -8,7 +8,7 @@
 /* ---- machines that ranks share --------------------------------------------------------------- */
 
 static double turns_of(size_t ranks, const struct gw_sharing *sharing) {
-    return sharing->processors == 0 ? 1 : ceil((double)ranks / (double)sharing->processors);
+    return sharing->processors == 0 ? 1 : fmax(1, (double)ranks / (double)sharing->processors);
 }
 
 double gw_sharing_part(const struct gw_sharing *sharing, size_t workers) {
