@@ -252,7 +252,10 @@ static void slow_down(const char *folder, const char *from, const char *to, doub
         }
     }
     char *changed = cJSON_Print(cluster);
-    write_text(folder, to, changed);
+    FILE *stream =
+        fopen(path_in(folder, to), "we"); /* write_text has no apostrophes, warnings may */
+    assert_true(stream != NULL && fputs(changed, stream) >= 0);
+    assert_int_equal(fclose(stream), 0);
     cJSON_free(changed);
 }
 
