@@ -60,7 +60,7 @@ void gw_prefer_large_pages(void *items, size_t bytes);
  * can take a hundred times as long as what is measured. calloc does not see to that, and memset
  * after it does not either: compilers know that it changes nothing, and leave it out. Of much they
  * are large ones, where the kernel has them: what is added at random places of a vector of 100 MB
- * otherwise takes twice as long, as nearly each place is in a page of its own.
+ * otherwise takes longer, as nearly each place is in a page of its own.
  */
 void *gw_resident_zeros(size_t bytes);
 

@@ -14,9 +14,8 @@ static const size_t smallest_together = 1 << 13;
 
 /*
  * In a job hundreds of milliseconds have passed since an aggregate was touched, and its thread has
- * waited for the network. Right after each other, 51,114 entries were added to a vector of 100 MB
- * in 0.33 ms, and in 0.92 ms after 0.2 s; after 2 ms and as much reading as this in 0.78 ms (and
- * with large pages in 0.17, 0.53 and 0.48 ms).
+ * waited for the network. Measured right after each other, exchanges of two workers were predicted
+ * up to 3% too fast, with this 0.2% (docs/calibration.md).
  */
 static const double idle_s = 0.002;
 static const size_t evicted_bytes = 64 << 20;

@@ -1,0 +1,176 @@
+/* Which curve measurements become, what is written down of it, and how it goes on beyond them. */
+#include <math.h>
+
+#include "calibrate/fit/fit.h"
+#include "tests/test.h"
+
+static const struct gw_subject subject = {.size_key = "bytes", .sorts = true};
+
+static double number_in(const cJSON *object, const char *key) {
+    const cJSON *value = cJSON_GetObjectItem(object, key);
+    assert_true(cJSON_IsNumber(value));
+    return value->valuedouble;
+}
+
+enum { MOST_SIZES = 15 };
+
+struct fitted {
+    struct gw_measurement measurements[MOST_SIZES];
+    size_t count;
+    struct gw_curve curve;
+    cJSON *details;
+    const cJSON *fit;
+};
+
+/* Of 1e-4 s and 2e-9 s a byte, and so much more behind 64 KiB. */
+static struct fitted measured(size_t count, double kink, double noise) {
+    struct fitted out = {.count = count};
+    struct gw_random *random = open_random(1);
+    for (size_t i = 0; i < count; i++) {
+        double size = 1024.0 * (double)(1u << i);
+        double time = 1e-4 + 2e-9 * size + (size > 65536 ? kink : 0);
+        out.measurements[i] = (struct gw_measurement){
+            .size = size,
+            .summary = {.count = 20, .median = time * (1 + gw_random_normal(random, noise))}};
+    }
+    gw_random_close(random);
+    return out;
+}
+
+static void choose_curve(struct fitted *of) {
+    assert_int_equal(
+        gw_choose_curve(&subject, of->measurements, of->count, &of->curve, &of->details, NULL),
+        GW_OK);
+    of->fit = cJSON_GetObjectItem(of->details, "fit");
+}
+
+static void forget_curve(struct fitted *of) {
+    gw_curve_free(&of->curve);
+    cJSON_Delete(of->details);
+}
+
+static void assert_through_all(const struct fitted *of, double relative) {
+    for (size_t i = 0; i < of->count; i++) {
+        assert_true(near(gw_curve_time(&of->curve, of->measurements[i].size),
+                         of->measurements[i].summary.median, relative));
+    }
+}
+
+static void assert_chosen(const struct fitted *of, const char *kind, size_t points) {
+    assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(of->fit, "chosen")), kind);
+    assert_int_equal(of->curve.point_count, points);
+}
+
+TEST(a_straight_cost_becomes_a_line) {
+    struct fitted line = measured(MOST_SIZES, 0, 0.005);
+    choose_curve(&line);
+    assert_chosen(&line, "straight", 0);
+    assert_true(near(line.curve.fixed_s, 1e-4, 0.02));
+    assert_true(near(line.curve.per_unit_s, 2e-9, 0.02));
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(line.details, "raw")), MOST_SIZES);
+    forget_curve(&line);
+}
+
+/* With two sizes nothing can be held out, with three one. */
+TEST(an_error_is_of_sizes_that_were_held_out) {
+    for (size_t count = 2; count <= 3; count++) {
+        struct fitted few = measured(count, 0, 0.005);
+        choose_curve(&few);
+        const cJSON *line = cJSON_GetObjectItem(few.fit, "straight");
+        assert_int_equal(cJSON_HasObjectItem(few.fit, "held_out_error"), count > 2);
+        assert_int_equal(cJSON_HasObjectItem(line, "held_out_mean_error"), count > 2);
+        assert_int_equal(cJSON_HasObjectItem(line, "held_out_max_error"), count > 2);
+        forget_curve(&few);
+    }
+}
+
+TEST(a_line_comes_with_its_intervals) {
+    struct fitted noisy = measured(MOST_SIZES, 0, 0.02);
+    choose_curve(&noisy);
+    const cJSON *line = cJSON_GetObjectItem(noisy.fit, "straight");
+    assert_true(number_in(line, "startup_low_s") < number_in(line, "startup_s"));
+    assert_true(number_in(line, "startup_s") < number_in(line, "startup_high_s"));
+    assert_true(number_in(line, "per_unit_low_s") < number_in(line, "per_unit_s"));
+    assert_true(number_in(line, "per_unit_s") < number_in(line, "per_unit_high_s"));
+    assert_true(number_in(line, "startup_high_s") < 1.1 * number_in(line, "startup_low_s"));
+    line = cJSON_GetObjectItem(noisy.fit, "nlog2n");
+    assert_true(number_in(line, "per_nlog2n_low_s") < number_in(line, "per_nlog2n_high_s"));
+    forget_curve(&noisy);
+}
+
+static size_t allocations_left;
+
+static void *allocate_some(size_t size) {
+    if (allocations_left == 0) {
+        return NULL;
+    }
+    allocations_left--;
+    return malloc(size);
+}
+
+TEST(a_curve_that_there_is_no_memory_to_write_down_is_given_back) {
+    struct fitted jump = measured(MOST_SIZES, 5e-4, 0);
+    cJSON_Hooks hooks = {.malloc_fn = allocate_some, .free_fn = free};
+    enum gw_status status = GW_FAILED;
+    for (size_t most = 0; status != GW_OK; most = 2 * most + 1) {
+        struct gw_error error;
+        allocations_left = most;
+        cJSON_InitHooks(&hooks);
+        status = gw_choose_curve(&subject, jump.measurements, jump.count, &jump.curve,
+                                 &jump.details, &error);
+        cJSON_InitHooks(NULL);
+        assert_true(status == GW_OK || status == GW_FAILED);
+        assert_int_equal(jump.curve.points != NULL, status == GW_OK);
+        assert_int_equal(jump.details != NULL, status == GW_OK);
+        assert_true(status != GW_OK || most > 100);
+    }
+    forget_curve(&jump);
+}
+
+TEST(a_jump_becomes_two_segments) {
+    struct fitted jump = measured(MOST_SIZES, 5e-4, 0);
+    choose_curve(&jump);
+    assert_chosen(&jump, "two-segment", 4);
+    assert_through_all(&jump, 1e-9);
+    const cJSON *two = cJSON_GetObjectItem(jump.fit, "two-segment");
+    const cJSON *segments = cJSON_GetObjectItem(two, "segments");
+    assert_true(near(number_in(two, "break_bytes"), 65536, 0));
+    assert_int_equal(cJSON_GetArraySize(segments), 2);
+    assert_true(near(number_in(cJSON_GetArrayItem(segments, 0), "startup_s"), 1e-4, 1e-6));
+    assert_true(near(number_in(cJSON_GetArrayItem(segments, 1), "startup_s"), 6e-4, 1e-6));
+    forget_curve(&jump);
+}
+
+TEST(a_curved_cost_stays_points) {
+    struct fitted curved = measured(MOST_SIZES, 0, 0);
+    for (size_t i = 0; i < MOST_SIZES; i++) {
+        curved.measurements[i].summary.median = 1e-6 * pow(curved.measurements[i].size, 0.6);
+    }
+    choose_curve(&curved);
+    assert_chosen(&curved, "points", MOST_SIZES);
+    assert_through_all(&curved, 1e-12);
+    forget_curve(&curved);
+}
+
+/* Stairs, then a line whose last size took a tenth longer than it should. */
+TEST(what_is_off_at_the_largest_size_is_not_continued) {
+    const struct gw_subject network = {.size_key = "bytes", .ends_straight = true};
+    const double per_byte_s = 1e-8;
+    struct fitted stairs = measured(MOST_SIZES, 0, 0);
+    for (size_t i = 0; i < MOST_SIZES; i++) {
+        double size = 8 * round(128 * pow(2, (double)i / 2));
+        double off = i == MOST_SIZES - 1 ? 1.1 : i < 8 && i / 2 % 2 == 1 ? 2 : 1;
+        stairs.measurements[i].size = size;
+        stairs.measurements[i].summary.median = off * per_byte_s * size;
+    }
+    double largest = stairs.measurements[MOST_SIZES - 1].size;
+    assert_ok(gw_choose_curve(&network, stairs.measurements, stairs.count, &stairs.curve,
+                              &stairs.details, NULL));
+    stairs.fit = cJSON_GetObjectItem(stairs.details, "fit");
+    assert_chosen(&stairs, "points", MOST_SIZES + 1);
+    assert_through_all(&stairs, 1e-12);
+    for (double size = 8 * largest; size < 1000 * largest; size *= 2) {
+        assert_true(near(gw_curve_time(&stairs.curve, size), per_byte_s * size, 0.02));
+    }
+    forget_curve(&stairs);
+}
