@@ -3,7 +3,6 @@
  * down.
  */
 #include "calibrate/calibrate.h"
-#include "calibrate/fit/fit.h"
 #include "kernels/kernels.h"
 #include "tests/test.h"
 
