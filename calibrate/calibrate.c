@@ -58,12 +58,16 @@ static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
     const char *name = series->subject.name;
     struct gw_kernel_costs *costs =
         series->aggregates ? &cluster->aggregation : &cluster->compressors;
+    if (series->together) {
+        bool denser = series->denser_of != NULL;
+        return gw_kernel_costs_add_together(costs, denser ? series->denser_of : name, denser, curve,
+                                            details, error);
+    }
     if (series->denser_of != NULL) {
         return gw_kernel_costs_add_denser(costs, series->denser_of, series->densities, curve,
                                           details, error);
     }
-    return series->together ? gw_kernel_costs_add_together(costs, name, curve, details, error)
-           : series->subject.separate
+    return series->subject.separate
                ? gw_kernel_costs_add(costs, name, curve, details, error)
                : gw_cluster_add_collective(cluster, name, (size_t)series->workers, curve, details,
                                            error);

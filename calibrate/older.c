@@ -123,6 +123,7 @@ static enum gw_status add_kernels(struct gw_kernel_costs *costs,
             struct gw_kernel_cost *added = &costs->list[costs->count - 1];
             GW_TRY(gw_curve_copy(&cost->together, &added->together, error));
             GW_TRY(gw_curve_copy(&cost->denser, &added->denser, error));
+            GW_TRY(gw_curve_copy(&cost->denser_together, &added->denser_together, error));
             memcpy(added->densities, cost->densities, sizeof added->densities);
         }
     }

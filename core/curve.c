@@ -1,6 +1,5 @@
 #include "core/curve.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +39,11 @@ double gw_curve_time(const struct gw_curve *curve, double n) {
         time += curve->per_nlog2n_s * n * gw_portable_log2(n);
     }
     return time > 0 ? time : 0;
+}
+
+bool gw_curve_costs(const struct gw_curve *curve) {
+    return curve->point_count > 0 || curve->fixed_s > 0 || curve->per_unit_s > 0 ||
+           curve->per_nlog2n_s > 0;
 }
 
 double gw_curve_startup(const struct gw_curve *curve) {

@@ -6,6 +6,7 @@
 #ifndef GW_CORE_CURVE_H
 #define GW_CORE_CURVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/status.h"
@@ -39,6 +40,9 @@ struct gw_curve {
  * goes on with the slope of the segment at that end, but never falls, and is never below zero.
  */
 double gw_curve_time(const struct gw_curve *curve, double n);
+
+/* Whether it costs anything at all, as all that was measured does. */
+bool gw_curve_costs(const struct gw_curve *curve);
 
 /* The startup: the curve's value extrapolated to size zero, in seconds, never below zero. */
 double gw_curve_startup(const struct gw_curve *curve);

@@ -41,7 +41,10 @@ struct shape {
             "source"                                                                               \
     }
 #define DENSER                                                                                     \
-    { "densities", "fixed_s", "per_element_s", "per_nlog2n_s", "points", "raw", "fit", "source" }
+    {                                                                                              \
+        "densities", "fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "raw",      \
+            "fit", "source"                                                                        \
+    }
 #define FACTOR                                                                                     \
     { "factor", "low", "high" }
 #define SIDE                                                                                       \
@@ -75,10 +78,12 @@ static const struct shape shapes[] = {
     {CLUSTER, "compressors.*", KERNEL},
     {CLUSTER, "compressors.*.together", TOGETHER},
     {CLUSTER, "compressors.*.denser", DENSER},
+    {CLUSTER, "compressors.*.denser.together", TOGETHER},
     {CLUSTER, "aggregation", {"*"}},
     {CLUSTER, "aggregation.*", KERNEL},
     {CLUSTER, "aggregation.*.together", TOGETHER},
     {CLUSTER, "aggregation.*.denser", DENSER},
+    {CLUSTER, "aggregation.*.denser.together", TOGETHER},
     {CLUSTER, "sharing", {"ranks", "processors", "source"}},
     {CLUSTER, "network", {"within", "between", "nodes_per_switch", "oversubscription", "source"}},
     {CLUSTER, "network.within", LOGGP},

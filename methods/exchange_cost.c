@@ -41,6 +41,22 @@ bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation
            gw_kernel_shares(cost);
 }
 
+/* What goes to entries at random places. */
+static bool is_scattered(enum gw_aggregator by) {
+    return by == GW_SCATTER_ADD || by == GW_MERGE || by == GW_GIVE_BACK || by == GW_TAKE_AND_PUT;
+}
+
+/* On the way from the first density to the second, of `each` elements of so many workers. */
+static double share_of(enum gw_aggregator by, const struct gw_kernel_cost *cost, double each,
+                       double contributions, const struct gw_extent *extent) {
+    if (is_scattered(by)) {
+        return gw_scatter_share(cost, each / contributions / (double)extent->elements);
+    }
+    return by == GW_HEAVYMIX
+               ? gw_search_share(cost, each, (double)(extent->sketch_cells / GW_SKETCH_ROWS))
+               : 0;
+}
+
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                        size_t which, const struct gw_extent *extent, size_t workers, double part,
                        double *elements) {
@@ -53,14 +69,11 @@ double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_cos
     }
     find_calls(aggregation->recurrence, workers, &calls, &contributions);
     double each = contributions * (double)gw_aggregation_elements(leg, aggregation->by, extent);
-    double usual_s = gw_curve_time(&cost->curve, each);
-    double call_s =
-        aggregation->by == GW_HEAVYMIX
-            ? gw_sketch_search_s(cost, each, (double)(extent->sketch_cells / GW_SKETCH_ROWS))
-            : usual_s;
+    double share = share_of(aggregation->by, cost, each, contributions, extent);
+    double call_s = is_scattered(aggregation->by) ? gw_scatter_s(cost, each, share)
+                                                  : gw_kernel_s(cost, each, share);
     if (gw_aggregation_shares(leg, costs, which, part)) {
-        double together_s = part * gw_curve_time(&cost->together, each);
-        call_s = fmax(call_s, usual_s > 0 ? call_s * together_s / usual_s : together_s);
+        call_s = fmax(call_s, part * gw_kernel_together_s(cost, each, share, call_s));
     }
     if (elements != NULL) {
         *elements = each;
@@ -241,8 +254,11 @@ static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t wh
         }
         find_calls(aggregation->recurrence, cost->question.workers, &calls, &contributions);
         double share = contributions * least_elements(cost, which, aggregation->by);
-        double least = aggregation->by == GW_HEAVYMIX && by->densities[1] > 0 ? calls / 2 : calls;
-        GW_TRY(lower_curve(&by->curve, share, range, &once, error));
+        bool two = by->densities[1] > 0;
+        bool scattered = is_scattered(aggregation->by);
+        double least = two && !scattered ? calls / 2 : calls;
+        GW_TRY(
+            lower_curve(two && scattered ? &by->denser : &by->curve, share, range, &once, error));
         enum gw_status status = gw_curve_scaled(&once, least, least, &lower, error);
         gw_curve_free(&once);
         GW_TRY(status);

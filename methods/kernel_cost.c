@@ -31,7 +31,7 @@ static double share_of(const double amounts[2], double amount) {
     return amounts[0] == amounts[1] ? 0 : (amount - amounts[0]) / (amounts[1] - amounts[0]);
 }
 
-static double search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
+double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
     double measured[2] = {0};
     for (size_t i = 0; i < 2 && cost->densities[i] > 0; i++) {
         measured[i] = columns_for(elements, cost->densities[i]);
@@ -39,32 +39,61 @@ static double search_share(const struct gw_kernel_cost *cost, double elements, d
     return share_of(measured, columns);
 }
 
-static double compressor_share(const struct gw_compressor *compressor,
-                               const struct gw_kernel_cost *cost, double elements, double density) {
+double gw_compressor_share(const struct gw_compressor *compressor,
+                           const struct gw_kernel_cost *cost, double elements, double density) {
     return compressor != NULL && compressor->sketched
-               ? search_share(cost, elements, columns_for(elements, density))
+               ? gw_search_share(cost, elements, columns_for(elements, density))
                : share_of(cost->densities, density);
 }
+
+/* Cache lines of 16 elements that hold no entry, a share of all. */
+static double empty_lines(double density) {
+    return pow(1 - fmin(fmax(density, 0), 1), 16);
+}
+
+double gw_scatter_share(const struct gw_kernel_cost *cost, double density) {
+    const double measured[2] = {empty_lines(cost->densities[0]), empty_lines(cost->densities[1])};
+    return fmin(fmax(share_of(measured, empty_lines(density)), 0), 1);
+}
+
+/* ---- seconds --------------------------------------------------------------------------------- */
 
 static double half_s(const struct gw_kernel_cost *cost, double elements) {
     return gw_curve_time(&cost->curve, elements) / 2;
 }
 
-static double on_line_s(const struct gw_kernel_cost *cost, double elements, double share) {
-    double usual_s = gw_curve_time(&cost->curve, elements);
-    return share == 0 ? usual_s
-                      : usual_s + share * (gw_curve_time(&cost->denser, elements) - usual_s);
+static double between_s(const struct gw_curve *first, const struct gw_curve *second,
+                        double elements, double share) {
+    double first_s = gw_curve_time(first, elements);
+    return share == 0 ? first_s : first_s + share * (gw_curve_time(second, elements) - first_s);
 }
 
-double gw_sketch_search_s(const struct gw_kernel_cost *cost, double elements, double columns) {
-    double share = search_share(cost, elements, columns);
+static double on_line_s(const struct gw_kernel_cost *cost, double elements, double share) {
+    return between_s(&cost->curve, &cost->denser, elements, share);
+}
+
+double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share) {
     return fmax(on_line_s(cost, elements, share), half_s(cost, elements));
+}
+
+double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share) {
+    return fmax(on_line_s(cost, entries, share), gw_curve_time(&cost->denser, entries));
+}
+
+double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
+                            double alone_s) {
+    double first_s = gw_curve_time(&cost->together, elements);
+    double usual_s = gw_curve_time(&cost->curve, elements);
+    if (gw_curve_costs(&cost->denser_together)) {
+        return fmax(between_s(&cost->together, &cost->denser_together, elements, share),
+                    first_s / 2);
+    }
+    return usual_s > 0 ? first_s * alone_s / usual_s : first_s;
 }
 
 double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
                        double elements, double density) {
-    double share = compressor_share(compressor, cost, elements, density);
-    return fmax(on_line_s(cost, elements, share), half_s(cost, elements));
+    return gw_kernel_s(cost, elements, gw_compressor_share(compressor, cost, elements, density));
 }
 
 /* ---- as a curve ------------------------------------------------------------------------------ */
@@ -133,7 +162,7 @@ static void add_meetings(const struct gw_compressor *compressor, const struct gw
         double excess[2];
         const double *size = &sizes->list[i];
         for (size_t end = 0; end < 2; end++) {
-            double share = compressor_share(compressor, cost, size[end], density);
+            double share = gw_compressor_share(compressor, cost, size[end], density);
             excess[end] = on_line_s(cost, size[end], share) - half_s(cost, size[end]);
         }
         if (excess[0] * excess[1] < 0) {

@@ -13,16 +13,37 @@
 size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
 
 /*
- * What a compressor takes of so many elements, in seconds, where it selects this share of them: on
- * the line through what both densities take, by density, or by the columns of the table if it is a
- * sketch; at least half of its curve, and its curve where one density alone was measured. No
- * compressor, as in schedules that no pipeline built: not a sketch.
+ * How far something is on the way from what was measured at the first density to what was at the
+ * second, 0 where one alone was measured: a compressor that selects this share of so many elements,
+ * by density, or by the columns of the table if it is a sketch (none, as in schedules that no
+ * pipeline built: not a sketch); a search in a sketch of so many columns; and what goes to entries
+ * at random places of a vector of which they are this share, by how many cache lines hold none: the
+ * others are found ahead of their use. The last is at least 0 and at most 1.
  */
+double gw_compressor_share(const struct gw_compressor *compressor,
+                           const struct gw_kernel_cost *cost, double elements, double density);
+double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns);
+double gw_scatter_share(const struct gw_kernel_cost *cost, double density);
+
+/*
+ * What compressors and searches take of so many elements, in seconds: on the line through what both
+ * densities take, at least half of the first; and what goes to so many entries at random places: on
+ * that line, no less than the second.
+ */
+double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share);
+double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share);
+
+/*
+ * What all ranks of a machine take that begin at once, each of which takes `alone_s` alone: on the
+ * line through both densities, at least half of the first; where one alone was measured together,
+ * as much longer as there.
+ */
+double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
+                            double alone_s);
+
+/* What a compressor takes of so many elements where it selects this share of them, in seconds. */
 double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
                        double elements, double density);
-
-/* The same of looking for elements in a sketch of so many columns. */
-double gw_sketch_search_s(const struct gw_kernel_cost *cost, double elements, double columns);
 
 /* What a compressor takes at a density, as a curve, the caller's to free. */
 enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,

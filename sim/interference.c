@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "methods/kernel_cost.h"
+
 /* ---- processors ---------------------------------------------------------------------------- */
 
 bool gw_interference_shares(const struct gw_simulator *simulator) {
@@ -22,26 +24,40 @@ bool gw_interference_shares(const struct gw_simulator *simulator) {
  */
 static const double fewest_elements = 1 << 20;
 
-/* Seconds that the last of four parts of so many elements adds. */
-static double added_s(const struct gw_curve *curve, double elements) {
-    return gw_curve_time(curve, elements) - gw_curve_time(curve, elements / 4);
+/* What so many elements take, by one rank alone and by all of a machine at once, in seconds. */
+struct both {
+    double alone_s, together_s;
+};
+
+static struct both compress_s(const struct gw_schedule *schedule, const struct gw_kernel_cost *cost,
+                              double elements, double density) {
+    double share = gw_compressor_share(schedule->compressor, cost, elements, density);
+    double alone_s = gw_kernel_s(cost, elements, share);
+    return (struct both){.alone_s = alone_s,
+                         .together_s = gw_kernel_together_s(cost, elements, share, alone_s)};
 }
 
 /*
  * How much of the time together remains when turns are counted, as where memory is shared: of what
- * elements add, as the time that it takes to wake ranks for a start is no part of it.
+ * the last of four parts adds, as the time that it takes to wake ranks for a start is no part of
+ * it.
  */
-static double crowding_of(const struct gw_cluster *cluster, const struct gw_operation *operation) {
+static double crowding_of(const struct gw_simulator *simulator,
+                          const struct gw_operation *operation) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_sharing *sharing = &simulator->cluster->sharing;
     const struct gw_kernel_cost *cost =
-        gw_kernel_cost_find(&cluster->compressors, operation->method);
-    const struct gw_sharing *sharing = &cluster->sharing;
+        gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
     if (cost == NULL || !gw_kernel_shares(cost)) {
         return 0;
     }
+    double density = schedule->density > 0 ? schedule->density : cost->densities[0];
     double elements = fmax((double)operation->elements, fewest_elements);
     double turns = fmax(1, (double)sharing->ranks / (double)sharing->processors);
-    double alone_s = added_s(&cost->curve, elements);
-    double together_s = added_s(&cost->together, elements);
+    struct both all = compress_s(schedule, cost, elements, density);
+    struct both part = compress_s(schedule, cost, elements / 4, density);
+    double alone_s = all.alone_s - part.alone_s;
+    double together_s = all.together_s - part.together_s;
     return alone_s > 0 ? fmax(1, together_s / (turns * alone_s)) : 1;
 }
 
@@ -68,7 +84,7 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     for (size_t i = 0; i < schedule->operation_count; i++) {
         if (schedule->operations[i].kind == GW_COMPRESS) {
-            crowding[i] = crowding_of(simulator->cluster, &schedule->operations[i]);
+            crowding[i] = crowding_of(simulator, &schedule->operations[i]);
         }
     }
     simulator->interference.crowding = crowding;

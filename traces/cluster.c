@@ -202,19 +202,26 @@ static enum gw_status read_densities(const struct gw_json *denser, double out[2]
                      error);
 }
 
+static enum gw_status read_together(const struct gw_json *place, struct gw_curve *out,
+                                    struct gw_error *error) {
+    struct gw_json together = gw_json_member(place, "together");
+    if (together.node == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_object(&together, error));
+    return read_curve(&together, KERNEL_CURVE, out, error);
+}
+
 /* What was measured besides: by all ranks at once, and at another density. */
 static enum gw_status read_more(const struct gw_json *place, struct gw_kernel_cost *cost,
                                 struct gw_error *error) {
-    struct gw_json together = gw_json_member(place, "together");
     struct gw_json denser = gw_json_member(place, "denser");
-    if (together.node != NULL) {
-        GW_TRY(gw_json_object(&together, error));
-        GW_TRY(read_curve(&together, KERNEL_CURVE, &cost->together, error));
-    }
+    GW_TRY(read_together(place, &cost->together, error));
     if (denser.node != NULL) {
         GW_TRY(gw_json_object(&denser, error));
         GW_TRY(read_densities(&denser, cost->densities, error));
         GW_TRY(read_curve(&denser, KERNEL_CURVE, &cost->denser, error));
+        GW_TRY(read_together(&denser, &cost->denser_together, error));
     }
     return GW_OK;
 }
@@ -424,39 +431,54 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
     return GW_OK;
 }
 
-/* To a kernel that is there; takes the curve and the details in any case. */
-static enum gw_status add_more(struct gw_kernel_costs *costs, const char *name, const char *key,
-                               struct gw_curve curve, cJSON *details, struct gw_kernel_cost **cost,
+/*
+ * To a kernel that is there, into its entry or into what that has under `within`; takes the curve
+ * and the details in any case.
+ */
+static enum gw_status add_more(struct gw_kernel_cost *cost, const char *within, const char *key,
+                               struct gw_curve curve, cJSON *details, struct gw_curve *out,
                                struct gw_error *error) {
-    for (size_t i = 0; i < costs->count; i++) {
-        *cost = strcmp(costs->list[i].name, name) == 0 ? &costs->list[i] : *cost;
-    }
-    if (*cost == NULL) {
-        gw_curve_free(&curve);
-        cJSON_Delete(details);
-        return gw_fail(error, GW_FAILED, "%s: expected what it takes alone before", name);
-    }
+    cJSON *entry =
+        within == NULL ? cost->kept : cJSON_GetObjectItemCaseSensitive(cost->kept, within);
     raise_fallen(&curve, details);
-    struct gw_curve *mine = strcmp(key, "together") == 0 ? &(*cost)->together : &(*cost)->denser;
-    gw_curve_free(mine);
-    *mine = curve;
-    return gw_json_put((*cost)->kept, key, details, error);
+    gw_curve_free(out);
+    *out = curve;
+    return gw_json_put(entry, key, details, error);
+}
+
+/* NULL: there is none, and what was measured of it is freed. */
+static struct gw_kernel_cost *find_measured(struct gw_kernel_costs *costs, const char *name,
+                                            struct gw_curve *curve, cJSON *details,
+                                            struct gw_error *error) {
+    for (size_t i = 0; i < costs->count; i++) {
+        if (strcmp(costs->list[i].name, name) == 0) {
+            return &costs->list[i];
+        }
+    }
+    gw_curve_free(curve);
+    cJSON_Delete(details);
+    (void)gw_fail(error, GW_FAILED, "%s: expected what it takes alone before", name);
+    return NULL;
 }
 
 enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
-                                            struct gw_curve curve, cJSON *details,
+                                            bool denser, struct gw_curve curve, cJSON *details,
                                             struct gw_error *error) {
-    struct gw_kernel_cost *cost = NULL;
-    return add_more(costs, name, "together", curve, details, &cost, error);
+    struct gw_kernel_cost *cost = find_measured(costs, name, &curve, details, error);
+    return cost == NULL ? GW_FAILED
+                        : add_more(cost, denser ? "denser" : NULL, "together", curve, details,
+                                   denser ? &cost->denser_together : &cost->together, error);
 }
 
 enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
                                           const double densities[2], struct gw_curve curve,
                                           cJSON *details, struct gw_error *error) {
-    struct gw_kernel_cost *cost = NULL;
-    GW_TRY(add_more(costs, name, "denser", curve, details, &cost, error));
+    struct gw_kernel_cost *cost = find_measured(costs, name, &curve, details, error);
+    if (cost == NULL) {
+        return GW_FAILED;
+    }
     memcpy(cost->densities, densities, sizeof cost->densities);
-    return GW_OK;
+    return add_more(cost, NULL, "denser", curve, details, &cost->denser, error);
 }
 
 static void free_kernels(struct gw_kernel_costs *costs) {
@@ -465,6 +487,7 @@ static void free_kernels(struct gw_kernel_costs *costs) {
         gw_curve_free(&costs->list[i].curve);
         gw_curve_free(&costs->list[i].together);
         gw_curve_free(&costs->list[i].denser);
+        gw_curve_free(&costs->list[i].denser_together);
         cJSON_Delete(costs->list[i].kept);
     }
     free(costs->list);
@@ -525,6 +548,14 @@ static void write_curve(struct gw_json_writer *writer, const struct gw_curve *cu
     }
 }
 
+static void write_together(struct gw_json_writer *writer, const struct gw_curve *together) {
+    if (gw_curve_costs(together)) {
+        gw_writer_reopen_object(writer, "together", 0);
+        write_curve(writer, together, KERNEL_CURVE);
+        gw_writer_end(writer);
+    }
+}
+
 static void write_kernels(struct gw_json_writer *writer, const char *key,
                           const struct gw_kernel_costs *costs) {
     gw_writer_object(writer, key);
@@ -532,15 +563,12 @@ static void write_kernels(struct gw_json_writer *writer, const char *key,
         const struct gw_kernel_cost *cost = &costs->list[i];
         gw_writer_open(writer, cost->name, entry_object(cost->kept));
         write_curve(writer, &cost->curve, KERNEL_CURVE);
-        if (gw_kernel_shares(cost)) {
-            gw_writer_reopen_object(writer, "together", 0);
-            write_curve(writer, &cost->together, KERNEL_CURVE);
-            gw_writer_end(writer);
-        }
+        write_together(writer, &cost->together);
         if (cost->densities[0] != cost->densities[1]) {
             gw_writer_reopen_object(writer, "denser", 0);
             gw_writer_numbers(writer, "densities", cost->densities, 2);
             write_curve(writer, &cost->denser, KERNEL_CURVE);
+            write_together(writer, &cost->denser_together);
             gw_writer_end(writer);
         }
         gw_writer_end(writer);

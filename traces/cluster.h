@@ -115,10 +115,10 @@ struct gw_kernel_cost {
      */
     struct gw_curve together;
     /*
-     * What it takes, alone, at the second density, where its curve is of the first one (see
-     * methods/kernel_cost.h); costs nothing, and both are 0, if that was not measured.
+     * The same at the second density, where those are of the first one (methods/kernel_cost.h);
+     * costs nothing, and both are 0, if that was not measured.
      */
-    struct gw_curve denser;
+    struct gw_curve denser, denser_together;
     double densities[2];
     cJSON *kept;
 };
@@ -130,8 +130,7 @@ struct gw_kernel_costs {
 
 /* Whether it is known what it takes where ranks share a machine. */
 static inline bool gw_kernel_shares(const struct gw_kernel_cost *cost) {
-    return cost->together.point_count > 0 || cost->together.fixed_s > 0 ||
-           cost->together.per_unit_s > 0 || cost->together.per_nlog2n_s > 0;
+    return gw_curve_costs(&cost->together);
 }
 
 /* The ranks of each machine and the processors that they compress on; 0: not known. */
@@ -195,9 +194,12 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
 enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
                                    struct gw_curve curve, cJSON *details, struct gw_error *error);
 
-/* Of a kernel that the list has: both, the details an object, become the list's in any case. */
+/*
+ * Of a kernel that the list has: both, the details an object, become the list's in any case. What
+ * it takes together at the second density comes after what it takes alone at that.
+ */
 enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
-                                            struct gw_curve curve, cJSON *details,
+                                            bool denser, struct gw_curve curve, cJSON *details,
                                             struct gw_error *error);
 enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
                                           const double densities[2], struct gw_curve curve,

@@ -283,7 +283,7 @@ static enum gw_status open_all(struct gw_survey *survey, const struct gw_calibra
     if (gw_arena_own(&survey->arena, &all->memory, close_memory) == NULL) {
         return gw_fail_memory(error, "calibrating aggregation");
     }
-    size_t found = gw_elements_kept(all->max_elements, gw_denser_density(all->density));
+    size_t found = gw_elements_kept(all->max_elements, gw_denser_density(all->density, true));
     size_t most = largest_of(all, GW_SCATTER_ADD);
     most = most > found ? most : found;
     all->entries = gw_arena_zeros(&survey->arena, most, sizeof *all->entries);
@@ -312,53 +312,20 @@ static bool is_everywhere(enum gw_aggregator by) {
     return everywhere;
 }
 
-static enum gw_status open_aggregation(struct gw_survey *survey, struct all *all,
-                                       enum gw_aggregator by, double density,
-                                       struct aggregation **out, struct gw_error *error) {
+static enum gw_status add_alone(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
+                                struct gw_series series, double density, struct gw_error *error) {
     struct aggregation *aggregation = gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
     (void)gw_arena_own(&survey->arena, aggregation, close_sketches);
     size_t *counts = gw_arena_zeros(&survey->arena, all->workers, sizeof *counts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
     *aggregation = (struct aggregation){.all = all, .by = by, .density = density, .counts = counts};
-    *out = aggregation;
-    return GW_OK;
-}
-
-/* Tables of sketches are the larger, the more is looked for. */
-static enum gw_status add_denser(struct gw_survey *survey, struct all *all, struct gw_series series,
-                                 struct gw_error *error) {
-    struct aggregation *aggregation = NULL;
-    if (!gw_series_make_denser(&series, all->density, &survey->arena)) {
-        return gw_arena_check(&survey->arena, "calibrating aggregation", error);
-    }
-    GW_TRY(open_aggregation(survey, all, GW_HEAVYMIX, series.densities[1], &aggregation, error));
     series.subject.context = aggregation;
     return gw_series_list_add(&survey->list, series, error);
 }
 
-static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
-                          struct gw_error *error) {
-    struct aggregation *aggregation = NULL;
-    GW_TRY(open_aggregation(survey, all, by, all->density, &aggregation, error));
-    struct gw_series series = {.workers = 1,
-                               .aggregates = true,
-                               .subject = {.name = gw_aggregator_names[by],
-                                           .size_key = "elements",
-                                           .smallest = smallest_elements,
-                                           .largest = largest_of(all, by),
-                                           .before_step = by == GW_HEAVYMIX ? before_step : NULL,
-                                           .prepare = prepare,
-                                           .run = run,
-                                           .restore = restore_and_evict,
-                                           .context = aggregation,
-                                           .separate = true,
-                                           .idle_s = idle_s,
-                                           .evict_s = all->evict_s}};
-    GW_TRY(gw_series_list_add(&survey->list, series, error));
-    GW_TRY(by == GW_HEAVYMIX ? add_denser(survey, all, series, error) : GW_OK);
-    if (survey->communicator->size == 1 || !is_everywhere(by)) {
-        return GW_OK;
-    }
+/* The last one added, as all ranks of a machine run it at once. */
+static enum gw_status add_together(struct gw_survey *survey, struct gw_error *error) {
+    struct gw_series series = survey->list.items[survey->list.count - 1];
     series.workers = survey->communicator->size;
     series.together = true;
     series.subject.separate = false;
@@ -366,6 +333,36 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
     series.subject.restore = restore;
     series.subject.smallest = gw_lesser(smallest_together, series.subject.largest / 4);
     return gw_series_list_add(&survey->list, series, error);
+}
+
+/*
+ * All but sums are measured at a second density as well. Tables of sketches are the larger, the
+ * more is looked for; entries that lie close together come from fewer cache lines.
+ */
+static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
+                          struct gw_error *error) {
+    bool sketched = by == GW_HEAVYMIX;
+    bool shares = survey->communicator->size > 1 && is_everywhere(by);
+    struct gw_series series = {.workers = 1,
+                               .aggregates = true,
+                               .subject = {.name = gw_aggregator_names[by],
+                                           .size_key = "elements",
+                                           .smallest = smallest_elements,
+                                           .largest = largest_of(all, by),
+                                           .before_step = sketched ? before_step : NULL,
+                                           .prepare = prepare,
+                                           .run = run,
+                                           .restore = restore_and_evict,
+                                           .separate = true,
+                                           .idle_s = idle_s,
+                                           .evict_s = all->evict_s}};
+    GW_TRY(add_alone(survey, all, by, series, all->density, error));
+    GW_TRY(shares ? add_together(survey, error) : GW_OK);
+    if (by == GW_SUM || !gw_series_make_denser(&series, all->density, sketched, &survey->arena)) {
+        return gw_arena_check(&survey->arena, "calibrating aggregation", error);
+    }
+    GW_TRY(add_alone(survey, all, by, series, series.densities[1], error));
+    return shares && sketched ? add_together(survey, error) : GW_OK;
 }
 
 bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator by) {

@@ -254,7 +254,7 @@ static void close_all(void *object) {
 
 static enum gw_status open_all(struct all *all, const struct gw_calibration *calibration,
                                struct gw_error *error) {
-    struct gw_device *device = calibration->device;
+    struct gw_device *device = all->device;
     if (device != NULL) {
         GW_TRY(gw_gpu_timer_open(device, &all->timer, error));
         GW_TRY(gw_gpu_workspace_open(device, &all->gpu_workspace, error));
@@ -277,30 +277,42 @@ static enum gw_status open_compression(struct gw_survey *survey, struct all *all
     return GW_OK;
 }
 
-/*
- * The same where more is selected. What a threshold selects is many times what it is
- * asked for at times, and sketches grow with what is asked for.
- */
-static enum gw_status add_denser(struct gw_survey *survey, struct all *all, struct gw_series series,
-                                 const struct gw_compressor *compressor, struct gw_error *error) {
+static enum gw_status add_alone(struct gw_survey *survey, struct all *all,
+                                const struct gw_compressor *compressor, struct gw_series series,
+                                double density, struct gw_error *error) {
     struct compression *compression = NULL;
-    if (!gw_series_make_denser(&series, all->density, &survey->arena)) {
-        return gw_arena_check(&survey->arena, "calibrating compressors", error);
-    }
-    GW_TRY(open_compression(survey, all, compressor, series.densities[1], &compression, error));
+    GW_TRY(open_compression(survey, all, compressor, density, &compression, error));
+    compression->gpu = all->device != NULL ? gw_gpu_kernel_of(compressor) : NULL;
     series.subject.context = compression;
     return gw_series_list_add(&survey->list, series, error);
 }
 
-/* A GPU sorts nothing by comparing: its curves are never of n log2 n. */
+/* The last one added, as all ranks of a machine run it at once. */
+static enum gw_status add_together(struct gw_survey *survey, size_t max_elements,
+                                   struct gw_error *error) {
+    struct gw_series series = survey->list.items[survey->list.count - 1];
+    series.workers = survey->communicator->size;
+    series.together = true;
+    series.subject.separate = false;
+    series.subject.prepare = prepare_together;
+    series.subject.run = compress;
+    series.subject.restore = learn;
+    series.subject.smallest = gw_lesser(smallest_together, max_elements / 4);
+    return gw_series_list_add(&survey->list, series, error);
+}
+
+/*
+ * On CPUs also where more is selected: what a threshold selects is many times what it is asked for
+ * at times, and sketches grow with what is asked for; these also together, as caches hold the
+ * smaller tables of several ranks, but not the larger ones. A GPU sorts nothing by comparing: its
+ * curves are never of n log2 n.
+ */
 static enum gw_status add(struct gw_survey *survey, struct all *all,
                           const struct gw_calibration *calibration,
                           const struct gw_compressor *compressor, struct gw_error *error) {
     bool on_gpu = calibration->device != NULL;
-    struct compression *compression = NULL;
-    GW_TRY(open_compression(survey, all, compressor, all->density, &compression, error));
-    compression->gpu = on_gpu ? gw_gpu_kernel_of(compressor) : NULL;
-    if (on_gpu && compression->gpu == NULL) {
+    bool shares = !on_gpu && survey->communicator->size > 1;
+    if (on_gpu && gw_gpu_kernel_of(compressor) == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
                        compressor->name);
     }
@@ -314,23 +326,18 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                                            .run = run,
                                            .restore = restore,
                                            .took_s = on_gpu ? took_s : NULL,
-                                           .context = compression,
                                            .separate = true,
                                            .idle_s = on_gpu ? 0 : idle_s,
                                            .sorts = !on_gpu}};
-    GW_TRY(gw_series_list_add(&survey->list, series, error));
-    GW_TRY(on_gpu ? GW_OK : add_denser(survey, all, series, compressor, error));
-    if (on_gpu || survey->communicator->size == 1) {
-        return GW_OK;
+    GW_TRY(add_alone(survey, all, compressor, series, all->density, error));
+    GW_TRY(shares ? add_together(survey, calibration->max_elements, error) : GW_OK);
+    if (on_gpu ||
+        !gw_series_make_denser(&series, all->density, compressor->exact, &survey->arena)) {
+        return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }
-    series.workers = survey->communicator->size;
-    series.together = true;
-    series.subject.separate = false;
-    series.subject.prepare = prepare_together;
-    series.subject.run = compress;
-    series.subject.restore = learn;
-    series.subject.smallest = gw_lesser(smallest_together, calibration->max_elements / 4);
-    return gw_series_list_add(&survey->list, series, error);
+    GW_TRY(add_alone(survey, all, compressor, series, series.densities[1], error));
+    return shares && compressor->sketched ? add_together(survey, calibration->max_elements, error)
+                                          : GW_OK;
 }
 
 /* n / k: k is at least half of density n, if that is 1 or more, and at least 1. */
@@ -350,6 +357,7 @@ enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
     }
     all->clock = calibration->clock;
     all->density = calibration->density;
+    all->device = calibration->device;
     all->longest_warm_up_s = fmin(fmax(calibration->time_s / 300, 0.03), 0.5);
     all->layers = gw_arena_zeros(&survey->arena, most_layers(calibration), sizeof *all->layers);
     if (all->layers == NULL) {

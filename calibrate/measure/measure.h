@@ -203,11 +203,15 @@ struct gw_series {
  */
 size_t gw_size_before_step(double density, size_t smaller, size_t larger);
 
-/* The second density that kernels are measured at. */
-double gw_denser_density(double density);
+/*
+ * The second density that kernels are measured at: 16 times the first, 0.25 at most, where what is
+ * asked for is kept; 0.25 where what is selected follows from the gradient, or where entries lie.
+ */
+double gw_denser_density(double density, bool kept);
 
 /* Makes a series of a kernel at this density one of the second; false: that is hardly another. */
-bool gw_series_make_denser(struct gw_series *series, double density, struct gw_arena *arena);
+bool gw_series_make_denser(struct gw_series *series, double density, bool kept,
+                           struct gw_arena *arena);
 
 /* What is to be measured, as it comes together. The caller frees the items. */
 struct gw_series_list {

@@ -41,12 +41,14 @@ size_t gw_size_before_step(double density, size_t smaller, size_t larger) {
     return felt ? last : 0;
 }
 
-double gw_denser_density(double density) {
-    return fmin(16 * density, 0.25);
+double gw_denser_density(double density, bool kept) {
+    const double most = 0.25;
+    return kept ? fmin(16 * density, most) : most;
 }
 
-bool gw_series_make_denser(struct gw_series *series, double density, struct gw_arena *arena) {
-    double denser = gw_denser_density(density);
+bool gw_series_make_denser(struct gw_series *series, double density, bool kept,
+                           struct gw_arena *arena) {
+    double denser = gw_denser_density(density, kept);
     if (denser < 2 * density) {
         return false;
     }

@@ -18,6 +18,18 @@ static size_t count_raw(const cJSON *kept) {
     return (size_t)cJSON_GetArraySize(item_at(kept, "raw"));
 }
 
+/* Of a kernel alone, together, and both at another density. */
+static size_t count_all_raw(const cJSON *kept) {
+    static const char *const kinds[] = {"together", "denser"};
+    size_t sizes = count_raw(kept);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (cJSON_HasObjectItem(kept, kinds[i])) {
+            sizes += count_all_raw(item_at(kept, kinds[i]));
+        }
+    }
+    return sizes;
+}
+
 /* All curves are there, with five sizes at least; how many sizes all of them have. */
 static size_t check_complete(const cJSON *cluster) {
     const cJSON *measured = NULL;
@@ -30,16 +42,10 @@ static size_t check_complete(const cJSON *cluster) {
     }
     cJSON_ArrayForEach(measured, item_at(cluster, "compressors")) {
         assert_int_equal(count_raw(measured), 5);
-        sizes += count_raw(measured) + count_raw(item_at(measured, "together")) +
-                 count_raw(item_at(measured, "denser"));
+        sizes += count_all_raw(measured);
     }
     cJSON_ArrayForEach(measured, item_at(cluster, "aggregation")) {
-        static const char *const kinds[] = {"together", "denser"};
-        sizes += count_raw(measured);
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            bool kept = cJSON_HasObjectItem(measured, kinds[i]);
-            sizes += kept ? count_raw(item_at(measured, kinds[i])) : 0;
-        }
+        sizes += count_all_raw(measured);
     }
     return sizes;
 }

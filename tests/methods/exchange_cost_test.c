@@ -131,12 +131,13 @@ static void open_planning(struct scene *scene) {
     }
 }
 
-/* At some density sixteen times as much takes up to four times as long. */
-static void add_denser(struct gw_kernel_costs *costs, size_t which, struct gw_random *random) {
+/* At some density sixteen times as much takes up to four times as long, or a share of it. */
+static void add_denser(struct gw_kernel_costs *costs, size_t which, bool longer,
+                       struct gw_random *random) {
     struct gw_kernel_cost *cost = &costs->list[which];
     double density = power_between(random, 1e-4, 0.06);
     const double densities[] = {density, 16 * density};
-    double times = 1 + 3 * gw_random_uniform(random);
+    double times = longer ? 1 + 3 * gw_random_uniform(random) : power_between(random, 0.05, 1.2);
     struct gw_curve denser;
     assert_int_equal(gw_curve_scaled(&cost->curve, times, times, &denser, &error), GW_OK);
     assert_int_equal(gw_kernel_costs_add_denser(costs, cost->name, densities, denser,
@@ -173,18 +174,19 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
                                              curve, cJSON_CreateObject(), &error),
                          GW_OK);
         if (gw_random_below(random, 2) == 0) {
-            add_denser(&scene->cluster.compressors, 0, random);
+            add_denser(&scene->cluster.compressors, 0, true, random);
         }
     }
     bool searches = scene->question.compressor->sketched && gw_random_below(random, 2) == 0;
-    for (size_t i = 0; i < GW_AGGREGATOR_COUNT && (searches || gw_random_below(random, 2) == 0); i++) {
+    for (size_t i = 0; i < GW_AGGREGATOR_COUNT && (searches || gw_random_below(random, 2) == 0);
+         i++) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
         assert_int_equal(gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve,
                                              cJSON_CreateObject(), &error),
                          GW_OK);
-    }
-    if (searches) {
-        add_denser(&scene->cluster.aggregation, GW_HEAVYMIX, random);
+        if (i != GW_SUM && (i == GW_HEAVYMIX || gw_random_below(random, 2) == 0)) {
+            add_denser(&scene->cluster.aggregation, i, i == GW_HEAVYMIX, random);
+        }
     }
     open_planning(scene);
 }

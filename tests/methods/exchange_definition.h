@@ -81,21 +81,43 @@ static inline double search_s(const struct gw_cluster *cluster, double n, double
     return fmax(first_s / 2, first_s + (sketch_bytes(n, k) - first) * slope);
 }
 
+/*
+ * Lists of k entries each at random places of n elements: between two densities, as the shares of
+ * cache lines, of 16 elements, are in which there is none; beyond them as at the nearer one.
+ */
+static inline double scattered_s(const struct gw_cluster *cluster, const char *name, double lists,
+                                 double k, double n) {
+    const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->aggregation, name);
+    if (cost == NULL || cost->densities[0] == 0) {
+        return kernel_s(cluster, name, lists * k);
+    }
+    double density = fmin(fmax(k / n, cost->densities[0]), cost->densities[1]);
+    double none[3] = {cost->densities[0], density, cost->densities[1]};
+    for (int i = 0; i < 3; i++) {
+        none[i] = exp(16 * log1p(-none[i]));
+    }
+    double first_s = value_of(&cost->curve, lists * k);
+    double second_s = value_of(&cost->denser, lists * k);
+    double of_first = (none[1] - none[2]) / (none[0] - none[2]);
+    return fmax(second_s, of_first * first_s + (1 - of_first) * second_s);
+}
+
 /* What is done with what the exchanges of the papers bring; arguments as below. */
 static inline double aggregation_by_definition(const struct gw_cluster *cluster, size_t workers,
                                                const char *exchange, double n, double k) {
     double all = (double)workers;
     double rounds = ceil(log2(all));
     double cells = sketch_bytes(n, k) / 4;
-    double values = kernel_s(cluster, "take-and-put", k);
+    double values = scattered_s(cluster, "take-and-put", 1, k, n);
     if (strcmp(exchange, "allgather") == 0 || strcmp(exchange, "allgather-padded") == 0) {
-        return kernel_s(cluster, "scatter-add", all * k);
+        return scattered_s(cluster, "scatter-add", all, k, n);
     } else if (strcmp(exchange, "common-values") == 0 || strcmp(exchange, "union") == 0 ||
                strcmp(exchange, "leader") == 0) {
         return values;
     } else if (strcmp(exchange, "gtopk") == 0) {
-        return rounds * kernel_s(cluster, "merge", k) + kernel_s(cluster, "scatter-add", k) +
-               kernel_s(cluster, "give-back", k);
+        return rounds * scattered_s(cluster, "merge", 1, k, n) +
+               scattered_s(cluster, "scatter-add", 1, k, n) +
+               scattered_s(cluster, "give-back", 1, k, n);
     } else if (strcmp(exchange, "sketch-tree") == 0) {
         return rounds * (kernel_s(cluster, "sum", cells) + kernel_s(cluster, "sum", k)) +
                search_s(cluster, n, k) + values;

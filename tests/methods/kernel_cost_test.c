@@ -66,7 +66,8 @@ TEST(sketches_take_what_their_tables_take) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double found = gw_compressor_s(&gw_compressor_count_sketch, sketch, n, cases[i].density);
         assert_true(near(found, n * cases[i].each_s, 1e-12));
-        assert_true(found == gw_sketch_search_s(sketch, n, cases[i].columns));
+        double share = gw_search_share(sketch, n, cases[i].columns);
+        assert_true(found == gw_kernel_s(sketch, n, share));
     }
     gw_cluster_free(&cluster);
 }
@@ -89,6 +90,61 @@ TEST(a_curve_of_sketches_follows_their_doublings) {
             assert_true(near(gw_curve_time(&curve, n), found, 1e-9));
         }
         gw_curve_free(&curve);
+    }
+    gw_cluster_free(&cluster);
+}
+
+/* ---- at random places, and together ---------------------------------------------------------- */
+
+static void parse_scattered(const char *denser, struct gw_cluster *cluster) {
+    char text[800];
+    (void)snprintf(text, sizeof text,
+                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
+                   "\"collectives\": {}, \"compressors\": {\"topk\": {\"per_element_s\": 1e-8, "
+                   "\"together\": {\"per_element_s\": 4e-8}, \"denser\": %s}}}",
+                   denser);
+    parse_cluster(text, cluster);
+}
+
+/*
+ * Of lines of 16 elements (1 - 0.5)^16 hold none at one half, and (1 - 0.1)^16 = 0.185302 at a
+ * tenth.
+ */
+TEST(entries_take_what_lines_without_any_let_them) {
+    struct gw_cluster cluster;
+    const struct gw_kernel_cost *cost = NULL;
+    parse_scattered("{\"densities\": [1e-9, 0.5], \"per_element_s\": 1e-9}", &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
+    static const struct {
+        double density, share;
+    } cases[] = {{0, 0}, {1e-9, 0}, {0.1, 0.8147103}, {0.5, 1}, {0.7, 1}, {1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double share = gw_scatter_share(cost, cases[i].density);
+        assert_true(fabs(share - cases[i].share) < 1e-4);
+        assert_true(near(gw_scatter_s(cost, 1e6, share), 1e-2 - share * 0.9e-2, 1e-9));
+    }
+    gw_cluster_free(&cluster);
+    parse_scattered("{\"densities\": [0.01, 0.5], \"per_element_s\": 2e-8}", &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
+    assert_true(gw_scatter_s(cost, 1e6, 0.5) == gw_scatter_s(cost, 1e6, 1)); /* never below it */
+    gw_cluster_free(&cluster);
+}
+
+/* Four times as long as alone where nothing else is known, else on the line through both. */
+TEST(ranks_take_together_what_they_took_at_both_densities) {
+    struct gw_cluster cluster;
+    const struct gw_kernel_cost *cost = NULL;
+    parse_scattered("{\"densities\": [0.001, 0.016], \"per_element_s\": 2e-8}", &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
+    assert_true(near(gw_kernel_together_s(cost, 1e6, 0.5, 0.015), 0.06, 1e-12));
+    gw_cluster_free(&cluster);
+    parse_scattered("{\"densities\": [0.001, 0.016], \"per_element_s\": 2e-8, \"together\": "
+                    "{\"per_element_s\": 12e-8}}",
+                    &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
+    static const double cases[][2] = {{0, 0.04}, {0.5, 0.08}, {1, 0.12}, {1.5, 0.16}, {-2, 0.02}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(near(gw_kernel_together_s(cost, 1e6, cases[i][0], 1), cases[i][1], 1e-12));
     }
     gw_cluster_free(&cluster);
 }

@@ -235,3 +235,33 @@ TEST(densities_that_say_nothing_are_refused) {
         assert_non_null(strstr(error.message, "f: compressors.topk.denser.densities: expected "));
     }
 }
+
+/* What all ranks take at the second density is read, and written again as it was. */
+TEST(what_is_taken_together_at_another_density_is_kept) {
+    static const char *const entries[] = {"{\"fixed_s\": 1, \"per_element_s\": 7}", "{}"};
+    for (size_t i = 0; i < 2; i++) {
+        char text[400];
+        struct gw_cluster cluster;
+        (void)snprintf(text, sizeof text,
+                       "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
+                       "\"collectives\": {}, \"compressors\": {\"topk\": {\"fixed_s\": 1, "
+                       "\"denser\": {\"densities\": [0.001, 0.016], \"fixed_s\": 2, "
+                       "\"together\": %s}}}}",
+                       entries[i]);
+        enum gw_status status = gw_cluster_parse(text, strlen(text), "f", &cluster, &error);
+        assert_int_equal(status, i == 0 ? GW_OK : GW_BAD_INPUT);
+        if (status != GW_OK) {
+            assert_non_null(strstr(error.message, "compressors.topk.denser.together: expected "));
+            continue;
+        }
+        cJSON *document = NULL;
+        assert_true(cluster.compressors.list[0].denser_together.per_unit_s == 7);
+        assert_ok(gw_cluster_document(&cluster, &document, &error));
+        cJSON *first = cJSON_Parse(text);
+        const cJSON *as_read = cJSON_GetObjectItem(first, "compressors");
+        assert_true(cJSON_Compare(as_read, cJSON_GetObjectItem(document, "compressors"), true));
+        cJSON_Delete(first);
+        cJSON_Delete(document);
+        gw_cluster_free(&cluster);
+    }
+}
