@@ -72,6 +72,12 @@ static enum gw_status gather_counts(struct gw_worker *worker, struct gw_group_st
     return GW_OK;
 }
 
+static enum gw_status reserve_padded(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
+    size_t bytes = group->expected * sizeof(struct gw_entry);
+    return gw_group_reserve(worker, group, bytes, worker->workers * bytes, error);
+}
+
 /* Where nobody has any entries, nothing travels: all know that by now. */
 static enum gw_status gather_padded(struct gw_worker *worker, struct gw_group_state *group,
                                     uint64_t *bytes, struct gw_error *error) {
@@ -112,7 +118,7 @@ static enum gw_status reserve_indices(const struct gw_worker *worker, struct gw_
 
 static enum gw_status prepare_indices(struct gw_worker *worker, struct gw_group_state *group,
                                       struct gw_error *error) {
-    return reserve_indices(worker, group, group->slice->selected.most, error);
+    return reserve_indices(worker, group, group->expected, error);
 }
 
 static enum gw_status drop_padding(const struct gw_worker *worker, struct gw_group_state *group,
@@ -176,6 +182,12 @@ static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_s
     return gw_group_reserve(worker, group, bytes, bytes, error);
 }
 
+static enum gw_status make_room_for_values(struct gw_worker *worker, struct gw_group_state *group,
+                                           struct gw_error *error) {
+    size_t bytes = worker->workers * group->expected * sizeof(float);
+    return gw_group_reserve(worker, group, bytes, bytes, error);
+}
+
 static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state *group,
                                  uint64_t *bytes, struct gw_error *error) {
     struct gw_communicator *communicator = worker->communicator;
@@ -207,12 +219,14 @@ const struct gw_leg_runner gw_gathered_legs[] = {
     {.payload = GW_PADDED,
      .collective = "allgather",
      .compression = &gw_compress_entries,
-     .prepare = prepare_entries,
+     .prepare = reserve_padded,
+     .make_room = reserve_padded,
      .run = gather_padded},
     {.payload = GW_INDICES,
      .collective = "allgather",
      .compression = &gw_compress_indices,
      .prepare = prepare_indices,
+     .make_room = prepare_indices,
      .run = gather_indices},
     {.payload = GW_INDICES,
      .collective = "broadcast",
@@ -223,6 +237,7 @@ const struct gw_leg_runner gw_gathered_legs[] = {
      .collective = "allreduce",
      .compression = &gw_compress_indices,
      .prepare = prepare_values,
+     .make_room = make_room_for_values,
      .run = sum_values},
     {0},
 };

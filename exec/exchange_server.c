@@ -197,18 +197,24 @@ static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_
     return memory->does->write(memory, group->beginnings.memory, beginnings, bytes, error);
 }
 
+static enum gw_status make_room_for_layers(struct gw_worker *worker, struct gw_group_state *group,
+                                           struct gw_error *error) {
+    size_t layers = group->slice->layer_count;
+    size_t bytes = (layers + group->expected) * sizeof(float);
+    return worker->serves ? prepare_server(worker, group, bytes, error)
+                          : gw_group_reserve(worker, group, bytes, bytes, error);
+}
+
 static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
-    size_t expected = (slice->layer_count + slice->kept) * sizeof(float);
     GW_TRY(gw_buffer_reserve(&group->presence, NULL, slice->layer_count * sizeof(float), error));
+    GW_TRY(make_room_for_layers(worker, group, error));
     if (!worker->serves) {
-        GW_TRY(list_beginnings(worker, group, error));
-        return gw_group_reserve(worker, group, expected, expected, error);
+        return list_beginnings(worker, group, error);
     }
     GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange,
                              (slice->layer_count + slice->elements) * sizeof(float), error));
-    GW_TRY(prepare_server(worker, group, expected, error));
     return gw_buffer_reserve(&group->merged, &worker->exchange, slice->elements * sizeof(float),
                              error);
 }
@@ -372,6 +378,7 @@ const struct gw_leg_runner gw_server_legs[] = {
      .collective = "push",
      .compression = &gw_compress_layers,
      .prepare = prepare_layers,
+     .make_room = make_room_for_layers,
      .run = push_layers},
     {.payload = GW_ALL_LAYERS, .collective = "pull", .run = pull_layers},
     {0},

@@ -68,8 +68,8 @@ struct gw_session_options {
     struct gw_device_stream *trainer;
     /*
      * Compression is timed waiting as well, of its operations' duration_s; with GW_COMPUTE_WAIT, on
-     * the host. Selected are elements from everywhere, or those of the first layers, just as many as
-     * asked. The same on all ranks.
+     * the host. Selected are elements from everywhere, or those of the first layers, just as many
+     * as asked. The same on all ranks.
      */
     bool timed_compression;
     bool average; /* of a trainer's gradients each worker contributes its share, 1 / workers */
@@ -104,7 +104,9 @@ struct gw_warm_up_limits {
 /*
  * Does this for compressors of which it depends on the gradients how much they select, and nothing
  * for others. The network carries counts alone: of elements that workers select together, each
- * clears those that it selected itself. All ranks call it, before the first iteration.
+ * clears those that it selected itself. Afterwards there is room for exchanges of as many elements
+ * as were selected, so that no iteration waits for memory that it is the first to use. All ranks
+ * call it, before the first iteration.
  */
 enum gw_status gw_session_warm_up(struct gw_session *session,
                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,

@@ -70,6 +70,14 @@ static struct tally count_selected(const struct gw_worker *worker,
     return tally;
 }
 
+static void expect_most(struct gw_worker *worker, const struct gw_outcome *outcome) {
+    for (size_t g = 0; g < worker->schedule->group_count; g++) {
+        struct gw_group_state *group = &worker->groups[g];
+        size_t most = (size_t)outcome->extents[g].most;
+        group->expected = most > group->expected ? most : group->expected;
+    }
+}
+
 /* Rank 0 has the clock. */
 static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
                                    struct gw_error *error) {
@@ -99,6 +107,7 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
         GW_TRY(worker->serves ? GW_OK : compress_all(worker, error));
         GW_TRY(gw_outcome_share_counts(&session->outcome, worker, error));
         worker->iteration = ++session->iterations;
+        expect_most(worker, &session->outcome);
         struct tally tally = count_selected(worker, &session->outcome);
         out->iterations++;
         gw_warm_up_add(&warm_up, tally.selected, tally.asked);
@@ -109,5 +118,5 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
               (limits->ends_early && (out->reached || out->seconds > limits->longest_s));
         GW_TRY(agree_to_end(worker, &end, error));
     }
-    return GW_OK;
+    return gw_exchanges_make_room(worker, error);
 }

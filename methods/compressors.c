@@ -28,6 +28,7 @@ const struct gw_compressor gw_compressor_dgc = {
     .name = "dgc",
     .title = "DGC: a threshold from a sample of 1%, and exact top-k of what is far too much",
     .paper = "Lin et al., Deep Gradient Compression, 2018",
+    .steady = true,
 };
 
 const struct gw_compressor gw_compressor_redsync = {
@@ -71,6 +72,7 @@ const struct gw_compressor gw_compressor_sidco = {
     .title = "SIDCo: a threshold from exponential fits, in stages that adapt",
     .paper = "Abdelmoniem et al., An Efficient Statistical-based Gradient Compression, 2021",
     .stateful = true,
+    .steady = true,
 };
 
 const struct gw_compressor gw_compressor_exdyna = {

@@ -22,6 +22,7 @@ struct gw_compressor {
     bool sketched;    /* finds them in a count sketch, and can in the sum of all workers' */
     bool stateful;    /* remembers something from one iteration to the next */
     bool thresholded; /* is given a threshold, at least to begin with */
+    bool steady;      /* takes as long as it is asked for many, not as it selects many */
 };
 
 /* Dense exchange: all elements are kept. Not in the table. */

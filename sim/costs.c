@@ -145,7 +145,10 @@ static double exchange_s(const struct gw_simulator *simulator,
 
 /* ---- compression --------------------------------------------------------------------------- */
 
-/* The share of a group that is selected by the worker that selects most, as far as is known. */
+/*
+ * The share of a group that is selected by the worker that selects most, as far as is known and
+ * matters.
+ */
 static double selected_density(const struct gw_schedule *schedule,
                                const struct gw_operation *operation,
                                const struct gw_kernel_cost *cost) {
@@ -155,8 +158,9 @@ static double selected_density(const struct gw_schedule *schedule,
     const struct gw_slice *group = &schedule->groups[operation->group];
     struct gw_selected asked =
         gw_selected_as_asked(schedule->compressor, group->kept, schedule->workers);
-    return asked.most == 0 ? schedule->density
-                           : schedule->density * (double)group->selected.most / (double)asked.most;
+    return asked.most == 0 || schedule->compressor->steady
+               ? schedule->density
+               : schedule->density * (double)group->selected.most / (double)asked.most;
 }
 
 static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index,

@@ -431,15 +431,11 @@ static struct gw_curve find_line(const struct gw_curve_point *points, size_t cou
     return line;
 }
 
-/*
- * A curve goes on beyond its points as between the last two of them, and what is off by a tenth in
- * one is off by a third in their slope: so it has one point more, at eight times the largest size,
- * on the line through those from an eighth of the largest on.
- */
-static enum gw_status go_on_straight(const struct medians *medians, struct gw_curve *curve,
-                                     struct gw_error *error) {
+static const double reach = 8;
+
+/* On the line through the points from an eighth of the largest on; 0: there are too few. */
+static double on_last_line_s(const struct medians *medians, double size) {
     enum { FEWEST = 4 };
-    const double reach = 8;
     double largest = medians->points[medians->count - 1].size;
     size_t count = 1;
     while (count < medians->count && count < MOST_LAST &&
@@ -447,11 +443,25 @@ static enum gw_status go_on_straight(const struct medians *medians, struct gw_cu
         count++;
     }
     if (count < FEWEST) {
-        return GW_OK;
+        return 0;
     }
     struct gw_curve line = find_line(medians->points + medians->count - count, count);
-    struct gw_curve_point beyond = {.size = reach * largest,
-                                    .time_s = gw_curve_time(&line, reach * largest)};
+    return gw_curve_time(&line, size);
+}
+
+/*
+ * A curve goes on beyond its points as between the last two of them. What is off by a tenth in one
+ * is off by a third in their slope, and where there are steps, the last one may be all there is
+ * between the two. So a curve gets one point more, at eight times the largest size: on the line
+ * through those before it, or, of one with steps, as long for each element as at the largest.
+ */
+static enum gw_status go_on(const struct gw_subject *subject, const struct medians *medians,
+                            struct gw_curve *curve, struct gw_error *error) {
+    const struct gw_curve_point *last = &medians->points[medians->count - 1];
+    struct gw_curve_point beyond = {.size = reach * last->size,
+                                    .time_s = subject->ends_straight
+                                                  ? on_last_line_s(medians, reach * last->size)
+                                                  : reach * last->time_s};
     struct gw_curve_point *points =
         realloc(curve->points, (curve->point_count + 1) * sizeof *points);
     if (points == NULL) {
@@ -481,8 +491,9 @@ static enum gw_status fit_measurements(struct gw_json_writer *writer,
     if (status == GW_OK) {
         *curve = candidates[chosen].curve;
         candidates[chosen].curve = (struct gw_curve){0};
-        if (chosen == GW_CANDIDATE_POINTS && subject->ends_straight) {
-            status = go_on_straight(medians, curve, error);
+        if (chosen == GW_CANDIDATE_POINTS &&
+            (subject->ends_straight || subject->before_step != NULL)) {
+            status = go_on(subject, medians, curve, error);
         }
     }
     gw_candidates_close(candidates);

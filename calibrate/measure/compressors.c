@@ -331,8 +331,8 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                                            .sorts = !on_gpu}};
     GW_TRY(add_alone(survey, all, compressor, series, all->density, error));
     GW_TRY(shares ? add_together(survey, calibration->max_elements, error) : GW_OK);
-    if (on_gpu ||
-        !gw_series_make_denser(&series, all->density, compressor->exact, &survey->arena)) {
+    if (on_gpu || !gw_series_make_denser(&series, all->density,
+                                         compressor->exact || compressor->steady, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }
     GW_TRY(add_alone(survey, all, compressor, series, series.densities[1], error));

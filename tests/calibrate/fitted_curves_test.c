@@ -152,6 +152,35 @@ TEST(a_curved_cost_stays_points) {
     forget_curve(&curved);
 }
 
+static size_t nowhere(const void *context, size_t smaller, size_t larger) {
+    (void)context;
+    (void)smaller;
+    (void)larger;
+    return 0;
+}
+
+/* A step between the last two sizes is not taken for the slope of what comes. */
+TEST(a_step_is_not_continued) {
+    const struct gw_subject sketch = {.size_key = "elements", .before_step = nowhere};
+    struct fitted steps = measured(MOST_SIZES, 0, 0);
+    for (size_t i = 0; i < MOST_SIZES; i++) {
+        double size = steps.measurements[i].size;
+        double times = i == MOST_SIZES - 1 ? 2 : 1;
+        steps.measurements[i].summary.median = times * 1e-10 * pow(size, 1.3);
+    }
+    double each_s =
+        steps.measurements[MOST_SIZES - 1].summary.median / steps.measurements[MOST_SIZES - 1].size;
+    double largest = steps.measurements[MOST_SIZES - 1].size;
+    assert_ok(gw_choose_curve(&sketch, steps.measurements, steps.count, &steps.curve,
+                              &steps.details, NULL));
+    steps.fit = cJSON_GetObjectItem(steps.details, "fit");
+    assert_chosen(&steps, "points", MOST_SIZES + 1);
+    for (double size = largest; size < 1000 * largest; size *= 1.9) {
+        assert_true(near(gw_curve_time(&steps.curve, size), each_s * size, 1e-9));
+    }
+    forget_curve(&steps);
+}
+
 /* Stairs, then a line whose last size took a tenth longer than it should. */
 TEST(what_is_off_at_the_largest_size_is_not_continued) {
     const struct gw_subject network = {.size_key = "bytes", .ends_straight = true};
