@@ -46,46 +46,51 @@ static bool is_scattered(enum gw_aggregator by) {
     return by == GW_SCATTER_ADD || by == GW_MERGE || by == GW_GIVE_BACK || by == GW_TAKE_AND_PUT;
 }
 
-/* On the way from the first density to the second, of `each` elements of so many workers. */
-static double share_of(enum gw_aggregator by, const struct gw_kernel_cost *cost, double each,
-                       double contributions, const struct gw_extent *extent) {
-    if (is_scattered(by)) {
-        return gw_scatter_share(cost, each / contributions / (double)extent->elements);
+struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
+                                                  const struct gw_aggregation_costs *costs,
+                                                  size_t which, const struct gw_extent *extent,
+                                                  size_t workers) {
+    const struct gw_aggregation *aggregation = &leg->aggregations[which];
+    const struct gw_kernel_cost *cost = costs->by[which];
+    struct gw_aggregator_calls calls = {0};
+    if (cost == NULL) {
+        return calls;
     }
-    return by == GW_HEAVYMIX
-               ? gw_search_share(cost, each, (double)(extent->sketch_cells / GW_SKETCH_ROWS))
-               : 0;
+    double contributions = 0;
+    find_calls(aggregation->recurrence, workers, &calls.count, &contributions);
+    double of_each = (double)gw_aggregation_elements(leg, aggregation->by, extent);
+    calls.elements = contributions * of_each;
+    if (is_scattered(aggregation->by)) {
+        calls.share = gw_scatter_share(cost, of_each / (double)extent->elements);
+    } else if (aggregation->by == GW_HEAVYMIX) {
+        calls.share =
+            gw_search_share(cost, calls.elements, (double)(extent->sketch_cells / GW_SKETCH_ROWS));
+    }
+    return calls;
 }
 
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_extent *extent, size_t workers, double part,
-                       double *elements) {
-    const struct gw_aggregation *aggregation = &leg->aggregations[which];
+                       size_t which, const struct gw_extent *extent, size_t workers, double part) {
     const struct gw_kernel_cost *cost = costs->by[which];
-    double calls = 0;
-    double contributions = 0;
     if (cost == NULL) {
         return 0;
     }
-    find_calls(aggregation->recurrence, workers, &calls, &contributions);
-    double each = contributions * (double)gw_aggregation_elements(leg, aggregation->by, extent);
-    double share = share_of(aggregation->by, cost, each, contributions, extent);
-    double call_s = is_scattered(aggregation->by) ? gw_scatter_s(cost, each, share)
-                                                  : gw_kernel_s(cost, each, share);
+    struct gw_aggregator_calls calls = gw_aggregator_calls_of(leg, costs, which, extent, workers);
+    double call_s = is_scattered(leg->aggregations[which].by)
+                        ? gw_scatter_s(cost, calls.elements, calls.share)
+                        : gw_kernel_s(cost, calls.elements, calls.share);
     if (gw_aggregation_shares(leg, costs, which, part)) {
-        call_s = fmax(call_s, part * gw_kernel_together_s(cost, each, share, call_s));
+        double together_s = gw_kernel_together_s(cost, calls.elements, calls.share, call_s);
+        call_s = fmax(call_s, part * together_s);
     }
-    if (elements != NULL) {
-        *elements = each;
-    }
-    return calls * call_s;
+    return calls.count * call_s;
 }
 
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, double part) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        seconds += gw_aggregator_s(leg, costs, i, extent, workers, part, NULL);
+        seconds += gw_aggregator_s(leg, costs, i, extent, workers, part);
     }
     return seconds;
 }

@@ -24,14 +24,23 @@ struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
 bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                            size_t which, double part);
 
+/* How often an aggregator runs, each time for so many elements; how far on the way to what was
+ * measured at the second density (methods/kernel_cost.h). */
+struct gw_aggregator_calls {
+    double count, elements, share;
+};
+struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
+                                                  const struct gw_aggregation_costs *costs,
+                                                  size_t which, const struct gw_extent *extent,
+                                                  size_t workers);
+
 /*
- * Seconds that workers spend on what the leg brings, in all, or by its aggregator number `which`,
- * each time for so many `elements` (or NULL). What all do at the same time takes that part of the
- * time together (gw_sharing_part; 0: each has its machine alone).
+ * Seconds that workers spend on what the leg brings, in all, or by its aggregator number `which`.
+ * What all do at the same time takes that part of the time together (gw_sharing_part; 0: each has
+ * its machine alone).
  */
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_extent *extent, size_t workers, double part,
-                       double *elements);
+                       size_t which, const struct gw_extent *extent, size_t workers, double part);
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, double part);
 

@@ -47,6 +47,19 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
     return GW_OK;
 }
 
+double gw_schedule_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
+                           double measured) {
+    if (schedule->density == 0 || operation->group >= schedule->group_count) {
+        return measured;
+    }
+    const struct gw_slice *group = &schedule->groups[operation->group];
+    struct gw_selected asked =
+        gw_selected_as_asked(schedule->compressor, group->kept, schedule->workers);
+    return asked.most == 0 || schedule->compressor->steady
+               ? schedule->density
+               : schedule->density * (double)group->selected.most / (double)asked.most;
+}
+
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group) {
     const struct gw_slice *slice = &schedule->groups[group];
     return (struct gw_extent){.elements = slice->elements,

@@ -74,6 +74,13 @@ enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation
                                const size_t *after, size_t count, size_t *index,
                                struct gw_error *error);
 
+/*
+ * What share of an operation's group a compressor's time follows from: what the worker that selects
+ * most selects of it, or what is asked for; `measured` where the schedule knows neither.
+ */
+double gw_schedule_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
+                           double measured);
+
 /* What the bytes of a group's exchanges follow from. */
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group);
 

@@ -112,13 +112,13 @@ static double aggregation_s(const struct gw_simulator *simulator,
         &simulator->aggregations[leg - schedule->exchange->legs];
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        double elements = 0;
-        double own_s = gw_aggregator_s(leg, costs, i, &extent, simulator->simulation.workers,
-                                       gw_shared_part(simulator), &elements);
-        seconds += costs->by[i] == NULL
-                       ? 0
-                       : own_s * gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE,
-                                                     costs->by[i]->name, elements);
+        if (costs->by[i] != NULL) {
+            size_t workers = simulator->simulation.workers;
+            double elements = gw_aggregator_calls_of(leg, costs, i, &extent, workers).elements;
+            seconds +=
+                gw_aggregator_s(leg, costs, i, &extent, workers, gw_shared_part(simulator)) *
+                gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, costs->by[i]->name, elements);
+        }
     }
     return seconds;
 }
@@ -145,24 +145,6 @@ static double exchange_s(const struct gw_simulator *simulator,
 
 /* ---- compression --------------------------------------------------------------------------- */
 
-/*
- * The share of a group that is selected by the worker that selects most, as far as is known and
- * matters.
- */
-static double selected_density(const struct gw_schedule *schedule,
-                               const struct gw_operation *operation,
-                               const struct gw_kernel_cost *cost) {
-    if (schedule->density == 0 || operation->group >= schedule->group_count) {
-        return cost->densities[0];
-    }
-    const struct gw_slice *group = &schedule->groups[operation->group];
-    struct gw_selected asked =
-        gw_selected_as_asked(schedule->compressor, group->kept, schedule->workers);
-    return asked.most == 0 || schedule->compressor->steady
-               ? schedule->density
-               : schedule->density * (double)group->selected.most / (double)asked.most;
-}
-
 static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index,
                                     struct gw_error *error) {
     const struct gw_operation *operation = &simulator->schedule->operations[index];
@@ -171,7 +153,7 @@ static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index
     GW_TRY(gw_cluster_compressor(simulator->cluster, operation->method, &cost, error));
     simulator->seconds[index] =
         gw_compressor_s(simulator->schedule->compressor, cost, elements,
-                        selected_density(simulator->schedule, operation, cost)) *
+                        gw_schedule_density(simulator->schedule, operation, cost->densities[0])) *
         gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements);
     return GW_OK;
 }

@@ -110,7 +110,6 @@ static enum gw_status add_aggregators(struct gw_simulator *simulator,
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     double part = gw_shared_part(simulator);
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        double elements = 0;
         bool is_new = false;
         if (costs->by[i] == NULL) {
             continue;
@@ -121,9 +120,9 @@ static enum gw_status add_aggregators(struct gw_simulator *simulator,
             bool together = gw_aggregation_shares(leg, costs, i, part);
             GW_TRY(find_kernel_margins(simulator, costs->by[i], together, parameter, error));
         }
-        (void)gw_aggregator_s(leg, costs, i, &extent, simulator->simulation.workers, part,
-                              &elements);
-        meet_size(parameter, elements);
+        meet_size(
+            parameter,
+            gw_aggregator_calls_of(leg, costs, i, &extent, simulator->simulation.workers).elements);
     }
     return GW_OK;
 }

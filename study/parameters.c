@@ -76,6 +76,14 @@ static bool is_slowed(const struct gw_predicted_operation *operation, double alo
     return operation->interference && operation->duration_s > (1 + rounding) * alone_s;
 }
 
+/* ".denser.together": of a kernel, the one that is nearest to what is on the way between them. */
+static void append_curve(char text[GW_PARAMETER_SIZE], const struct gw_kernel_cost *cost,
+                         double share, bool together) {
+    bool denser = share > 0.5;
+    bool known = !denser || gw_curve_costs(&cost->denser_together);
+    append(text, "%s%s", denser ? ".denser" : "", together && known ? ".together" : "");
+}
+
 /* What is done with what the exchange brings: which entries, and what they come to. */
 static double find_aggregation(const struct gw_question *question,
                                const struct gw_schedule *schedule,
@@ -94,8 +102,9 @@ static double find_aggregation(const struct gw_question *question,
     struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         if (costs.by[i] != NULL) {
-            append(names, " + aggregation.%s%s", costs.by[i]->name,
-                   gw_aggregation_shares(leg, &costs, i, part) ? ".together" : "");
+            double share = gw_aggregator_calls_of(leg, &costs, i, &extent, question->workers).share;
+            append(names, " + aggregation.%s", costs.by[i]->name);
+            append_curve(names, costs.by[i], share, gw_aggregation_shares(leg, &costs, i, part));
         }
     }
     return gw_aggregation_s(leg, &costs, &extent, question->workers, part);
@@ -152,15 +161,21 @@ static void find_compressor(const struct gw_question *question, const struct gw_
     if (cost == NULL) {
         return;
     }
-    bool slowed = is_slowed(
-        predicted, gw_compressor_s(schedule->compressor, cost, elements, question->density));
+    double density = gw_schedule_density(schedule, operation, cost->densities[0]);
+    double share = gw_compressor_share(schedule->compressor, cost, elements, density);
+    bool slowed = is_slowed(predicted, gw_kernel_s(cost, elements, share));
     bool turns = gw_kernel_shares(cost) && cluster->sharing.ranks > cluster->sharing.processors;
     if (slowed && !turns && predicted->beside != NULL) {
         append(name, "overlap.factors.%s.%s", predicted->beside, operation->method);
     } else {
-        append(name, "compressors.%s%s", operation->method, slowed && turns ? ".together" : "");
+        append(name, "compressors.%s", operation->method);
+        append_curve(name, cost, share, slowed && turns);
     }
-    struct near near = find_near(elements, cost->kept, "elements", &cost->curve);
+    bool denser = share > 0.5;
+    const cJSON *entry =
+        denser ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
+    struct near near =
+        find_near(elements, entry, "elements", denser ? &cost->denser : &cost->curve);
     describe_size(elements, near, gw_format_count, detail);
     append(detail, " elements");
 }

@@ -115,6 +115,8 @@ static enum gw_status fit(enum gw_candidate_kind kind, const struct gw_curve_poi
 static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_curve_point *points,
                                size_t count, struct gw_curve_point *others,
                                struct gw_error *error) {
+    double off_s = 0;
+    double sum_s = 0;
     for (size_t held = 1; held + 1 < count; held++) {
         struct gw_candidate rest;
         memcpy(others, points, held * sizeof *points);
@@ -125,7 +127,10 @@ static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_c
         candidate->residuals[candidate->held_out++] = residual;
         candidate->held_out_mean += fabs(residual) / ((double)count - 2);
         candidate->held_out_max = fmax(candidate->held_out_max, fabs(residual));
+        off_s += fabs(residual) * points[held].time_s;
+        sum_s += points[held].time_s;
     }
+    candidate->held_out_costly = sum_s > 0 ? off_s / sum_s : 0;
     return GW_OK;
 }
 
@@ -254,10 +259,19 @@ static bool significantly_better(const struct gw_candidate *richer,
             tail_of_signed_ranks(count, sum, room + count) <= level);
 }
 
+/*
+ * By how much sizes miss the line between their neighbours: those that cost most, if small ones
+ * miss it by more, as where waking up takes as long as what is measured, but half as much at least.
+ */
+static double noise_of(const struct gw_candidate *points) {
+    double mean = points->held_out_mean;
+    return fmin(fmax(points->held_out_costly, mean / 2), mean);
+}
+
 static enum gw_candidate_kind choose(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
                                      double *room) {
     const struct gw_candidate *best = NULL;
-    double noise = candidates[GW_CANDIDATE_POINTS].held_out_mean;
+    double noise = noise_of(&candidates[GW_CANDIDATE_POINTS]);
     for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
         const struct gw_candidate *candidate = &candidates[k];
         bool as_rich = k <= GW_CANDIDATE_NLOG2N;

@@ -43,7 +43,8 @@ struct gw_candidate {
     /* (predicted - measured) / measured of sizes that were held out, each but the ends in turn. */
     size_t held_out;
     double *residuals;
-    double costly_error; /* of all sizes: what the curve is off, of the sum of their times */
+    double costly_error;    /* of all sizes: what the curve is off, of the sum of their times */
+    double held_out_costly; /* the same of sizes that were held out */
     double held_out_mean, held_out_max;
 };
 

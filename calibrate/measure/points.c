@@ -85,13 +85,18 @@ enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t siz
     return GW_OK;
 }
 
+/* Fewer of what is measured by all at once, and of what differs from another series by little. */
+static size_t wanted_of(const struct gw_series *series, size_t per_factor_four) {
+    size_t most = series->together && per_factor_four > 2 ? 2 : per_factor_four;
+    return series->denser_of != NULL && most > 1 ? most / 2 : most;
+}
+
 enum gw_status gw_points_open(struct gw_series *series, size_t series_count, size_t per_factor_four,
                               struct gw_points *out, struct gw_error *error) {
     *out = (struct gw_points){.series = series, .series_count = series_count};
     for (size_t s = 0; s < series_count; s++) {
         const struct gw_subject *subject = &series[s].subject;
-        size_t density =
-            density_for(subject, series[s].together && per_factor_four > 2 ? 2 : per_factor_four);
+        size_t density = density_for(subject, wanted_of(&series[s], per_factor_four));
         for (size_t i = 0, before = 0, size; (size = size_of(subject, density, i)) > 0; i++) {
             if (before > 0 && subject->before_step != NULL) {
                 size_t last = subject->before_step(subject->context, before, size) / 8 * 8;

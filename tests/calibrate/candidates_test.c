@@ -109,6 +109,21 @@ TEST(the_truth_is_chosen) {
     gw_random_close(random);
 }
 
+/*
+ * Exact top-k by five ranks on two processors: small sizes, in which ranks wait to be woken, miss
+ * the line between their neighbours by a sixth, and the largest one a line through all by a third.
+ */
+TEST(noise_of_small_sizes_excuses_no_large_one) {
+    struct gw_curve_point points[] = {{1 << 18, 0.68e-3}, {1 << 19, 1.23e-3}, {1 << 20, 3.33e-3},
+                                      {1 << 21, 5.09e-3}, {1 << 22, 10.9e-3}, {1 << 23, 16.1e-3},
+                                      {1 << 24, 28.8e-3}, {1 << 25, 53.5e-3}};
+    struct gw_candidate candidates[GW_CANDIDATE_KINDS];
+    enum gw_candidate_kind chosen;
+    choose(points, 8, true, candidates, &chosen);
+    assert_true(near(gw_curve_time(&candidates[chosen].curve, 1 << 25), 53.5e-3, 0.05));
+    gw_candidates_close(candidates);
+}
+
 /* Without noise: the break is found where it is, and both lines are what they were. */
 TEST(a_break_is_found) {
     for (size_t first = 3; first <= 12; first++) {

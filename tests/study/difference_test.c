@@ -520,6 +520,17 @@ TEST(what_is_slowed_hangs_on_what_slows_it) {
                  "at 2,000, between 1,500 and 2,500 elements");
     compress.duration_s = 0.25;
     assert_found(compress, "compressors.topk", "at 2,000, between 1,500 and 2,500 elements");
+    struct gw_kernel_cost *topk = &question.cluster.compressors.list[0];
+    topk->densities[0] = question.density / 32;
+    topk->densities[1] = question.density / 2;
+    topk->denser.per_unit_s = 1e-5;
+    assert_found(compress, "compressors.topk.denser", "at 2,000 elements");
+    compress.duration_s = 2;
+    assert_found(compress, "compressors.topk.denser", "at 2,000 elements");
+    topk->denser_together.per_unit_s = 1;
+    assert_found(compress, "compressors.topk.denser.together", "at 2,000 elements");
+    topk->denser = topk->denser_together = (struct gw_curve){0};
+    topk->densities[0] = topk->densities[1] = 0;
     question.cluster.compressors.list[0].together.per_unit_s = 0;
     question.cluster.sharing = (struct gw_sharing){0};
 }
