@@ -260,10 +260,9 @@ static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t wh
         find_calls(aggregation->recurrence, cost->question.workers, &calls, &contributions);
         double share = contributions * least_elements(cost, which, aggregation->by);
         bool two = by->densities[1] > 0;
-        bool scattered = is_scattered(aggregation->by);
-        double least = two && !scattered ? calls / 2 : calls;
-        GW_TRY(
-            lower_curve(two && scattered ? &by->denser : &by->curve, share, range, &once, error));
+        double least = two ? calls / 2 : calls;
+        GW_TRY(lower_curve(two && is_scattered(aggregation->by) ? &by->denser : &by->curve, share,
+                           range, &once, error));
         enum gw_status status = gw_curve_scaled(&once, least, least, &lower, error);
         gw_curve_free(&once);
         GW_TRY(status);

@@ -53,7 +53,7 @@ static double empty_lines(double density) {
 
 double gw_scatter_share(const struct gw_kernel_cost *cost, double density) {
     const double measured[2] = {empty_lines(cost->densities[0]), empty_lines(cost->densities[1])};
-    return fmin(fmax(share_of(measured, empty_lines(density)), 0), 1);
+    return fmax(share_of(measured, empty_lines(density)), 0);
 }
 
 /* ---- seconds --------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double sh
 }
 
 double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share) {
-    return fmax(on_line_s(cost, entries, share), gw_curve_time(&cost->denser, entries));
+    return fmax(on_line_s(cost, entries, share), gw_curve_time(&cost->denser, entries) / 2);
 }
 
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,

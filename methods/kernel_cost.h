@@ -18,7 +18,7 @@ size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
  * by density, or by the columns of the table if it is a sketch (none, as in schedules that no
  * pipeline built: not a sketch); a search in a sketch of so many columns; and what goes to entries
  * at random places of a vector of which they are this share, by how many cache lines hold none: the
- * others are found ahead of their use. The last is at least 0 and at most 1.
+ * others are found ahead of their use. The last is at least 0.
  */
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density);
@@ -28,7 +28,7 @@ double gw_scatter_share(const struct gw_kernel_cost *cost, double density);
 /*
  * What compressors and searches take of so many elements, in seconds: on the line through what both
  * densities take, at least half of the first; and what goes to so many entries at random places: on
- * that line, no less than the second.
+ * that line, at least half of the second.
  */
 double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share);
 double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share);

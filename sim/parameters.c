@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "methods/kernel_cost.h"
 #include "sim/simulator.h"
 
 /* ---- one ----------------------------------------------------------------------------------- */
@@ -65,15 +66,30 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
     return GW_OK;
 }
 
-/* Where ranks take turns, how well that is known what they take together. */
+/* An entry of a kernel's, or of what it takes at the second density, and what is below it. */
+static const cJSON *entry_of(const struct gw_kernel_cost *cost, bool denser, bool together) {
+    const cJSON *entry =
+        denser ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
+    return together ? cJSON_GetObjectItemCaseSensitive(entry, "together") : entry;
+}
+
+/*
+ * Where ranks take turns, how well that is known what they take together; and on the way to what
+ * was measured at the second density the worse of both.
+ */
 static enum gw_status find_kernel_margins(struct gw_simulator *simulator,
                                           const struct gw_kernel_cost *cost, bool together,
-                                          struct gw_parameter *parameter, struct gw_error *error) {
-    const cJSON *entry =
-        together ? cJSON_GetObjectItemCaseSensitive(cost->kept, "together") : cost->kept;
-    parameter->margin_count = 1;
-    return gw_margins_open(entry, "elements", together ? &cost->together : &cost->curve,
-                           GW_KERNEL_MARGIN, &simulator->arena, &parameter->margins[0], error);
+                                          double share, struct gw_parameter *parameter,
+                                          struct gw_error *error) {
+    const struct gw_curve *const curves[2][2] = {{&cost->curve, &cost->together},
+                                                 {&cost->denser, &cost->denser_together}};
+    parameter->margin_count = share == 0 ? 1 : 2;
+    for (size_t i = 0; i < parameter->margin_count; i++) {
+        bool known = together && gw_curve_costs(curves[i][1]);
+        GW_TRY(gw_margins_open(entry_of(cost, i == 1, known), "elements", curves[i][known],
+                               GW_KERNEL_MARGIN, &simulator->arena, &parameter->margins[i], error));
+    }
+    return GW_OK;
 }
 
 static void meet_size(struct gw_parameter *parameter, double size) {
@@ -91,7 +107,11 @@ static enum gw_status add_compressor(struct gw_simulator *simulator,
         parameter_of(simulator, GW_COMPRESSOR_CURVE, operation->method, &is_new);
     if (is_new && cost != NULL) {
         bool together = gw_interference_shares(simulator) && gw_kernel_shares(cost);
-        GW_TRY(find_kernel_margins(simulator, cost, together, parameter, error));
+        const struct gw_schedule *schedule = simulator->schedule;
+        double density = gw_schedule_density(schedule, operation, cost->densities[0]);
+        double share =
+            gw_compressor_share(schedule->compressor, cost, (double)operation->elements, density);
+        GW_TRY(find_kernel_margins(simulator, cost, together, share, parameter, error));
     }
     meet_size(parameter, (double)operation->elements);
     return GW_OK;
@@ -116,13 +136,14 @@ static enum gw_status add_aggregators(struct gw_simulator *simulator,
         }
         struct gw_parameter *parameter =
             parameter_of(simulator, GW_AGGREGATOR_CURVE, costs->by[i]->name, &is_new);
+        struct gw_aggregator_calls calls =
+            gw_aggregator_calls_of(leg, costs, i, &extent, simulator->simulation.workers);
         if (is_new) {
             bool together = gw_aggregation_shares(leg, costs, i, part);
-            GW_TRY(find_kernel_margins(simulator, costs->by[i], together, parameter, error));
+            GW_TRY(find_kernel_margins(simulator, costs->by[i], together, calls.share, parameter,
+                                       error));
         }
-        meet_size(
-            parameter,
-            gw_aggregator_calls_of(leg, costs, i, &extent, simulator->simulation.workers).elements);
+        meet_size(parameter, calls.elements);
     }
     return GW_OK;
 }

@@ -20,6 +20,12 @@ static const size_t smallest_together = 1 << 13;
 static const double idle_s = 0.002;
 static const size_t evicted_bytes = 64 << 20;
 
+/*
+ * So many times as dense as the first density are entries that lie close together. Denser ones
+ * would be so many in vectors that no cache holds that they are left to the line through both.
+ */
+static const double close_times = 64;
+
 /* What aggregators share; the survey's. Entries and values are zero: vectors stay as they are. */
 struct all {
     struct gw_vector_pools *vectors;
@@ -50,11 +56,24 @@ struct aggregation {
 };
 
 /* Of vectors of which a part is selected, that part; two sizes at least make a curve. */
-static size_t largest_of(const struct all *all, enum gw_aggregator by) {
+static size_t most_of(const struct all *all, enum gw_aggregator by) {
     static const size_t parts[] = {[GW_SCATTER_ADD] = 4,  [GW_MERGE] = 32, [GW_GIVE_BACK] = 32,
                                    [GW_TAKE_AND_PUT] = 4, [GW_SUM] = 1,    [GW_HEAVYMIX] = 1};
     size_t part = all->max_elements / parts[by];
     return part > 4 * smallest_elements ? part : 4 * smallest_elements;
+}
+
+static bool goes_to_random_places(enum gw_aggregator by) {
+    return by != GW_SUM && by != GW_HEAVYMIX;
+}
+
+/* As many entries as the longest calibrated vector has at that density: more would lie closer. */
+static size_t largest_of(const struct all *all, enum gw_aggregator by, double density) {
+    size_t lists = by == GW_SCATTER_ADD ? all->workers : 1;
+    size_t entries = lists * gw_elements_kept(all->max_elements, density);
+    size_t least = 4 * smallest_elements;
+    size_t most = most_of(all, by);
+    return !goes_to_random_places(by) ? most : entries > least ? gw_lesser(entries, most) : least;
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -74,7 +93,7 @@ static void spread(const struct aggregation *aggregation, size_t list, size_t co
 
 /*
  * Each of `lists` has its share of the elements. Where a vector of the density would be longer than
- * the longest that is calibrated, more of that one were selected.
+ * the longest that is calibrated, as of a short one, more of that one were selected.
  */
 static void list_entries(struct aggregation *aggregation, size_t lists) {
     const struct all *all = aggregation->all;
@@ -184,7 +203,7 @@ static enum gw_status merge(struct aggregation *aggregation, struct gw_error *er
     struct all *all = aggregation->all;
     const struct gw_memory_operations *does = all->memory.does;
     size_t k = aggregation->elements;
-    struct gw_entry *pruned = all->merged + largest_of(all, GW_MERGE);
+    struct gw_entry *pruned = all->merged + most_of(all, GW_MERGE);
     aggregation->back = next_vector(aggregation, aggregation->range);
     GW_TRY(does->merge(&all->memory, all->merged, all->entries, k, pruned, error));
     return does->scatter_add_where(&all->memory, pruned, k, all->merged, k, true, aggregation->back,
@@ -283,12 +302,11 @@ static enum gw_status open_all(struct gw_survey *survey, const struct gw_calibra
     if (gw_arena_own(&survey->arena, &all->memory, close_memory) == NULL) {
         return gw_fail_memory(error, "calibrating aggregation");
     }
-    size_t found = gw_elements_kept(all->max_elements, gw_denser_density(all->density, true));
-    size_t most = largest_of(all, GW_SCATTER_ADD);
+    size_t found = gw_elements_kept(all->max_elements, fmin(gw_denser_times * all->density, 1));
+    size_t most = most_of(all, GW_SCATTER_ADD);
     most = most > found ? most : found;
     all->entries = gw_arena_zeros(&survey->arena, most, sizeof *all->entries);
-    all->merged =
-        gw_arena_zeros(&survey->arena, 2 * largest_of(all, GW_MERGE), sizeof *all->merged);
+    all->merged = gw_arena_zeros(&survey->arena, 2 * most_of(all, GW_MERGE), sizeof *all->merged);
     all->indices = gw_arena_zeros(&survey->arena, most, sizeof *all->indices);
     all->values = gw_arena_zeros(&survey->arena, most, sizeof *all->values);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
@@ -320,6 +338,7 @@ static enum gw_status add_alone(struct gw_survey *survey, struct all *all, enum 
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
     *aggregation = (struct aggregation){.all = all, .by = by, .density = density, .counts = counts};
     series.subject.context = aggregation;
+    series.subject.largest = largest_of(all, by, density);
     return gw_series_list_add(&survey->list, series, error);
 }
 
@@ -337,7 +356,8 @@ static enum gw_status add_together(struct gw_survey *survey, struct gw_error *er
 
 /*
  * All but sums are measured at a second density as well. Tables of sketches are the larger, the
- * more is looked for; entries that lie close together come from fewer cache lines.
+ * more is looked for; entries that lie close are found ahead of their use, and then it is how much
+ * memory ranks share that counts.
  */
 static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
                           struct gw_error *error) {
@@ -348,7 +368,6 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
                                .subject = {.name = gw_aggregator_names[by],
                                            .size_key = "elements",
                                            .smallest = smallest_elements,
-                                           .largest = largest_of(all, by),
                                            .before_step = sketched ? before_step : NULL,
                                            .prepare = prepare,
                                            .run = run,
@@ -358,11 +377,12 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
                                            .evict_s = all->evict_s}};
     GW_TRY(add_alone(survey, all, by, series, all->density, error));
     GW_TRY(shares ? add_together(survey, error) : GW_OK);
-    if (by == GW_SUM || !gw_series_make_denser(&series, all->density, sketched, &survey->arena)) {
+    double times = sketched ? gw_denser_times : close_times;
+    if (by == GW_SUM || !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating aggregation", error);
     }
     GW_TRY(add_alone(survey, all, by, series, series.densities[1], error));
-    return shares && sketched ? add_together(survey, error) : GW_OK;
+    return shares ? add_together(survey, error) : GW_OK;
 }
 
 bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator by) {

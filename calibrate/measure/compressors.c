@@ -303,9 +303,9 @@ static enum gw_status add_together(struct gw_survey *survey, size_t max_elements
 
 /*
  * On CPUs also where more is selected: what a threshold selects is many times what it is asked for
- * at times, and sketches grow with what is asked for; these also together, as caches hold the
- * smaller tables of several ranks, but not the larger ones. A GPU sorts nothing by comparing: its
- * curves are never of n log2 n.
+ * at times, and sketches grow with what is asked for. These two also together there, as caches hold
+ * the smaller tables of several ranks, but not the larger ones, and ranks share what writes
+ * entries. A GPU sorts nothing by comparing: its curves are never of n log2 n.
  */
 static enum gw_status add(struct gw_survey *survey, struct all *all,
                           const struct gw_calibration *calibration,
@@ -331,13 +331,15 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                                            .sorts = !on_gpu}};
     GW_TRY(add_alone(survey, all, compressor, series, all->density, error));
     GW_TRY(shares ? add_together(survey, calibration->max_elements, error) : GW_OK);
-    if (on_gpu || !gw_series_make_denser(&series, all->density,
-                                         compressor->exact || compressor->steady, &survey->arena)) {
+    bool keeps = compressor->exact || compressor->steady;
+    double times = keeps ? gw_denser_times : INFINITY;
+    if (on_gpu || !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }
     GW_TRY(add_alone(survey, all, compressor, series, series.densities[1], error));
-    return shares && compressor->sketched ? add_together(survey, calibration->max_elements, error)
-                                          : GW_OK;
+    return shares && (!keeps || compressor->sketched)
+               ? add_together(survey, calibration->max_elements, error)
+               : GW_OK;
 }
 
 /* n / k: k is at least half of density n, if that is 1 or more, and at least 1. */

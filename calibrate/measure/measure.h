@@ -204,14 +204,14 @@ struct gw_series {
 size_t gw_size_before_step(double density, size_t smaller, size_t larger);
 
 /*
- * The second density that kernels are measured at: 16 times the first, 0.25 at most, where what is
- * asked for is kept; 0.25 where what is selected follows from the gradient, or where entries lie.
+ * Makes a series of a kernel at this density one of the second, so many times as much, 0.25 at
+ * most; false: that is hardly another.
  */
-double gw_denser_density(double density, bool kept);
-
-/* Makes a series of a kernel at this density one of the second; false: that is hardly another. */
-bool gw_series_make_denser(struct gw_series *series, double density, bool kept,
+bool gw_series_make_denser(struct gw_series *series, double density, double times,
                            struct gw_arena *arena);
+
+/* Of what keeps what it is asked for, and of the search in sketches. */
+static const double gw_denser_times = 16;
 
 /* What is to be measured, as it comes together. The caller frees the items. */
 struct gw_series_list {

@@ -41,14 +41,10 @@ size_t gw_size_before_step(double density, size_t smaller, size_t larger) {
     return felt ? last : 0;
 }
 
-double gw_denser_density(double density, bool kept) {
-    const double most = 0.25;
-    return kept ? fmin(16 * density, most) : most;
-}
-
-bool gw_series_make_denser(struct gw_series *series, double density, bool kept,
+bool gw_series_make_denser(struct gw_series *series, double density, double times,
                            struct gw_arena *arena) {
-    double denser = gw_denser_density(density, kept);
+    const double most = 0.25;
+    double denser = fmin(times * density, most);
     if (denser < 2 * density) {
         return false;
     }

@@ -82,8 +82,8 @@ static inline double search_s(const struct gw_cluster *cluster, double n, double
 }
 
 /*
- * Lists of k entries each at random places of n elements: between two densities, as the shares of
- * cache lines, of 16 elements, are in which there is none; beyond them as at the nearer one.
+ * Lists of k entries each at random places of n elements: on the line through two densities, by the
+ * shares of cache lines, of 16 elements, in which there is none; below the first as there.
  */
 static inline double scattered_s(const struct gw_cluster *cluster, const char *name, double lists,
                                  double k, double n) {
@@ -91,15 +91,15 @@ static inline double scattered_s(const struct gw_cluster *cluster, const char *n
     if (cost == NULL || cost->densities[0] == 0) {
         return kernel_s(cluster, name, lists * k);
     }
-    double density = fmin(fmax(k / n, cost->densities[0]), cost->densities[1]);
+    double density = fmin(fmax(k / n, cost->densities[0]), 1);
     double none[3] = {cost->densities[0], density, cost->densities[1]};
     for (int i = 0; i < 3; i++) {
-        none[i] = exp(16 * log1p(-none[i]));
+        none[i] = none[i] < 1 ? exp(16 * log1p(-none[i])) : 0;
     }
     double first_s = value_of(&cost->curve, lists * k);
     double second_s = value_of(&cost->denser, lists * k);
     double of_first = (none[1] - none[2]) / (none[0] - none[2]);
-    return fmax(second_s, of_first * first_s + (1 - of_first) * second_s);
+    return fmax(second_s / 2, of_first * first_s + (1 - of_first) * second_s);
 }
 
 /* What is done with what the exchanges of the papers bring; arguments as below. */

@@ -117,16 +117,16 @@ TEST(entries_take_what_lines_without_any_let_them) {
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
     static const struct {
         double density, share;
-    } cases[] = {{0, 0}, {1e-9, 0}, {0.1, 0.8147103}, {0.5, 1}, {0.7, 1}, {1, 1}};
+    } cases[] = {{0, 0}, {1e-9, 0}, {0.1, 0.8147103}, {0.5, 1}, {0.7, 1.0000153}, {1, 1.0000153}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double share = gw_scatter_share(cost, cases[i].density);
-        assert_true(fabs(share - cases[i].share) < 1e-4);
+        assert_true(fabs(share - cases[i].share) < 1e-6);
         assert_true(near(gw_scatter_s(cost, 1e6, share), 1e-2 - share * 0.9e-2, 1e-9));
     }
     gw_cluster_free(&cluster);
-    parse_scattered("{\"densities\": [0.01, 0.5], \"per_element_s\": 2e-8}", &cluster);
+    parse_scattered("{\"densities\": [0.01, 0.5], \"per_element_s\": 4e-8}", &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
-    assert_true(gw_scatter_s(cost, 1e6, 0.5) == gw_scatter_s(cost, 1e6, 1)); /* never below it */
+    assert_true(near(gw_scatter_s(cost, 1e6, 0), 2e-2, 1e-12)); /* at least half of the second */
     gw_cluster_free(&cluster);
 }
 
