@@ -14,10 +14,10 @@ struct gw_leg_runner {
     const char *collective;
     /* How compression leaves the group, if this is the first leg that says so; or NULL. */
     const struct gw_compression *compression;
-    /* Makes room for what is expected to travel, once; and again where more is expected than was;
-     * or NULL. */
+    /* Makes room for what is expected to travel, once; or NULL. */
     enum gw_status (*prepare)(struct gw_worker *worker, struct gw_group_state *group,
                               struct gw_error *error);
+    /* The same again, where more is expected than was; or NULL. */
     enum gw_status (*make_room)(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error);
     /* *bytes is what this worker contributed; of a server's answer, got. */

@@ -197,12 +197,16 @@ static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_
     return memory->does->write(memory, group->beginnings.memory, beginnings, bytes, error);
 }
 
+/* Of a worker, and of all if no two have the same layers. */
 static enum gw_status make_room_for_layers(struct gw_worker *worker, struct gw_group_state *group,
                                            struct gw_error *error) {
-    size_t layers = group->slice->layer_count;
-    size_t bytes = (layers + group->expected) * sizeof(float);
-    return worker->serves ? prepare_server(worker, group, bytes, error)
-                          : gw_group_reserve(worker, group, bytes, bytes, error);
+    const struct gw_slice *slice = group->slice;
+    size_t all = worker->workers * group->expected;
+    all = all < slice->elements ? all : (size_t)slice->elements;
+    size_t sent = (slice->layer_count + group->expected) * sizeof(float);
+    size_t received = (slice->layer_count + all) * sizeof(float);
+    return worker->serves ? prepare_server(worker, group, received, error)
+                          : gw_group_reserve(worker, group, sent, received, error);
 }
 
 static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_state *group,

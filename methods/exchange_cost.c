@@ -41,11 +41,6 @@ bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation
            gw_kernel_shares(cost);
 }
 
-/* What goes to entries at random places. */
-static bool is_scattered(enum gw_aggregator by) {
-    return by == GW_SCATTER_ADD || by == GW_MERGE || by == GW_GIVE_BACK || by == GW_TAKE_AND_PUT;
-}
-
 struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
                                                   const struct gw_aggregation_costs *costs,
                                                   size_t which, const struct gw_extent *extent,
@@ -60,7 +55,7 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
     find_calls(aggregation->recurrence, workers, &calls.count, &contributions);
     double of_each = (double)gw_aggregation_elements(leg, aggregation->by, extent);
     calls.elements = contributions * of_each;
-    if (is_scattered(aggregation->by)) {
+    if (gw_aggregator_scatters(aggregation->by)) {
         calls.share = gw_scatter_share(cost, of_each / (double)extent->elements);
     } else if (aggregation->by == GW_HEAVYMIX) {
         calls.share =
@@ -70,27 +65,27 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
 }
 
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_extent *extent, size_t workers, double part) {
+                       size_t which, const struct gw_aggregator_calls *calls, double part) {
     const struct gw_kernel_cost *cost = costs->by[which];
     if (cost == NULL) {
         return 0;
     }
-    struct gw_aggregator_calls calls = gw_aggregator_calls_of(leg, costs, which, extent, workers);
-    double call_s = is_scattered(leg->aggregations[which].by)
-                        ? gw_scatter_s(cost, calls.elements, calls.share)
-                        : gw_kernel_s(cost, calls.elements, calls.share);
+    double call_s = gw_aggregator_scatters(leg->aggregations[which].by)
+                        ? gw_scatter_s(cost, calls->elements, calls->share)
+                        : gw_kernel_s(cost, calls->elements, calls->share);
     if (gw_aggregation_shares(leg, costs, which, part)) {
-        double together_s = gw_kernel_together_s(cost, calls.elements, calls.share, call_s);
+        double together_s = gw_kernel_together_s(cost, calls->elements, calls->share, call_s);
         call_s = fmax(call_s, part * together_s);
     }
-    return calls.count * call_s;
+    return calls->count * call_s;
 }
 
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, double part) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        seconds += gw_aggregator_s(leg, costs, i, extent, workers, part);
+        struct gw_aggregator_calls calls = gw_aggregator_calls_of(leg, costs, i, extent, workers);
+        seconds += gw_aggregator_s(leg, costs, i, &calls, part);
     }
     return seconds;
 }
@@ -261,8 +256,9 @@ static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t wh
         double share = contributions * least_elements(cost, which, aggregation->by);
         bool two = by->densities[1] > 0;
         double least = two ? calls / 2 : calls;
-        GW_TRY(lower_curve(two && is_scattered(aggregation->by) ? &by->denser : &by->curve, share,
-                           range, &once, error));
+        GW_TRY(
+            lower_curve(two && gw_aggregator_scatters(aggregation->by) ? &by->denser : &by->curve,
+                        share, range, &once, error));
         enum gw_status status = gw_curve_scaled(&once, least, least, &lower, error);
         gw_curve_free(&once);
         GW_TRY(status);

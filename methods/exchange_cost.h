@@ -40,7 +40,7 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
  * its machine alone).
  */
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_extent *extent, size_t workers, double part);
+                       size_t which, const struct gw_aggregator_calls *calls, double part);
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, double part);
 

@@ -48,12 +48,20 @@ double gw_compressor_share(const struct gw_compressor *compressor,
 
 /* Cache lines of 16 elements that hold no entry, a share of all. */
 static double empty_lines(double density) {
-    return pow(1 - fmin(fmax(density, 0), 1), 16);
+    double empty = 1 - fmin(fmax(density, 0), 1);
+    for (size_t elements = 1; elements < 16; elements *= 2) {
+        empty *= empty;
+    }
+    return empty;
 }
 
 double gw_scatter_share(const struct gw_kernel_cost *cost, double density) {
     const double measured[2] = {empty_lines(cost->densities[0]), empty_lines(cost->densities[1])};
     return fmax(share_of(measured, empty_lines(density)), 0);
+}
+
+const cJSON *gw_kernel_entry(const struct gw_kernel_cost *cost, bool denser) {
+    return denser ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
 }
 
 /* ---- seconds --------------------------------------------------------------------------------- */
@@ -62,14 +70,10 @@ static double half_s(const struct gw_kernel_cost *cost, double elements) {
     return gw_curve_time(&cost->curve, elements) / 2;
 }
 
-static double between_s(const struct gw_curve *first, const struct gw_curve *second,
-                        double elements, double share) {
-    double first_s = gw_curve_time(first, elements);
-    return share == 0 ? first_s : first_s + share * (gw_curve_time(second, elements) - first_s);
-}
-
 static double on_line_s(const struct gw_kernel_cost *cost, double elements, double share) {
-    return between_s(&cost->curve, &cost->denser, elements, share);
+    double usual_s = gw_curve_time(&cost->curve, elements);
+    return share == 0 ? usual_s
+                      : usual_s + share * (gw_curve_time(&cost->denser, elements) - usual_s);
 }
 
 double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share) {
@@ -85,8 +89,8 @@ double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, 
     double first_s = gw_curve_time(&cost->together, elements);
     double usual_s = gw_curve_time(&cost->curve, elements);
     if (gw_curve_costs(&cost->denser_together)) {
-        return fmax(between_s(&cost->together, &cost->denser_together, elements, share),
-                    first_s / 2);
+        double second_s = gw_curve_time(&cost->denser_together, elements);
+        return fmax(first_s + share * (second_s - first_s), fmin(first_s, second_s) / 2);
     }
     return usual_s > 0 ? first_s * alone_s / usual_s : first_s;
 }

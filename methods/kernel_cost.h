@@ -25,6 +25,12 @@ double gw_compressor_share(const struct gw_compressor *compressor,
 double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns);
 double gw_scatter_share(const struct gw_kernel_cost *cost, double density);
 
+/* Which density is nearer, and the entry of a cluster file that says what was measured there. */
+static inline bool gw_is_denser(double share) {
+    return share > 0.5;
+}
+const cJSON *gw_kernel_entry(const struct gw_kernel_cost *cost, bool denser);
+
 /*
  * What compressors and searches take of so many elements, in seconds: on the line through what both
  * densities take, at least half of the first; and what goes to so many entries at random places: on
@@ -35,7 +41,7 @@ double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double sh
 
 /*
  * What all ranks of a machine take that begin at once, each of which takes `alone_s` alone: on the
- * line through both densities, at least half of the first; where one alone was measured together,
+ * line through both densities, at least half of the lesser; where one alone was measured together,
  * as much longer as there.
  */
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,

@@ -22,7 +22,7 @@ struct gw_compressor {
     bool sketched;    /* finds them in a count sketch, and can in the sum of all workers' */
     bool stateful;    /* remembers something from one iteration to the next */
     bool thresholded; /* is given a threshold, at least to begin with */
-    bool steady;      /* takes as long as it is asked for many, not as it selects many */
+    bool steady;      /* its time follows from how many it is asked for, not how many it selects */
 };
 
 /* Dense exchange: all elements are kept. Not in the table. */
@@ -127,6 +127,9 @@ enum gw_aggregator {
     GW_HEAVYMIX,     /* the heavy coordinates of a group are looked for in a sketch */
     GW_AGGREGATOR_COUNT
 };
+
+/* What goes to entries at random places of a vector. */
+bool gw_aggregator_scatters(enum gw_aggregator by);
 
 /* As in cluster files. */
 extern const char *const gw_aggregator_names[GW_AGGREGATOR_COUNT];

@@ -75,8 +75,8 @@ enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation
                                struct gw_error *error);
 
 /*
- * What share of an operation's group a compressor's time follows from: what the worker that selects
- * most selects of it, or what is asked for; `measured` where the schedule knows neither.
+ * The density that a compressor's time follows from: what is asked for, as many times as the worker
+ * that selects most selects what is asked of it; `measured` where the schedule does not know.
  */
 double gw_schedule_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
                            double measured);

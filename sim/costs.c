@@ -114,10 +114,11 @@ static double aggregation_s(const struct gw_simulator *simulator,
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         if (costs->by[i] != NULL) {
             size_t workers = simulator->simulation.workers;
-            double elements = gw_aggregator_calls_of(leg, costs, i, &extent, workers).elements;
-            seconds +=
-                gw_aggregator_s(leg, costs, i, &extent, workers, gw_shared_part(simulator)) *
-                gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, costs->by[i]->name, elements);
+            struct gw_aggregator_calls calls =
+                gw_aggregator_calls_of(leg, costs, i, &extent, workers);
+            seconds += gw_aggregator_s(leg, costs, i, &calls, gw_shared_part(simulator)) *
+                       gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, costs->by[i]->name,
+                                           calls.elements, calls.share);
         }
     }
     return seconds;
@@ -138,7 +139,7 @@ static double exchange_s(const struct gw_simulator *simulator,
         const struct gw_price *price = gw_needed(find_price(&simulator->prices, operation->method));
         double bytes = (double)operation->bytes;
         seconds += gw_curve_time(&price->curve, bytes) *
-                   gw_parameter_factor(simulator, GW_COLLECTIVE_CURVE, price->collective, bytes);
+                   gw_parameter_factor(simulator, GW_COLLECTIVE_CURVE, price->collective, bytes, 0);
     }
     return seconds;
 }
@@ -151,10 +152,11 @@ static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index
     const struct gw_kernel_cost *cost = NULL;
     double elements = (double)operation->elements;
     GW_TRY(gw_cluster_compressor(simulator->cluster, operation->method, &cost, error));
+    double density = gw_schedule_density(simulator->schedule, operation, cost->densities[0]);
+    double share = gw_compressor_share(simulator->schedule->compressor, cost, elements, density);
     simulator->seconds[index] =
-        gw_compressor_s(simulator->schedule->compressor, cost, elements,
-                        gw_schedule_density(simulator->schedule, operation, cost->densities[0])) *
-        gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements);
+        gw_kernel_s(cost, elements, share) *
+        gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements, share);
     return GW_OK;
 }
 

@@ -51,7 +51,7 @@ static double crowding_of(const struct gw_simulator *simulator,
     if (cost == NULL || !gw_kernel_shares(cost)) {
         return 0;
     }
-    double density = schedule->density > 0 ? schedule->density : cost->densities[0];
+    double density = gw_schedule_density(schedule, operation, cost->densities[0]);
     double elements = fmax((double)operation->elements, fewest_elements);
     double turns = fmax(1, (double)sharing->ranks / (double)sharing->processors);
     struct both all = compress_s(schedule, cost, elements, density);
@@ -59,6 +59,15 @@ static double crowding_of(const struct gw_simulator *simulator,
     double alone_s = all.alone_s - part.alone_s;
     double together_s = all.together_s - part.together_s;
     return alone_s > 0 ? fmax(1, together_s / (turns * alone_s)) : 1;
+}
+
+static void find_crowding(struct gw_simulator *simulator) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (schedule->operations[i].kind == GW_COMPRESS) {
+            simulator->interference.crowding[i] = crowding_of(simulator, &schedule->operations[i]);
+        }
+    }
 }
 
 /*
@@ -82,12 +91,8 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     double *crowding =
         gw_arena_zeros(&simulator->arena, schedule->operation_count + 1, sizeof *crowding);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        if (schedule->operations[i].kind == GW_COMPRESS) {
-            crowding[i] = crowding_of(simulator, &schedule->operations[i]);
-        }
-    }
     simulator->interference.crowding = crowding;
+    find_crowding(simulator);
     if (result != NULL) {
         (void)snprintf(note, sizeof note, "%zu workers of a machine compress on its %zu processors",
                        sharing->ranks, sharing->processors);
@@ -238,8 +243,7 @@ static enum gw_status find_pairs(struct gw_interference *out, const struct gw_op
     return GW_OK;
 }
 
-void gw_interference_again(struct gw_interference *interference,
-                           const struct gw_schedule *schedule) {
+static void find_slowing(struct gw_interference *interference, const struct gw_schedule *schedule) {
     size_t count = interference->class_count;
     for (size_t i = 0; i < schedule->operation_count * count; i++) {
         const struct gw_overlap_pair *pair = interference->pairs[i];
@@ -248,6 +252,13 @@ void gw_interference_again(struct gw_interference *interference,
         interference->slowing[i] = pair != NULL && bytes > 0
                                        ? at_least_1(gw_overlap_at(pair, bytes))
                                        : (struct gw_slowing){.compute = 1, .communication = 1};
+    }
+}
+
+void gw_interference_again(struct gw_simulator *simulator) {
+    find_slowing(&simulator->interference, simulator->schedule);
+    if (simulator->interference.crowding != NULL) {
+        find_crowding(simulator);
     }
 }
 
@@ -285,7 +296,7 @@ static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_res
                               cluster, names, result, error));
         }
     }
-    gw_interference_again(out, schedule);
+    find_slowing(out, schedule);
     if (cluster->overlap != NULL && out->class_count > 1) {
         note_interference(result, cluster->overlap->workers, simulator->simulation.workers);
     }

@@ -7,21 +7,25 @@
 
 /* ---- one ----------------------------------------------------------------------------------- */
 
-static double margin_at(const struct gw_parameter *parameter, double size) {
+/* Of a kernel, at the density that is nearer. */
+static double margin_at(const struct gw_parameter *parameter, double size, double share) {
+    bool of_all = parameter->kind == GW_COLLECTIVE_CURVE;
     double margin = 0;
     for (size_t i = 0; i < parameter->margin_count; i++) {
-        margin = fmax(margin, gw_margins_at(&parameter->margins[i], size));
+        if (of_all || parameter->margin_count == 1 || i == (size_t)gw_is_denser(share)) {
+            margin = fmax(margin, gw_margins_at(&parameter->margins[i], size));
+        }
     }
     return parameter->derived ? parameter->relative : margin;
 }
 
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
-                           const char *name, double size) {
+                           const char *name, double size, double share) {
     const struct gw_parameter *off = simulator->deviating;
     if (off == NULL || off->kind != kind || strcmp(off->name, name) != 0) {
         return 1;
     }
-    double margin = margin_at(off, size);
+    double margin = margin_at(off, size, share);
     return isnan(margin) ? 1 : pow(1 + margin, simulator->deviation);
 }
 
@@ -66,35 +70,26 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
     return GW_OK;
 }
 
-/* An entry of a kernel's, or of what it takes at the second density, and what is below it. */
-static const cJSON *entry_of(const struct gw_kernel_cost *cost, bool denser, bool together) {
-    const cJSON *entry =
-        denser ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
-    return together ? cJSON_GetObjectItemCaseSensitive(entry, "together") : entry;
-}
-
-/*
- * Where ranks take turns, how well that is known what they take together; and on the way to what
- * was measured at the second density the worse of both.
- */
+/* Where ranks take turns, how well that is known what they take together; at both densities. */
 static enum gw_status find_kernel_margins(struct gw_simulator *simulator,
                                           const struct gw_kernel_cost *cost, bool together,
-                                          double share, struct gw_parameter *parameter,
-                                          struct gw_error *error) {
+                                          struct gw_parameter *parameter, struct gw_error *error) {
     const struct gw_curve *const curves[2][2] = {{&cost->curve, &cost->together},
                                                  {&cost->denser, &cost->denser_together}};
-    parameter->margin_count = share == 0 ? 1 : 2;
+    parameter->margin_count = cost->densities[1] > 0 ? 2 : 1;
     for (size_t i = 0; i < parameter->margin_count; i++) {
         bool known = together && gw_curve_costs(curves[i][1]);
-        GW_TRY(gw_margins_open(entry_of(cost, i == 1, known), "elements", curves[i][known],
-                               GW_KERNEL_MARGIN, &simulator->arena, &parameter->margins[i], error));
+        const cJSON *entry = gw_kernel_entry(cost, i == 1);
+        entry = known ? cJSON_GetObjectItemCaseSensitive(entry, "together") : entry;
+        GW_TRY(gw_margins_open(entry, "elements", curves[i][known], GW_KERNEL_MARGIN,
+                               &simulator->arena, &parameter->margins[i], error));
     }
     return GW_OK;
 }
 
-static void meet_size(struct gw_parameter *parameter, double size) {
+static void meet_size(struct gw_parameter *parameter, double size, double share) {
     if (!parameter->derived) {
-        parameter->relative = fmax(parameter->relative, margin_at(parameter, size));
+        parameter->relative = fmax(parameter->relative, margin_at(parameter, size, share));
     }
 }
 
@@ -105,15 +100,18 @@ static enum gw_status add_compressor(struct gw_simulator *simulator,
     bool is_new = false;
     struct gw_parameter *parameter =
         parameter_of(simulator, GW_COMPRESSOR_CURVE, operation->method, &is_new);
-    if (is_new && cost != NULL) {
-        bool together = gw_interference_shares(simulator) && gw_kernel_shares(cost);
-        const struct gw_schedule *schedule = simulator->schedule;
-        double density = gw_schedule_density(schedule, operation, cost->densities[0]);
-        double share =
-            gw_compressor_share(schedule->compressor, cost, (double)operation->elements, density);
-        GW_TRY(find_kernel_margins(simulator, cost, together, share, parameter, error));
+    if (cost == NULL) {
+        return GW_OK;
     }
-    meet_size(parameter, (double)operation->elements);
+    if (is_new) {
+        bool together = gw_interference_shares(simulator) && gw_kernel_shares(cost);
+        GW_TRY(find_kernel_margins(simulator, cost, together, parameter, error));
+    }
+    const struct gw_schedule *schedule = simulator->schedule;
+    double elements = (double)operation->elements;
+    double density = gw_schedule_density(schedule, operation, cost->densities[0]);
+    meet_size(parameter, elements,
+              gw_compressor_share(schedule->compressor, cost, elements, density));
     return GW_OK;
 }
 
@@ -140,10 +138,9 @@ static enum gw_status add_aggregators(struct gw_simulator *simulator,
             gw_aggregator_calls_of(leg, costs, i, &extent, simulator->simulation.workers);
         if (is_new) {
             bool together = gw_aggregation_shares(leg, costs, i, part);
-            GW_TRY(find_kernel_margins(simulator, costs->by[i], together, calls.share, parameter,
-                                       error));
+            GW_TRY(find_kernel_margins(simulator, costs->by[i], together, parameter, error));
         }
-        meet_size(parameter, calls.elements);
+        meet_size(parameter, calls.elements, calls.share);
     }
     return GW_OK;
 }
@@ -156,7 +153,7 @@ static enum gw_status add_operation(struct gw_simulator *simulator,
         struct gw_parameter *parameter =
             parameter_of(simulator, GW_COLLECTIVE_CURVE, operation->method, &is_new);
         GW_TRY(is_new ? find_collective_margins(simulator, parameter, error) : GW_OK);
-        meet_size(parameter, (double)operation->bytes);
+        meet_size(parameter, (double)operation->bytes, 0);
         return measured ? add_aggregators(simulator, operation, error) : GW_OK;
     }
     bool compresses = operation->kind == GW_COMPRESS && !simulator->simulation.timed_compression;

@@ -106,13 +106,16 @@ void gw_simulator_close(struct gw_simulator *simulator);
 /* Curves of a cluster's file that times hang on and that are not exactly known. */
 enum gw_parameter_kind { GW_COLLECTIVE_CURVE, GW_COMPRESSOR_CURVE, GW_AGGREGATOR_CURVE };
 
+enum { GW_MOST_MARGINS = GW_COLLECTIVE_MOST_PARTS > 2 ? GW_COLLECTIVE_MOST_PARTS : 2 };
+
 struct gw_parameter {
     enum gw_parameter_kind kind;
     const char *name; /* lives as long as the schedule and the cluster */
     bool derived;     /* its uncertainty is gw_cluster_uncertainty, NAN where that is not known */
-    /* What was measured: of a collective that others make up, of each of these. */
+    /* Of what was measured: of a collective that others make up, of each of these; of a kernel, at
+     * each density. */
     size_t margin_count;
-    struct gw_margins margins[GW_COLLECTIVE_MOST_PARTS];
+    struct gw_margins margins[GW_MOST_MARGINS];
     double relative; /* half of a 95% interval, the largest of the sizes that the schedule has */
 };
 

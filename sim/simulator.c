@@ -324,6 +324,7 @@ static enum gw_status open_selecting(struct selecting *out, const struct gw_simu
     struct gw_schedule *schedule = &out->schedule;
     struct gw_simulator *simulator = &out->simulator;
     struct gw_slowing **slowing = &simulator->interference.slowing;
+    double **crowding = &simulator->interference.crowding;
     size_t operations = of->schedule->operation_count;
     size_t factors = operations * of->interference.class_count;
     *schedule = *of->schedule;
@@ -335,6 +336,9 @@ static enum gw_status open_selecting(struct selecting *out, const struct gw_simu
         copy_of(arena, schedule->groups, schedule->group_count, sizeof *schedule->groups);
     simulator->seconds = copy_of(arena, of->seconds, operations, sizeof *simulator->seconds);
     *slowing = copy_of(arena, *slowing, factors, sizeof **slowing);
+    if (*crowding != NULL) {
+        *crowding = copy_of(arena, *crowding, operations, sizeof **crowding);
+    }
     return gw_arena_check(arena, "simulating", error);
 }
 
@@ -346,7 +350,7 @@ static void select_elements(struct selecting *selecting, uint64_t iteration) {
                        simulation->selected + first * selecting->schedule.group_count);
     gw_operation_costs_again(&selecting->simulator);
     if (simulation->interference) {
-        gw_interference_again(&selecting->simulator.interference, &selecting->schedule);
+        gw_interference_again(&selecting->simulator);
     }
 }
 

@@ -114,7 +114,7 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
 
 /* What an operation of that size takes of its time; 1 but for what deviates. */
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
-                           const char *name, double size);
+                           const char *name, double size, double share);
 
 /* ---- compression and exchanges that run at once slow each other ------------------------------ */
 
@@ -141,9 +141,8 @@ bool gw_interference_shares(const struct gw_simulator *simulator);
 enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
                                     struct gw_error *error);
 
-/* Exchanges of other bytes than before: fills their factors again. */
-void gw_interference_again(struct gw_interference *interference,
-                           const struct gw_schedule *schedule);
+/* Other elements selected than before: fills factors and crowding again. */
+void gw_interference_again(struct gw_simulator *simulator);
 
 /* ---- what lanes spend an iteration on, in seconds -------------------------------------------- */
 

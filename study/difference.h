@@ -108,7 +108,7 @@ struct gw_predicted_operation {
 };
 
 /* The entry of the cluster's or the model's file: "collectives.allgather[workers=4]". */
-enum { GW_PARAMETER_SIZE = 128 };
+enum { GW_PARAMETER_SIZE = 192 };
 enum gw_status gw_parameter_find(const struct gw_question *question,
                                  const struct gw_schedule *schedule,
                                  const struct gw_predicted_operation *operation,

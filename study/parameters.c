@@ -79,7 +79,7 @@ static bool is_slowed(const struct gw_predicted_operation *operation, double alo
 /* ".denser.together": of a kernel, the one that is nearest to what is on the way between them. */
 static void append_curve(char text[GW_PARAMETER_SIZE], const struct gw_kernel_cost *cost,
                          double share, bool together) {
-    bool denser = share > 0.5;
+    bool denser = gw_is_denser(share);
     bool known = !denser || gw_curve_costs(&cost->denser_together);
     append(text, "%s%s", denser ? ".denser" : "", together && known ? ".together" : "");
 }
@@ -171,11 +171,9 @@ static void find_compressor(const struct gw_question *question, const struct gw_
         append(name, "compressors.%s", operation->method);
         append_curve(name, cost, share, slowed && turns);
     }
-    bool denser = share > 0.5;
-    const cJSON *entry =
-        denser ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
-    struct near near =
-        find_near(elements, entry, "elements", denser ? &cost->denser : &cost->curve);
+    bool denser = gw_is_denser(share);
+    struct near near = find_near(elements, gw_kernel_entry(cost, denser), "elements",
+                                 denser ? &cost->denser : &cost->curve);
     describe_size(elements, near, gw_format_count, detail);
     append(detail, " elements");
 }

@@ -63,17 +63,13 @@ static size_t most_of(const struct all *all, enum gw_aggregator by) {
     return part > 4 * smallest_elements ? part : 4 * smallest_elements;
 }
 
-static bool goes_to_random_places(enum gw_aggregator by) {
-    return by != GW_SUM && by != GW_HEAVYMIX;
-}
-
 /* As many entries as the longest calibrated vector has at that density: more would lie closer. */
 static size_t largest_of(const struct all *all, enum gw_aggregator by, double density) {
+    enum { LEAST = 256 };
     size_t lists = by == GW_SCATTER_ADD ? all->workers : 1;
     size_t entries = lists * gw_elements_kept(all->max_elements, density);
-    size_t least = 4 * smallest_elements;
     size_t most = most_of(all, by);
-    return !goes_to_random_places(by) ? most : entries > least ? gw_lesser(entries, most) : least;
+    return !gw_aggregator_scatters(by) ? most : entries > LEAST ? gw_lesser(entries, most) : LEAST;
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -339,6 +335,7 @@ static enum gw_status add_alone(struct gw_survey *survey, struct all *all, enum 
     *aggregation = (struct aggregation){.all = all, .by = by, .density = density, .counts = counts};
     series.subject.context = aggregation;
     series.subject.largest = largest_of(all, by, density);
+    series.subject.smallest = gw_lesser(smallest_elements, series.subject.largest / 16);
     return gw_series_list_add(&survey->list, series, error);
 }
 
@@ -367,7 +364,6 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
                                .aggregates = true,
                                .subject = {.name = gw_aggregator_names[by],
                                            .size_key = "elements",
-                                           .smallest = smallest_elements,
                                            .before_step = sketched ? before_step : NULL,
                                            .prepare = prepare,
                                            .run = run,

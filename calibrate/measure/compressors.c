@@ -331,13 +331,13 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                                            .sorts = !on_gpu}};
     GW_TRY(add_alone(survey, all, compressor, series, all->density, error));
     GW_TRY(shares ? add_together(survey, calibration->max_elements, error) : GW_OK);
-    bool keeps = compressor->exact || compressor->steady;
-    double times = keeps ? gw_denser_times : INFINITY;
+    bool follows_asked = compressor->exact || compressor->steady;
+    double times = follows_asked ? gw_denser_times : INFINITY;
     if (on_gpu || !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }
     GW_TRY(add_alone(survey, all, compressor, series, series.densities[1], error));
-    return shares && (!keeps || compressor->sketched)
+    return shares && (!follows_asked || compressor->sketched)
                ? add_together(survey, calibration->max_elements, error)
                : GW_OK;
 }

@@ -210,7 +210,7 @@ size_t gw_size_before_step(double density, size_t smaller, size_t larger);
 bool gw_series_make_denser(struct gw_series *series, double density, double times,
                            struct gw_arena *arena);
 
-/* Of what keeps what it is asked for, and of the search in sketches. */
+/* Where the time follows from how many are asked for, and of the search in sketches. */
 static const double gw_denser_times = 16;
 
 /* What is to be measured, as it comes together. The caller frees the items. */

@@ -116,10 +116,10 @@ TEST(calibration_writes_a_complete_cluster) {
         check_curve(&cost->curve, cost->kept, 5);
         check_curve(&cost->denser, cJSON_GetObjectItem(cost->kept, "denser"), 5);
         assert_true(cost->densities[0] == calibration.density);
-        bool keeps = gw_compressors[i]->exact || gw_compressors[i]->steady;
-        assert_true(cost->densities[1] == (keeps ? 16 * calibration.density : 0.25));
+        bool follows_asked = gw_compressors[i]->exact || gw_compressors[i]->steady;
+        assert_true(cost->densities[1] == (follows_asked ? 16 * calibration.density : 0.25));
         assert_int_equal(gw_curve_costs(&cost->denser_together),
-                         !keeps || gw_compressors[i]->sketched);
+                         !follows_asked || gw_compressors[i]->sketched);
     }
     assert_int_equal(cluster.aggregation.count, GW_AGGREGATOR_COUNT);
     for (size_t i = 0; i < GW_AGGREGATOR_COUNT; i++) {

@@ -147,4 +147,11 @@ TEST(ranks_take_together_what_they_took_at_both_densities) {
         assert_true(near(gw_kernel_together_s(cost, 1e6, cases[i][0], 1), cases[i][1], 1e-12));
     }
     gw_cluster_free(&cluster);
+    parse_scattered("{\"densities\": [0.001, 0.064], \"per_element_s\": 1e-9, \"together\": "
+                    "{\"per_element_s\": 3e-9}}",
+                    &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
+    assert_true(near(gw_kernel_together_s(cost, 1e6, 1, 1), 0.003, 1e-12)); /* as measured */
+    assert_true(near(gw_kernel_together_s(cost, 1e6, 1.5, 1), 0.0015, 1e-12));
+    gw_cluster_free(&cluster);
 }

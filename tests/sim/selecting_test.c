@@ -139,8 +139,12 @@ static int read_cluster(void **state) {
     const struct gw_kernel_cost *topk = gw_kernel_cost_find(&cluster.compressors, "topk");
     assert_non_null(topk);
     assert_int_equal(gw_curve_scaled(&topk->curve, 2, 2, &denser, NULL), GW_OK);
-    return (int)gw_kernel_costs_add_denser(&cluster.compressors, "topk", densities, denser,
-                                           cJSON_CreateObject(), NULL);
+    assert_int_equal(gw_kernel_costs_add_denser(&cluster.compressors, "topk", densities, denser,
+                                                cJSON_CreateObject(), NULL),
+                     GW_OK);
+    assert_int_equal(gw_curve_scaled(&topk->together, 6, 6, &denser, NULL), GW_OK);
+    return (int)gw_kernel_costs_add_together(&cluster.compressors, "topk", true, denser,
+                                             cJSON_CreateObject(), NULL);
 }
 
 /* Without anything beside it: a group's compression, by what the fullest worker selects of it. */
