@@ -194,12 +194,12 @@ struct row_reader {
     size_t capacity, length;
 };
 
-/* Whether that point's row comes next, whole and as it was written. */
+/* Whether that point's row comes next, whole and as it was written: no row is empty. */
 static bool read_row(struct row_reader *reader, uint64_t number) {
     char expected[GW_FRAME_SIZE + 1];
     char frame[GW_FRAME_SIZE + 1] = "";
     if (fread(frame, 1, GW_FRAME_SIZE, reader->stream) != GW_FRAME_SIZE ||
-        gw_frame_length(frame) > GW_FILE_MOST_BYTES) {
+        gw_frame_length(frame) == 0 || gw_frame_length(frame) > GW_FILE_MOST_BYTES) {
         return false;
     }
     size_t length = gw_frame_length(frame);
