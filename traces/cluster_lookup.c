@@ -314,16 +314,6 @@ size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers) {
 
 /* ---- compressors --------------------------------------------------------------------------- */
 
-const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
-                                                 const char *name) {
-    for (size_t i = 0; i < costs->count; i++) {
-        if (strcmp(costs->list[i].name, name) == 0) {
-            return &costs->list[i];
-        }
-    }
-    return NULL;
-}
-
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_kernel_cost **out, struct gw_error *error) {
     *out = gw_kernel_cost_find(&cluster->compressors, name);

@@ -8,6 +8,36 @@
 enum gw_status gw_read_density_and_workers(const struct gw_json *root, double *density,
                                            size_t *workers, struct gw_error *error);
 
+/* ---- curves and entries in a cluster file ---------------------------------------------------- */
+
+/* Which names the coefficients of a curve have. */
+enum gw_curve_names {
+    GW_COLLECTIVE_NAMES, /* alpha_s, beta_s_per_byte; both needed unless there are points */
+    GW_KERNEL_NAMES,     /* fixed_s, per_element_s, per_nlog2n_s; those that are absent are 0 */
+};
+
+/* The curve is the caller's; one that falls beyond noise is bad input. */
+enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names names,
+                             struct gw_curve *out, struct gw_error *error);
+
+/* Replaces whatever curve the open object holds. */
+void gw_curve_write(struct gw_json_writer *writer, const struct gw_curve *curve,
+                    enum gw_curve_names names);
+
+/* Raises points to the highest before them if the curve falls (gw_cluster_find_fall). */
+void gw_curve_raise_fallen(struct gw_curve *curve, const cJSON *details);
+
+/* An object for an entry: the one it was read from or measured with, or an empty one. */
+cJSON *gw_entry_object(const cJSON *kept);
+
+/* "compressors" or "aggregation", which `key` names; what was read so far is freed by the caller.
+ */
+enum gw_status gw_kernel_costs_read(const struct gw_json *kernels, struct gw_kernel_costs *costs,
+                                    struct gw_error *error);
+void gw_kernel_costs_write(struct gw_json_writer *writer, const char *key,
+                           const struct gw_kernel_costs *costs);
+void gw_kernel_costs_free(struct gw_kernel_costs *costs);
+
 /* ---- "network" and "overlap" as they stand in a cluster file -------------------------------- */
 
 /*

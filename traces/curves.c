@@ -1,0 +1,193 @@
+/* Cost curves as they stand in cluster files. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "traces/parts.h"
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+static enum gw_status read_point(const struct gw_json *place, double previous_size,
+                                 struct gw_curve_point *out, struct gw_error *error) {
+    if (!cJSON_IsArray(place->node) || cJSON_GetArraySize(place->node) != 2) {
+        return gw_json_expected(place, "a pair [size, seconds]", error);
+    }
+    struct gw_json size = gw_json_item(place, cJSON_GetArrayItem(place->node, 0), 0);
+    struct gw_json time = gw_json_item(place, cJSON_GetArrayItem(place->node, 1), 1);
+    GW_TRY(gw_json_size(&size, &out->size, error));
+    if (!(out->size > previous_size)) {
+        return gw_json_expected(&size, "sizes in ascending order", error);
+    }
+    return gw_json_seconds(&time, &out->time_s, error);
+}
+
+static enum gw_status read_points(const struct gw_json *place, struct gw_curve *out,
+                                  struct gw_error *error) {
+    GW_TRY(gw_json_array(place, error));
+    size_t count = (size_t)cJSON_GetArraySize(place->node);
+    if (count < 2) {
+        return gw_json_expected(place, "at least two points", error);
+    }
+    struct gw_curve_point *points = calloc(count, sizeof *points);
+    if (points == NULL) {
+        return gw_fail_memory(error, "reading a cost curve");
+    }
+    double previous_size = 0;
+    size_t index = 0;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, place->node) {
+        struct gw_json at = gw_json_item(place, node, index);
+        enum gw_status status = read_point(&at, previous_size, &points[index], error);
+        if (status != GW_OK) {
+            free(points);
+            return status;
+        }
+        previous_size = points[index++].size;
+    }
+    *out = (struct gw_curve){.point_count = count, .points = points};
+    return GW_OK;
+}
+
+/* Of points that fall, the first, unless that is noise. */
+static enum gw_status check_rising(const struct gw_json *place, const struct gw_json *points,
+                                   const struct gw_curve *curve, struct gw_error *error) {
+    size_t fall = gw_cluster_find_fall(curve, place->node);
+    if (fall == 0) {
+        return GW_OK;
+    }
+    const cJSON *node = cJSON_GetArrayItem(points->node, (int)fall);
+    struct gw_json point = gw_json_item(points, node, fall);
+    struct gw_json time = gw_json_item(&point, cJSON_GetArrayItem(node, 1), 1);
+    return gw_json_expected(&time, "no less time than for the smaller sizes", error);
+}
+
+/* Each is 0 where it is absent, but not all of them. */
+static enum gw_status read_coefficients(const struct gw_json *place, struct gw_curve *out,
+                                        struct gw_error *error) {
+    static const char *const keys[] = {"fixed_s", "per_element_s", "per_nlog2n_s"};
+    double *const coefficients[] = {&out->fixed_s, &out->per_unit_s, &out->per_nlog2n_s};
+    size_t found = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct gw_json coefficient = gw_json_member(place, keys[i]);
+        if (coefficient.node != NULL) {
+            GW_TRY(gw_json_seconds(&coefficient, coefficients[i], error));
+            found++;
+        }
+    }
+    return found > 0 ? GW_OK
+                     : gw_json_expected(place,
+                                        "points, or one of fixed_s, per_element_s and per_nlog2n_s",
+                                        error);
+}
+
+enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names names,
+                             struct gw_curve *out, struct gw_error *error) {
+    *out = (struct gw_curve){0};
+    struct gw_json points = gw_json_member(place, "points");
+    if (points.node != NULL) {
+        GW_TRY(read_points(&points, out, error));
+        enum gw_status status = check_rising(place, &points, out, error);
+        if (status != GW_OK) {
+            gw_curve_free(out);
+        }
+        return status;
+    }
+    if (names == GW_KERNEL_NAMES) {
+        return read_coefficients(place, out, error);
+    }
+    struct gw_json alpha = gw_json_member(place, "alpha_s");
+    struct gw_json beta = gw_json_member(place, "beta_s_per_byte");
+    GW_TRY(gw_json_seconds(&alpha, &out->fixed_s, error));
+    return gw_json_seconds(&beta, &out->per_unit_s, error);
+}
+
+/* ---- falling ------------------------------------------------------------------------------- */
+
+/* The range from the 5th to the 95th percentile of what was measured at a size. */
+static bool find_range(const cJSON *details, double size, double range[2]) {
+    const cJSON *raw = NULL;
+    cJSON_ArrayForEach(raw, cJSON_GetObjectItemCaseSensitive(details, "raw")) {
+        const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(raw, "bytes");
+        const cJSON *elements = cJSON_GetObjectItemCaseSensitive(raw, "elements");
+        const cJSON *p5 = cJSON_GetObjectItemCaseSensitive(raw, "p5_s");
+        const cJSON *p95 = cJSON_GetObjectItemCaseSensitive(raw, "p95_s");
+        if (cJSON_GetNumberValue(bytes != NULL ? bytes : elements) == size && cJSON_IsNumber(p5) &&
+            cJSON_IsNumber(p95)) {
+            range[0] = p5->valuedouble;
+            range[1] = p95->valuedouble;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* How far below what is expected measuring leaves a time without any reason. */
+static const double noise = 0.05;
+
+/* Ranges explain what lies in them, and nothing else. */
+static bool explains_fall(const cJSON *details, const struct gw_curve_point *before,
+                          const struct gw_curve_point *point) {
+    double range_before[2] = {0};
+    double range[2] = {0};
+    return find_range(details, before->size, range_before) &&
+           find_range(details, point->size, range) && range[1] >= range_before[0] &&
+           before->time_s <= (1 + noise) * range_before[1] &&
+           point->time_s >= (1 - noise) * range[0];
+}
+
+size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details) {
+    enum { most_falls = 1000 }; /* each of which looks through all of "raw" */
+    double highest_s = 0;
+    size_t falls = 0;
+    for (size_t i = 0; i < curve->point_count; i++) {
+        const struct gw_curve_point *point = &curve->points[i];
+        if (i > 0 && point->time_s < point[-1].time_s && point->time_s < (1 - noise) * highest_s &&
+            (++falls > most_falls || !explains_fall(details, &point[-1], point))) {
+            return i;
+        }
+        highest_s = fmax(highest_s, point->time_s);
+    }
+    return 0;
+}
+
+void gw_curve_raise_fallen(struct gw_curve *curve, const cJSON *details) {
+    if (gw_cluster_find_fall(curve, details) == 0) {
+        return;
+    }
+    for (size_t i = 1; i < curve->point_count; i++) {
+        struct gw_curve_point *point = &curve->points[i];
+        point->time_s = point->time_s < point[-1].time_s ? point[-1].time_s : point->time_s;
+    }
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+/* Replaces whatever curve the open object holds. */
+void gw_curve_write(struct gw_json_writer *writer, const struct gw_curve *curve,
+                    enum gw_curve_names names) {
+    static const char *const keys[] = {"points",  "alpha_s",       "beta_s_per_byte",
+                                       "fixed_s", "per_element_s", "per_nlog2n_s"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        gw_writer_drop(writer, keys[i]);
+    }
+    if (curve->point_count > 0) {
+        gw_writer_array(writer, "points");
+        for (size_t i = 0; i < curve->point_count; i++) {
+            double pair[2] = {curve->points[i].size, curve->points[i].time_s};
+            gw_writer_numbers(writer, NULL, pair, 2);
+        }
+        gw_writer_end(writer);
+        return;
+    }
+    if (names == GW_COLLECTIVE_NAMES) {
+        gw_writer_number(writer, "alpha_s", curve->fixed_s);
+        gw_writer_number(writer, "beta_s_per_byte", curve->per_unit_s);
+        return;
+    }
+    gw_writer_number(writer, "fixed_s", curve->fixed_s);
+    if (curve->per_unit_s > 0) {
+        gw_writer_number(writer, "per_element_s", curve->per_unit_s);
+    }
+    if (curve->per_nlog2n_s > 0) {
+        gw_writer_number(writer, "per_nlog2n_s", curve->per_nlog2n_s);
+    }
+}
