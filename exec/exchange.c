@@ -36,19 +36,6 @@ enum gw_status gw_exchanges_prepare(struct gw_worker *worker, struct gw_error *e
     return GW_OK;
 }
 
-enum gw_status gw_exchanges_make_room(struct gw_worker *worker, struct gw_error *error) {
-    const struct gw_schedule *schedule = worker->schedule;
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        const struct gw_operation *operation = &schedule->operations[i];
-        struct gw_group_state *group = &worker->groups[operation->group];
-        if (operation->kind == GW_EXCHANGE && !group->compressor->exact) {
-            const struct gw_leg_runner *runner = gw_needed(find_runner(operation));
-            GW_TRY(runner->make_room == NULL ? GW_OK : runner->make_room(worker, group, error));
-        }
-    }
-    return GW_OK;
-}
-
 enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operation *operation,
                                uint64_t *bytes, struct gw_error *error) {
     const struct gw_leg_runner *runner = gw_needed(find_runner(operation));

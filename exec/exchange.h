@@ -14,12 +14,9 @@ struct gw_leg_runner {
     const char *collective;
     /* How compression leaves the group, if this is the first leg that says so; or NULL. */
     const struct gw_compression *compression;
-    /* Makes room for what is expected to travel, once; or NULL. */
+    /* Makes room for what is expected to travel; or NULL. */
     enum gw_status (*prepare)(struct gw_worker *worker, struct gw_group_state *group,
                               struct gw_error *error);
-    /* The same again, where more is expected than was; or NULL. */
-    enum gw_status (*make_room)(struct gw_worker *worker, struct gw_group_state *group,
-                                struct gw_error *error);
     /* *bytes is what this worker contributed; of a server's answer, got. */
     enum gw_status (*run)(struct gw_worker *worker, struct gw_group_state *group, uint64_t *bytes,
                           struct gw_error *error);
@@ -29,11 +26,10 @@ struct gw_leg_runner {
 extern const struct gw_leg_runner gw_gathered_legs[], gw_server_legs[], gw_tree_legs[];
 
 /*
- * Lets the runners of all exchanges of the worker's checked schedule prepare its groups; and make
- * room for what groups expect by now, where that depends on gradients.
+ * Lets the runners of all exchanges of the worker's checked schedule prepare its groups; again
+ * where more is expected than was, as of compressors whose counts depend on gradients.
  */
 enum gw_status gw_exchanges_prepare(struct gw_worker *worker, struct gw_error *error);
-enum gw_status gw_exchanges_make_room(struct gw_worker *worker, struct gw_error *error);
 
 /* Runs an exchange, with what compression left if that is not packed yet. */
 enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operation *operation,

@@ -72,9 +72,9 @@ static enum gw_status gather_counts(struct gw_worker *worker, struct gw_group_st
     return GW_OK;
 }
 
-static enum gw_status reserve_padded(struct gw_worker *worker, struct gw_group_state *group,
+static enum gw_status prepare_padded(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
-    size_t bytes = group->expected * sizeof(struct gw_entry);
+    size_t bytes = group->expected.most * sizeof(struct gw_entry);
     return gw_group_reserve(worker, group, bytes, worker->workers * bytes, error);
 }
 
@@ -118,7 +118,7 @@ static enum gw_status reserve_indices(const struct gw_worker *worker, struct gw_
 
 static enum gw_status prepare_indices(struct gw_worker *worker, struct gw_group_state *group,
                                       struct gw_error *error) {
-    return reserve_indices(worker, group, group->expected, error);
+    return reserve_indices(worker, group, group->expected.most, error);
 }
 
 static enum gw_status drop_padding(const struct gw_worker *worker, struct gw_group_state *group,
@@ -178,13 +178,7 @@ static enum gw_status broadcast_indices(struct gw_worker *worker, struct gw_grou
 
 static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
-    size_t bytes = group->slice->selected.all * sizeof(float);
-    return gw_group_reserve(worker, group, bytes, bytes, error);
-}
-
-static enum gw_status make_room_for_values(struct gw_worker *worker, struct gw_group_state *group,
-                                           struct gw_error *error) {
-    size_t bytes = worker->workers * group->expected * sizeof(float);
+    size_t bytes = group->expected.all * sizeof(float);
     return gw_group_reserve(worker, group, bytes, bytes, error);
 }
 
@@ -219,14 +213,12 @@ const struct gw_leg_runner gw_gathered_legs[] = {
     {.payload = GW_PADDED,
      .collective = "allgather",
      .compression = &gw_compress_entries,
-     .prepare = reserve_padded,
-     .make_room = reserve_padded,
+     .prepare = prepare_padded,
      .run = gather_padded},
     {.payload = GW_INDICES,
      .collective = "allgather",
      .compression = &gw_compress_indices,
      .prepare = prepare_indices,
-     .make_room = prepare_indices,
      .run = gather_indices},
     {.payload = GW_INDICES,
      .collective = "broadcast",
@@ -237,7 +229,6 @@ const struct gw_leg_runner gw_gathered_legs[] = {
      .collective = "allreduce",
      .compression = &gw_compress_indices,
      .prepare = prepare_values,
-     .make_room = make_room_for_values,
      .run = sum_values},
     {0},
 };

@@ -197,28 +197,20 @@ static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_
     return memory->does->write(memory, group->beginnings.memory, beginnings, bytes, error);
 }
 
-/* Of a worker, and of all if no two have the same layers. */
-static enum gw_status make_room_for_layers(struct gw_worker *worker, struct gw_group_state *group,
-                                           struct gw_error *error) {
-    const struct gw_slice *slice = group->slice;
-    size_t all = worker->workers * group->expected;
-    all = all < slice->elements ? all : (size_t)slice->elements;
-    size_t sent = (slice->layer_count + group->expected) * sizeof(float);
-    size_t received = (slice->layer_count + all) * sizeof(float);
-    return worker->serves ? prepare_server(worker, group, received, error)
-                          : gw_group_reserve(worker, group, sent, received, error);
-}
-
 static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
-    GW_TRY(gw_buffer_reserve(&group->presence, NULL, slice->layer_count * sizeof(float), error));
-    GW_TRY(make_room_for_layers(worker, group, error));
+    size_t layers = slice->layer_count;
+    size_t sent = (layers + group->expected.most) * sizeof(float);
+    size_t received = (layers + group->expected.all) * sizeof(float);
+    GW_TRY(gw_buffer_reserve(&group->presence, NULL, layers * sizeof(float), error));
     if (!worker->serves) {
-        return list_beginnings(worker, group, error);
+        GW_TRY(list_beginnings(worker, group, error));
+        return gw_group_reserve(worker, group, sent, received, error);
     }
     GW_TRY(gw_buffer_reserve(&group->sent, &worker->exchange,
-                             (slice->layer_count + slice->elements) * sizeof(float), error));
+                             (layers + slice->elements) * sizeof(float), error));
+    GW_TRY(prepare_server(worker, group, received, error));
     return gw_buffer_reserve(&group->merged, &worker->exchange, slice->elements * sizeof(float),
                              error);
 }
@@ -382,7 +374,6 @@ const struct gw_leg_runner gw_server_legs[] = {
      .collective = "push",
      .compression = &gw_compress_layers,
      .prepare = prepare_layers,
-     .make_room = make_room_for_layers,
      .run = push_layers},
     {.payload = GW_ALL_LAYERS, .collective = "pull", .run = pull_layers},
     {0},

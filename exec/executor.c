@@ -70,11 +70,16 @@ static struct tally count_selected(const struct gw_worker *worker,
     return tally;
 }
 
+/* All of them together select no more than as many times that as there are workers. */
 static void expect_most(struct gw_worker *worker, const struct gw_outcome *outcome) {
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         struct gw_group_state *group = &worker->groups[g];
-        size_t most = (size_t)outcome->extents[g].most;
-        group->expected = most > group->expected ? most : group->expected;
+        uint64_t most = outcome->extents[g].most;
+        if (most > group->expected.most) {
+            uint64_t all = worker->workers * most;
+            group->expected.most = most;
+            group->expected.all = all < group->slice->elements ? all : group->slice->elements;
+        }
     }
 }
 
@@ -118,5 +123,5 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
               (limits->ends_early && (out->reached || out->seconds > limits->longest_s));
         GW_TRY(agree_to_end(worker, &end, error));
     }
-    return gw_exchanges_make_room(worker, error);
+    return out->iterations > 0 ? gw_exchanges_prepare(worker, error) : GW_OK;
 }

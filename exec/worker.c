@@ -162,7 +162,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
     *group = (struct gw_group_state){
         .slice = &schedule->groups[g],
         .compressor = schedule->compressor,
-        .expected = schedule->groups[g].selected.most,
+        .expected = schedule->groups[g].selected,
         .seed = gw_random_mix(options->seed) + g,
         .counts = gw_arena_zeros(worker->arena, worker->workers, sizeof *group->counts)};
     group->layers = schedule->layers + group->slice->first_layer;

@@ -78,8 +78,8 @@ struct gw_group_state {
     uint64_t seed;    /* of this group, the same on all ranks */
     double threshold; /* of a compressor that is given one, for the whole run */
 
-    size_t expected; /* elements, by any worker: what legs make room for beforehand */
-    size_t selected; /* elements, by this worker ... */
+    struct gw_selected expected;       /* what legs make room for beforehand */
+    size_t selected;                   /* elements, by this worker ... */
     const struct gw_entry *entries;    /* ... these, until the next selection */
     struct gw_gpu_selection selection; /* where they are on a GPU */
     size_t all;                        /* elements whose values travel together */
