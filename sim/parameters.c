@@ -7,16 +7,19 @@
 
 /* ---- one ----------------------------------------------------------------------------------- */
 
-/* Of a kernel, at the density that is nearer. */
+/* Of a collective that others make up, the largest of these; of a kernel, at the nearer density. */
 static double margin_at(const struct gw_parameter *parameter, double size, double share) {
-    bool of_all = parameter->kind == GW_COLLECTIVE_CURVE;
     double margin = 0;
-    for (size_t i = 0; i < parameter->margin_count; i++) {
-        if (of_all || parameter->margin_count == 1 || i == (size_t)gw_is_denser(share)) {
-            margin = fmax(margin, gw_margins_at(&parameter->margins[i], size));
-        }
+    if (parameter->derived) {
+        return parameter->relative;
     }
-    return parameter->derived ? parameter->relative : margin;
+    if (parameter->kind != GW_COLLECTIVE_CURVE && parameter->margin_count > 1) {
+        return gw_margins_at(&parameter->margins[gw_is_denser(share)], size);
+    }
+    for (size_t i = 0; i < parameter->margin_count; i++) {
+        margin = fmax(margin, gw_margins_at(&parameter->margins[i], size));
+    }
+    return margin;
 }
 
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,

@@ -112,7 +112,10 @@ double gw_shared_part(const struct gw_simulator *simulator);
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
 
-/* What an operation of that size takes of its time; 1 but for what deviates. */
+/*
+ * What an operation of that size takes of its time; 1 but for what deviates. `share` is how far a
+ * kernel is on the way to the second density (methods/kernel_cost.h), 0 of collectives.
+ */
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
                            const char *name, double size, double share);
 

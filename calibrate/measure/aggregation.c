@@ -55,8 +55,8 @@ struct aggregation {
     size_t sizes[MOST_SIZES], size_count, which;
 };
 
-/* Of vectors of which a part is selected, that part; two sizes at least make a curve. */
-static size_t most_of(const struct all *all, enum gw_aggregator by) {
+/* Elements: of vectors of which a part is selected, that part; two sizes at least make a curve. */
+static size_t room_for(const struct all *all, enum gw_aggregator by) {
     static const size_t parts[] = {[GW_SCATTER_ADD] = 4,  [GW_MERGE] = 32, [GW_GIVE_BACK] = 32,
                                    [GW_TAKE_AND_PUT] = 4, [GW_SUM] = 1,    [GW_HEAVYMIX] = 1};
     size_t part = all->max_elements / parts[by];
@@ -68,7 +68,7 @@ static size_t largest_of(const struct all *all, enum gw_aggregator by, double de
     enum { LEAST = 256 };
     size_t lists = by == GW_SCATTER_ADD ? all->workers : 1;
     size_t entries = lists * gw_elements_kept(all->max_elements, density);
-    size_t most = most_of(all, by);
+    size_t most = room_for(all, by);
     return !gw_aggregator_scatters(by) ? most : entries > LEAST ? gw_lesser(entries, most) : LEAST;
 }
 
@@ -199,7 +199,7 @@ static enum gw_status merge(struct aggregation *aggregation, struct gw_error *er
     struct all *all = aggregation->all;
     const struct gw_memory_operations *does = all->memory.does;
     size_t k = aggregation->elements;
-    struct gw_entry *pruned = all->merged + most_of(all, GW_MERGE);
+    struct gw_entry *pruned = all->merged + room_for(all, GW_MERGE);
     aggregation->back = next_vector(aggregation, aggregation->range);
     GW_TRY(does->merge(&all->memory, all->merged, all->entries, k, pruned, error));
     return does->scatter_add_where(&all->memory, pruned, k, all->merged, k, true, aggregation->back,
@@ -298,11 +298,11 @@ static enum gw_status open_all(struct gw_survey *survey, const struct gw_calibra
     if (gw_arena_own(&survey->arena, &all->memory, close_memory) == NULL) {
         return gw_fail_memory(error, "calibrating aggregation");
     }
-    size_t found = gw_elements_kept(all->max_elements, fmin(gw_denser_times * all->density, 1));
-    size_t most = most_of(all, GW_SCATTER_ADD);
+    size_t found = gw_elements_kept(all->max_elements, fmin(GW_DENSER_TIMES * all->density, 1));
+    size_t most = room_for(all, GW_SCATTER_ADD);
     most = most > found ? most : found;
     all->entries = gw_arena_zeros(&survey->arena, most, sizeof *all->entries);
-    all->merged = gw_arena_zeros(&survey->arena, 2 * most_of(all, GW_MERGE), sizeof *all->merged);
+    all->merged = gw_arena_zeros(&survey->arena, 2 * room_for(all, GW_MERGE), sizeof *all->merged);
     all->indices = gw_arena_zeros(&survey->arena, most, sizeof *all->indices);
     all->values = gw_arena_zeros(&survey->arena, most, sizeof *all->values);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
@@ -373,7 +373,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
                                            .evict_s = all->evict_s}};
     GW_TRY(add_alone(survey, all, by, series, all->density, error));
     GW_TRY(shares ? add_together(survey, error) : GW_OK);
-    double times = sketched ? gw_denser_times : close_times;
+    double times = sketched ? GW_DENSER_TIMES : close_times;
     if (by == GW_SUM || !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating aggregation", error);
     }

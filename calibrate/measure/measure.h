@@ -211,7 +211,7 @@ bool gw_series_make_denser(struct gw_series *series, double density, double time
                            struct gw_arena *arena);
 
 /* Where the time follows from how many are asked for, and of the search in sketches. */
-static const double gw_denser_times = 16;
+enum { GW_DENSER_TIMES = 16 };
 
 /* What is to be measured, as it comes together. The caller frees the items. */
 struct gw_series_list {
