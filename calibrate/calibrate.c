@@ -182,41 +182,6 @@ static enum gw_status run_survey(const struct gw_calibration *calibration, doubl
     return status;
 }
 
-/* The machine that has most ranks. */
-static size_t fullest(const struct gw_host_list *machines) {
-    size_t most = 0;
-    for (size_t i = 1; i < machines->count; i++) {
-        most = machines->rank_count[i] > machines->rank_count[most] ? i : most;
-    }
-    return most;
-}
-
-/* Its ranks, and the processors that any of them may run on. Collective. */
-static enum gw_status find_sharing(struct gw_communicator *communicator, struct gw_sharing *out,
-                                   struct gw_error *error) {
-    struct gw_cpus usable;
-    struct gw_host_list machines;
-    GW_TRY(gw_machine_list_open(communicator, &machines, error));
-    size_t machine = fullest(&machines);
-    struct gw_cpus *all = gw_arena_zeros(&machines.arena, (size_t)communicator->size, sizeof *all);
-    gw_cpus_usable(&usable);
-    enum gw_status status =
-        gw_agree(communicator, all == NULL ? gw_fail_memory(error, "calibrating") : GW_OK, error);
-    if (status == GW_OK) {
-        status = gw_allgather(communicator, &usable, sizeof usable, all, error);
-    }
-    for (size_t cpu = 0; cpu < GW_MOST_CPUS && status == GW_OK; cpu++) {
-        usable.has[cpu] = 0;
-        for (size_t rank = 0; rank < (size_t)communicator->size; rank++) {
-            usable.has[cpu] |= machines.host_of[rank] == machine ? all[rank].has[cpu] : 0;
-        }
-    }
-    *out = (struct gw_sharing){.ranks = machines.rank_count[machine],
-                               .processors = gw_cpus_count(&usable)};
-    gw_host_list_close(&machines);
-    return status;
-}
-
 static enum gw_status measure_curves(struct gw_communicator *communicator,
                                      const struct gw_calibration *calibration, double started_s,
                                      const struct gw_report *report, struct gw_cluster *cluster,
@@ -227,11 +192,8 @@ static enum gw_status measure_curves(struct gw_communicator *communicator,
         status = gw_points_open(survey.list.items, survey.list.count, calibration->per_factor_four,
                                 &survey.points, error);
     }
-    if (status == GW_OK && calibration->device == NULL &&
-        (calibration->compressors[0] != NULL || calibration->aggregation)) {
-        status = find_sharing(communicator, &cluster->sharing, error);
-    }
     if (status == GW_OK) {
+        cluster->sharing = survey.sharing;
         status = run_survey(calibration, started_s, report, &survey, error);
     }
     if (status == GW_OK && communicator->rank == 0) {

@@ -84,7 +84,7 @@ static const struct shape shapes[] = {
     {CLUSTER, "aggregation.*.together", TOGETHER},
     {CLUSTER, "aggregation.*.denser", DENSER},
     {CLUSTER, "aggregation.*.denser.together", TOGETHER},
-    {CLUSTER, "sharing", {"ranks", "processors", "source"}},
+    {CLUSTER, "sharing", {"ranks", "processors", "together", "source"}},
     {CLUSTER, "network", {"within", "between", "nodes_per_switch", "oversubscription", "source"}},
     {CLUSTER, "network.within", LOGGP},
     {CLUSTER, "network.between", LOGGP},

@@ -53,7 +53,7 @@ static double crowding_of(const struct gw_simulator *simulator,
     }
     double density = gw_schedule_density(schedule, operation, cost->densities[0]);
     double elements = fmax((double)operation->elements, fewest_elements);
-    double turns = fmax(1, (double)sharing->ranks / (double)sharing->processors);
+    double turns = gw_sharing_turns(sharing, sharing->together);
     struct both all = compress_s(schedule, cost, elements, density);
     struct both part = compress_s(schedule, cost, elements / 4, density);
     double alone_s = all.alone_s - part.alone_s;

@@ -85,6 +85,7 @@ static enum gw_status read_sharing(const struct gw_json *root, struct gw_cluster
     struct gw_json place = gw_json_member(root, "sharing");
     struct gw_json ranks_place = gw_json_member(&place, "ranks");
     struct gw_json processors_place = gw_json_member(&place, "processors");
+    struct gw_json together_place = gw_json_member(&place, "together");
     uint64_t ranks = 0;
     uint64_t processors = 0;
     if (place.node == NULL) {
@@ -93,8 +94,15 @@ static enum gw_status read_sharing(const struct gw_json *root, struct gw_cluster
     GW_TRY(gw_json_object(&place, error));
     GW_TRY(gw_json_integer(&ranks_place, 1, &ranks, error));
     GW_TRY(gw_json_integer(&processors_place, 1, &processors, error));
-    cluster->sharing =
-        (struct gw_sharing){.ranks = (size_t)ranks, .processors = (size_t)processors};
+    uint64_t together = ranks;
+    if (together_place.node != NULL) {
+        GW_TRY(gw_json_integer(&together_place, 1, &together, error));
+        GW_TRY(together <= ranks ? GW_OK
+                                 : gw_json_expected(&together_place,
+                                                    "at most as many as there are ranks", error));
+    }
+    cluster->sharing = (struct gw_sharing){
+        .ranks = (size_t)ranks, .processors = (size_t)processors, .together = (size_t)together};
     return GW_OK;
 }
 
@@ -244,6 +252,7 @@ enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out
         gw_writer_object(&writer, "sharing");
         gw_writer_number(&writer, "ranks", (double)cluster->sharing.ranks);
         gw_writer_number(&writer, "processors", (double)cluster->sharing.processors);
+        gw_writer_number(&writer, "together", (double)cluster->sharing.together);
         gw_writer_end(&writer);
     }
     gw_network_write(cluster, &writer);

@@ -133,10 +133,16 @@ static inline bool gw_kernel_shares(const struct gw_kernel_cost *cost) {
     return gw_curve_costs(&cost->together);
 }
 
-/* The ranks of each machine and the processors that they compress on; 0: not known. */
+/*
+ * The ranks of each machine and the processors that they compress on, and how many of them began at
+ * once where it was measured what that takes; 0: not known.
+ */
 struct gw_sharing {
-    size_t ranks, processors;
+    size_t ranks, processors, together;
 };
+
+/* How many turns so many of a machine's ranks take; at least 1. */
+double gw_sharing_turns(const struct gw_sharing *sharing, size_t ranks);
 
 /*
  * What part of the time together it takes when as many of a machine's ranks begin at once as there

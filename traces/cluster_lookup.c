@@ -7,13 +7,15 @@
 
 /* ---- machines that ranks share --------------------------------------------------------------- */
 
-static double turns_of(size_t ranks, const struct gw_sharing *sharing) {
+double gw_sharing_turns(const struct gw_sharing *sharing, size_t ranks) {
     return sharing->processors == 0 ? 1 : fmax(1, (double)ranks / (double)sharing->processors);
 }
 
 double gw_sharing_part(const struct gw_sharing *sharing, size_t workers) {
     size_t ranks = workers < sharing->ranks ? workers : sharing->ranks;
-    return ranks < 2 ? 0 : turns_of(ranks, sharing) / turns_of(sharing->ranks, sharing);
+    return ranks < 2
+               ? 0
+               : gw_sharing_turns(sharing, ranks) / gw_sharing_turns(sharing, sharing->together);
 }
 
 /* ---- collectives that others make up, where they were not measured themselves ---------------- */

@@ -36,6 +36,20 @@ enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_
                                struct gw_error *error);
 void gw_host_list_close(struct gw_host_list *list);
 
+/*
+ * The ranks of the machine that has most, the processors that any of them may run on, and how many
+ * of them take turns alike: where there are more ranks than processors, a multiple of these. Of
+ * five ranks on two processors the last one waits for two others if what they do is short, and for
+ * one and a half if the system has the time to be fair; of four for one. Those are on the machine
+ * among the *first ranks of the job, a number that collectives are measured on as well; all, if of
+ * no such number they are a multiple. Collective.
+ */
+enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_sharing *out,
+                               int *first, struct gw_error *error);
+/* Of ranks whose machines are known: *first, and how many of these are on that machine. */
+size_t gw_ranks_together(const struct gw_host_list *machines, size_t machine, size_t processors,
+                         int *first);
+
 /* How many ranks there are on the host that has most. */
 size_t gw_host_list_most_ranks(const struct gw_host_list *list);
 

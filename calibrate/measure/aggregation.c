@@ -339,10 +339,10 @@ static enum gw_status add_alone(struct gw_survey *survey, struct all *all, enum 
     return gw_series_list_add(&survey->list, series, error);
 }
 
-/* The last one added, as all ranks of a machine run it at once. */
+/* The last one added, as ranks of a machine run it at once. */
 static enum gw_status add_together(struct gw_survey *survey, struct gw_error *error) {
     struct gw_series series = survey->list.items[survey->list.count - 1];
-    series.workers = survey->communicator->size;
+    series.workers = survey->together;
     series.together = true;
     series.subject.separate = false;
     series.subject.prepare = evict_and_prepare;

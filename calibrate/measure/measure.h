@@ -398,8 +398,11 @@ enum { GW_MOST_WORKER_COUNTS = 40 };
 
 /*
  * On how many ranks collectives are measured: powers of two, three times powers of two, and all of
- * the job's, each as a communicator of the first so many. And one, for compressors.
+ * the job's, each as a communicator of the first so many. And one, for compressors, and as many as
+ * take turns alike (gw_sharing_find).
  */
+bool gw_is_measured(int workers); /* whether it is a power of two or three times one */
+
 struct gw_worker_counts {
     struct gw_communicator *world;
     size_t count;
@@ -443,6 +446,8 @@ struct gw_survey {
     struct gw_vector_pools vectors;
     struct gw_communicator *communicator;
     struct gw_worker_counts worker_counts;
+    struct gw_sharing sharing; /* of processors; none of GPUs */
+    int together;              /* the first so many compress at once; 0: nobody compresses */
     struct gw_clocks clocks;
     struct gw_series_list list; /* of the curves that were asked for */
     struct gw_points points;    /* none at first: the caller chooses them */
@@ -462,7 +467,7 @@ enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
 
 /*
  * Adds the collectives asked for, for each number of workers; the compressors asked for, on one
- * rank that is alone, and then on all at once, where those of a machine share its cores. On GPUs
+ * rank that is alone, and then on several at once, which share a machine's cores. On GPUs
  * each rank has its own, and all compress at once; the time is the GPU's.
  */
 enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
@@ -474,7 +479,7 @@ enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
 
 /*
  * Adds what is done with what exchanges bring (methods/methods.h), if that was asked for: on one
- * rank that is alone, and what all do at the same time also on all at once. Not on GPUs.
+ * rank that is alone, and what all do at the same time also on several at once. Not on GPUs.
  */
 enum gw_status gw_survey_add_aggregators(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/hosts/hosts.h"
 #include "calibrate/measure/measure.h"
 
 /* ---- numbers of workers -------------------------------------------------------------------- */
 
-static bool is_measured(int workers) {
+bool gw_is_measured(int workers) {
     int odd = workers;
     while (odd % 2 == 0) {
         odd /= 2;
@@ -27,13 +28,13 @@ static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
                                    gpu_world, workers, &counts->gpu_communicators[which], error);
 }
 
-/* With collectives all of them; with compressors one rank, and all. */
+/* With collectives all of them; with compressors one rank, those that share a machine, and all. */
 static enum gw_status open_worker_counts(struct gw_worker_counts *counts, bool collectives,
-                                         bool compressors, struct gw_error *error) {
+                                         int together, struct gw_error *error) {
     struct gw_communicator *world = counts->world;
     for (int workers = 1; workers <= world->size; workers++) {
-        if (workers == world->size || (workers == 1 && compressors) ||
-            (workers > 1 && collectives && is_measured(workers))) {
+        if (workers == world->size || (workers == 1 && together > 0) || workers == together ||
+            (workers > 1 && collectives && gw_is_measured(workers))) {
             counts->workers[counts->count++] = workers;
             GW_TRY(workers < world->size ? open_both(counts, counts->count - 1, error) : GW_OK);
         }
@@ -60,6 +61,16 @@ static bool compresses(const struct gw_calibration *calibration) {
            (calibration->aggregation && calibration->device == NULL);
 }
 
+/* On GPUs all ranks compress at once, and share nothing. */
+static enum gw_status find_together(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    struct gw_survey *survey, struct gw_error *error) {
+    survey->together = communicator->size;
+    return calibration->device == NULL
+               ? gw_sharing_find(communicator, &survey->sharing, &survey->together, error)
+               : GW_OK;
+}
+
 enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
                                     const struct gw_calibration *calibration, struct gw_survey *out,
                                     struct gw_error *error) {
@@ -70,8 +81,11 @@ enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
                  .max_s_per_point = calibration->max_s_per_point,
                  .fewest_visits = GW_FEWEST_VISITS,
                  .seed = calibration->seed}};
+    if (compresses(calibration)) {
+        GW_TRY(find_together(communicator, calibration, out, error));
+    }
     GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
-                              compresses(calibration), error));
+                              out->together, error));
     return gw_clocks_open(communicator, calibration->clock, &out->clocks, error);
 }
 

@@ -251,6 +251,41 @@ TEST(the_environment_is_sifted) {
 
 /* ---- hosts --------------------------------------------------------------------------------- */
 
+/* A letter for each rank's machine; the fullest is the first one's. */
+TEST(as_many_ranks_compress_together_as_take_turns_alike) {
+    static const struct {
+        const char *machines;
+        size_t processors, together;
+        int first;
+    } cases[] = {{"aaaaa", 2, 4, 4},
+                 {"aaaa", 2, 4, 4},
+                 {"aaaaaaa", 2, 6, 6},
+                 {"aaaaaaaaaaa", 2, 8, 8},
+                 {"aaaaaaaaaa", 2, 10, 10},
+                 {"aaaaaaa", 3, 6, 6},
+                 {"aa", 4, 2, 2},
+                 {"aaa", 2, 3, 3},
+                 {"aaaaaaaaaaa", 5, 11, 11},
+                 {"ababababab", 2, 4, 8},
+                 {"aaaaabbbbb", 2, 4, 4},
+                 {"aaaabbbb", 2, 4, 8},
+                 {"aaaaaaaaaaaaa", 4, 12, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char hosts[16][GW_HOST_SIZE] = {""};
+        int ranks = (int)strlen(cases[i].machines);
+        int first = ranks;
+        struct gw_host_list list;
+        for (int r = 0; r < ranks; r++) {
+            hosts[r][0] = cases[i].machines[r];
+        }
+        assert_int_equal(gw_host_list_of(hosts, ranks, &list, &error), GW_OK);
+        assert_int_equal(gw_ranks_together(&list, 0, cases[i].processors, &first),
+                         cases[i].together);
+        assert_int_equal(first, cases[i].first);
+        gw_host_list_close(&list);
+    }
+}
+
 TEST(like_hosts_are_described_once) {
     enum { RANKS = 5, STRIDE = 120 };
     static const char said[RANKS][STRIDE] = {

@@ -85,6 +85,7 @@ static void check_calibrated(const cJSON *cluster) {
     check_measured(item_at(cluster, "compressors.topk.together"), "elements");
     assert_int_equal(number_at(cluster, "sharing.ranks"), 2);
     assert_true(number_at(cluster, "sharing.processors") >= 1);
+    assert_int_equal(number_at(cluster, "sharing.together"), 2);
     check_network(item_at(cluster, "network"));
 }
 

@@ -136,9 +136,15 @@ TEST(workers_of_a_machine_aggregate_together) {
     static const struct {
         struct gw_sharing sharing;
         double times; /* as long as alone, where all together take six times as long */
-    } cases[] = {{{.ranks = 1, .processors = WORKERS}, 1},  {{.ranks = WORKERS}, 6},
-                 {{.ranks = WORKERS, .processors = 2}, 6},  {{.ranks = 5, .processors = 2}, 4.8},
-                 {{.ranks = 9, .processors = 4}, 6 / 2.25}, {{.ranks = 64, .processors = 2}, 1}};
+    } cases[] = {{{1, WORKERS, 1}, 1},
+                 {{WORKERS, 0, WORKERS}, 6},
+                 {{WORKERS, 2, WORKERS}, 6},
+                 {{5, 2, 5}, 4.8},
+                 {{9, 4, 9}, 6 / 2.25},
+                 {{64, 2, 64}, 1},
+                 {{5, 2, WORKERS}, 6},
+                 {{5, 2, 2}, 12},
+                 {{8, 2, 6}, 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scene scene;
         open_scene(&scene, "topk");

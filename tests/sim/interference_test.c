@@ -120,7 +120,8 @@ static void share_machines(struct scene *scene, struct gw_random *random) {
     scene->crowding = 1 + gw_random_uniform(random);
     sharing->ranks = 2 + (size_t)gw_random_below(random, scene->workers);
     sharing->processors = 1 + (size_t)gw_random_below(random, 3);
-    double turns = fmax(1, (double)sharing->ranks / (double)sharing->processors);
+    sharing->together = 1 + (size_t)gw_random_below(random, sharing->ranks);
+    double turns = fmax(1, (double)sharing->together / (double)sharing->processors);
     const struct gw_curve together = {.per_unit_s = turns * scene->crowding * element_s,
                                       .fixed_s = 1e-3};
     for (size_t c = 0; c < scene->cluster.compressors.count; c++) {

@@ -514,7 +514,7 @@ TEST(what_is_slowed_hangs_on_what_slows_it) {
     assert_found(exchange, "collectives.allgather[workers=3]", "at 16 B, as measured");
     assert_found(compress, "overlap.factors.allgather.topk",
                  "at 2,000, between 1,500 and 2,500 elements");
-    question.cluster.sharing = (struct gw_sharing){.ranks = 4, .processors = 2};
+    question.cluster.sharing = (struct gw_sharing){4, 2, 4};
     question.cluster.compressors.list[0].together.per_unit_s = 1;
     assert_found(compress, "compressors.topk.together",
                  "at 2,000, between 1,500 and 2,500 elements");
@@ -549,7 +549,7 @@ TEST(exchanges_hang_on_their_aggregation) {
     assert_found(exchange, "collectives.allgather[workers=3] + aggregation.scatter-add",
                  "at 16 B, as measured");
     costs->list[0].together.fixed_s = 0.2;
-    question.cluster.sharing = (struct gw_sharing){.ranks = 3, .processors = 1};
+    question.cluster.sharing = (struct gw_sharing){3, 1, 3};
     exchange.duration_s = 0.8;
     assert_found(exchange, "overlap.factors.allgather.topk", "at 16 B, as measured");
     exchange.duration_s = 0.7;

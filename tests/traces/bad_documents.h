@@ -179,6 +179,8 @@ static const struct bad_document bad_documents[] = {
      "sharing.ranks: expected a positive integer, got 0"},
     {CLUSTER, TOPK("{'fixed_s': 1}}, 'sharing': {'ranks': 1"),
      "sharing.processors: expected a positive integer, got nothing"},
+    {CLUSTER, TOPK("{'fixed_s': 1}}, 'sharing': {'ranks': 4, 'processors': 2, 'together': 5"),
+     "sharing.together: expected at most as many as there are ranks, got 5"},
 
     {CLUSTER, TOPK("{}"),
      "compressors.topk: expected points, or one of fixed_s, per_element_s and per_nlog2n_s, got an "

@@ -72,7 +72,7 @@ static const char cluster_text[] =
     "'randk': {'points': [[1, 0.5], [2, 0.75]], 'provenance': 7}}, "
     "'aggregation': {'sum': {'fixed_s': 0, 'per_element_s': 2e-10, 'together': {'fixed_s': 0, "
     "'per_element_s': 3e-10}}}, "
-    "'sharing': {'ranks': 4, 'processors': 2}}";
+    "'sharing': {'ranks': 5, 'processors': 2, 'together': 4}}";
 
 TEST_IN_FOLDER(a_cluster_comes_back) {
     struct gw_cluster cluster;
@@ -102,7 +102,8 @@ TEST_IN_FOLDER(a_cluster_comes_back) {
     assert_string_equal(again.aggregation.list[0].name, "sum");
     assert_true(again.aggregation.list[0].curve.per_unit_s == 2e-10);
     assert_true(again.aggregation.list[0].together.per_unit_s == 3e-10);
-    assert_true(again.sharing.ranks == 4 && again.sharing.processors == 2);
+    assert_true(again.sharing.ranks == 5 && again.sharing.processors == 2);
+    assert_int_equal(again.sharing.together, 4);
     assert_true(again.collectives[0].curve.fixed_s == 0.0034);
     assert_true(again.collectives[1].curve.points[1].time_s == 0.1 + 0.2);
     assert_true(again.compressors.list[1].curve.per_unit_s == 1.1e-11);
