@@ -78,7 +78,7 @@ static const struct gw_option option_table[] = {
     {"settle", 0, "N", GW_INTEGER, IN(settle),
      .help = "Iterations of compression alone before all others, where it depends on gradients how "
              "much is selected",
-     .otherwise = "until the density is met, 300, or 3 seconds"},
+     .otherwise = "until the density is met or 600; for 3 seconds, or 30 while it comes nearer"},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.source),
      .help = "How many elements the prediction takes to be selected where that depends on "
              "gradients: \"recorded\" in the measured iterations, \"asked\", \"trained\" with "
@@ -551,7 +551,8 @@ static int run(int argc, char **argv) {
     struct options options = {
         .tolerance = INFINITY,
         .gpu = {.transport = GW_TRANSPORT_ANY},
-        .counts = {.settling = {.iterations = 300, .ends_early = true, .longest_s = 3}}};
+        .counts = {
+            .settling = {.iterations = 600, .ends_early = true, .longest_s = 3, .nearing_s = 30}}};
     struct gw_error error = {0};
     gw_parse_options(&gw_verb_validate, argc, argv, &options);
     if (options.explain != NULL && !gw_option_is_given("algo")) {

@@ -17,6 +17,8 @@ struct gw_warm_up {
     double ratio;     /* selected elements to those asked for, in the last selection */
     size_t close;     /* selections in a row within the tolerance */
     size_t unchanged; /* selections in a row with the ratio of the one before them */
+    double nearness;  /* to what was asked, 1 / (1 + |ln ratio|), in the mean of late */
+    size_t no_nearer; /* selections in a row that were not nearer than that by 0.1% */
 };
 
 static inline void gw_warm_up_add(struct gw_warm_up *warm_up, double selected, double asked) {
@@ -24,6 +26,10 @@ static inline void gw_warm_up_add(struct gw_warm_up *warm_up, double selected, d
     warm_up->close = fabs(ratio - 1) <= warm_up->tolerance ? warm_up->close + 1 : 0;
     warm_up->unchanged = ratio == warm_up->ratio ? warm_up->unchanged + 1 : 0;
     warm_up->ratio = ratio;
+    double nearness = ratio > 0 ? 1 / (1 + fabs(log(ratio))) : 0;
+    bool is_nearer = nearness > 1.001 * warm_up->nearness;
+    warm_up->no_nearer = is_nearer ? 0 : warm_up->no_nearer + 1;
+    warm_up->nearness += (nearness - warm_up->nearness) / GW_WARM_UP_ROW;
 }
 
 /* Whether as many as asked were selected, or whether nothing changed, often enough in a row. */
@@ -32,6 +38,9 @@ static inline bool gw_warm_up_reached(const struct gw_warm_up *warm_up) {
 }
 static inline bool gw_warm_up_unchanged(const struct gw_warm_up *warm_up) {
     return warm_up->unchanged >= GW_WARM_UP_ROW;
+} /* Whether it still comes nearer to that; where it varies about something else, not for long. */
+static inline bool gw_warm_up_nears(const struct gw_warm_up *warm_up) {
+    return warm_up->no_nearer < GW_WARM_UP_ROW / 2;
 }
 
 /* How a pipeline's compressors warmed up before it was measured. */

@@ -98,7 +98,8 @@ struct gw_warm_up_limits {
     size_t iterations; /* at most; 0: none */
     bool ends_early;   /* once as many elements as asked are selected, within 10%, some times in a
                         * row; or ... */
-    double longest_s;  /* ... after that time */
+    double longest_s;  /* ... after that time, or ... */
+    double nearing_s;  /* ... this one, while it still comes nearer to as many */
 };
 
 /*

@@ -2,6 +2,8 @@
  * An executor: a session whose compute is timed waiting, or products of matrices on a GPU, and
  * whose gradients are generated.
  */
+#include <math.h>
+
 #include "exec/exchange.h"
 #include "exec/session.h"
 
@@ -119,8 +121,10 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
         out->ratio = warm_up.ratio;
         out->reached = gw_warm_up_reached(&warm_up);
         out->seconds = gw_clock_now_s() - start_s;
+        double longest_s = gw_warm_up_nears(&warm_up) ? fmax(limits->longest_s, limits->nearing_s)
+                                                      : limits->longest_s;
         end = out->iterations == limits->iterations ||
-              (limits->ends_early && (out->reached || out->seconds > limits->longest_s));
+              (limits->ends_early && (out->reached || out->seconds > longest_s));
         GW_TRY(agree_to_end(worker, &end, error));
     }
     return out->iterations > 0 ? gw_exchanges_prepare(worker, error) : GW_OK;
