@@ -14,10 +14,12 @@ import statistics
 import subprocess
 import tempfile
 from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
 
 PARTS = ("forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s")
 AXES = ("pipeline", "model", "workers", "rate", "density", "compression")
+CROSSED = (("compression", "density"), ("compression", "workers"), ("compression", "pipeline"))
 DENSE_RIVALS = ("ddp", "mg-wfbp")  # which a compressed pipeline is worth its trouble against
 RESAMPLES = 1000
 
@@ -57,12 +59,16 @@ def is_significant(cell):
     return abs(cell["predicted"]["iteration_s"] - measured["iteration_s"]) > reach
 
 
-def is_covered(cell):
+def reach_of(cell):
+    """How many times as far as its interval goes on that side the prediction was off: 1 at most is
+    within; None without an interval."""
     predicted = cell["predicted"]
     if "iteration_low_s" not in predicted or "iteration_high_s" not in predicted:
         return None
-    measured_s = cell["measured"]["iteration_s"]
-    return predicted["iteration_low_s"] <= measured_s <= predicted["iteration_high_s"]
+    off_s = cell["measured"]["iteration_s"] - predicted["iteration_s"]
+    end_s = predicted["iteration_high_s" if off_s > 0 else "iteration_low_s"]
+    half_s = abs(end_s - predicted["iteration_s"])
+    return abs(off_s) / half_s if half_s > 0 else math.inf if off_s else 0
 
 
 def disturbance_of(cell):
@@ -84,7 +90,7 @@ def judge(cell):
         "error": (predicted["iteration_s"] - whole_s) / whole_s,
         "parts": parts,
         "significant": is_significant(cell),
-        "covered": is_covered(cell),
+        "reach": reach_of(cell),
     }
 
 
@@ -128,10 +134,13 @@ def summarise(cells, generator, error=lambda cell: cell["error"]):
 
 
 def summarise_cells(cells, generator):
+    """`wide_enough`: how many times as wide intervals would have to be to hold 95% of the cells."""
+    reaches = [cell["reach"] for cell in cells if cell["reach"] is not None]
     return {
         **summarise(cells, generator),
         "significant": share_of(cell["significant"] for cell in cells),
-        "covered": share_of(cell["covered"] for cell in cells),
+        "covered": share_of(reach <= 1 for reach in reaches),
+        "wide_enough": quantile(reaches, 0.95) if reaches else None,
     }
 
 
@@ -143,14 +152,18 @@ def group_by(cells, key):
     return groups
 
 
+def levels_of(cell, axes):
+    return ", ".join("none" if cell[axis] is None else str(cell[axis]) for axis in axes)
+
+
 def summarise_all(cells, generator):
-    """Over all, by each axis, and by part of the breakdown."""
+    """Over all, by each axis and by two at once, and by part of the breakdown."""
     by = {
-        axis: {
-            "none" if value is None else str(value): summarise_cells(group, generator)
-            for value, group in group_by(cells, axis).items()
+        " and ".join(axes): {
+            value: summarise_cells(group, generator)
+            for value, group in group_by(cells, partial(levels_of, axes=axes)).items()
         }
-        for axis in AXES
+        for axes in (*((axis,) for axis in AXES), *CROSSED)
     }
     parts = {
         part: summarise(cells, generator, lambda cell, part=part: cell["parts"][part])
@@ -275,6 +288,10 @@ def share_text(share):
     return "" if share is None else f"{100 * share['share']:.0f}%"
 
 
+def times_text(times):
+    return "" if times is None else f"{times:.1f}"
+
+
 def table_row(name, summary):
     low, high = summary["intervals"]["mean"]
     return (
@@ -282,7 +299,7 @@ def table_row(name, summary):
         f"| {percent(summary['mean'])} ({percent(low)} to {percent(high)}) "
         f"| {percent(summary['median'])} | {percent(summary['p95'])} | {percent(summary['worst'])} "
         f"| {summary['worst_at']} | {share_text(summary.get('significant'))} "
-        f"| {share_text(summary.get('covered'))} |"
+        f"| {share_text(summary.get('covered'))} | {times_text(summary.get('wide_enough'))} |"
     )
 
 
@@ -297,6 +314,9 @@ def table_rows(document):
             levels = summary["by"][axis].items()
             for value, one in levels if len(levels) > 1 else ():
                 yield table_row(f"{axis} {value}", one)
+        for axes in CROSSED:
+            for value, one in sorted(summary["by"][" and ".join(axes)].items()):
+                yield table_row(value, one)
         for part, one in summary["parts"].items():
             yield table_row(f"{part[:-2]}, of the iteration", one)
     if jobs:
@@ -335,8 +355,9 @@ def absence_lines(document):
 
 def markdown(document):
     head = [
-        "| | cells | mean error (95%) | median | p95 | worst | at | significant | in interval |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| | cells | mean error (95%) | median | p95 | worst | at | significant | in interval "
+        "| 95% in so many times the interval |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rest = [*decision_lines(document), *document["notes"], *absence_lines(document)]
     return "\n".join([*head, *table_rows(document), "", *[f"{line}\n" for line in rest]])

@@ -102,13 +102,36 @@ class Errors(unittest.TestCase):
         self.assertEqual(found["summary"]["all"]["significant"], {"cells": 2, "share": 0.5})
 
     def test_coverage_counts_cells_with_ranges(self):
-        ranges = [(0.9, 1.2), (0.9, 1.0), (1.05, 1.2), (0.8, 0.95)]
+        ranges = [(0.9, 1.2), (1.0, 1.15), (1.05, 1.2), (1.02, 1.1)]
         cells = [
             cell(str(low), side(1.1, iteration_low_s=low, iteration_high_s=high), side(1.0))
             for low, high in ranges
         ]
         covered = analysis.analyse([*cells, cell("topk", side(1.1), side(1.0))], [])
         self.assertEqual(covered["summary"]["all"]["covered"], {"cells": 4, "share": 0.5})
+
+    def test_says_how_wide_intervals_would_have_to_be(self):
+        # 1 s is as many times as far as the interval of 1.1 goes down; only that side counts.
+        for times in (0.5, 1.5, 4.0):
+            low_s = 1.1 - 0.1 / times
+            one = cell("topk", side(1.1, iteration_low_s=low_s, iteration_high_s=9.0), side(1.0))
+            found = analysis.analyse([one], [])["summary"]["all"]
+            self.assertAlmostEqual(found["wide_enough"], times)
+        slow = [
+            cell("topk", side(1.0, iteration_low_s=0.9, iteration_high_s=1.1), side(1 + i / 100))
+            for i in range(21)
+        ]
+        self.assertAlmostEqual(analysis.analyse(slow, [])["summary"]["all"]["wide_enough"], 1.9)
+        nothing = analysis.analyse([cell("topk", side(1.1), side(1.0))], [])["summary"]["all"]
+        self.assertIsNone(nothing["wide_enough"])
+
+    def test_two_axes_at_once(self):
+        timed = [{**one, "compression": "timed", "density": 0.01} for one in self.cells[:4]]
+        found = analysis.analyse([*self.cells, *timed], [])["summary"]["by"]
+        crossed = found["compression and density"]
+        self.assertEqual(sorted(crossed), ["real, 0.001", "timed, 0.01"])
+        self.assertAlmostEqual(crossed["timed, 0.01"]["mean"], 0.025)
+        self.assertEqual(found["compression and pipeline"]["real, lags"]["cells"], 10)
 
 
 class Decisions(unittest.TestCase):
@@ -174,6 +197,8 @@ class Presentation(unittest.TestCase):
             "| `topk` | 1 | 60.0% (60.0% to 60.0%) | 60.0% | 60.0% | 60.0% | tiny, ", text
         )
         self.assertIn("| **all** | 2 | 30.5% ", text)
+        self.assertIn("| real, 0.001 | 1 | 60.0% ", text)
+        self.assertIn("| none, 2 | 1 | 1.0% ", text)
         self.assertIn("| **all training jobs** | 1 | 10.0% ", text)
         self.assertIn("Left out, for a reason: 2 (ps 2).", text)
         self.assertIn("Failed: lags: tiny: status 3.", text)
