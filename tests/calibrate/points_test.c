@@ -42,6 +42,32 @@ TEST(sizes_are_log_spaced) {
     }
 }
 
+/* Of what all measure at once, and of another density: half as many sizes as alone; of both, fewer.
+ */
+TEST(what_differs_little_has_fewer_sizes) {
+    enum { ALONE, TOGETHER, DENSER, DENSER_TOGETHER, KINDS };
+    static const size_t expected[][KINDS] = {
+        [1] = {7, 7, 7, 7}, [2] = {13, 13, 7, 7}, [4] = {25, 13, 13, 7}};
+    for (size_t per_four = 1; per_four <= 4; per_four *= 2) {
+        struct gw_series series[KINDS];
+        struct gw_points points;
+        size_t counts[KINDS] = {0};
+        for (size_t s = 0; s < KINDS; s++) {
+            series[s] = (struct gw_series){
+                .workers = 2,
+                .together = s == TOGETHER || s == DENSER_TOGETHER,
+                .denser_of = s >= DENSER ? "x" : NULL,
+                .subject = {.name = "x", .smallest = 1 << 10, .largest = 1 << 22}};
+        }
+        assert_int_equal(gw_points_open(series, KINDS, per_four, &points, NULL), GW_OK);
+        for (size_t i = 0; i < points.count; i++) {
+            counts[points.items[i].series]++;
+        }
+        assert_memory_equal(counts, expected[per_four], sizeof counts);
+        gw_points_free(&points);
+    }
+}
+
 /* As where a cost doubles at sizes of 5,000 and 300,000. */
 static size_t before_step(const void *context, size_t smaller, size_t larger) {
     const size_t *steps = context;

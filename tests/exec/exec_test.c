@@ -5,6 +5,8 @@
  */
 #include <math.h>
 
+#include "exec/session.h"
+#include "kernels/kernels.h"
 #include "tests/exec/exec_scene.h"
 #include "tests/test.h"
 
@@ -462,17 +464,17 @@ TEST(others_have_nothing_to_warm_up) {
 
 static void warm_up_until_the_end(struct rank *rank) {
     static const struct gw_warm_up_limits in_time = {
-        .iterations = 1000000, .ends_early = true, .longest_s = 0.05};
+        .iterations = 1000000, .ends_early = true, .longest_s = 0.05, .nearing_s = 60};
     static const struct gw_warm_up_limits in_number = {.iterations = 7, .longest_s = 0};
     struct gw_warmed_up warmed_up = warm_up(rank, in_number);
     expect(rank, warmed_up.iterations == 7, "another number of iterations");
     warmed_up = warm_up(rank, in_time);
-    expect(rank, warmed_up.iterations >= 1 && warmed_up.iterations < 1000000 && !warmed_up.reached,
+    expect(rank, warmed_up.iterations >= 1 && warmed_up.seconds < 30 && !warmed_up.reached,
            "time did not end it");
     iterate(rank);
 }
 
-/* A threshold that is given once is not met again, as residuals build up. */
+/* A threshold that is given once is not met again, as residuals build up: nothing comes nearer. */
 TEST(time_or_number_end_it) {
     run_named("hard-threshold", 3, NULL, warm_up_until_the_end);
 }
@@ -506,6 +508,27 @@ static void warm_up_and_iterate(struct rank *rank) {
 
 TEST(a_threshold_that_follows_has_warmed_up) {
     run_named("exdyna", 4, NULL, warm_up_and_iterate);
+}
+
+/* Of what selects more and more: room for the most so far that workers may have to receive. */
+static void warm_up_and_look_for_room(struct rank *rank) {
+    static const struct gw_warm_up_limits limits = {.iterations = 60};
+    const struct gw_worker *worker = &rank->executor->worker;
+    size_t workers = rank->schedule->workers;
+    struct gw_warmed_up warmed_up = warm_up(rank, limits);
+    expect(rank, warmed_up.ratio > 3, "it does not select more than it is asked for");
+    for (size_t g = 0; g < rank->schedule->group_count; g++) {
+        uint64_t most = rank->executor->outcome.extents[g].most;
+        size_t bytes = most * sizeof(struct gw_entry);
+        expect(rank, worker->groups[g].sent.capacity >= bytes, "no room for what is sent");
+        expect(rank, worker->groups[g].received.capacity >= workers * bytes,
+               "no room for what is received");
+    }
+    iterate(rank);
+}
+
+TEST(there_is_room_for_what_was_selected) {
+    run_named("hard-threshold", 3, NULL, warm_up_and_look_for_room);
 }
 
 static void warm_up_a_given_threshold(struct rank *rank) {

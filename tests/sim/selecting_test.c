@@ -171,6 +171,68 @@ TEST(compression_takes_longer_where_more_is_selected) {
     scene_close(&scene);
 }
 
+/* Top-k in a nanosecond an element, alone; of four together so, and in three at the second density.
+ */
+static void crowd(struct gw_cluster *crowded) {
+    static const double densities[] = {0.001, 0.016};
+    static const struct gw_curve nanosecond = {.per_unit_s = 1e-9};
+    static const struct gw_curve three = {.per_unit_s = 3e-9};
+    const struct gw_overlap_factor one = {.factor = 1, .low = 1, .high = 1};
+    const struct gw_overlap_point point = {.bytes = 1, .compute = one, .communication = one};
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    struct gw_kernel_costs *costs = &crowded->compressors;
+    assert_int_equal(gw_cluster_create(crowded, "crowded", WORKERS, 1, NULL), GW_OK);
+    assert_int_equal(
+        gw_cluster_add_collective(crowded, "allgather", WORKERS, nanosecond, NULL, NULL), GW_OK);
+    assert_int_equal(gw_kernel_costs_add(costs, "topk", nanosecond, cJSON_CreateObject(), NULL),
+                     GW_OK);
+    assert_int_equal(
+        gw_kernel_costs_add_together(costs, "topk", false, nanosecond, cJSON_CreateObject(), NULL),
+        GW_OK);
+    assert_int_equal(gw_kernel_costs_add_denser(costs, "topk", densities, nanosecond,
+                                                cJSON_CreateObject(), NULL),
+                     GW_OK);
+    assert_int_equal(
+        gw_kernel_costs_add_together(costs, "topk", true, three, cJSON_CreateObject(), NULL),
+        GW_OK);
+    crowded->sharing = (struct gw_sharing){WORKERS, WORKERS, WORKERS};
+    assert_non_null(overlap);
+    overlap->workers = WORKERS;
+    assert_int_equal(gw_overlap_add(overlap, "allgather", "topk", point, NULL), GW_OK);
+    gw_cluster_set_overlap(crowded, overlap);
+}
+
+/* As asked, sixteen times as much, and half way between. */
+TEST(workers_crowd_each_other_by_what_they_select) {
+    static const struct { double asked, times; } rows[TABLE] = {{1, 1}, {16, 3}, {8.5, 2}};
+    struct scene scene;
+    struct gw_cluster crowded;
+    struct gw_measure measures[ITERATIONS];
+    struct gw_random *random = random_stream(3);
+    double alone_s = 0;
+    scene_open(&scene, random);
+    crowd(&crowded);
+    for (size_t g = 0; g < GROUPS; g++) {
+        const struct gw_slice *group = &scene.schedule.groups[g];
+        alone_s += 1e-9 * (double)group->elements;
+        for (size_t row = 0; row < TABLE; row++) {
+            double most = rows[row].asked * (double)group->kept;
+            scene.selected[row * GROUPS + g] = (struct gw_selected){(uint64_t)most, (uint64_t)most};
+        }
+    }
+    const struct gw_simulation simulation = {.workers = WORKERS,
+                                             .interference = true,
+                                             .selected = scene.selected,
+                                             .selected_count = TABLE};
+    run_simulation(&scene.schedule, &crowded, &simulation, ITERATIONS, NULL, measures);
+    for (size_t i = 0; i < ITERATIONS; i++) {
+        double times = measures[i].breakdown.compress_s / alone_s;
+        assert_true(fabs(times / rows[i % TABLE].times - 1) < 1e-3);
+    }
+    gw_cluster_free(&crowded);
+    scene_close(&scene);
+}
+
 static int free_cluster(void **state) {
     (void)state;
     gw_cluster_free(&cluster);
