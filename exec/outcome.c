@@ -101,6 +101,7 @@ static enum gw_status compare_checksums(const struct gw_outcome *outcome,
 /* Of one group; the server's own outcome does not count. */
 static void count_selected(struct gw_outcome *outcome, const struct gw_worker *worker, size_t g) {
     size_t groups = worker->schedule->group_count;
+    uint64_t sum = 0;
     struct gw_selected *extent = &outcome->extents[g];
     *extent = (struct gw_selected){.all = outcome->of[g].all};
     for (size_t i = 0; i < worker->workers; i++) {
@@ -108,7 +109,9 @@ static void count_selected(struct gw_outcome *outcome, const struct gw_worker *w
         outcome->selected[g * worker->workers + i] = selected;
         outcome->counts[i] = selected;
         extent->most = selected > extent->most ? selected : extent->most;
+        sum += selected;
     }
+    extent->mean = (sum + worker->workers - 1) / worker->workers;
 }
 
 /* From every rank to every rank. */

@@ -67,8 +67,9 @@ uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by
     case GW_SPARSE:
     case GW_PADDED:
     case GW_INDICES:
-    case GW_LAYERS:
         return extent->selected.most;
+    case GW_LAYERS:
+        return extent->selected.mean;
     case GW_COUNTS:
         break;
     }
@@ -285,7 +286,7 @@ uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *exten
     case GW_SKETCH:
         return number * extent->sketch_cells;
     case GW_LAYERS:
-        return number * (extent->selected.most + extent->layers);
+        return number * (extent->selected.mean + extent->layers);
     case GW_ALL_LAYERS:
         return number * (extent->selected.all + extent->layers);
     }

@@ -46,6 +46,7 @@ enum gw_status gw_compressor_choose(const char *name, const struct gw_compressor
 /* How many elements of a group were selected. */
 struct gw_selected {
     uint64_t most; /* by the worker that selected the most */
+    uint64_t mean; /* of the workers, rounded up */
     uint64_t all;  /* whose values travel, if those of all workers travel together */
 };
 
@@ -97,7 +98,8 @@ enum gw_payload {
     GW_VALUES,  /* values of the indices that all workers know, each its own: 4 bytes each */
     GW_SKETCH,  /* a count sketch of the group: 4 bytes a cell */
     GW_LAYERS,  /* of each layer a number that says whether it was chosen, and the chosen ones: 4
-                 * bytes an element */
+                 * bytes an element; of workers that send other numbers, as many as in the mean,
+                 * since all of them share the server's link */
     GW_ALL_LAYERS, /* the same of the layers that any worker chose */
 };
 

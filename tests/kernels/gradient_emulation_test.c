@@ -298,6 +298,7 @@ TEST(selections_follow_from_counts) {
         assert_ok(gw_counts_selected(&counts, cases[i].compressor, &selected, NULL));
         assert_int_equal(selected[0].most, 0);
         assert_int_equal(selected[1].most, 7);
+        assert_int_equal(selected[1].mean, 6);
         assert_int_equal(selected[1].all, cases[i].all);
         free(selected);
         gw_counts_free(&counts);

@@ -217,7 +217,7 @@ TEST(workers_crowd_each_other_by_what_they_select) {
         alone_s += 1e-9 * (double)group->elements;
         for (size_t row = 0; row < TABLE; row++) {
             double most = rows[row].asked * (double)group->kept;
-            scene.selected[row * GROUPS + g] = (struct gw_selected){(uint64_t)most, (uint64_t)most};
+            scene.selected[row * GROUPS + g] = (struct gw_selected){.most = (uint64_t)most};
         }
     }
     const struct gw_simulation simulation = {.workers = WORKERS,
