@@ -13,7 +13,7 @@
  * compressors and aggregators. Found on two models and judged on others (docs/pipelines.md).
  */
 #define GW_COLLECTIVE_MARGIN 0.04
-#define GW_KERNEL_MARGIN 0.25
+#define GW_KERNEL_MARGIN 0.5
 
 /* Halves of 95% intervals, relative to the curve's times, by ascending sizes. */
 struct gw_margins {
