@@ -288,12 +288,13 @@ class Distributed:
             "session": self._session.save(),
         }
 
-    def load_state_dict(self, *states: dict[str, Any]) -> None:
+    def load_state_dict(self, *states: dict[str, Any], residual_only: bool = False) -> None:
         """Goes on from what ranks have saved; all ranks call it, before the first iteration.
 
         With as many ranks as then, each gives its own, and the job goes on bit for bit as the saved
         one would have. With others each old rank's goes to one new rank, which may get several or
-        none: what did not travel yet is added to its own, and the rest begins anew. A server has
+        none: what did not travel yet is added to its own, and the rest begins anew; so it does with
+        `residual_only`, which takes what another pipeline, plan or density has saved. A server has
         nothing of the kind, and takes a server's state alone, or none.
         """
         session = self._session
@@ -305,7 +306,8 @@ class Distributed:
         if len(olds) != 1 or len(set(loaded)) != len(loaded):
             raise BadInput(f"expected states of one job, each on one rank, got {given}")
         own = (session.ranks, session.trainers)
-        exact = all(of_rank == [(rank, *own)] for rank, of_rank in enumerate(given))
+        alike = all(of_rank == [(rank, *own)] for rank, of_rank in enumerate(given))
+        exact = alike and not residual_only
         complaints = session.gather(self._load(states, exact))
         if any(complaints):
             raise BadInput(next(filter(None, complaints)))
