@@ -1,5 +1,6 @@
 #include "cli/job.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,9 @@
 
 const struct gw_option gw_watch_table[] = {
     {"timeout", 0, "S", GW_POSITIVE, offsetof(struct gw_job_options, timeout_s),
-     .help = "Seconds without a sign of life from a rank until the job is ended", .value = "60"},
+     .help = "Seconds without a sign of life from a rank until the job is ended; 10 at least until "
+             "all have begun",
+     .value = "60"},
     {0},
 };
 
@@ -49,23 +52,51 @@ static void end_job(void *context, int rank, const char *host, double silent_s) 
     communicator->transport->abort(communicator, GW_FAILED);
 }
 
+/* As MPI has not begun, and cannot be asked to end the job: its launcher does when a rank ends. */
+static void give_up(void *context, double seconds) {
+    (void)context;
+    char host[GW_HOST_SIZE] = "";
+    (void)gethostname(host, sizeof host - 1);
+    (void)fprintf(stderr,
+                  "gradweave: rank %d on %s: expected all ranks of the job to begin within %g s\n",
+                  gw_mpi_job_rank(), host, seconds);
+    (void)fflush(stderr);
+    _exit(GW_FAILED);
+}
+
+/* Processes may need longer to be there than ranks need to answer. */
+static const double shortest_start_s = 10;
+
+/* Until ranks watch each other. */
+static enum gw_status begin(const struct gw_job_options *options,
+                            struct gw_communicator *communicator, struct gw_watch **watch,
+                            struct gw_error *error) {
+    struct gw_alarm *alarm = NULL;
+    GW_TRY(gw_alarm_open(fmax(options->timeout_s, shortest_start_s), give_up, NULL, &alarm, error));
+    enum gw_status status = gw_communicator_open_mpi(communicator, error);
+    if (status != GW_OK) {
+        *communicator = (struct gw_communicator){0};
+    } else {
+        status =
+            gw_watch_open(communicator, options->timeout_s, end_job, communicator, watch, error);
+    }
+    gw_alarm_close(alarm);
+    return status;
+}
+
 static int run_rank(const struct gw_job_options *options, gw_job_body *body, void *context) {
     struct gw_error error = {0};
-    struct gw_communicator communicator;
+    struct gw_communicator communicator = {0};
+    struct gw_watch *watch = NULL;
     int verdict = GW_OK;
-    enum gw_status status = gw_communicator_open_mpi(&communicator, &error);
-    if (status != GW_OK) {
+    enum gw_status status = begin(options, &communicator, &watch, &error);
+    if (communicator.transport == NULL) {
         return gw_mpi_exit_status(gw_mpi_job_rank() == 0 ? gw_cli_fail(&error) : (int)status);
     }
-    if (options->nodes > 0 && options->nodes != (size_t)communicator.size) {
+    if (status == GW_OK && options->nodes > 0 && options->nodes != (size_t)communicator.size) {
         status = gw_fail(&error, GW_BAD_INPUT,
                          "--nodes: expected %d, the size of the MPI job it was started in, got %zu",
                          communicator.size, options->nodes);
-    }
-    struct gw_watch *watch = NULL;
-    if (status == GW_OK) {
-        status = gw_watch_open(&communicator, options->timeout_s, end_job, &communicator, &watch,
-                               &error);
     }
     if (status == GW_OK) {
         status = body(&communicator, context, &verdict, &error);

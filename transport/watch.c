@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -9,12 +10,78 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/core.h"
 
 enum { MOST_ADDRESSES = 8, NUDGE_MS = 250 };
 static const double question_s = 1;
+
+/* ---- before ranks know each other ------------------------------------------------------------ */
+
+struct gw_alarm {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t closed;
+    bool is_closed;
+    double seconds;
+    void (*late)(void *context, double seconds);
+    void *context;
+};
+
+static void *wait_for_close(void *context) {
+    struct gw_alarm *alarm = context;
+    double end_s = gw_clock_now_s() + alarm->seconds;
+    const struct timespec end = {.tv_sec = (time_t)end_s,
+                                 .tv_nsec = (long)(1e9 * (end_s - floor(end_s)))};
+    int status = 0;
+    (void)pthread_mutex_lock(&alarm->lock);
+    while (!alarm->is_closed && status != ETIMEDOUT) {
+        status = pthread_cond_timedwait(&alarm->closed, &alarm->lock, &end);
+    }
+    bool is_late = !alarm->is_closed;
+    (void)pthread_mutex_unlock(&alarm->lock);
+    if (is_late) {
+        alarm->late(alarm->context, alarm->seconds);
+    }
+    return NULL;
+}
+
+enum gw_status gw_alarm_open(double seconds, void (*late)(void *context, double seconds),
+                             void *context, struct gw_alarm **out, struct gw_error *error) {
+    struct gw_alarm *alarm = calloc(1, sizeof *alarm);
+    pthread_condattr_t monotonic;
+    if (alarm == NULL) {
+        return gw_fail_memory(error, "watching ranks");
+    }
+    alarm->seconds = seconds;
+    alarm->late = late;
+    alarm->context = context;
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&alarm->closed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    (void)pthread_mutex_init(&alarm->lock, NULL);
+    int failed = pthread_create(&alarm->thread, NULL, wait_for_close, alarm);
+    if (failed != 0) {
+        free(alarm);
+        return gw_fail(error, GW_FAILED, "watching ranks: %s", strerror(failed));
+    }
+    *out = alarm;
+    return GW_OK;
+}
+
+void gw_alarm_close(struct gw_alarm *alarm) {
+    (void)pthread_mutex_lock(&alarm->lock);
+    alarm->is_closed = true;
+    (void)pthread_cond_signal(&alarm->closed);
+    (void)pthread_mutex_unlock(&alarm->lock);
+    (void)pthread_join(alarm->thread, NULL);
+    (void)pthread_mutex_destroy(&alarm->lock);
+    (void)pthread_cond_destroy(&alarm->closed);
+    free(alarm);
+}
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 

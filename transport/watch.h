@@ -10,6 +10,20 @@
 
 enum { GW_WATCH_HOST_SIZE = 64 };
 
+/* ---- before ranks know each other ------------------------------------------------------------ */
+
+struct gw_alarm;
+
+/*
+ * Calls `late`, from a thread of its own, unless it is closed within so many seconds: MPI waits
+ * without end for a process that is stopped before it has begun. Not collective.
+ */
+enum gw_status gw_alarm_open(double seconds, void (*late)(void *context, double seconds),
+                             void *context, struct gw_alarm **out, struct gw_error *error);
+void gw_alarm_close(struct gw_alarm *alarm);
+
+/* ---- from then on ---------------------------------------------------------------------------- */
+
 /* Called from the watch's thread, at most once. */
 typedef void gw_lost(void *context, int rank, const char *host, double silent_s);
 

@@ -582,6 +582,23 @@ TEST(ends_when_a_rank_hangs) {
     }
 }
 
+/* One that is stopped before it knows the others has no neighbour that asks it. */
+TEST(ends_when_a_rank_never_begins) {
+    need_mpi();
+    static const char hanging[] = "#!/bin/sh\n"
+                                  "[ $OMPI_COMM_WORLD_RANK = 0 ] || kill -STOP $$\n"
+                                  "exec \"$@\"\n";
+    write_text(*state, "hanging", hanging);
+    assert_int_equal(chmod(path_in(*state, "hanging"), 0700), 0);
+    struct answer answer = ask(*state,
+                               "mpirun %s -q --oversubscribe --mca odls_base_sigkill_timeout 0 -n "
+                               "2 ./hanging gradweave validate " TINY " --algo omgs --timeout 1",
+                               geteuid() == 0 ? "--allow-run-as-root" : "");
+    assert_int_equal(answer.status, 3);
+    assert_string_equal(answer.out, "");
+    assert_non_null(strstr(answer.err, ": expected all ranks of the job to begin within 10 s"));
+}
+
 /* The job is not left behind by a program that is killed. */
 TEST(ends_with_the_program) {
     need_mpi();
