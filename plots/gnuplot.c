@@ -55,16 +55,18 @@ static void put_text(FILE *stream, const char *name, const char *value) {
 /*
  * gnuplot takes names that begin with '|' or '<' for commands, and quotes at their ends for its
  * own: it is handed descriptors, and no name that a user has chosen. Our stdout belongs to results:
- * what gnuplot has to say goes to stderr.
+ * what gnuplot has to say goes to stderr. What it is set up to do for the user (-d, GNUTERM) does
+ * not count.
  */
 static enum gw_status run_gnuplot(char *settings, char *script, int data, int picture,
                                   struct gw_error *error) {
-    char *const command[] = {(char *)"gnuplot", (char *)"-e", settings, script, NULL};
+    char *const command[] = {(char *)"gnuplot", (char *)"-d", (char *)"-e", settings, script, NULL};
     pid_t child = fork();
     if (child == 0) {
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
         (void)fcntl(data, F_SETFD, 0);
         (void)fcntl(picture, F_SETFD, 0);
+        (void)unsetenv("GNUTERM");
         execvp(command[0], command);
         _exit(127);
     }

@@ -26,25 +26,29 @@ static const char table[] =
     "0.80,omgs,p,1,2,0.25,0,0\n"
     "1.20,omgs,m,1,2,0.25,1,0\n";
 
-/* Draws a picture around its data, twice, as the real one reads them more than once. */
+/*
+ * Draws a picture around its data, twice, as the real one reads them more than once; not as the
+ * user has set it up.
+ */
 static const char drawing[] =
     "#!/bin/sh\n"
+    "[ \"$1\" = -d ] && [ -z \"$GNUTERM\" ] || exit 1\n"
     "echo words\n"
-    "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
-    "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+    "data=$(expr \"$3\" : \"data='\\([^']*\\)'\")\n"
+    "output=$(expr \"$3\" : \".*output='\\([^']*\\)'\")\n"
     "{ echo '<svg>'; cat \"$data\" \"$data\"; echo '</svg>'; } > \"$output\"\n";
 
 /* Draws a picture around what it was called with, without folders, and its data. */
 static const char showing[] = "#!/bin/sh\n"
-                              "data=$(expr \"$2\" : \"data='\\([^']*\\)'\")\n"
-                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "data=$(expr \"$3\" : \"data='\\([^']*\\)'\")\n"
+                              "output=$(expr \"$3\" : \".*output='\\([^']*\\)'\")\n"
                               "{ echo '<svg>'\n"
-                              "expr \"$2\" : \".*\\(heading=.*\\)\"\n"
-                              "basename \"$3\"\n"
+                              "expr \"$3\" : \".*\\(heading=.*\\)\"\n"
+                              "basename \"$4\"\n"
                               "cat \"$data\"; echo '</svg>'; } > \"$output\"\n";
 
 static const char failing[] = "#!/bin/sh\n"
-                              "output=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                              "output=$(expr \"$3\" : \".*output='\\([^']*\\)'\")\n"
                               "echo half > \"$output\"\n"
                               "exit 1\n";
 
@@ -95,7 +99,9 @@ TEST_IN_FOLDER(a_picture_and_its_data_are_written) {
     char twice[2 * sizeof table];
     (void)snprintf(twice, sizeof twice, "%s%s", table, table);
     install_gnuplot(folder, drawing);
+    assert_int_equal(setenv("GNUTERM", "x11", 1), 0);
     assert_ok(draw(folder, path_in(folder, "p.svg"), path_in(folder, "p.csv")));
+    assert_int_equal(unsetenv("GNUTERM"), 0);
     assert_drawn(path_in(folder, "p.svg"), twice);
     assert_holds(path_in(folder, "p.csv"), table);
     assert_holds(path_in(folder, "stdout"), "");
@@ -204,7 +210,7 @@ TEST_IN_FOLDER(half_a_picture_changes_nothing) {
         char script[512];
         char name[16];
         (void)snprintf(script, sizeof script,
-                       "#!/bin/sh\noutput=$(expr \"$2\" : \".*output='\\([^']*\\)'\")\n"
+                       "#!/bin/sh\noutput=$(expr \"$3\" : \".*output='\\([^']*\\)'\")\n"
                        "printf '%s' > \"$output\"\nexit 0\n",
                        starts[i][1]);
         (void)snprintf(name, sizeof name, "p.%s", starts[i][0]);
