@@ -29,7 +29,8 @@ static void name_document(const char *start, char kind[GW_FILE_KIND_SIZE]) {
 const char *gw_file_name_kind(const char *start, size_t length, char kind[GW_FILE_KIND_SIZE]) {
     static const char png[] = "\x89PNG";
     size_t blank = strspn(start, " \t\r\n");
-    const char *name = memchr(start, ',', strcspn(start, "\n")) != NULL ? "a table" : "other text";
+    bool is_table = memchr(start, ',', strcspn(start, "\n")) != NULL;
+    const char *name = !is_table ? "other text" : start[0] == '#' ? "a picture's table" : "a table";
     if (start[blank] == '{' || start[blank] == '[') {
         name_document(start, kind);
         return kind;

@@ -266,6 +266,7 @@ static const char *const kinds[] = {
     "<?xml?>\n<svg>",
     "num_ranks 4\n",
     "point,model\n",
+    "#position,label\n",
     "import os\n",
 };
 
