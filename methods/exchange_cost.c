@@ -58,8 +58,8 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
     if (gw_aggregator_scatters(aggregation->by)) {
         calls.share = gw_scatter_share(cost, of_each / (double)extent->elements);
     } else if (aggregation->by == GW_HEAVYMIX) {
-        calls.share =
-            gw_search_share(cost, calls.elements, (double)(extent->sketch_cells / GW_SKETCH_ROWS));
+        uint64_t columns = extent->sketch_cells / GW_SKETCH_ROWS;
+        calls.share = gw_search_share(cost, calls.elements, (double)columns);
     }
     return calls;
 }

@@ -77,15 +77,18 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
 static enum gw_status find_kernel_margins(struct gw_simulator *simulator,
                                           const struct gw_kernel_cost *cost, bool together,
                                           struct gw_parameter *parameter, struct gw_error *error) {
-    const struct gw_curve *const curves[2][2] = {{&cost->curve, &cost->together},
-                                                 {&cost->denser, &cost->denser_together}};
     parameter->margin_count = cost->densities[1] > 0 ? 2 : 1;
     for (size_t i = 0; i < parameter->margin_count; i++) {
-        bool known = together && gw_curve_costs(curves[i][1]);
-        const cJSON *entry = gw_kernel_entry(cost, i == 1);
-        entry = known ? cJSON_GetObjectItemCaseSensitive(entry, "together") : entry;
-        GW_TRY(gw_margins_open(entry, "elements", curves[i][known], GW_KERNEL_MARGIN,
-                               &simulator->arena, &parameter->margins[i], error));
+        bool denser = i == 1;
+        const cJSON *entry = gw_kernel_entry(cost, denser);
+        const struct gw_curve *curve = denser ? &cost->denser : &cost->curve;
+        const struct gw_curve *of_all = denser ? &cost->denser_together : &cost->together;
+        if (together && gw_curve_costs(of_all)) {
+            entry = cJSON_GetObjectItemCaseSensitive(entry, "together");
+            curve = of_all;
+        }
+        GW_TRY(gw_margins_open(entry, "elements", curve, GW_KERNEL_MARGIN, &simulator->arena,
+                               &parameter->margins[i], error));
     }
     return GW_OK;
 }

@@ -111,7 +111,7 @@ struct gw_predicted_operation {
 enum { GW_PARAMETER_SIZE = 192 };
 enum gw_status gw_parameter_find(const struct gw_question *question,
                                  const struct gw_schedule *schedule,
-                                 const struct gw_predicted_operation *operation,
+                                 const struct gw_predicted_operation *predicted,
                                  char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
                                  struct gw_error *error);
 
