@@ -79,11 +79,26 @@ static enum gw_status read_coefficients(const struct gw_json *place, struct gw_c
                                         error);
 }
 
+/* Of points and coefficients one would be left aside, and nobody could say which was meant. */
+static enum gw_status check_no_coefficients(const struct gw_json *place, struct gw_error *error) {
+    static const char *const keys[] = {"alpha_s", "beta_s_per_byte", "fixed_s", "per_element_s",
+                                       "per_nlog2n_s"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (cJSON_GetObjectItemCaseSensitive(place->node, keys[i]) != NULL) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: %s: expected points, or coefficients, got both", place->file,
+                           place->path);
+        }
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names names,
                              struct gw_curve *out, struct gw_error *error) {
     *out = (struct gw_curve){0};
     struct gw_json points = gw_json_member(place, "points");
     if (points.node != NULL) {
+        GW_TRY(check_no_coefficients(place, error));
         GW_TRY(read_points(&points, out, error));
         enum gw_status status = check_rising(place, &points, out, error);
         if (status != GW_OK) {
