@@ -59,6 +59,66 @@ static enum gw_status check_count(const char *text, const char *file, struct gw_
                          GW_JSON_MOST_VALUES);
 }
 
+static const char *skip_digits(const char *c) {
+    while (*c >= '0' && *c <= '9') {
+        c++;
+    }
+    return c;
+}
+
+/* What is behind a number that is written as JSON writes numbers (RFC 8259); NULL: it is not. */
+static const char *skip_number(const char *c) {
+    c += *c == '-';
+    const char *end = skip_digits(c);
+    bool is_number = end == c + 1 || (end > c && *c != '0');
+    if (is_number && *end == '.') {
+        c = end + 1;
+        end = skip_digits(c);
+        is_number = end > c;
+    }
+    if (is_number && (*end == 'e' || *end == 'E')) {
+        c = end + 1;
+        c += *c == '+' || *c == '-';
+        end = skip_digits(c);
+        is_number = end > c;
+    }
+    return is_number ? end : NULL;
+}
+
+/* The quote at the end of the string whose first one `c` is, or a zero character in it. */
+static const char *find_end_of_string(const char *c) {
+    for (c++; *c != '"'; c++) {
+        if (*c == '\\' && strncmp(c, "\\u0000", 6) == 0) {
+            return c;
+        }
+        c += *c == '\\';
+    }
+    return c;
+}
+
+/*
+ * In text that cJSON has taken, the first number that is none in JSON, or the first zero character,
+ * at which the text of a key or value would end; NULL: there is neither.
+ */
+static const char *find_lenience(const char *text) {
+    for (const char *c = text; *c != '\0'; c++) {
+        const char *start = c;
+        if (*c == '"') {
+            c = find_end_of_string(c);
+            if (*c != '"') {
+                return c;
+            }
+        } else if (*c == '-' || (*c >= '0' && *c <= '9')) {
+            c = skip_number(c);
+            if (c == NULL) {
+                return start;
+            }
+            c--;
+        }
+    }
+    return NULL;
+}
+
 /*
  * cJSON gives nothing for text that is no JSON, and for text that there is no memory for: its
  * allocator tells them apart.
@@ -75,6 +135,34 @@ __attribute__((constructor)) static void watch_memory(void) {
     cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = free});
 }
 
+static void find_place(const char *text, const char *at, size_t *line, size_t *column) {
+    *line = 1;
+    *column = 1;
+    for (const char *c = text; at != NULL && c < at && *c != '\0'; c++) {
+        *column = *c == '\n' ? 1 : *column + 1;
+        *line += *c == '\n';
+    }
+}
+
+static enum gw_status check_lenience(const char *text, const char *file, struct gw_error *error) {
+    const char *found = find_lenience(text);
+    size_t line = 0;
+    size_t column = 0;
+    if (found == NULL) {
+        return GW_OK;
+    }
+    find_place(text, found, &line, &column);
+    return *found == '\\'
+               ? gw_fail(error, GW_BAD_INPUT,
+                         "%s: line %zu, column %zu: expected text without zero characters, got "
+                         "\\u0000",
+                         file, line, column)
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: line %zu, column %zu: expected a number as JSON writes it, got "
+                         "%.*s",
+                         file, line, column, (int)strspn(found, "0123456789+-.eE"), found);
+}
+
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error) {
     const char *end = NULL;
@@ -86,7 +174,10 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
     memory_ran_out = false;
     *document = cJSON_ParseWithOpts(text, &end, 1);
     if (*document != NULL) {
-        enum gw_status status = gw_json_check_keys_of_all(*document, file, error);
+        enum gw_status status = check_lenience(text, file, error);
+        if (status == GW_OK) {
+            status = gw_json_check_keys_of_all(*document, file, error);
+        }
         if (status != GW_OK) {
             cJSON_Delete(*document);
             *document = NULL;
@@ -96,12 +187,9 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
     if (memory_ran_out) {
         return gw_fail(error, GW_FAILED, "%s: out of memory while reading", file);
     }
-    size_t line = 1;
-    size_t column = 1;
-    for (const char *c = text; end != NULL && c < end && *c != '\0'; c++) {
-        column = *c == '\n' ? 1 : column + 1;
-        line += *c == '\n';
-    }
+    size_t line = 0;
+    size_t column = 0;
+    find_place(text, end, &line, &column);
     if (end != NULL && find_depth(text, end) >= CJSON_NESTING_LIMIT) {
         return gw_fail(
             error, GW_BAD_INPUT,

@@ -88,6 +88,39 @@ TEST(broken_json_is_located) {
                    "f: expected JSON text, found a zero byte");
 }
 
+/* What cJSON takes all the same. */
+TEST(json_is_not_lenient) {
+    static const char *const bad[] = {"01",   "00012", "-01", "-.5", "1.",   "-1.",
+                                      "1.e5", "-00.5", "00",  "-0.", "1.E-3"};
+    static const char *const good[] = {"0",    "-0",   "10",     "0.5",  "-0.25e+3",
+                                       "1E-3", "1e05", "12.0e0", "null", "\"01 1. \\\\u0000\"",
+                                       "true", "{}",   "-7"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[64];
+        cJSON *document = NULL;
+        (void)snprintf(text, sizeof text, "{\"a\": \"-01\",\n \"b\": [1, %s]}", bad[i]);
+        assert_message(gw_json_parse(text, strlen(text), "f", &document, &error), GW_BAD_INPUT,
+                       "f: line 2, column 11: expected a number as JSON writes it, got %s", bad[i]);
+        assert_null(document);
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        char text[64];
+        cJSON *document = NULL;
+        (void)snprintf(text, sizeof text, "[%s, %s]", good[i], good[i]);
+        assert_int_equal(gw_json_parse(text, strlen(text), "f", &document, &error), GW_OK);
+        cJSON_Delete(document);
+    }
+    static const char *const zeros[] = {"{\"a\\u0000b\": 1}", "[\"\\\\\\u0000\"]"};
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *document = NULL;
+        assert_message(gw_json_parse(zeros[i], strlen(zeros[i]), "f", &document, &error),
+                       GW_BAD_INPUT,
+                       "f: line 1, column %d: expected text without zero characters, got \\u0000",
+                       i == 0 ? 4 : 5);
+        assert_null(document);
+    }
+}
+
 /* Lone, cut and over-long sequences, surrogates and what lies beyond Unicode (RFC 3629). */
 /* cJSON's limit, which a file's depth is held to. */
 TEST(depth_is_limited) {
