@@ -13,7 +13,8 @@ enum { MOST_KEYS = 24 };
 
 /*
  * The keys of the objects at a path of a schema's documents. In paths "*" stands for any key, which
- * is what the shape {"*"} allows, and "[]" for the items of an array.
+ * is what the shape {"*"} allows, and "[]" for the items of an array. Behind "*" are the names that
+ * such a key may have; with "**" in its place it may also be one that is not near to any of them.
  */
 struct shape {
     const char *schema, *path;
@@ -57,6 +58,21 @@ struct shape {
 #define BREAKDOWN                                                                                  \
     { "forward_s", "backward_s", "compress_s", "exposed_comm_s", "other_s" }
 
+/* Those that are measured or made up of what is. */
+#define COLLECTIVES                                                                                \
+    {                                                                                              \
+        "*", "allgather", "allgatherv", "allreduce", "broadcast", "reduce", "gather", "scatter",   \
+            "sendrecv", "gtopk", "sketch", "push", "pull"                                          \
+    }
+/* As methods has them; a cluster may have others of its own, which plans are made for. */
+#define COMPRESSORS                                                                                \
+    {                                                                                              \
+        "**", "topk", "randk", "dgc", "redsync", "gaussiank", "count-sketch", "layer-drop",        \
+            "hard-threshold", "sidco", "exdyna", "exdyna-trend", "exdyna-static"                   \
+    }
+#define AGGREGATORS                                                                                \
+    { "*", "scatter-add", "merge", "give-back", "take-and-put", "sum", "heavymix" }
+
 static const struct shape shapes[] = {
     {MODEL,
      "",
@@ -70,16 +86,16 @@ static const struct shape shapes[] = {
      "",
      {"schema", "name", "workers", "workers_per_node", "collectives", "compressors", "aggregation",
       "sharing", "network", "overlap", "growth", "source"}},
-    {CLUSTER, "collectives", {"*"}},
+    {CLUSTER, "collectives", COLLECTIVES},
     {CLUSTER,
      "collectives.*[]",
      {"workers", "alpha_s", "beta_s_per_byte", "points", "raw", "fit", "source"}},
-    {CLUSTER, "compressors", {"*"}},
+    {CLUSTER, "compressors", COMPRESSORS},
     {CLUSTER, "compressors.*", KERNEL},
     {CLUSTER, "compressors.*.together", TOGETHER},
     {CLUSTER, "compressors.*.denser", DENSER},
     {CLUSTER, "compressors.*.denser.together", TOGETHER},
-    {CLUSTER, "aggregation", {"*"}},
+    {CLUSTER, "aggregation", AGGREGATORS},
     {CLUSTER, "aggregation.*", KERNEL},
     {CLUSTER, "aggregation.*.together", TOGETHER},
     {CLUSTER, "aggregation.*.denser", DENSER},
@@ -266,20 +282,34 @@ struct walk {
     size_t unknown;
 };
 
+/* Whether the shape's keys stand in paths as "*". */
+static bool has_names(const struct shape *shape) {
+    return shape->keys[0][0] == '*';
+}
+
+static const char *const *known_keys(const struct shape *shape) {
+    return shape->keys + has_names(shape);
+}
+
+static bool allows_others(const struct shape *shape) {
+    return strcmp(shape->keys[0], "**") == 0;
+}
+
 static bool is_known(const struct shape *shape, const char *key) {
-    for (const char *const *known = shape->keys; *known != NULL; known++) {
+    const char *const *keys = known_keys(shape);
+    for (const char *const *known = keys; *known != NULL; known++) {
         if (strcmp(*known, key) == 0) {
             return true;
         }
     }
-    return false;
+    return *keys == NULL || (allows_others(shape) && gw_find_nearest(key, keys) == NULL);
 }
 
 static enum gw_status report(struct walk *walk, const struct link *at, const struct shape *shape,
                              const char *key, struct gw_error *error) {
     char path[PATH_SIZE];
     char message[512];
-    const char *nearest = gw_find_nearest(key, shape->keys);
+    const char *nearest = gw_find_nearest(key, known_keys(shape));
     const char *hint[] = {nearest == NULL ? "" : "; did you mean \"",
                           nearest == NULL ? "" : nearest, nearest == NULL ? "" : "\"?"};
     (void)write_path(at, path);
@@ -315,16 +345,16 @@ static enum gw_status walk_array(struct walk *walk, const cJSON *array, const st
 
 static enum gw_status walk_object(struct walk *walk, const cJSON *object, const struct shape *shape,
                                   const struct link *at, struct gw_error *error) {
-    bool any = strcmp(shape->keys[0], "*") == 0;
+    bool named = has_names(shape);
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, object) {
-        if (!any && !is_known(shape, node->string)) {
+        if (!is_known(shape, node->string)) {
             GW_TRY(report(walk, at, shape, node->string, error));
         } else if (node->child != NULL) {
             char path[PATH_SIZE];
             const struct link below = {.before = at, .key = node->string};
             (void)snprintf(path, sizeof path, "%s%s%s%s", shape->path,
-                           shape->path[0] == '\0' ? "" : ".", any ? "*" : node->string,
+                           shape->path[0] == '\0' ? "" : ".", named ? "*" : node->string,
                            cJSON_IsArray(node) ? "[]" : "");
             const struct shape *known = find_shape(walk->schema, path);
             if (known != NULL && cJSON_IsArray(node)) {

@@ -32,8 +32,10 @@ enum gw_status gw_json_check_keys_of_all(const cJSON *document, const char *file
                                          struct gw_error *error);
 
 /*
- * Looks for keys that the schema's shapes do not have. Objects of which the table knows nothing,
- * such as "source", are free to hold what they like. Fails only if the rules are strict.
+ * Looks for keys that the schema's shapes do not have, names of collectives, compressors and
+ * aggregators among them; of compressors a cluster may have its own, unless their name is so near
+ * to a known one that this may be meant. Objects of which the table knows nothing, such as
+ * "source", are free to hold what they like. Fails only if the rules are strict.
  */
 enum gw_status gw_json_check_keys(const cJSON *document, const char *file, const char *schema,
                                   struct gw_error *error);

@@ -161,29 +161,6 @@ static void check_curve(struct check *check, const char *place, const struct gw_
 
 /* ---- clusters ------------------------------------------------------------------------------ */
 
-/* All that is measured or made up of what is. */
-static const char *const collectives[] = {
-    "allgather", "allgatherv", "allreduce", "broadcast", "reduce", "gather", "scatter",
-    "sendrecv",  "gtopk",      "sketch",    "push",      "pull",   NULL};
-
-static void check_name(struct check *check, const char *kind, const char *name, bool known,
-                       const char *const *names) {
-    const char *nearest = known ? NULL : gw_find_nearest(name, names);
-    if (!known) {
-        ODD(check, "%s.%.60s: no pipeline uses it%s%s%s", kind, name,
-            nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
-            nearest == NULL ? "" : "\"?");
-    }
-}
-
-static bool is_collective(const char *name) {
-    size_t i = 0;
-    while (collectives[i] != NULL && strcmp(collectives[i], name) != 0) {
-        i++;
-    }
-    return collectives[i] != NULL;
-}
-
 static void check_collectives(struct check *check, const struct gw_cluster *cluster) {
     size_t index = 0;
     bool own = false;
@@ -193,9 +170,6 @@ static void check_collectives(struct check *check, const struct gw_cluster *clus
         char place[128];
         index = same ? index + 1 : 0;
         (void)snprintf(place, sizeof place, "collectives.%.60s[%zu]", cost->name, index);
-        if (!same) {
-            check_name(check, "collectives", cost->name, is_collective(cost->name), collectives);
-        }
         if (cost->workers > 1) {
             check_curve(check, place, &cost->curve,
                         cost->workers <= cluster->workers_per_node ? &node_speeds : &link_speeds);
@@ -208,37 +182,28 @@ static void check_collectives(struct check *check, const struct gw_cluster *clus
     }
 }
 
-static bool is_among(const char *name, const char *const *names) {
-    size_t i = 0;
-    while (names[i] != NULL && strcmp(names[i], name) != 0) {
-        i++;
-    }
-    return names[i] != NULL;
-}
-
-/* `names` are those that gradweave knows. */
 static void check_kernels(struct check *check, const char *what,
-                          const struct gw_kernel_costs *costs, const char *const *names) {
+                          const struct gw_kernel_costs *costs) {
     for (size_t i = 0; i < costs->count; i++) {
         const struct gw_kernel_cost *cost = &costs->list[i];
         char place[128];
         (void)snprintf(place, sizeof place, "%s.%.60s", what, cost->name);
-        check_name(check, what, cost->name, is_among(cost->name, names), names);
         check_curve(check, place, &cost->curve, &memory_speeds);
     }
 }
 
-static void check_all_kernels(struct check *check, const struct gw_cluster *cluster) {
-    const char *compressors[GW_MOST_COMPRESSORS] = {NULL};
-    const char *aggregators[GW_AGGREGATOR_COUNT + 1] = {NULL};
+/* Of compressors with a name that is near to none, which readers take for the cluster's own. */
+static void check_own(struct check *check, const struct gw_kernel_costs *compressors) {
+    const char *names[GW_MOST_COMPRESSORS] = {NULL};
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
-        compressors[i] = gw_compressors[i]->name;
+        names[i] = gw_compressors[i]->name;
     }
-    for (size_t i = 0; i < GW_AGGREGATOR_COUNT; i++) {
-        aggregators[i] = gw_aggregator_names[i];
+    for (size_t i = 0; i < compressors->count; i++) {
+        const char *name = compressors->list[i].name;
+        if (gw_compressor_find(name) == NULL && gw_find_nearest(name, names) == NULL) {
+            ODD(check, "compressors.%.60s: no pipeline uses it", name);
+        }
     }
-    check_kernels(check, "compressors", &cluster->compressors, compressors);
-    check_kernels(check, "aggregation", &cluster->aggregation, aggregators);
 }
 
 static void check_link(struct check *check, const char *place, const struct gw_loggp *link,
@@ -332,20 +297,19 @@ static void note_answers(struct check *check, const struct gw_cluster *cluster) 
          cluster->overlap == NULL ? "not measured" : "by its factors");
 }
 
-/* Of each collective that was measured at all. */
+/* Of each collective, whose entries follow each other. */
 static void note_workers(struct check *check, const struct gw_cluster *cluster) {
-    for (size_t c = 0; collectives[c] != NULL; c++) {
+    size_t i = 0;
+    while (i < cluster->collective_count) {
+        const char *name = cluster->collectives[i].name;
         char numbers[128] = "";
-        for (size_t i = 0; i < cluster->collective_count; i++) {
-            if (strcmp(cluster->collectives[i].name, collectives[c]) == 0) {
-                char number[24];
-                (void)snprintf(number, sizeof number, "%zu", cluster->collectives[i].workers);
-                gw_list_name(numbers, sizeof numbers, number);
-            }
+        for (; i < cluster->collective_count && strcmp(cluster->collectives[i].name, name) == 0;
+             i++) {
+            char number[24];
+            (void)snprintf(number, sizeof number, "%zu", cluster->collectives[i].workers);
+            gw_list_name(numbers, sizeof numbers, number);
         }
-        if (numbers[0] != '\0') {
-            NOTE(check, "%s measured among %s workers", collectives[c], numbers);
-        }
+        NOTE(check, "%.60s measured among %s workers", name, numbers);
     }
 }
 
@@ -432,7 +396,9 @@ static void note_measured(struct check *check, const struct gw_cluster *cluster)
 
 static void check_cluster(struct check *check, const struct gw_cluster *cluster) {
     check_collectives(check, cluster);
-    check_all_kernels(check, cluster);
+    check_kernels(check, "compressors", &cluster->compressors);
+    check_kernels(check, "aggregation", &cluster->aggregation);
+    check_own(check, &cluster->compressors);
     if (cluster->network != NULL) {
         check_link(check, "network.within", &cluster->network->within, &node_speeds);
         check_link(check, "network.between", &cluster->network->between, &link_speeds);

@@ -53,7 +53,8 @@ TEST(says_what_is_odd_in_a_file) {
         {false, "'topk': {'fixed_s': 0}", "compressors.topk: costs nothing, whatever its size"},
         {false, "'topk': {'per_element_s': 1e-15}", "compressors.topk: 1e-15 seconds for each"},
         {false, "'topk': {'per_element_s': 0.5}", "are very slow: are these micro- or milli"},
-        {false, "'topkk': {'per_element_s': 1e-9}", "no pipeline uses it; did you mean 'topk'?"},
+        {false, "'topkk': {'per_element_s': 1e-9}", "reads the key 'topkk'; did you mean 'topk'?"},
+        {false, "'own': {'per_element_s': 1e-9}", "compressors.own: no pipeline uses it"},
         {false, "'topk': {'fixed_s': 34}", "compressors.topk: a startup of 34 seconds is long"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -19,6 +19,40 @@ static void parse_denser(const char *densities, struct gw_cluster *cluster) {
     parse_cluster(text, cluster);
 }
 
+static enum gw_status parse_names(const char *collective, const char *compressor,
+                                  const char *aggregator) {
+    char text[400];
+    struct gw_cluster cluster;
+    (void)snprintf(text, sizeof text,
+                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
+                   "\"collectives\": {\"%s\": []}, \"compressors\": {\"%s\": {\"fixed_s\": 1}}, "
+                   "\"aggregation\": {\"%s\": {\"fixed_s\": 1}}}",
+                   collective, compressor, aggregator);
+    enum gw_status status = gw_cluster_parse(text, strlen(text), "f", &cluster, &error);
+    gw_cluster_free(&cluster);
+    return status;
+}
+
+/* All that pipelines use, and of compressors what is near to one. */
+TEST(clusters_may_have_all_that_pipelines_use) {
+    gw_key_rules.strict = true;
+    for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+        char misspelt[64];
+        (void)snprintf(misspelt, sizeof misspelt, "%sx", gw_compressors[i]->name);
+        assert_ok(parse_names("allreduce", gw_compressors[i]->name, "sum"));
+        assert_int_equal(parse_names("allreduce", misspelt, "sum"), GW_BAD_INPUT);
+    }
+    for (size_t i = 0; i < GW_AGGREGATOR_COUNT; i++) {
+        assert_ok(parse_names("allreduce", "topk", gw_aggregator_names[i]));
+    }
+    for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
+        for (size_t leg = 0; leg < gw_exchange_kinds[i]->leg_count; leg++) {
+            assert_ok(parse_names(gw_exchange_kinds[i]->legs[leg].collective, "topk", "sum"));
+        }
+    }
+    gw_key_rules.strict = false;
+}
+
 /* On the line through both densities, at any size, of any curves; never less than half of one. */
 TEST(compressors_take_what_lies_between_two_densities) {
     struct gw_cluster cluster;

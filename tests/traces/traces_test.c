@@ -267,6 +267,14 @@ TEST(keys_that_nobody_reads_are_warned_of) {
          "'gap_s_per_byte'?\n"},
         {CLUSTER, SLOWED_BY("{'factor': 1, 'hi': 2}", "{'factor': 1}"),
          "f: overlap.factors.allgather.topk[0].compute: nothing reads the key 'hi'\n"},
+        {CLUSTER, COSTS("{}", "{'topkk': {'fixed_s': 1}}"),
+         "f: compressors: nothing reads the key 'topkk'; did you mean 'topk'?\n"},
+        {CLUSTER, COSTS("{'allgathr': []}", "{}"),
+         "f: collectives: nothing reads the key 'allgathr'; did you mean 'allgather'?\n"},
+        {CLUSTER, COSTS("{'everything': []}", "{}"),
+         "f: collectives: nothing reads the key 'everything'\n"},
+        {CLUSTER, COSTS("{}", "{}, 'aggregation': {'heavy-mix': {'fixed_s': 1}}"),
+         "f: aggregation: nothing reads the key 'heavy-mix'; did you mean 'heavymix'?\n"},
         {PLAN, GROUPS("[[0]], 'lower_bound': 3"),
          "f: nothing reads the key 'lower_bound'; did you mean 'lower_bound_s'?\n"},
     };
@@ -285,6 +293,14 @@ TEST(keys_that_nobody_reads_are_warned_of) {
         assert_int_equal(parse_any(table[i].kind, text), GW_OK);
     }
     assert_int_equal(count, sizeof table / sizeof *table - 1);
+}
+
+/* Compressors that only a cluster knows are for plans, and no mistake. */
+TEST(a_cluster_has_compressors_of_its_own) {
+    const char *text = quoted(COSTS("{}", "{'own': {'fixed_s': 1}, 'topk': {'fixed_s': 1}}"));
+    gw_key_rules = (struct gw_key_rules){.strict = true};
+    assert_int_equal(parse_any(CLUSTER, text), GW_OK);
+    gw_key_rules = (struct gw_key_rules){0};
 }
 
 TEST(a_few_unknown_keys_stand_for_many) {
