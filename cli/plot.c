@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "plots/plots.h"
 #include "report/pictures.h"
+#include "report/report.h"
 
 struct options {
     struct gw_output_options output;
@@ -77,7 +78,8 @@ static const struct kind {
              [DENSITY] = {"MODEL", gw_draw_density, "hard-threshold,topk,exdyna"},
              [PADDING] = {"MODEL", gw_draw_padding, NULL}};
 
-static enum gw_status plot_kind(const struct options *options, struct gw_error *error) {
+static enum gw_status plot_kind(const struct options *options, struct gw_result *notes,
+                                struct gw_error *error) {
     const struct kind *kind = &kinds[options->kind];
     if ((kind->subject == NULL) != (options->picture.subject == NULL)) {
         return gw_fail(error, GW_BAD_INPUT, "plot %s: expected %s, got %s%s%s",
@@ -88,20 +90,23 @@ static enum gw_status plot_kind(const struct options *options, struct gw_error *
                        options->picture.subject == NULL ? "" : "\"");
     }
     struct gw_picture picture = options->picture;
+    picture.notes = notes;
     picture.algorithms = picture.algorithms == NULL ? kind->algorithms : picture.algorithms;
     return kind->draw(&picture, error);
 }
 
-static enum gw_status plot(const struct options *options, struct gw_error *error) {
+static enum gw_status plot(const struct options *options, struct gw_result *notes,
+                           struct gw_error *error) {
     GW_TRY(gw_plot_check(options->picture.out, error));
     GW_TRY(gw_file_check_target(options->picture.out, NULL, error));
     if (options->picture.data != NULL) {
         GW_TRY(gw_file_check_target(options->picture.data, NULL, error));
     }
-    return plot_kind(options, error);
+    return plot_kind(options, notes, error);
 }
 
-static enum gw_status print_json(const struct options *options, struct gw_error *error) {
+static enum gw_status print_json(const struct options *options, const struct gw_result *notes,
+                                 struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/plot@1");
@@ -110,13 +115,19 @@ static enum gw_status print_json(const struct options *options, struct gw_error 
     if (options->picture.data != NULL) {
         gw_writer_text(&writer, "data", options->picture.data);
     }
+    gw_result_write_notes(notes, &writer);
     return gw_print_written(&writer, error);
 }
 
 static enum gw_status answer(void *values, struct gw_error *error) {
     const struct options *options = values;
-    GW_TRY(plot(options, error));
-    return options->output.json ? print_json(options, error) : GW_OK;
+    struct gw_result notes = {0};
+    GW_TRY(plot(options, &notes, error));
+    if (options->output.json) {
+        return print_json(options, &notes, error);
+    }
+    gw_print_collected_notes(&notes);
+    return GW_OK;
 }
 
 static struct options options;

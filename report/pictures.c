@@ -19,7 +19,7 @@
 static enum gw_status predict_bars(const struct gw_question *question,
                                    const struct gw_algorithm *const *algorithms, size_t count,
                                    bool named, struct gw_bar *bars, size_t *bar_count,
-                                   struct gw_error *error) {
+                                   struct gw_result *notes, struct gw_error *error) {
     const struct gw_prediction_options once = {.iterations = 1};
     *bar_count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -33,6 +33,7 @@ static enum gw_status predict_bars(const struct gw_question *question,
         GW_TRY(status);
         bars[(*bar_count)++] =
             (struct gw_bar){.label = algorithms[i]->name, .breakdown = result.breakdown};
+        gw_result_collect(notes, &result);
     }
     return GW_OK;
 }
@@ -49,7 +50,7 @@ static enum gw_status draw_prediction(const struct gw_picture *picture,
     if (bars == NULL) {
         return gw_fail_memory(error, "plotting");
     }
-    GW_TRY(predict_bars(question, algorithms, count, named, bars, &count, error));
+    GW_TRY(predict_bars(question, algorithms, count, named, bars, &count, picture->notes, error));
     snprintf(title, sizeof title, "%s on %s, %zu workers, density %g: predicted",
              question->model.name, question->cluster.name, question->workers, question->density);
     return gw_plot_breakdown(bars, count, title, picture->out, picture->data, error);

@@ -2,7 +2,7 @@
 #ifndef GW_REPORT_PICTURES_H
 #define GW_REPORT_PICTURES_H
 
-#include "core/core.h"
+#include "traces/result.h"
 
 /* What is drawn; a number that is 0 was not given. */
 struct gw_picture {
@@ -13,9 +13,10 @@ struct gw_picture {
     size_t elements;        /* of a gradient, or of a model that is reduced */
     double density;
     size_t workers, iterations;
-    size_t decay;     /* the iteration from which on gradients are a tenth as large */
-    const char *out;  /* the picture's file */
-    const char *data; /* the file that keeps the numbers; or NULL */
+    size_t decay;            /* the iteration from which on gradients are a tenth as large */
+    const char *out;         /* the picture's file */
+    const char *data;        /* the file that keeps the numbers; or NULL */
+    struct gw_result *notes; /* of a breakdown: gets those of all predictions */
 };
 
 /* Iterations of pipelines as they are predicted, and as a validation found them. */

@@ -211,5 +211,6 @@ enum gw_status gw_print_export(const struct gw_goal_export *export, bool json,
     gw_writer_changes(&writer, changes->policy, changes->compressor, changes->exchange);
     gw_writer_number(&writer, "workers", (double)export->question->workers);
     gw_writer_text(&writer, "loggp", export->loggp);
+    gw_result_write_notes(&export->notes, &writer);
     return gw_print_written(&writer, error);
 }

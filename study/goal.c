@@ -81,6 +81,7 @@ enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *er
     GW_TRY(gw_algorithm_change(preset, &export->changes, &algorithm, error));
     GW_TRY(gw_pipeline_open(export->question, &algorithm, NULL, &pipeline, error));
     enum gw_status status = export_schedule(export, &pipeline.schedule, error);
+    gw_note_devices(export->question, &algorithm, &export->notes);
     gw_pipeline_close(&pipeline);
     return status;
 }

@@ -8,6 +8,38 @@
 #include "methods/kernel_cost.h"
 #include "study/study.h"
 
+/* ---- devices -------------------------------------------------------------------------------- */
+
+static bool is_processor(const char *device) {
+    return strcasecmp(device, "cpu") == 0;
+}
+
+/* Compression that was timed on one kind of device, beside computing that was on another one; "":
+ * there is nothing to say. */
+static void describe_devices(const struct gw_question *question, char note[GW_RESULT_NOTE_SIZE]) {
+    const char *computes = question->model.device;
+    const char *compresses = gw_cluster_device(&question->cluster);
+    note[0] = '\0';
+    if (computes == NULL || compresses == NULL ||
+        is_processor(computes) == is_processor(compresses)) {
+        return;
+    }
+    (void)snprintf(note, GW_RESULT_NOTE_SIZE,
+                   "compression was timed on %.64s (%.64s), computing on %.64s (%.64s): on one of "
+                   "the two the other takes another time",
+                   is_processor(compresses) ? "processors" : compresses, question->cluster.name,
+                   is_processor(computes) ? "processors" : computes, question->model.name);
+}
+
+void gw_note_devices(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                     struct gw_result *result) {
+    char note[GW_RESULT_NOTE_SIZE];
+    if (gw_algorithm_is_sparse(algorithm)) {
+        describe_devices(question, note);
+        gw_result_warn(result, note);
+    }
+}
+
 /* ---- plan ---------------------------------------------------------------------------------- */
 
 /* Times near the largest number that there is add up to more than any. */
@@ -106,6 +138,15 @@ enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *er
     return gw_planner_optimum(&costs->planning, &costs->optimum, error);
 }
 
+static enum gw_status note_plan_devices(const struct gw_costs *costs, struct gw_plan *plan,
+                                        struct gw_error *error) {
+    char note[GW_RESULT_NOTE_SIZE] = "";
+    if (strcmp(costs->planning.compressor, "none") != 0) {
+        describe_devices(costs->question, note);
+    }
+    return note[0] == '\0' ? GW_OK : gw_plan_note(plan, note, error);
+}
+
 enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
                              struct gw_error *error) {
     const struct gw_optimum *optimum = costs->optimum.ends == NULL ? NULL : &costs->optimum;
@@ -115,6 +156,7 @@ enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, s
         const char *derivation = costs->exchange.derivations[i];
         status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
     }
+    status = status == GW_OK ? note_plan_devices(costs, out, error) : status;
     if (status != GW_OK) {
         gw_plan_free(out);
     }
@@ -343,27 +385,6 @@ enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
     return status;
 }
 
-static bool is_processor(const char *device) {
-    return strcasecmp(device, "cpu") == 0;
-}
-
-/* Compression that was timed on one kind of device, beside computing that was on another one. */
-static void note_devices(const struct gw_question *question, struct gw_result *result) {
-    const char *computes = question->model.device;
-    const char *compresses = gw_cluster_device(&question->cluster);
-    if (computes == NULL || compresses == NULL ||
-        is_processor(computes) == is_processor(compresses)) {
-        return;
-    }
-    char note[GW_RESULT_NOTE_SIZE];
-    (void)snprintf(note, sizeof note,
-                   "compression was timed on %.64s (%.64s), computing on %.64s (%.64s): on one of "
-                   "the two the other takes another time",
-                   is_processor(compresses) ? "processors" : compresses, question->cluster.name,
-                   is_processor(computes) ? "processors" : computes, question->model.name);
-    gw_result_warn(result, note);
-}
-
 /* Says in the result what its iterations took; sets its bytes to their mean. */
 static void describe_counts(const struct selection_counts *taken, struct gw_schedule *schedule,
                             struct gw_result *result) {
@@ -478,7 +499,9 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
     }
     if (status == GW_OK && gw_algorithm_is_sparse(pipeline->algorithm)) {
         describe_counts(&counts, &pipeline->schedule, out);
-        note_devices(question, out);
+    }
+    if (status == GW_OK) {
+        gw_note_devices(question, pipeline->algorithm, out);
     }
     free_counts(&counts);
     return status;

@@ -116,7 +116,7 @@ void gw_costs_close(struct gw_costs *costs);
 /* Finds the optimum, by which all plans made with the costs from then on are bounded. */
 enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *error);
 
-/* A policy's plan; its notes say what was derived. */
+/* A policy's plan; its notes say what was derived, and what was timed on another device. */
 enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
                              struct gw_error *error);
 
@@ -233,6 +233,13 @@ struct gw_prediction_options {
     struct gw_counts_source counts;
     bool interval; /* also where it is in 95% of cases: iteration_low_s, iteration_high_s */
 };
+
+/*
+ * Warns where the algorithm compresses, and that was timed on one kind of device, computing on
+ * another.
+ */
+void gw_note_devices(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                     struct gw_result *result);
 
 /*
  * Simulates iterations of the pipeline, whose schedule then has the last one's counts; `trace` (or

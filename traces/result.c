@@ -217,6 +217,16 @@ void gw_result_write_counts(const struct gw_result *result, struct gw_json_write
     }
 }
 
+void gw_result_write_notes(const struct gw_result *result, struct gw_json_writer *writer) {
+    if (result->note_count > 0) {
+        gw_writer_array(writer, "notes");
+        for (size_t i = 0; i < result->note_count; i++) {
+            gw_writer_text(writer, NULL, result->notes[i]);
+        }
+        gw_writer_end(writer);
+    }
+}
+
 void gw_result_write(const struct gw_result *result, struct gw_json_writer *writer) {
     gw_writer_text(writer, "schema", "gradweave/result@1");
     gw_writer_text(writer, "model", result->model);
@@ -231,11 +241,5 @@ void gw_result_write(const struct gw_result *result, struct gw_json_writer *writ
     gw_result_write_uncertainty(result, writer);
     gw_writer_number(writer, "bytes_per_worker", result->bytes_per_worker);
     gw_result_write_counts(result, writer);
-    if (result->note_count > 0) {
-        gw_writer_array(writer, "notes");
-        for (size_t i = 0; i < result->note_count; i++) {
-            gw_writer_text(writer, NULL, result->notes[i]);
-        }
-        gw_writer_end(writer);
-    }
+    gw_result_write_notes(result, writer);
 }

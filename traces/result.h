@@ -91,10 +91,11 @@ void gw_writer_changes(struct gw_json_writer *writer, const char *policy, const 
                        const char *exchange);
 
 /* Writes the members of the result's document; of those alone its times, how well they are known,
- * or its counts. */
+ * its counts, or its notes. */
 void gw_result_write(const struct gw_result *result, struct gw_json_writer *writer);
 void gw_result_write_times(const struct gw_result *result, struct gw_json_writer *writer);
 void gw_result_write_uncertainty(const struct gw_result *result, struct gw_json_writer *writer);
 void gw_result_write_counts(const struct gw_result *result, struct gw_json_writer *writer);
+void gw_result_write_notes(const struct gw_result *result, struct gw_json_writer *writer);
 
 #endif

@@ -134,7 +134,8 @@ TEST(says_what_it_has_written) {
     assert_string_equal(text_at(document, "file"), "omgs.goal");
     assert_string_equal(text_at(document, "algorithm"), "omgs");
     assert_true(number_at(document, "workers") == 3);
-    assert_int_equal(cJSON_GetArraySize(document), 5);
+    assert_int_equal(cJSON_GetArraySize(document), 6);
+    assert_int_equal(cJSON_GetArraySize(item_at(document, "notes")), 1);
     assert_string_equal(text_at(document, "loggp"), "L=166677,o=0,g=0,O=0,G=10");
     char *text = read_text(*state, "omgs.goal");
     assert_memory_equal(text, "num_ranks 3\n// loggp L=", 23);

@@ -334,21 +334,22 @@ TEST(says_what_was_not_measured) {
     assert_non_null(strstr(text_at(note, ""), "allreduce: 32 workers not measured"));
 }
 
+static void write_device(const char *folder, const char *name, const char *kind, const char *device,
+                         const char *document) {
+    char text[4096];
+    (void)snprintf(text, sizeof text, "{'schema': 'gradweave/%s@1', 'source': {'device': '%s'}, %s",
+                   kind, device, strstr(document, "'name'"));
+    write_text(folder, name, text);
+}
+
 /* Compressors' curves of processors beside a model of a GPU: only where something is compressed. */
 TEST(says_what_was_timed_on_another_device) {
     static const char *const devices[] = {"cpu", "cuda", "A GPU"};
-    const char *const network = strstr(small_cluster, "'name'");
+    need_gnuplot();
     for (size_t c = 0; c < 3; c++) {
         for (size_t m = 0; m < 3; m++) {
-            char text[4096];
-            (void)snprintf(text, sizeof text,
-                           "{'schema': 'gradweave/cluster@1', 'source': {'device': '%s'}, %s",
-                           devices[c], network);
-            write_text(*state, "there.json", text);
-            (void)snprintf(text, sizeof text,
-                           "{'schema': 'gradweave/model@1', 'source': {'device': '%s'}, %s",
-                           devices[m], strstr(tiny_model, "'name'"));
-            write_text(*state, "here.json", text);
+            write_device(*state, "there.json", "cluster", devices[c], small_cluster);
+            write_device(*state, "here.json", "model", devices[m], tiny_model);
             struct answer sparse =
                 ask(*state, "gradweave simulate here.json --cluster there.json --algo topk");
             struct answer dense =
@@ -357,6 +358,32 @@ TEST(says_what_was_timed_on_another_device) {
             assert_true((strstr(sparse.out, "compression was timed on") != NULL) ==
                         ((c == 0) != (m == 0)));
             assert_null(strstr(dense.out, "timed on"));
+        }
+    }
+    static const struct {
+        const char *command;
+        bool says;
+    } others[] = {
+        {"plan here.json --cluster there.json -p omgs", true},
+        {"plan here.json --cluster there.json -p omgs --json", true},
+        {"plan here.json --cluster there.json", true},
+        {"plan here.json --cluster there.json -c none", false},
+        {"plan here.json --cluster there.json --sweep workers=2:4", true},
+        {"plan here.json --cluster there.json --sweep workers=2:4 --json", true},
+        {"export goal here.json --cluster there.json --algo topk --out a.goal", true},
+        {"export goal here.json --cluster there.json --algo topk --out b.goal --json", true},
+        {"export goal here.json --cluster there.json --algo dense --out c.goal", false},
+        {"plot breakdown here.json --cluster there.json --algo topk --out a.svg", true},
+        {"plot breakdown here.json --cluster there.json --algo topk --out b.svg --json", true},
+        {"plot breakdown here.json --cluster there.json --algo dense --out c.svg", false},
+    };
+    write_device(*state, "there.json", "cluster", "cpu", small_cluster);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        struct answer answer = ask(*state, "gradweave %s", others[i].command);
+        bool says = strstr(answer.out, "on processors (small),") != NULL;
+        if (answer.status != 0 || says != others[i].says) {
+            fail_msg("%s: status %d, stdout: %s, stderr: %s", others[i].command, answer.status,
+                     answer.out, answer.err);
         }
     }
 }
