@@ -1,5 +1,7 @@
 #include "report/check.h"
+
 #include "cli/cli.h"
+#include "core/answer.h"
 
 enum { MOST_FILES = 1000 };
 
@@ -31,17 +33,14 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* On stderr, where files that are bad input are named as well. */
-static void warn_of_odd(const struct gw_file_check *checks, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < checks[i].odd.count; k++) {
-            gw_log(GW_LOG_NORMAL, "gradweave: warning: %s: %s", checks[i].path,
-                   checks[i].odd.texts[k]);
-        }
+static int say_bad(const struct gw_file_check *check, const struct gw_error *error) {
+    for (size_t i = 0; i + 1 < check->bad.count; i++) {
+        gw_print_to(stderr, "gradweave: %s: %s\n", check->path, check->bad.texts[i]);
     }
+    return gw_cli_fail(error);
 }
 
-/* All files that are bad input are named, and then nothing is printed but what is odd in any. */
+/* Files that are bad input are named on stderr as well, and take nothing away from the others. */
 static int check(const struct options *options, struct gw_arena *arena,
                  struct gw_file_check *checks) {
     struct gw_error error = {0};
@@ -49,19 +48,18 @@ static int check(const struct options *options, struct gw_arena *arena,
     bool odd = false;
     for (size_t i = 0; i < options->count; i++) {
         if (gw_check_file(options->files[i], arena, &checks[i], &error) != GW_OK) {
-            int failed = gw_cli_fail(&error);
+            int failed = say_bad(&checks[i], &error);
             verdict = failed > verdict ? failed : verdict;
         }
         odd = odd || checks[i].odd.count > 0;
     }
-    if (verdict != GW_OK) {
-        warn_of_odd(checks, options->count);
-        return verdict;
-    }
     if (gw_print_checks(checks, options->count, options->output.json, &error) != GW_OK) {
         return gw_cli_fail(&error);
     }
-    return odd ? 1 : GW_OK;
+    if (verdict == GW_BAD_INPUT) {
+        gw_answer_stand();
+    }
+    return verdict == GW_OK && odd ? 1 : verdict;
 }
 
 static int run(int argc, char **argv) {

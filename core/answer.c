@@ -37,6 +37,12 @@ bool gw_answer_begin(void) {
     return true;
 }
 
+static bool stands;
+
+void gw_answer_stand(void) {
+    stands = true;
+}
+
 bool gw_answer_is_held(void) {
     return held.stream != NULL;
 }
@@ -86,6 +92,7 @@ static void say_what_stays(const char *unfinished, struct gw_error *error) {
 }
 
 enum gw_status gw_answer_end(bool answered, struct gw_error *error) {
+    answered = answered || stands;
     char *unfinished = gw_outputs_unfinished() == NULL ? NULL : strdup(gw_outputs_unfinished());
     enum gw_status status = take_text(error);
     if (answered && status == GW_OK) {

@@ -16,6 +16,9 @@
  */
 bool gw_answer_begin(void);
 
+/* What is printed is the answer even if the program ends with a status that says otherwise. */
+void gw_answer_stand(void);
+
 /* Whether it has begun and not ended, and whether anything has been printed. */
 bool gw_answer_is_held(void);
 bool gw_answer_is_empty(void);

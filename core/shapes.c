@@ -177,6 +177,32 @@ bool gw_json_knows_schema(const char *schema) {
     return find_shape(schema, "") != NULL;
 }
 
+/* What follows "gradweave/", which all have alike. */
+static const char *kind_of(const char *schema) {
+    const char *slash = strchr(schema, '/');
+    return slash == NULL ? schema : slash + 1;
+}
+
+const char *gw_json_nearest_schema(const char *schema) {
+    enum { MOST_SCHEMAS = 16 };
+    const char *kinds[MOST_SCHEMAS] = {NULL};
+    const char *schemas[MOST_SCHEMAS] = {NULL};
+    size_t count = 0;
+    for (const struct shape *shape = shapes; shape->schema != NULL; shape++) {
+        if (shape->path[0] == '\0' && count + 1 < MOST_SCHEMAS) {
+            schemas[count] = shape->schema;
+            kinds[count++] = kind_of(shape->schema);
+        }
+    }
+    const char *nearest = gw_find_nearest(kind_of(schema), kinds);
+    for (size_t i = 0; i < count; i++) {
+        if (kinds[i] == nearest) {
+            return schemas[i];
+        }
+    }
+    return NULL;
+}
+
 /* ---- places -------------------------------------------------------------------------------- */
 
 enum { PATH_SIZE = 160 };

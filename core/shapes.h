@@ -12,13 +12,19 @@
 
 /* ---- keys that nobody reads ---------------------------------------------------------------- */
 
-/* What the program does with them; one for the whole program, which sets it before it reads. */
+/*
+ * What the program does with them, and with what is bad input; one for the whole program, which
+ * sets it before it reads.
+ */
 struct gw_key_rules {
     bool strict; /* they are bad input */
     /* Takes "<file>: <place>: ..." about one of them; NULL: they are kept without a word. */
     void (*warn)(const char *message, void *context);
     void *context;
     bool all; /* warn of all, not only of the first GW_MOST_KEY_WARNINGS of a file */
+    /* Takes what is wrong with each curve of a cluster, all of which are read then; NULL: the first
+     * one that is bad input ends the reading. */
+    void (*bad)(const char *message, void *context);
 };
 extern struct gw_key_rules gw_key_rules;
 
@@ -42,5 +48,8 @@ enum gw_status gw_json_check_keys(const cJSON *document, const char *file, const
 
 /* Whether the table has a schema of that name. */
 bool gw_json_knows_schema(const char *schema);
+
+/* The one of its schemas that may be meant by that; NULL: none. */
+const char *gw_json_nearest_schema(const char *schema);
 
 #endif

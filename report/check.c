@@ -20,13 +20,36 @@ static enum gw_status print_document(const struct gw_file_check *checks, size_t 
     for (size_t i = 0; i < count; i++) {
         gw_writer_object(&writer, NULL);
         gw_writer_text(&writer, "file", checks[i].path);
-        gw_writer_text(&writer, "schema", checks[i].schema);
+        if (checks[i].schema != NULL) {
+            gw_writer_text(&writer, "schema", checks[i].schema);
+        }
+        write_findings(&writer, "bad", &checks[i].bad);
         write_findings(&writer, "odd", &checks[i].odd);
         write_findings(&writer, "notes", &checks[i].notes);
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
     return gw_print_written(&writer, error);
+}
+
+static void print_check(const struct gw_file_check *check, size_t width) {
+    gw_print("%s", check->path);
+    if (check->schema != NULL) {
+        gw_print(" (%s)", check->schema);
+    }
+    gw_print("\n");
+    for (size_t i = 0; i < check->bad.count; i++) {
+        gw_print_wrapped("  bad: ", check->bad.texts[i], width);
+    }
+    for (size_t i = 0; i < check->odd.count; i++) {
+        gw_print_wrapped("  odd: ", check->odd.texts[i], width);
+    }
+    if (check->bad.count == 0 && check->odd.count == 0) {
+        gw_print("  nothing odd\n");
+    }
+    for (size_t i = 0; i < check->notes.count; i++) {
+        gw_print_wrapped("  note: ", check->notes.texts[i], width);
+    }
 }
 
 enum gw_status gw_print_checks(const struct gw_file_check *checks, size_t count, bool json,
@@ -36,20 +59,10 @@ enum gw_status gw_print_checks(const struct gw_file_check *checks, size_t count,
     }
     size_t width = gw_terminal_width();
     for (size_t i = 0; i < count; i++) {
-        const struct gw_findings *odd = &checks[i].odd;
         if (i > 0) {
             gw_print("\n");
         }
-        gw_print("%s (%s)\n", checks[i].path, checks[i].schema);
-        for (size_t f = 0; f < odd->count; f++) {
-            gw_print_wrapped("  odd: ", odd->texts[f], width);
-        }
-        if (odd->count == 0) {
-            gw_print("  nothing odd\n");
-        }
-        for (size_t f = 0; f < checks[i].notes.count; f++) {
-            gw_print_wrapped("  note: ", checks[i].notes.texts[f], width);
-        }
+        print_check(&checks[i], width);
     }
     return GW_OK;
 }

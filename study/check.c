@@ -34,12 +34,31 @@ static void add(struct check *check, struct gw_findings *findings, const char *f
 #define ODD(check, ...) add((check), &(check)->out->odd, __VA_ARGS__)
 #define NOTE(check, ...) add((check), &(check)->out->notes, __VA_ARGS__)
 
-/* What readers warn of, without the file's name, which stands above all findings. */
-static void take_warning(const char *message, void *context) {
-    struct check *check = context;
+/* A message without the file's name, which stands above all findings. */
+static const char *without_path(const struct check *check, const char *message) {
     size_t length = strlen(check->out->path);
     bool named = strncmp(message, check->out->path, length) == 0 && message[length] == ':';
-    ODD(check, "%s", named ? message + length + 2 : message);
+    return named ? message + length + 2 : message;
+}
+
+/* What readers warn of. */
+static void take_warning(const char *message, void *context) {
+    struct check *check = context;
+    ODD(check, "%s", without_path(check, message));
+}
+
+static void take_bad(const char *message, void *context) {
+    struct check *check = context;
+    add(check, &check->out->bad, "%s", without_path(check, message));
+}
+
+/* What reading ended with, unless that is known already. */
+static void take_error(struct check *check, const struct gw_error *error) {
+    const struct gw_findings *bad = &check->out->bad;
+    const char *message = without_path(check, error->message);
+    if (bad->count == 0 || strcmp(bad->texts[bad->count - 1], message) != 0) {
+        take_bad(message, check);
+    }
 }
 
 /* ---- models -------------------------------------------------------------------------------- */
@@ -477,6 +496,36 @@ static void check_noise(struct check *check, const struct gw_noise *noise) {
 
 /* ---- files --------------------------------------------------------------------------------- */
 
+/* Documents that gradweave prints and nothing reads. */
+static bool is_printed(const char *schema) {
+    static const char *const printed[] = {"bench@1",       "calibration-check@1",
+                                          "check@1",       "comparison@1",
+                                          "crossovers@1",  "export@1",
+                                          "goal-result@1", "infeasible@1",
+                                          "list@1",        "plans@1",
+                                          "plot@1",        "result@1",
+                                          "sweep@1",       "timeline@1",
+                                          "sweep-result@1"};
+    const char *kind = strchr(schema, '/') + 1;
+    for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
+        if (strcmp(printed[i], kind) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_unread(struct check *check, const char *schema) {
+    const char *nearest = gw_json_nearest_schema(schema);
+    if (is_printed(schema)) {
+        NOTE(check, "nothing reads %.60s: only its JSON was checked", schema);
+    } else {
+        ODD(check, "schema: nothing reads \"%.60s\", and only the JSON was checked%s%s%s", schema,
+            nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "\"?");
+    }
+}
+
 static enum gw_status check_text(struct check *check, const char *text, size_t length,
                                  const cJSON *document, struct gw_error *error) {
     const char *path = check->out->path;
@@ -510,7 +559,7 @@ static enum gw_status check_text(struct check *check, const char *text, size_t l
     } else if (gw_json_knows_schema(schema)) {
         status = gw_json_root(document, path, schema, &root, error);
     } else {
-        NOTE(check, "nothing reads %.60s: only its JSON was checked", schema);
+        check_unread(check, schema);
     }
     return status;
 }
@@ -539,6 +588,7 @@ static enum gw_status check_document(struct check *check, const char *text, size
 /* A file of that name, or a model or cluster that ships. */
 static enum gw_status find_path(const char *name, struct check *check, struct gw_error *error) {
     char *path = NULL;
+    check->out->path = name;
     if (!gw_file_exists(name) && gw_data_resolve(GW_DATA_CLUSTERS, name, &path, NULL) != GW_OK) {
         GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
     }
@@ -547,20 +597,30 @@ static enum gw_status find_path(const char *name, struct check *check, struct gw
     return check->out->path == NULL ? gw_fail_memory(error, "checking a file") : GW_OK;
 }
 
-enum gw_status gw_check_file(const char *name, struct gw_arena *arena, struct gw_file_check *out,
-                             struct gw_error *error) {
-    struct check check = {.out = out, .arena = arena};
+static enum gw_status check_named(struct check *check, const char *name, struct gw_error *error) {
     const struct gw_key_rules rules = gw_key_rules;
     char *text = NULL;
     size_t length = 0;
-    *out = (struct gw_file_check){0};
-    GW_TRY(find_path(name, &check, error));
-    GW_TRY(gw_file_read(out->path, &text, &length, error));
+    GW_TRY(find_path(name, check, error));
+    GW_TRY(gw_file_read(check->out->path, &text, &length, error));
     gw_key_rules.warn = take_warning;
-    gw_key_rules.context = &check;
+    gw_key_rules.context = check;
     gw_key_rules.all = true;
-    enum gw_status status = check_document(&check, text, length, error);
+    gw_key_rules.bad = take_bad;
+    enum gw_status status = check_document(check, text, length, error);
     gw_key_rules = rules;
     free(text);
-    return status == GW_OK ? gw_arena_check(arena, "checking a file", error) : status;
+    return status == GW_OK ? gw_arena_check(check->arena, "checking a file", error) : status;
+}
+
+enum gw_status gw_check_file(const char *name, struct gw_arena *arena, struct gw_file_check *out,
+                             struct gw_error *error) {
+    struct check check = {.out = out, .arena = arena};
+    *out = (struct gw_file_check){0};
+    enum gw_status status = check_named(&check, name, error);
+    if (status != GW_OK) {
+        out->path = out->path == NULL ? name : out->path;
+        take_error(&check, error);
+    }
+    return status;
 }

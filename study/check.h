@@ -14,14 +14,16 @@ struct gw_findings {
 
 /* One file, of any of gradweave's schemas. */
 struct gw_file_check {
-    const char *path, *schema;
+    const char *path;
+    const char *schema;     /* NULL: not known */
+    struct gw_findings bad; /* why it is bad input or cannot be read: of a cluster all its curves */
     struct gw_findings odd;
     struct gw_findings notes; /* what it can answer, and what it cannot; what is as measured */
 };
 
 /*
- * Checks the file, or one that ships, of that name. Fails where it is bad input. Reads with
- * gw_key_rules, whose warnings become findings.
+ * Checks the file, or one that ships, of that name, which is kept. Fails where it is bad input,
+ * with what was found till then in `out`. Reads with gw_key_rules, whose warnings become findings.
  */
 enum gw_status gw_check_file(const char *name, struct gw_arena *arena, struct gw_file_check *out,
                              struct gw_error *error);

@@ -10,6 +10,15 @@ static const char *const schema = "gradweave/cluster@1";
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
+enum gw_status gw_read_on(enum gw_status status, size_t *bad, struct gw_error *error) {
+    if (status != GW_BAD_INPUT || gw_key_rules.bad == NULL || error == NULL) {
+        return status;
+    }
+    gw_key_rules.bad(error->message, gw_key_rules.context);
+    (*bad)++;
+    return GW_OK;
+}
+
 static enum gw_status read_collective(const struct gw_json *place, const char *name,
                                       struct gw_cluster *cluster, struct gw_error *error) {
     GW_TRY(gw_json_object(place, error));
@@ -61,21 +70,28 @@ static enum gw_status check_workers(const struct gw_json *entries, struct gw_err
     return GW_OK;
 }
 
+static enum gw_status read_entries(const struct gw_json *entries, const char *name,
+                                   struct gw_cluster *cluster, size_t *bad,
+                                   struct gw_error *error) {
+    size_t index = 0;
+    const cJSON *node = NULL;
+    GW_TRY(gw_json_array(entries, error));
+    GW_TRY(check_workers(entries, error));
+    cJSON_ArrayForEach(node, entries->node) {
+        struct gw_json place = gw_json_item(entries, node, index++);
+        GW_TRY(gw_read_on(read_collective(&place, name, cluster, error), bad, error));
+    }
+    return GW_OK;
+}
+
 static enum gw_status read_collectives(const struct gw_json *root, struct gw_cluster *cluster,
-                                       struct gw_error *error) {
+                                       size_t *bad, struct gw_error *error) {
     struct gw_json collectives = gw_json_member(root, "collectives");
     GW_TRY(gw_json_object(&collectives, error));
     const cJSON *list = NULL;
     cJSON_ArrayForEach(list, collectives.node) {
         struct gw_json entries = gw_json_child(&collectives, list);
-        GW_TRY(gw_json_array(&entries, error));
-        GW_TRY(check_workers(&entries, error));
-        size_t index = 0;
-        const cJSON *node = NULL;
-        cJSON_ArrayForEach(node, entries.node) {
-            struct gw_json place = gw_json_item(&entries, node, index++);
-            GW_TRY(read_collective(&place, list->string, cluster, error));
-        }
+        GW_TRY(gw_read_on(read_entries(&entries, list->string, cluster, bad, error), bad, error));
     }
     return GW_OK;
 }
@@ -130,11 +146,13 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     }
     cluster->workers = (size_t)workers;
     cluster->workers_per_node = (size_t)per_node;
-    GW_TRY(read_collectives(&root, cluster, error));
-    GW_TRY(gw_kernel_costs_read(&compressors, &cluster->compressors, error));
+    size_t bad = 0;
+    GW_TRY(read_collectives(&root, cluster, &bad, error));
+    GW_TRY(gw_kernel_costs_read(&compressors, &cluster->compressors, &bad, error));
     if (aggregation.node != NULL) {
-        GW_TRY(gw_kernel_costs_read(&aggregation, &cluster->aggregation, error));
+        GW_TRY(gw_kernel_costs_read(&aggregation, &cluster->aggregation, &bad, error));
     }
+    GW_TRY(bad == 0 ? GW_OK : GW_BAD_INPUT);
     GW_TRY(read_sharing(&root, cluster, error));
     GW_TRY(gw_network_read(&root, cluster, error));
     return gw_overlap_read(&root, cluster, error);

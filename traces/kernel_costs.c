@@ -50,17 +50,22 @@ static enum gw_status read_more(const struct gw_json *place, struct gw_kernel_co
     return GW_OK;
 }
 
+static enum gw_status read_kernel(const struct gw_json *place, const char *name,
+                                  struct gw_kernel_costs *costs, struct gw_error *error) {
+    struct gw_curve curve = {0};
+    GW_TRY(gw_json_object(place, error));
+    GW_TRY(gw_curve_read(place, GW_KERNEL_NAMES, &curve, error));
+    GW_TRY(gw_kernel_costs_add(costs, name, curve, cJSON_Duplicate(place->node, 1), error));
+    return read_more(place, &costs->list[costs->count - 1], error);
+}
+
 enum gw_status gw_kernel_costs_read(const struct gw_json *kernels, struct gw_kernel_costs *costs,
-                                    struct gw_error *error) {
+                                    size_t *bad, struct gw_error *error) {
     GW_TRY(gw_json_object(kernels, error));
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, kernels->node) {
         struct gw_json place = gw_json_child(kernels, node);
-        GW_TRY(gw_json_object(&place, error));
-        struct gw_curve curve = {0};
-        GW_TRY(gw_curve_read(&place, GW_KERNEL_NAMES, &curve, error));
-        GW_TRY(gw_kernel_costs_add(costs, node->string, curve, cJSON_Duplicate(node, 1), error));
-        GW_TRY(read_more(&place, &costs->list[costs->count - 1], error));
+        GW_TRY(gw_read_on(read_kernel(&place, node->string, costs, error), bad, error));
     }
     return GW_OK;
 }

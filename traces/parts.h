@@ -10,6 +10,12 @@ enum gw_status gw_read_density_and_workers(const struct gw_json *root, double *d
 
 /* ---- curves and entries in a cluster file ---------------------------------------------------- */
 
+/*
+ * What reading an entry ended with; or, where gw_key_rules.bad takes what is bad input, GW_OK, so
+ * that the next one is read, and *bad counts.
+ */
+enum gw_status gw_read_on(enum gw_status status, size_t *bad, struct gw_error *error);
+
 /* Which names the coefficients of a curve have. */
 enum gw_curve_names {
     GW_COLLECTIVE_NAMES, /* alpha_s, beta_s_per_byte; both needed unless there are points */
@@ -33,7 +39,7 @@ cJSON *gw_entry_object(const cJSON *kept);
 /* "compressors" or "aggregation", which `key` names; what was read so far is freed by the caller.
  */
 enum gw_status gw_kernel_costs_read(const struct gw_json *kernels, struct gw_kernel_costs *costs,
-                                    struct gw_error *error);
+                                    size_t *bad, struct gw_error *error);
 void gw_kernel_costs_write(struct gw_json_writer *writer, const char *key,
                            const struct gw_kernel_costs *costs);
 void gw_kernel_costs_free(struct gw_kernel_costs *costs);

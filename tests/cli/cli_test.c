@@ -91,15 +91,82 @@ TEST(says_what_is_odd_in_a_file) {
     check_found(*state, "gradweave check odd.json", 1, "odd: compressors.topk: a startup of 34");
     check_found(*state, "gradweave check odd.json", 1, "predicts among 2 workers: topk, lags");
     check_found(*state, "gradweave check odd.json", 1, "cannot predict dense, p-sgd");
-    /* Beside a file that is bad input, what is odd in that and in others is told as well. */
+    /* A file that is bad input takes nothing away from what is said of it and of others. */
     write_text(*state, "bad.json",
                "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {}, "
                "'compressors': {'topk': {'per_elements_s': 5}}}");
-    struct answer answer = ask(*state, "gradweave check odd.json bad.json");
-    assert_true(answer.status == 2 && answer.out[0] == '\0');
-    assert_non_null(strstr(answer.err, "warning: odd.json: compressors.topk: a startup of 34"));
-    assert_non_null(strstr(answer.err, "nothing reads the key \"per_elements_s\""));
+    struct answer answer = ask(*state, "gradweave check nosuch.json bad.json odd.json tiny.json");
+    assert_int_equal(answer.status, 2);
+    assert_non_null(strstr(answer.out, "nosuch.json\n  bad: "));
+    assert_non_null(strstr(answer.out, "bad.json (gradweave/cluster@1)\n  bad: compressors.topk"));
+    assert_non_null(strstr(answer.out, "nothing reads the key \"per_elements_s\""));
+    assert_non_null(strstr(answer.out, "odd: compressors.topk: a startup of 34"));
+    assert_non_null(strstr(answer.out, "tiny.json (gradweave/model@1)\n  nothing odd\n"));
     assert_non_null(strstr(answer.err, "gradweave: bad.json: compressors.topk: expected"));
+    assert_non_null(strstr(answer.err, "nosuch.json"));
+    answer = ask(*state, "gradweave check bad.json tiny.json --json");
+    assert_int_equal(answer.status, 2);
+    const cJSON *files = item_at(parse_document(answer.out, "gradweave/check@1"), "files");
+    assert_int_equal(cJSON_GetArraySize(files), 2);
+    const cJSON *bad = item_at(cJSON_GetArrayItem(files, 0), "bad");
+    assert_int_equal(cJSON_GetArraySize(bad), 1);
+    assert_non_null(strstr(text_at(cJSON_GetArrayItem(bad, 0), ""), "compressors.topk: expected"));
+    assert_int_equal(cJSON_GetArraySize(item_at(cJSON_GetArrayItem(files, 1), "bad")), 0);
+}
+
+TEST(says_why_files_are_bad) {
+    static const struct {
+        const char *command, *message;
+    } cases[] = {
+        {"check tiny.json bad.json --strict", "bad.json: compressors.topk: expected a known key"},
+        {"check tiny.json half.json", "half.json: line 2, column 1: expected valid JSON"},
+        {"check nowhere.json", "nowhere.json: cannot be read: No such file or directory"}};
+    write_text(*state, "bad.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {}, "
+               "'compressors': {'topk': {'per_elements_s': 5}}}");
+    write_text(*state, "half.json", "{'schema':\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct answer answer = ask(*state, "gradweave %s", cases[i].command);
+        assert_int_equal(answer.status, 2);
+        assert_non_null(strstr(answer.err, cases[i].message));
+        assert_null(strstr(answer.out, "half.json: line"));
+    }
+}
+
+/* Each curve that is bad input, not only the first. */
+TEST(says_all_that_is_bad_in_a_cluster) {
+    static const char *const bad[] = {
+        "collectives.allreduce[0].points[1][1]: expected no less time than for the smaller sizes",
+        "collectives.allgather[1].points[1][0]: expected sizes in ascending order, got 5",
+        "compressors.topk: expected points, or one of fixed_s"};
+    write_text(*state, "bad.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {"
+               "'allreduce': [{'workers': 2, 'points': [[1, 1], [2, 0.1]]}], 'allgather': ["
+               "{'workers': 2, 'points': [[1, 1], [2, 2]]}, {'workers': 4, 'points': [[9, 1], "
+               "[5, 2]]}]}, 'compressors': {'topk': {}, 'randk': {'fixed_s': 1}}}");
+    struct answer answer = ask(*state, "gradweave check bad.json --json");
+    const cJSON *files = item_at(parse_document(answer.out, "gradweave/check@1"), "files");
+    const cJSON *found = item_at(cJSON_GetArrayItem(files, 0), "bad");
+    assert_int_equal(answer.status, 2);
+    assert_int_equal(cJSON_GetArraySize(found), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(strstr(text_at(cJSON_GetArrayItem(found, (int)i), ""), bad[i]));
+        assert_non_null(strstr(answer.err, bad[i]));
+    }
+}
+
+/* A schema that is misspelt is of a document that nothing has looked at. */
+TEST(says_which_schemas_nobody_knows) {
+    write_text(*state, "odd.json", "{'schema': 'gradweave/modl@1', 'elements': -1}");
+    check_found(*state, "gradweave check odd.json", 1,
+                "odd: schema: nothing reads \"gradweave/modl@1\",");
+    cJSON *document =
+        parse_document(ask(*state, "gradweave check odd.json --json").out, "gradweave/check@1");
+    const cJSON *odd = item_at(cJSON_GetArrayItem(item_at(document, "files"), 0), "odd");
+    assert_non_null(strstr(cJSON_GetStringValue(cJSON_GetArrayItem(odd, 0)),
+                           "; did you mean \"gradweave/model@1\"?"));
+    write_text(*state, "odd.json", "{'schema': 'gradweave/plans@1'}");
+    check_found(*state, "gradweave check odd.json", 0, "nothing odd");
 }
 
 /* What ships is not odd, and nor is what the program writes. */
