@@ -157,8 +157,13 @@ static double parse_positive(const char *text, const char *option, double maximu
     return value;
 }
 
-double gw_parse_positive_part(const char *text, const char *option, struct argp_state *state) {
-    return parse_positive(text, option, 0, state);
+double gw_parse_factor(const char *text, const char *option, struct argp_state *state) {
+    double value = 0;
+    if (!gw_parse_number(text, &value) || value < GW_LEAST_FACTOR || value > GW_LARGEST_FACTOR) {
+        gw_refuse(state, "--%s: expected a factor from %g to %g, got \"%s\"", option,
+                  GW_LEAST_FACTOR, GW_LARGEST_FACTOR, text);
+    }
+    return value;
 }
 
 static void check_range(const struct gw_option *option, double value, const char *text,

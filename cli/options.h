@@ -123,8 +123,8 @@ const char *gw_join_choices(const char *const *choices, const char *between, con
 void gw_refuse_name(const char *expected, const char *text, const char *const *names,
                     struct argp_state *state);
 
-/* A number above 0, or the end of the program: for what is a part of a value. */
-double gw_parse_positive_part(const char *text, const char *option, struct argp_state *state);
+/* A factor that is part of a value, GW_LEAST_FACTOR at least, or the end of the program. */
+double gw_parse_factor(const char *text, const char *option, struct argp_state *state);
 
 /* ---- what is made of tables besides -------------------------------------------------------- */
 

@@ -32,7 +32,7 @@ static void add_factor(struct gw_numbered_factors *factors, const char *argument
         gw_refuse(state, "--%s: expected at most %d of them", option, GW_MOST_FACTORS);
     }
     factors->each[factors->count].number = (size_t)number;
-    factors->each[factors->count++].factor = gw_parse_positive_part(end + 1, option, state);
+    factors->each[factors->count++].factor = gw_parse_factor(end + 1, option, state);
 }
 
 static void read_straggler(char *argument, void *target, struct argp_state *state) {
@@ -68,16 +68,16 @@ static const struct gw_option option_table[] = {
      .value = "1"},
     {"noise", 0, "NOISE", GW_TEXT, IN(heterogeneity.noise),
      .help = "Noise on every compute time: none, SIGMA or lognormal:SIGMA, normal:SIGMA, "
-             "sample:FILE",
+             "sample:FILE; SIGMA is at most 10",
      .otherwise = "none"},
     {"network-noise", 0, "NOISE", GW_TEXT, IN(heterogeneity.network_noise),
      .help = "The same on every exchange's time", .otherwise = "none"},
     {"straggler", 0, "WORKER:FACTOR", GW_CUSTOM, IN(heterogeneity.stragglers),
-     .help = "A worker whose compute takes FACTOR times as long; can be repeated",
+     .help = "A worker whose compute takes FACTOR times as long, from 1e-6 to 1e6; can be repeated",
      .read = read_straggler},
     {"bandwidth", 0, "NODE:FACTOR|B", GW_CUSTOM, 0,
-     .help = "A node with FACTOR times the bandwidth, which can be repeated; or of the whole "
-             "network, such as 10gbit, or 0.5x of what was measured",
+     .help = "A node with FACTOR times the bandwidth, from 1e-6 to 1e6, which can be repeated; or "
+             "of the whole network, such as 10gbit, or 0.5x of what was measured",
      .read = read_bandwidth},
     {"background", 0, "FRACTION", GW_NOT_NEGATIVE, IN(heterogeneity.background),
      .help = "Share of every link that other traffic takes", .value = "0", .maximum = GW_BELOW_1,
@@ -85,7 +85,8 @@ static const struct gw_option option_table[] = {
     {"seed", 's', "S", GW_INTEGER, IN(heterogeneity.seed), .help = "Seed of the noise",
      .value = "1"},
     {"threads", 0, "T", GW_COUNT, IN(heterogeneity.threads),
-     .help = "Threads that share iterations and workers", .otherwise = "one for each core"},
+     .help = "Threads that share iterations and workers", .otherwise = "one for each core",
+     .maximum = 1024},
     {"interference", 0, NULL, GW_FLAG, IN(interference),
      .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),

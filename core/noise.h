@@ -29,6 +29,9 @@ struct gw_noise {
     size_t ranks;   /* that were recorded: so many of the sample are an iteration's; 0: none */
 };
 
+/* The largest SIGMA: beyond it, of factors with a mean of 1, hardly any draw is not next to 0. */
+#define GW_NOISE_MOST_SIGMA 10.0
+
 /*
  * "none", "normal:SIGMA", "lognormal:SIGMA", "SIGMA" (lognormal) or "sample:FILE". The file is a
  * job's noise, `gradweave/noise@1` (docs/files.md), or holds numbers >= 0, not all 0, in any unit:

@@ -19,10 +19,11 @@ static enum gw_status expected_number(const struct gw_values_rule *rule, const c
         return gw_fail(error, GW_BAD_INPUT, "expected positive integers, such as %s, got \"%.*s\"",
                        rule->example, shown, text);
     }
+    const char *least = rule->zero || rule->minimum > 0 ? ">=" : "above";
     return gw_fail(error, GW_BAD_INPUT,
-                   "expected numbers %s 0%s and at most %g%s, such as %s, got \"%.*s\"",
-                   rule->zero ? ">=" : "above", rule->suffix, rule->maximum, rule->suffix,
-                   rule->example, shown, text);
+                   "expected numbers %s %g%s and at most %g%s, such as %s, got \"%.*s\"", least,
+                   rule->minimum, rule->suffix, rule->maximum, rule->suffix, rule->example, shown,
+                   text);
 }
 
 /* "k", "Ki", "M", ..: their size and their length, which is 0 where there is none. */
@@ -138,8 +139,10 @@ static enum gw_status parse_number(const char *text, size_t length,
     bool complete = end == digits + (length - unit_length) && errno == 0;
     bool least = *out > 0 || (rule->zero && *out == 0 && !signbit(*out));
     bool exact = floor(*out) == *out && strtold(digits, NULL) * size == *out;
-    bool allowed = least && *out <= rule->maximum && (!rule->whole || exact);
-    return decimal && complete && allowed ? GW_OK : expected_number(rule, text, length, error);
+    bool within = least && *out >= rule->minimum && *out <= rule->maximum;
+    return decimal && complete && within && (!rule->whole || exact)
+               ? GW_OK
+               : expected_number(rule, text, length, error);
 }
 
 /* ---- ranges -------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ struct gw_values_unit {
 
 /* What the numbers may be. */
 struct gw_values_rule {
+    double minimum;      /* 0: any above 0 */
     double maximum;      /* they are above 0 and at most this, which is finite */
     bool zero;           /* 0 is allowed as well, but not in logarithmic ranges */
     bool whole;          /* only integers; those of a range are rounded */
@@ -33,6 +34,10 @@ struct gw_values_rule {
      * allowed as well; five values to a decade otherwise. NULL: that is not allowed. */
     const char *plain;
 };
+
+/* Between these are the factors by which a user stretches times and bandwidths. */
+#define GW_LEAST_FACTOR 1e-6
+#define GW_LARGEST_FACTOR 1e6
 
 /*
  * The values in ascending order, each once, 1 to GW_MOST_VALUES of them; the caller's to free.

@@ -347,7 +347,7 @@ static const struct {
     {JOB_WITH("'bandwidth': '2'"), "bad.json: bandwidth: expected ascending rates"},
     {JOB_WITH("'bandwidth': [-1]"), "bad.json: bandwidth: expected ascending rates"},
     {JOB_WITH("'noise': -0.1"), "bad.json: noise: expected numbers >= 0 and at most 10"},
-    {JOB_WITH("'straggler': 0"), "bad.json: straggler: expected numbers above 0"},
+    {JOB_WITH("'straggler': 0"), "bad.json: straggler: expected numbers >= 1e-06"},
     {JOB_WITH("'iterations': 0"), "bad.json: iterations: expected a positive integer, got 0"},
     {JOB_WITH("'seed': -1"), "bad.json: seed: expected an integer >= 0, got -1"},
     {JOB_WITH("'workers': '1:10000:lin10000', 'density': '1e-4:1:lin10000', 'noise': [0, 1]"),

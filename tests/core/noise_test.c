@@ -312,11 +312,12 @@ TEST_IN_FOLDER(bad_noise_is_refused) {
         {"gauss:1", "--noise: expected none, SIGMA, normal:SIGMA, lognormal:SIGMA or sample:FILE"},
         {"", "got \"\""},
         {"normal", "got \"normal\""},
-        {"normal:", "--noise: expected a number >= 0, got \"\""},
+        {"normal:", "--noise: expected a number >= 0 and at most 10, got \"\""},
         {"normal:-1", "got \"-1\""},
         {"lognormal:inf", "got \"inf\""},
         {"0.1x", "got \"0.1x\""},
         {"1e999", "got \"1e999\""},
+        {"normal:10.5", "at most 10, got \"10.5\""},
         {"sample:absent", "absent: cannot be read"},
     };
     static const struct {
