@@ -78,7 +78,6 @@ void gw_calibrated_names(const char *out[GW_MOST_CALIBRATED]);
 struct gw_calibration_choice {
     const char *collectives[GW_MOST_COMPRESSORS];
     const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
-    char name[64]; /* the last one that was read, as far as there is room */
 };
 
 /*

@@ -87,10 +87,11 @@ enum gw_status gw_calibration_choose(const char *text, struct gw_calibration_cho
     out->network = false;
     out->overlap = false;
     while (text != NULL) {
+        char name[64];
         size_t length = strcspn(text, ",");
-        snprintf(choice->name, sizeof choice->name, "%.*s", (int)(length < 63 ? length : 63), text);
-        if (!add_named(choice->name, choice, out, &counts)) {
-            return refuse(choice->name, error);
+        snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
+        if (!add_named(name, choice, out, &counts)) {
+            return refuse(name, error);
         }
         text = text[length] == ',' ? text + length + 1 : NULL;
     }

@@ -42,7 +42,7 @@ static const struct gw_option option_table[] = {
      .value = "1", .maximum = 1024},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
      .help = "What selects: this machine's processors, or GPU N, by default 0", .value = "cpu",
-     .read = gw_read_device},
+     .choices = gw_device_kinds, .read = gw_read_device},
     {"repeats", 'r', "COUNT", GW_COUNT, IN(request.repeats), .help = "Repeats of each measurement",
      .value = "11", .maximum = 10000},
     {"seed", 0, "SEED", GW_INTEGER, IN(seed), .help = "Of the gradient", .value = "1"},

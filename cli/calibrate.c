@@ -87,7 +87,7 @@ static const struct gw_option option_table[] = {
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
      .help = "What compresses, and whose memory is exchanged: this machine's processors, each "
              "rank's own GPU, or GPU N of each host",
-     .value = "cpu", .read = gw_read_device},
+     .value = "cpu", .choices = gw_device_kinds, .read = gw_read_device},
     {"transport", 0, NULL, GW_CHOICE, IN(transport), .help = "What GPUs' memory travels by",
      .otherwise = "nccl where each rank has a GPU to itself, otherwise mpi",
      .choices = gw_transport_choices},
@@ -117,16 +117,6 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- what is asked for ----------------------------------------------------------------------- */
 
-static void refuse_unknown(const char *name, const char *message, struct argp_state *state) {
-    const char *names[GW_MOST_CALIBRATED];
-    gw_calibrated_names(names);
-    const char *nearest = gw_find_nearest(name, names);
-    if (nearest == NULL) {
-        gw_refuse(state, "--%s", message);
-    }
-    gw_refuse(state, "--%s\nDid you mean \"%s\"?", message, nearest);
-}
-
 /* What was given, over what the preset says, over what is usual. */
 static void complete(void *input, struct argp_state *state) {
     struct options *options = input;
@@ -151,7 +141,7 @@ static void complete(void *input, struct argp_state *state) {
     struct gw_error error;
     if (options->only != NULL &&
         gw_calibration_choose(options->only, &options->chosen, asked, &error) != GW_OK) {
-        refuse_unknown(options->chosen.name, error.message, state);
+        gw_refuse(state, "--%s", error.message);
     }
     /* Of messages and of overlap a file has no curve that a check could look at. */
     if (options->only != NULL && options->check != NULL && (asked->network || asked->overlap)) {

@@ -22,7 +22,7 @@ static void read_file(char *argument, void *target, struct argp_state *state) {
 static const struct gw_option option_table[] = {
     {NULL, 0, "FILE", GW_CUSTOM, 0,
      .help = "Model, cluster, plan or other document, or the name of one that ships",
-     .names = GW_NAMES_FILES, .read = read_file},
+     .names = GW_NAMES_DATA, .read = read_file},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
     {0},
@@ -48,6 +48,7 @@ static int check(const struct options *options, struct gw_arena *arena,
     bool odd = false;
     for (size_t i = 0; i < options->count; i++) {
         if (gw_check_file(options->files[i], arena, &checks[i], &error) != GW_OK) {
+            gw_option_turn_to("FILE", options->files[i]);
             int failed = say_bad(&checks[i], &error);
             verdict = failed > verdict ? failed : verdict;
         }

@@ -36,6 +36,10 @@ static bool has_value(const struct gw_option *option) {
     return gw_option_metavar(option, metavar) != NULL;
 }
 
+static bool takes_files(const struct gw_option *option) {
+    return option->names == GW_NAMES_FILES || option->names == GW_NAMES_DATA;
+}
+
 /* All that the option's value may name, each behind a space. */
 static void print_names(const struct gw_option *option) {
     const char *const *names = gw_option_names(option);
@@ -113,7 +117,7 @@ static void print_zsh_values(const struct gw_option *option) {
     const char *const *names = gw_option_names(option);
     printf(":");
     print_escaped(gw_option_metavar(option, metavar), ":", "\\");
-    if (option->names == GW_NAMES_FILES) {
+    if (takes_files(option)) {
         printf(":_files");
     } else if (names != NULL && option->is_list) {
         printf(":_sequence compadd -");
@@ -197,11 +201,11 @@ static void print_fish_option(const struct gw_verb *verb, const struct gw_option
     if (option->letter != 0) {
         printf(" -s %c", option->letter);
     }
-    if (option->names == GW_NAMES_FILES) {
+    if (takes_files(option)) {
         printf(" -F");
     }
     if (option->name != NULL && has_value(option)) {
-        printf(option->names == GW_NAMES_FILES ? " -r" : " -x");
+        printf(takes_files(option) ? " -r" : " -x");
     }
     if (names != NULL) {
         printf(option->is_list ? " -a '(__fish_append ," : " -a '");

@@ -133,6 +133,8 @@ int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *b
 
 enum { MOST_GPUS = 64 };
 
+const char *const gw_device_kinds[] = {"cpu", "cuda", NULL};
+
 void gw_read_device(char *argument, void *target, struct argp_state *state) {
     struct gw_device_choice choice = {0};
     static const char cuda[] = "cuda";

@@ -51,6 +51,8 @@ struct gw_device_choice {
     size_t ordinal;
 };
 
+extern const char *const gw_device_kinds[]; /* ended by NULL */
+
 /* Reads "cpu", "cuda" or "cuda:N" into a struct gw_device_choice. */
 void gw_read_device(char *argument, void *target, struct argp_state *state);
 

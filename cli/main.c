@@ -110,9 +110,9 @@ int main(int argc, char **argv) {
         print_help();
         return finish(GW_OK);
     }
-    const char *names[32] = {NULL};
+    const char *names[32] = {"--help", "--version"};
     for (size_t i = 0; gw_verbs[i] != NULL; i++) {
-        names[i] = gw_verbs[i]->name;
+        names[i + 2] = gw_verbs[i]->name;
     }
     gw_print_to(stderr, "gradweave: expected a verb (gradweave --help lists them), got %s%s%s\n",
                 argc > 1 ? "\"" : "", argc > 1 ? verb : "nothing", argc > 1 ? "\"" : "");

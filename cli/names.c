@@ -96,6 +96,10 @@ static void add_names(const char **names, enum gw_names kind) {
     case GW_NAMES_CLUSTERS:
         add_data(names, GW_DATA_CLUSTERS);
         break;
+    case GW_NAMES_DATA:
+        add_data(names, GW_DATA_MODELS);
+        add_data(names, GW_DATA_CLUSTERS);
+        break;
     default:
         break;
     }

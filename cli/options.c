@@ -88,35 +88,49 @@ bool gw_option_is_given(const char *name) {
     return given_value(name, strlen(name)) != NULL;
 }
 
+void gw_option_turn_to(const char *name, const char *value) {
+    const struct gw_option_row *row = find_row(name, strlen(name));
+    command.given[row - command.rows] = value;
+}
+
 /* ---- failures ------------------------------------------------------------------------------ */
 
-/* Names that a message complains about, if they are misspelt: the first that is nearly known. */
-static void print_meant(const char *message) {
+/* Whether the message repeats the name; of "operation=name", either of them. */
+static bool is_named(const char *message, const char *name) {
+    size_t length = strcspn(name, "=");
+    return memmem(message, strlen(message), name, length) != NULL ||
+           (name[length] == '=' && strstr(message, name + length + 1) != NULL);
+}
+
+/* The known name that is nearest to what a message complains about; NULL: nothing is misspelt. */
+static const char *find_meant(const char *message) {
     for (size_t i = 0; i < command.count; i++) {
         const struct gw_option *option = command.rows[i].option;
         const char *text = command.given[i];
-        const char *const *names = gw_option_names(option);
-        while (text != NULL && names != NULL) {
+        while (text != NULL) {
             char name[64];
             size_t length = strcspn(text, option->is_list ? "," : "");
             (void)snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
-            name[strcspn(name, ":")] = '\0';       /* of a policy, its number */
-            const char *after = strchr(name, '='); /* of a collective, its name */
-            if (strpbrk(name, "/.") == NULL &&
-                strstr(message, after == NULL ? name : after + 1) != NULL &&
-                gw_find_nearest(name, names) != NULL) {
-                gw_print_nearest(name, names);
-                return;
+            /* What follows a policy, a distribution or a parameter is its number. */
+            name[strcspn(name, option->names == GW_NAMES_COLLECTIVES ? ":" : ":=")] = '\0';
+            const char *const *names = strpbrk(name, "/.") == NULL && is_named(message, name)
+                                           ? gw_option_names(option)
+                                           : NULL;
+            const char *nearest = names == NULL ? NULL : gw_find_nearest(name, names);
+            if (nearest != NULL) {
+                return nearest;
             }
             text = text[length] == ',' ? text + length + 1 : NULL;
         }
     }
+    return NULL;
 }
 
 int gw_cli_fail(const struct gw_error *error) {
+    const char *meant = error->status == GW_BAD_INPUT ? find_meant(error->message) : NULL;
     gw_print_to(stderr, "gradweave: %s\n", error->message);
-    if (error->status == GW_BAD_INPUT) {
-        print_meant(error->message);
+    if (meant != NULL) {
+        gw_print_to(stderr, "Did you mean \"%s\"?\n", meant);
     }
     return (int)error->status;
 }
@@ -135,6 +149,10 @@ void gw_refuse(struct argp_state *state, const char *format, ...) {
     va_start(arguments, format);
     if (stream != NULL) {
         gw_vprint_to(stream, format, arguments);
+        const char *meant = fflush(stream) == 0 ? find_meant(text.text) : NULL;
+        if (meant != NULL) {
+            gw_print_to(stream, "\nDid you mean \"%s\"?", meant);
+        }
     }
     va_end(arguments);
     if (gw_text_close(&text, "", NULL) != GW_OK || gw_print_failure() != NULL) {
@@ -222,31 +240,19 @@ static uint64_t parse_count(const struct gw_option *option, const char *text,
     return value;
 }
 
-void gw_refuse_name(const char *expected, const char *text, const char *const *names,
-                    struct argp_state *state) {
-    const char *nearest = gw_find_nearest(text, names);
-    if (nearest == NULL) {
-        gw_refuse(state, "%s \"%s\"", expected, text);
-    } else {
-        gw_refuse(state, "%s \"%s\"\nDid you mean \"%s\"?", expected, text, nearest);
-    }
-}
-
 static int find_choice(const struct gw_option *option, const char *text, struct argp_state *state) {
     char all[256];
-    char expected[384];
     for (int i = 0; option->choices[i] != NULL; i++) {
         if (strcmp(option->choices[i], text) == 0) {
             return i;
         }
     }
     if (option->name == NULL) {
-        (void)snprintf(expected, sizeof expected, "%s", option->expected);
+        gw_refuse(state, "%s \"%s\"", option->expected, text);
     } else {
-        (void)snprintf(expected, sizeof expected, "--%s: expected %s, got", option->name,
-                       gw_join_choices(option->choices, ", ", " or ", all, sizeof all));
+        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
+                  gw_join_choices(option->choices, ", ", " or ", all, sizeof all), text);
     }
-    gw_refuse_name(expected, text, option->choices, state);
     return 0;
 }
 

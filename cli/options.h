@@ -41,6 +41,7 @@ enum gw_names {
     GW_NAMES_MODELS,
     GW_NAMES_CLUSTERS,
     GW_NAMES_FILES, /* any file: completed by the shell */
+    GW_NAMES_DATA,  /* any file, and the models and clusters that ship */
     GW_NAMES_KINDS,
 };
 
@@ -111,17 +112,19 @@ void gw_parse_options(const struct gw_verb *verb, int argc, char **argv, void *o
 /* Whether the option stood on the command line that was parsed. */
 bool gw_option_is_given(const char *name);
 
-/* For readers and checks: ends the program with "gradweave VERB: " and the message. */
+/* Of an operand that stood there several times, the value that the next failure is about. */
+void gw_option_turn_to(const char *name, const char *value);
+
+/*
+ * For readers and checks: ends the program with "gradweave VERB: " and the message, and with the
+ * name that was meant by a misspelt one.
+ */
 void gw_refuse(struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* "curves, messages or waves", with the last two in between. */
 const char *gw_join_choices(const char *const *choices, const char *between, const char *last,
                             char *out, size_t size);
-
-/* The same: what was expected and the text that was got, with the nearest of the names if any. */
-void gw_refuse_name(const char *expected, const char *text, const char *const *names,
-                    struct argp_state *state);
 
 /* A factor that is part of a value, GW_LEAST_FACTOR at least, or the end of the program. */
 double gw_parse_factor(const char *text, const char *option, struct argp_state *state);

@@ -13,6 +13,8 @@ struct options {
 
 #define IN(member) offsetof(struct options, member)
 
+static const char *const parameters[] = {"density", "workers", "bandwidth", NULL};
+
 static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
     {"policy", 'p', "POLICY", GW_TEXT, IN(policy),
@@ -32,7 +34,8 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_FILES},
     {"sweep", 0, "PARAMETER=VALUES", GW_TEXT, IN(sweep),
      .help = "Plan at many values of density, workers or bandwidth, sparse and dense, such as "
-             "density=1e-4:1e-1:log20, workers=2:64 or bandwidth=1gbit:100gbit"},
+             "density=1e-4:1e-1:log20, workers=2:64 or bandwidth=1gbit:100gbit",
+     .choices = parameters},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},

@@ -25,7 +25,7 @@ static const struct gw_option option_table[] = {
      .expected = "expected breakdown, validation, difference, calibration, bounds, density or "
                  "padding, got"},
     {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_DATA},
     {"out", 'o', "FILE", GW_TEXT, IN(picture.out),
      .help = "The picture: .png, .svg or .pdf (required)", .names = GW_NAMES_FILES},
     {"data", 0, "FILE.csv", GW_TEXT, IN(picture.data), .help = "Keep the plotted numbers",

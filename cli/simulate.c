@@ -55,6 +55,8 @@ static void read_bandwidth(char *argument, void *target, struct argp_state *stat
 
 #define IN(member) offsetof(struct options, member)
 
+static const char *const distributions[] = {"none", "lognormal", "normal", "sample", NULL};
+
 static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
@@ -69,9 +71,9 @@ static const struct gw_option option_table[] = {
     {"noise", 0, "NOISE", GW_TEXT, IN(heterogeneity.noise),
      .help = "Noise on every compute time: none, SIGMA or lognormal:SIGMA, normal:SIGMA, "
              "sample:FILE; SIGMA is at most 10",
-     .otherwise = "none"},
+     .otherwise = "none", .choices = distributions},
     {"network-noise", 0, "NOISE", GW_TEXT, IN(heterogeneity.network_noise),
-     .help = "The same on every exchange's time", .otherwise = "none"},
+     .help = "The same on every exchange's time", .otherwise = "none", .choices = distributions},
     {"straggler", 0, "WORKER:FACTOR", GW_CUSTOM, IN(heterogeneity.stragglers),
      .help = "A worker whose compute takes FACTOR times as long, from 1e-6 to 1e6; can be repeated",
      .read = read_straggler},

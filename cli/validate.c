@@ -105,7 +105,7 @@ static const struct gw_option option_table[] = {
     {"seed", 's', "S", GW_INTEGER, IN(seed), .help = "Seed of the gradients", .value = "1"},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(gpu.device),
      .help = "Where gradients are: in this machine's memory, on each rank's GPU, or on GPU N",
-     .value = "cpu", .read = gw_read_device},
+     .value = "cpu", .choices = gw_device_kinds, .read = gw_read_device},
     {"transport", 0, NULL, GW_CHOICE, IN(gpu.transport), .help = "Between GPUs",
      .otherwise = "nccl where each rank has a GPU to itself, otherwise mpi",
      .choices = gw_transport_choices},

@@ -74,8 +74,16 @@ static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
 static enum gw_status find_compress(const struct gw_question *question,
                                     const struct gw_compressor *compressor, struct gw_costs *out,
                                     struct gw_error *error) {
-    const struct gw_kernel_cost *cost = NULL;
-    GW_TRY(gw_cluster_compressor(&question->cluster, compressor->name, &cost, error));
+    const struct gw_cluster *cluster = &question->cluster;
+    const struct gw_kernel_cost *cost =
+        gw_kernel_cost_find(&cluster->compressors, compressor->name);
+    if (cost == NULL && gw_compressor_find(compressor->name) == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: compressors.%.60s: expected a measured curve of it, or one of the "
+                       "compressors that gradweave list compressors shows, got neither",
+                       cluster->path == NULL ? cluster->name : cluster->path, compressor->name);
+    }
+    GW_TRY(gw_cluster_compressor(cluster, compressor->name, &cost, error));
     GW_TRY(gw_compressor_curve(compressor, cost, question->density, &out->compress, error));
     out->planning.compress = &out->compress;
     return GW_OK;

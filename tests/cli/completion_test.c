@@ -13,6 +13,8 @@ TEST(completes_in_bash) {
                  {"gradweave compare --algo topk,mg-", "topk,mg-wfbp "},
                  {"gradweave simulate --network m", "messages "},
                  {"gradweave validate --transport = n", "nccl "},
+                 {"gradweave check res", "resnet50 "},
+                 {"gradweave bench --device cu", "cuda "},
                  {"gradweave calibrate --only allr", "allreduce "},
                  {"gradweave calibrate --only topk,n", "topk,network "},
                  {"gradweave calibrate --only o", "overlap "},
