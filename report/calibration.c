@@ -500,11 +500,12 @@ void gw_check_print(const struct gw_check *check, const char *name, double toler
     print_check_table(check);
     gw_print(
         "\n%s %s: %zu of %zu sizes moved by more than %g%% and out of their usual spread, in %zu "
-        "of %zu curves two or more\n",
+        "of %zu curves two or more%s\n",
         name,
         check->describes ? "still describes this cluster"
                          : "does not describe this cluster any more",
-        check->moved, check->count, 100 * tolerance, check->moved_curves, check->curves);
+        check->moved, check->count, 100 * tolerance, check->moved_curves, check->curves,
+        check->describes ? "" : "; exit status 1");
 }
 
 static void write_check_row(struct gw_json_writer *writer, const struct gw_check_row *row) {

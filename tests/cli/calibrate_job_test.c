@@ -284,7 +284,7 @@ TEST(a_check_says_what_moved) {
         fail_msg("%d: %s%s", moved.status, moved.out, moved.err);
     }
     assert_non_null(strstr(moved.out, "moved"));
-    assert_non_null(strstr(moved.out, "in 1 of 1 curves two or more"));
+    assert_non_null(strstr(moved.out, "in 1 of 1 curves two or more; exit status 1\n"));
     check_refused(*state, "gradweave calibrate --nodes 3 --check c.json",
                   "c.json: workers: expected 3, the size of the MPI job, got 2");
     check_refused(*state, "gradweave calibrate --nodes 2 --check small.json",
