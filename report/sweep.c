@@ -11,6 +11,15 @@ static bool is_shown(const struct gw_grid *grid, size_t axis) {
     return axis == GW_AXIS_ALGORITHM || grid->counts[axis] > 1;
 }
 
+/* Whether nothing depends on the axis: on the density, where all exchanges are dense. */
+static bool is_idle(const struct gw_grid *grid, size_t axis) {
+    size_t dense = 0;
+    for (size_t i = 0; i < grid->counts[GW_AXIS_ALGORITHM]; i++) {
+        dense += !gw_algorithm_is_sparse(&grid->algorithms[i]);
+    }
+    return gw_axis_kinds[axis].sparse_only && dense == grid->counts[GW_AXIS_ALGORITHM];
+}
+
 static const char *format_value(const struct gw_grid *grid, const struct gw_point *point,
                                 size_t axis, char out[GW_UNITS_SIZE]) {
     return gw_axis_text(&grid->axes[axis], gw_point_value(grid, point, (enum gw_axis)axis), out);
@@ -22,10 +31,13 @@ static void print_heading(const struct gw_grid *grid) {
     gw_print("%s point%s", gw_format_count((double)grid->point_count, text),
              grid->point_count == 1 ? "" : "s");
     for (size_t axis = 0; axis < GW_AXES; axis++) {
-        if (!is_shown(grid, axis) && gw_axis_kinds[axis].rule == NULL) {
+        if (is_shown(grid, axis) || is_idle(grid, axis)) {
+            continue;
+        }
+        if (gw_axis_kinds[axis].rule == NULL) {
             gw_print("; %s %s", gw_axis_kinds[axis].name,
                      gw_point_name(grid, &first, (enum gw_axis)axis));
-        } else if (!is_shown(grid, axis)) {
+        } else {
             gw_print("; %s %s", gw_axis_kinds[axis].name, format_value(grid, &first, axis, text));
         }
     }
