@@ -410,7 +410,7 @@ static size_t count_options(const char *name, size_t length, const struct gw_opt
     return count;
 }
 
-/* Which long option was meant by one that there is not, which getopt would not say. */
+/* As getopt does, which neither says what was meant nor keeps control characters to itself. */
 static void refuse_unknown(const char *argument, struct argp_state *state) {
     static const char *const own[] = {"help", "usage", "version"};
     const char *names[GW_MOST_OPTIONS + 4] = {own[0], own[1], own[2]};
@@ -432,6 +432,21 @@ static void refuse_unknown(const char *argument, struct argp_state *state) {
     if (nearest != NULL) {
         gw_refuse(state, "unrecognized option '--%s'\nDid you mean --%s?", argument, nearest);
     }
+    gw_refuse(state, "unrecognized option '--%s'", argument);
+}
+
+/* The option among these letters whose value is the next argument, or NULL. */
+static const struct gw_option *check_letters(const char *letters, struct argp_state *state) {
+    for (; *letters != '\0'; letters++) {
+        const struct gw_option *found = find_letter(*letters);
+        if (found == NULL && strchr("?V", *letters) == NULL) {
+            gw_refuse(state, "invalid option -- '%c'", *letters);
+        }
+        if (found != NULL && takes_value(found)) {
+            return letters[1] == '\0' ? found : NULL;
+        }
+    }
+    return NULL;
 }
 
 /* Looks for misspelt options in all arguments but the values of other options. */
@@ -443,8 +458,8 @@ static void check_names(struct argp_state *state) {
         bool is_long = strncmp(argument, "--", 2) == 0;
         if (is_long && count_options(argument + 2, strcspn(argument + 2, "="), &found) == 0) {
             refuse_unknown(argument + 2, state);
-        } else if (!is_long && argument[0] == '-' && argument[1] != '\0' && argument[2] == '\0') {
-            found = find_letter(argument[1]);
+        } else if (!is_long && argument[0] == '-') {
+            found = check_letters(argument + 1, state);
         }
         i += found != NULL && takes_value(found) && strchr(argument, '=') == NULL;
     }

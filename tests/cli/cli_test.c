@@ -487,8 +487,20 @@ TEST(names_do_not_command_the_terminal) {
                "two\\x0alines (1 tensors", NULL);
     struct answer broken = ask(*state, "gradweave plan " TINY " --policy a\nb --density x\ny");
     assert_non_null(strstr(broken.err, "got \"x\\x0ay\""));
-    struct answer refused = ask(*state, "gradweave plan red.json --cluster small.json --plan");
-    assert_null(strchr(refused.err, '\033'));
+    static const struct {
+        const char *command, *shown;
+    } refused[] = {
+        {"gradweave plan red.json --cluster small.json --plan", "unrecognized option '--plan'"},
+        {"gradweave plan --x\033[31m", "unrecognized option '--x\\x1b[31m'"},
+        {"gradweave plan --x\033[31m=1", "unrecognized option '--x\\x1b[31m=1'"},
+        {"gradweave plan -qx", "invalid option -- 'x'"},
+        {"gradweave plan -q\033[31m", "invalid option -- '\\x1b'"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct answer answer = ask(*state, refused[i].command);
+        assert_int_equal(answer.status, 2);
+        assert_null(strchr(answer.err, '\033'));
+        assert_non_null(strstr(answer.err, refused[i].shown));
+    }
     write_text(*state, "odd.json", "{'schema': '\\u001b[31m'}");
     struct answer odd = ask(*state, "gradweave plan odd.json --cluster small.json");
     assert_int_equal(odd.status, 2);
