@@ -296,7 +296,7 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     gw_print_changes(&comparison->changes);
     print_table(ranking);
     if (why[0] != '\0') {
-        gw_print("\n%s\n", why);
+        gw_print_note("", "%s", why);
     }
     print_infeasible(ranking);
     struct gw_result all = {0};

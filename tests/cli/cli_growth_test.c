@@ -90,7 +90,7 @@ TEST_WITH(a_ranking_is_as_uncertain_as_its_exchanges, make_grown, remove_folder)
     check_says(
         *state, "gradweave compare tiny.json --cluster ranges.json --workers 8 --algo dense,topk",
         "?  dense", "?  topk",
-        "dense can't be told apart from topk, marked with ?: exchanges among 8 workers", NULL);
+        "dense can't be told apart from topk, marked with ?: exchanges among 8 workers\n", NULL);
     check_says(*state,
                "gradweave compare tiny.json --cluster ranges.json --workers 8 --algo dense,p-sgd",
                "*  dense", "dense is fastest: p-sgd, the next, takes", NULL);

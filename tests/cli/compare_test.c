@@ -108,11 +108,12 @@ TEST_WITH(says_why_the_first_is_fastest, make_cases, remove_folder) {
         "topk is fastest: lags, the next, takes 7.600 ms (19.5%) longer. It has 10.00 ms more "
         "compression, but 2.400 ms less exposed communication: it exposes 500.2 us of its "
         "3.400 ms of exchanges, topk 2.900 ms of 2.900 ms.");
-    check_says(*state, "gradweave compare " PAIR " --algo dense,topk",
-               "\ntopk is fastest: dense, the next, takes 28.10 ms (72.2%) longer. It has 38.10 ms "
-               "more exposed communication, but 10.00 ms less compression: it exposes 41.00 ms of "
-               "its 41.00 ms of exchanges, topk 2.900 ms of 2.900 ms.\n",
-               NULL);
+    check_says(
+        *state, "gradweave compare " PAIR " --algo dense,topk",
+        "\ntopk is fastest: dense, the next, takes 28.10 ms (72.2%) longer. It has 38.10 ms\n"
+        "more exposed communication, but 10.00 ms less compression: it exposes 41.00 ms\n"
+        "of its 41.00 ms of exchanges, topk 2.900 ms of 2.900 ms.\n",
+        NULL);
     check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n*  topk ", NULL);
     check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n   dense ", NULL);
 }
