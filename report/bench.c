@@ -37,8 +37,12 @@ static void print_quality(struct gw_table *table, const struct gw_bench_row *row
     gw_table_cell(table, "%.3f", row->energy_ratio);
 }
 
-/* How far the 5th and the 95th percentile are off the median. */
+/* How far the 5th and the 95th percentile are off the median: of a single time, not known. */
 static void print_range(struct gw_table *table, const struct gw_summary *times) {
+    if (times->count < 2) {
+        gw_table_cell(table, "%s", "");
+        return;
+    }
     gw_table_cell(table, "%+.0f%% %+.0f%%", 100 * (times->p5 / times->median - 1),
                   100 * (times->p95 / times->median - 1));
 }

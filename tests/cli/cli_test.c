@@ -701,7 +701,10 @@ TEST(measures_compressors) {
     check_says(*state,
                "gradweave bench compressors --elements 20000 --shape laplace --compressor dgc,topk "
                "--threads 2 --repeats 2",
-               "20,000 elements (laplace)", "p5, p95", "dgc", NULL);
+               "20,000 elements (laplace)", "p5, p95", "dgc", "% +", NULL);
+    struct answer once = ask(*state, "gradweave bench compressors --elements 20000 --repeats 1");
+    assert_int_equal(once.status, 0);
+    assert_null(strstr(once.out, "+0%"));
 }
 
 FIXTURES(make_inputs, remove_folder)
