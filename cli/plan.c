@@ -29,7 +29,7 @@ static const struct gw_option option_table[] = {
     {"explain", 0, NULL, GW_FLAG, IN(explain),
      .help = "Say when each group of the (best) plan is ready and exchanged, and who waits"},
     {"out", 'o', "FILE", GW_TEXT, IN(out),
-     .help = "Write the (best) plan to a file, or draw it if the name ends in .png, .svg or .pdf; "
+     .help = "Write the (best) plan to a .json file, or draw it as a .png, .svg or .pdf; "
              "with --sweep write a .csv or .json, or draw a .png, .svg or .pdf",
      .names = GW_NAMES_FILES},
     {"sweep", 0, "PARAMETER=VALUES", GW_TEXT, IN(sweep),
@@ -52,10 +52,22 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
+/* A name without an ending, of a device say, is a plan's as well. */
+static enum gw_status check_out(const char *path, struct gw_error *error) {
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash == NULL ? path : slash, '.');
+    return dot == NULL || strcmp(dot, ".json") == 0 || gw_plot_is_picture(path)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected the name of a plan (.json) or picture (.png, .svg or .pdf)",
+                         path);
+}
+
 static enum gw_status plan(const struct options *options, const struct gw_question *question,
                            struct gw_plans *plans, struct gw_error *error) {
     bool ranking = strcmp(options->policy, "all") == 0;
     struct gw_explanation best;
+    GW_TRY(options->out == NULL ? GW_OK : check_out(options->out, error));
     GW_TRY(gw_plans_make(question, options->compressor, options->exchange, options->policy, plans,
                          error));
     GW_TRY(gw_explain(question, &plans->plans[0], options->exchange, &plans->arena, &best, error));
