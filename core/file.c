@@ -249,6 +249,31 @@ static enum gw_status check_old(const char *path, const char *kind, struct gw_er
     return check_kind(path, kind, "--force", error);
 }
 
+/* Which folder a file is in, there already or not, and what it is called there. */
+static bool find_place(const char *path, struct stat *folder, char **target) {
+    struct gw_error unused;
+    if (resolve(path, target, &unused) != GW_OK) {
+        return false;
+    }
+    char name[4096];
+    int length = folder_length(*target);
+    (void)snprintf(name, sizeof name, "%.*s", length == 0 ? 1 : length,
+                   length == 0 ? "." : *target);
+    return stat(name, folder) == 0;
+}
+
+bool gw_file_is_same(const char *a, const char *b) {
+    struct stat folders[2];
+    char *targets[2] = {NULL, NULL};
+    bool same =
+        find_place(a, &folders[0], &targets[0]) && find_place(b, &folders[1], &targets[1]) &&
+        folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
+        strcmp(targets[0] + folder_length(targets[0]), targets[1] + folder_length(targets[1])) == 0;
+    free(targets[0]);
+    free(targets[1]);
+    return same;
+}
+
 /* Whether a file of that name can be made and put in place of what is there. */
 static enum gw_status check_folder(const char *path, struct gw_error *error) {
     char *target = NULL;

@@ -9,6 +9,7 @@
 #ifndef GW_CORE_FILE_H
 #define GW_CORE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/status.h"
@@ -46,6 +47,9 @@ void gw_file_discard(const char *temporary);
  * be written begins, such as "{\"schema\":\"gradweave/plan@1\"", or NULL if that is not known.
  */
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error);
+
+/* Whether both names are of one file, there already or not. */
+bool gw_file_is_same(const char *a, const char *b);
 
 /*
  * Fails if what is at `path` is of another kind than what begins like `like`; `by` is what replaces

@@ -172,9 +172,10 @@ static enum gw_status check_paths(const char *const *paths, size_t count, struct
                            paths[i]);
         }
         for (size_t j = 0; j < i; j++) {
-            if (strcmp(paths[i], paths[j]) == 0) {
-                return gw_fail(error, GW_BAD_INPUT, "--out: expected each file once, got %s twice",
-                               paths[i]);
+            if (gw_file_is_same(paths[i], paths[j])) {
+                return gw_fail(error, GW_BAD_INPUT,
+                               "--out: expected each file once, got %s and %s, which are one",
+                               paths[j], paths[i]);
             }
         }
         GW_TRY(gw_file_check_target(paths[i], format->like, error));
