@@ -120,6 +120,7 @@ TEST(says_why_files_are_bad) {
     } cases[] = {
         {"check tiny.json bad.json --strict", "bad.json: compressors.topk: expected a known key"},
         {"check tiny.json half.json", "half.json: line 2, column 1: expected valid JSON"},
+        {"check resnt50 tiny.json", "neither\nDid you mean \"resnet50\"?\n"},
         {"check nowhere.json", "nowhere.json: cannot be read: No such file or directory"}};
     write_text(*state, "bad.json",
                "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {}, "
