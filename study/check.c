@@ -22,6 +22,7 @@ static void add(struct check *check, struct gw_findings *findings, const char *f
     char text[1024];
     va_list arguments;
     va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it began on the line above */
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (findings->count < GW_MOST_FINDINGS) {
@@ -588,13 +589,13 @@ static enum gw_status check_document(struct check *check, const char *text, size
 /* A file of that name, or a model or cluster that ships. */
 static enum gw_status find_path(const char *name, struct check *check, struct gw_error *error) {
     char *path = NULL;
-    check->out->path = name;
     if (!gw_file_exists(name) && gw_data_resolve(GW_DATA_CLUSTERS, name, &path, NULL) != GW_OK) {
         GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
     }
-    check->out->path = gw_arena_format(check->arena, "%s", path == NULL ? name : path);
+    const char *copy = gw_arena_format(check->arena, "%s", path == NULL ? name : path);
     free(path);
-    return check->out->path == NULL ? gw_fail_memory(error, "checking a file") : GW_OK;
+    check->out->path = copy == NULL ? name : copy;
+    return copy == NULL ? gw_fail_memory(error, "checking a file") : GW_OK;
 }
 
 static enum gw_status check_named(struct check *check, const char *name, struct gw_error *error) {
@@ -616,10 +617,9 @@ static enum gw_status check_named(struct check *check, const char *name, struct 
 enum gw_status gw_check_file(const char *name, struct gw_arena *arena, struct gw_file_check *out,
                              struct gw_error *error) {
     struct check check = {.out = out, .arena = arena};
-    *out = (struct gw_file_check){0};
+    *out = (struct gw_file_check){.path = name};
     enum gw_status status = check_named(&check, name, error);
     if (status != GW_OK) {
-        out->path = out->path == NULL ? name : out->path;
         take_error(&check, error);
     }
     return status;
