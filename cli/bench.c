@@ -39,7 +39,7 @@ static const struct gw_option option_table[] = {
              "constant or sorted",
      .value = "normal", .names = GW_NAMES_SHAPES},
     {"threads", 't', "T", GW_COUNT, IN(request.threads), .help = "Threads that share the work",
-     .value = "1", .maximum = 1024},
+     .value = "1", .maximum = GW_MOST_THREADS},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
      .help = "What selects: this machine's processors, or GPU N, by default 0", .value = "cpu",
      .choices = gw_device_kinds, .read = gw_read_device},

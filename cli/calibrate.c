@@ -79,7 +79,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "0.02"},
     {"max-time", 0, "SECONDS", GW_POSITIVE, IN(max_s_per_point),
      .help = "Most time to measure at one size", .otherwise = "10, for --thorough 30",
-     .maximum = 1e6},
+     .maximum = GW_MOST_SECONDS},
     {"max-bytes", 0, "BYTES", GW_SIZE, IN(max_bytes), .help = "Largest message, such as 16MiB",
      .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 27},
     {"max-elements", 0, "N", GW_COUNT, IN(max_elements), .help = "Largest gradient to compress",
@@ -191,7 +191,7 @@ static enum gw_status write_and_print(const struct gw_cluster *cluster,
     GW_TRY(gw_cluster_document(cluster, &document, error));
     enum gw_status status = gw_json_write(document, options->out, error);
     if (status == GW_OK && options->calibration.journal != NULL) {
-        gw_file_remove(options->calibration.journal);
+        gw_outputs_remove(options->calibration.journal);
     }
     if (status == GW_OK && options->output.json) {
         return gw_print_document(document, error);
@@ -209,7 +209,7 @@ static enum gw_status read_older(struct gw_communicator *communicator,
                                  struct gw_error *error) {
     enum gw_status status =
         communicator->rank == 0 ? gw_cluster_read(options->out, older, error) : GW_OK;
-    gw_file_forget_input(options->out); /* which the new one adds to */
+    gw_input_forget(options->out); /* which the new one adds to */
     GW_TRY(gw_agree(communicator, status, error));
     status = gw_calibration_require_same_hosts(communicator, older, options->device.cuda, error);
     if (status != GW_OK) {

@@ -69,6 +69,8 @@ struct gw_option {
 /* For shares that are below 1: the largest double that is. */
 #define GW_BELOW_1 0x1.fffffffffffffp-1
 
+enum { GW_MOST_THREADS = 1024 }; /* that a user may ask for */
+
 enum gw_rule_kind {
     GW_NEEDS = 1, /* one of `others` */
     GW_EXCLUDES,  /* all of `others` */

@@ -142,7 +142,7 @@ const struct gw_option gw_network_table[] = {
      .help = "Instead of the cluster's"},
     {"oversubscription", 0, "FACTOR", GW_NOT_NEGATIVE,
      offsetof(struct gw_network_options, oversubscription),
-     .help = "Of switches' uplinks, instead of the cluster's", .minimum = 1, .maximum = 1e6,
-     .expected = "a factor from 1 to 1e6"},
+     .help = "Of switches' uplinks, instead of the cluster's", .minimum = 1,
+     .maximum = GW_LARGEST_FACTOR, .expected = "a factor from 1 to 1e6"},
     {0},
 };

@@ -88,7 +88,7 @@ static const struct gw_option option_table[] = {
      .value = "1"},
     {"threads", 0, "T", GW_COUNT, IN(heterogeneity.threads),
      .help = "Threads that share iterations and workers", .otherwise = "one for each core",
-     .maximum = 1024},
+     .maximum = GW_MOST_THREADS},
     {"interference", 0, NULL, GW_FLAG, IN(interference),
      .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),

@@ -62,7 +62,7 @@ static const struct gw_option option_table[] = {
     {"resume", 0, NULL, GW_FLAG, IN(resume),
      .help = "Continue a sweep that was interrupted, where there is one"},
     {"threads", 0, "N", GW_COUNT, IN(threads), .help = "Threads",
-     .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = 1024},
+     .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = GW_MOST_THREADS},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_watch_table},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},

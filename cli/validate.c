@@ -93,7 +93,7 @@ static const struct gw_option option_table[] = {
     {"time", 0, "SECONDS", GW_POSITIVE, IN(time_s),
      .help = "Of each pipeline only as many iterations as take so long by its prediction, but two; "
              "and before them those of half of it, but one",
-     .otherwise = "all", .maximum = 1e6},
+     .otherwise = "all", .maximum = GW_MOST_SECONDS},
     {"tolerance", 0, "T", GW_NOT_NEGATIVE, IN(tolerance),
      .help = "Largest error, such as 0.1, for exit status 0", .otherwise = "any"},
     {"interference", 0, NULL, GW_FLAG, IN(interference),
@@ -101,7 +101,7 @@ static const struct gw_option option_table[] = {
              "as the cluster says"},
     {"check-time", 0, "SECONDS", GW_NOT_NEGATIVE, IN(check_s),
      .help = "How long to look first whether the cluster still is what its file says; 0: not",
-     .value = "2", .maximum = 1e6, .expected = "at most 1e6"},
+     .value = "2", .maximum = GW_MOST_SECONDS, .expected = "at most 1e6"},
     {"seed", 's', "S", GW_INTEGER, IN(seed), .help = "Seed of the gradients", .value = "1"},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(gpu.device),
      .help = "Where gradients are: in this machine's memory, on each rank's GPU, or on GPU N",

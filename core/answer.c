@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/outputs.h"
 #include "core/terminal.h"
 #include "core/text.h"
 

@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/names.h"
 #include "core/noise.h"
+#include "core/outputs.h"
 #include "core/portable.h"
 #include "core/random.h"
 #include "core/regression.h"

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,65 +11,8 @@
 
 #include "core/arena.h"
 #include "core/file_kind.h"
-
-/* ---- what a program reads and writes --------------------------------------------------------- */
-
-/* A file that is to be put in place of `target`, or (temporary: NULL) a target to be removed. */
-struct output {
-    char *temporary, *target;
-    char *old;            /* the name of what was there, where names cannot be exchanged */
-    bool exchanged, made; /* it is in place now: the old file has the temporary name, or none was */
-};
-
-static struct {
-    bool holds, forces;
-    pthread_mutex_t lock; /* of the inputs, which threads may read */
-    size_t input_count, input_capacity, output_count, output_capacity;
-    struct identity {
-        dev_t device;
-        ino_t file;
-    } * inputs;
-    struct output *outputs;
-} program = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-void gw_outputs_force(void) {
-    program.forces = true;
-}
-
-/* Memory that runs out here costs a refusal, and no result. */
-void gw_file_note_input(int descriptor) {
-    struct stat about;
-    if (!program.holds || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-        return;
-    }
-    const struct identity input = {.device = about.st_dev, .file = about.st_ino};
-    (void)pthread_mutex_lock(&program.lock);
-    struct identity *larger =
-        gw_grow(program.inputs, program.input_count + 1, &program.input_capacity, sizeof *larger);
-    if (larger != NULL) {
-        program.inputs = larger;
-        larger[program.input_count++] = input;
-    }
-    (void)pthread_mutex_unlock(&program.lock);
-}
-
-static struct identity *find_input(const struct stat *about) {
-    for (size_t i = 0; i < program.input_count; i++) {
-        struct identity *input = &program.inputs[i];
-        if (input->device == about->st_dev && input->file == about->st_ino) {
-            return input;
-        }
-    }
-    return NULL;
-}
-
-void gw_file_forget_input(const char *path) {
-    struct stat about;
-    struct identity *input = NULL;
-    while (stat(path, &about) == 0 && (input = find_input(&about)) != NULL) {
-        *input = program.inputs[--program.input_count];
-    }
-}
+#include "core/file_parts.h"
+#include "core/outputs.h"
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -89,7 +31,7 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     if (stream == NULL) {
         return gw_file_unreadable(path, errno, error);
     }
-    gw_file_note_input(fileno(stream));
+    gw_input_note(fileno(stream));
     size_t capacity = 1 << 16;
     size_t used = 0;
     char *buffer = malloc(capacity);
@@ -125,9 +67,11 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     return GW_OK;
 }
 
-/* ---- what is written ----------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------- */
 
-static enum gw_status fail_to_write(const char *path, int cause, struct gw_error *error) {
+enum { FOLDER_SIZE = 4096 };
+
+enum gw_status gw_file_unwritable(const char *path, int cause, struct gw_error *error) {
     return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
 }
 
@@ -137,7 +81,7 @@ static enum gw_status look_at(const char *path, struct stat *about, struct gw_er
         return GW_OK;
     }
     *about = (struct stat){0};
-    return errno == ENOENT ? GW_OK : fail_to_write(path, errno, error);
+    return errno == ENOENT ? GW_OK : gw_file_unwritable(path, errno, error);
 }
 
 /* A device or a pipe must stay what it is; so must a folder, which cannot be written. */
@@ -151,6 +95,12 @@ static int folder_length(const char *path) {
     return slash == NULL ? 0 : (int)(slash - path + 1);
 }
 
+/* The folder of `path`: "." where that has no slash. */
+static void name_folder(const char *path, char folder[FOLDER_SIZE]) {
+    int length = folder_length(path);
+    (void)snprintf(folder, FOLDER_SIZE, "%.*s", length == 0 ? 1 : length, length == 0 ? "." : path);
+}
+
 /* The next name on the way along links, the caller's to free; NULL if `path` is no link. */
 static enum gw_status follow_link(const char *path, char **next, struct gw_error *error) {
     char link[4096];
@@ -158,7 +108,7 @@ static enum gw_status follow_link(const char *path, char **next, struct gw_error
     *next = NULL;
     if (length < 0 || length == (ssize_t)sizeof link) {
         int cause = length < 0 ? errno : ENAMETOOLONG;
-        return cause == EINVAL || cause == ENOENT ? GW_OK : fail_to_write(path, cause, error);
+        return cause == EINVAL || cause == ENOENT ? GW_OK : gw_file_unwritable(path, cause, error);
     }
     int folder = link[0] == '/' ? 0 : folder_length(path);
     if (asprintf(next, "%.*s%.*s", folder, path, (int)length, link) < 0) {
@@ -187,7 +137,42 @@ static enum gw_status resolve(const char *path, char **out, struct gw_error *err
         name = next;
     }
     free(name);
-    return fail_to_write(path, ELOOP, error);
+    return gw_file_unwritable(path, ELOOP, error);
+}
+
+/* Which folder a file is in, there already or not, and what it is called there. */
+static bool find_place(const char *path, struct stat *folder, char **target) {
+    struct gw_error unused;
+    if (resolve(path, target, &unused) != GW_OK) {
+        return false;
+    }
+    char name[FOLDER_SIZE];
+    name_folder(*target, name);
+    return stat(name, folder) == 0;
+}
+
+bool gw_file_is_same(const char *a, const char *b) {
+    struct stat folders[2];
+    char *targets[2] = {NULL, NULL};
+    bool same =
+        find_place(a, &folders[0], &targets[0]) && find_place(b, &folders[1], &targets[1]) &&
+        folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
+        strcmp(targets[0] + folder_length(targets[0]), targets[1] + folder_length(targets[1])) == 0;
+    free(targets[0]);
+    free(targets[1]);
+    return same;
+}
+
+enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
+    char folder[FOLDER_SIZE];
+    name_folder(path, folder);
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) { /* a folder may be written to and not read */
+        return GW_OK;
+    }
+    int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
+    (void)close(descriptor);
+    return cause == 0 ? GW_OK : gw_file_unwritable(path, cause, error);
 }
 
 /* ---- what may be replaced -------------------------------------------------------------------- */
@@ -237,41 +222,16 @@ static enum gw_status check_old(const char *path, const char *kind, struct gw_er
         return GW_OK;
     }
     if ((about.st_mode & 0222) == 0 || access(path, W_OK) != 0) {
-        return fail_to_write(path, (about.st_mode & 0222) == 0 ? EACCES : errno, error);
+        return gw_file_unwritable(path, (about.st_mode & 0222) == 0 ? EACCES : errno, error);
     }
-    if (!program.holds || program.forces) {
+    if (!gw_outputs_are_held() || gw_outputs_are_forced()) {
         return GW_OK;
     }
-    if (find_input(&about) != NULL) {
+    if (gw_outputs_has_input(&about)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected another file than an input to write to, or --force", path);
     }
     return check_kind(path, kind, "--force", error);
-}
-
-/* Which folder a file is in, there already or not, and what it is called there. */
-static bool find_place(const char *path, struct stat *folder, char **target) {
-    struct gw_error unused;
-    if (resolve(path, target, &unused) != GW_OK) {
-        return false;
-    }
-    char name[4096];
-    int length = folder_length(*target);
-    (void)snprintf(name, sizeof name, "%.*s", length == 0 ? 1 : length,
-                   length == 0 ? "." : *target);
-    return stat(name, folder) == 0;
-}
-
-bool gw_file_is_same(const char *a, const char *b) {
-    struct stat folders[2];
-    char *targets[2] = {NULL, NULL};
-    bool same =
-        find_place(a, &folders[0], &targets[0]) && find_place(b, &folders[1], &targets[1]) &&
-        folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
-        strcmp(targets[0] + folder_length(targets[0]), targets[1] + folder_length(targets[1])) == 0;
-    free(targets[0]);
-    free(targets[1]);
-    return same;
 }
 
 /* Whether a file of that name can be made and put in place of what is there. */
@@ -282,7 +242,7 @@ static enum gw_status check_folder(const char *path, struct gw_error *error) {
     bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
     int cause = errno;
     free(target);
-    return good ? GW_OK : fail_to_write(path, cause, error);
+    return good ? GW_OK : gw_file_unwritable(path, cause, error);
 }
 
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error) {
@@ -290,10 +250,10 @@ enum gw_status gw_file_check_target(const char *path, const char *like, struct g
     struct stat about;
     GW_TRY(look_at(path, &about, error));
     if (S_ISDIR(about.st_mode)) {
-        return fail_to_write(path, EISDIR, error);
+        return gw_file_unwritable(path, EISDIR, error);
     }
     if (!is_replaceable(&about)) {
-        return access(path, W_OK) == 0 ? GW_OK : fail_to_write(path, errno, error);
+        return access(path, W_OK) == 0 ? GW_OK : gw_file_unwritable(path, errno, error);
     }
     GW_TRY(check_folder(path, error));
     return check_old(path, like == NULL ? NULL : gw_file_name_kind(like, strlen(like), kind),
@@ -305,160 +265,7 @@ int gw_file_exists(const char *path) {
     return access(path, R_OK) == 0 || is_ours(errno);
 }
 
-/* ---- putting in place ------------------------------------------------------------------------ */
-
-enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
-    char folder[4096];
-    int length = folder_length(path);
-    (void)snprintf(folder, sizeof folder, "%.*s", length == 0 ? 1 : length,
-                   length == 0 ? "." : path);
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) { /* a folder may be written to and not read */
-        return GW_OK;
-    }
-    int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
-    (void)close(descriptor);
-    return cause == 0 ? GW_OK : fail_to_write(path, cause, error);
-}
-
-/* A second name for what is about to be replaced. */
-static void keep_old(struct output *one) {
-    char *name = NULL;
-    if (asprintf(&name, "%s.old", one->temporary) < 0) {
-        return;
-    }
-    if (link(one->target, name) == 0) {
-        one->old = name;
-    } else {
-        free(name);
-    }
-}
-
-/* Where it can, the file system exchanges both names: so the old file comes back if need be. */
-static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
-    struct stat old = {0};
-    if (lstat(one->target, &old) != 0 && errno != ENOENT) {
-        return fail_to_write(one->target, errno, error);
-    }
-    bool is_new = old.st_mode == 0;
-    bool is_file = !is_new && S_ISREG(old.st_mode);
-    one->exchanged =
-        is_file && renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE) == 0;
-    if (is_file && !one->exchanged) {
-        keep_old(one);
-    }
-    if (!one->exchanged && rename(one->temporary, one->target) != 0) {
-        return fail_to_write(one->target, errno, error);
-    }
-    one->made = is_new;
-    return gw_file_sync_folder(one->target, error);
-}
-
-static void take_back(struct output *one) {
-    if (one->exchanged) {
-        (void)renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE);
-    } else if (one->old != NULL) { /* does nothing, and leaves both names, if they are one file's */
-        (void)rename(one->old, one->target);
-    } else if (one->made) {
-        (void)unlink(one->target);
-    }
-    one->exchanged = one->made = false;
-}
-
-/* With the names that are in the way, which are no device's. */
-static void free_output(struct output *one) {
-    if (one->temporary != NULL) {
-        (void)unlink(one->temporary);
-    }
-    if (one->old != NULL) {
-        (void)unlink(one->old);
-    }
-    free(one->temporary);
-    free(one->old);
-    free(one->target);
-}
-
-static void forget_outputs(void) {
-    for (size_t i = 0; i < program.output_count; i++) {
-        free_output(&program.outputs[i]);
-    }
-    free(program.outputs);
-    program.outputs = NULL;
-    program.output_count = program.output_capacity = 0;
-}
-
-const char *gw_outputs_unfinished(void) {
-    for (size_t i = 0; i < program.output_count; i++) {
-        if (program.outputs[i].temporary == NULL) {
-            return program.outputs[i].target;
-        }
-    }
-    return NULL;
-}
-
-void gw_outputs_hold(void) {
-    program.holds = true;
-}
-
-void gw_outputs_discard(void) {
-    for (size_t i = 0; i < program.output_count; i++) {
-        take_back(&program.outputs[i]);
-    }
-    forget_outputs();
-}
-
-enum gw_status gw_outputs_place(struct gw_error *error) {
-    enum gw_status status = GW_OK;
-    for (size_t i = 0; i < program.output_count && status == GW_OK; i++) {
-        if (program.outputs[i].temporary != NULL) {
-            status = put_in_place(&program.outputs[i], error);
-        }
-    }
-    if (status != GW_OK) {
-        gw_outputs_discard();
-    }
-    return status;
-}
-
-void gw_outputs_keep(void) {
-    for (size_t i = 0; i < program.output_count; i++) {
-        if (program.outputs[i].temporary == NULL) {
-            (void)unlink(program.outputs[i].target);
-        }
-    }
-    forget_outputs();
-}
-
-/* Takes `one` over, in any case. */
-static enum gw_status add_output(struct output *one, struct gw_error *error) {
-    for (size_t i = 0; i < program.output_count && one->temporary != NULL; i++) {
-        if (program.outputs[i].temporary != NULL &&
-            strcmp(program.outputs[i].target, one->target) == 0) {
-            enum gw_status status = gw_fail(
-                error, GW_BAD_INPUT, "%s: expected a file of its own for each output", one->target);
-            free_output(one);
-            return status;
-        }
-    }
-    struct output *larger = gw_grow(program.outputs, program.output_count + 1,
-                                    &program.output_capacity, sizeof *larger);
-    if (larger == NULL) {
-        free_output(one);
-        return gw_fail_memory(error, "writing a file");
-    }
-    program.outputs = larger;
-    larger[program.output_count++] = *one;
-    return GW_OK;
-}
-
-void gw_file_remove(const char *path) {
-    struct output one = {.target = program.holds ? strdup(path) : NULL};
-    if (one.target == NULL) {
-        (void)unlink(path);
-    } else {
-        (void)add_output(&one, NULL);
-    }
-}
+/* ---- writing ------------------------------------------------------------------------------- */
 
 /* The new file gets the old one's mode and owner, and is on the disk then. */
 static int settle(const char *temporary, const char *target) {
@@ -469,7 +276,8 @@ static int settle(const char *temporary, const char *target) {
                 (stat(target, &old) == 0 || errno == ENOENT);
     if (good && S_ISREG(old.st_mode)) {
         bool others = own.st_uid != old.st_uid || own.st_gid != old.st_gid;
-        good = (!others || program.forces || fchown(descriptor, old.st_uid, old.st_gid) == 0) &&
+        good = (!others || gw_outputs_are_forced() ||
+                fchown(descriptor, old.st_uid, old.st_gid) == 0) &&
                fchmod(descriptor, old.st_mode & 07777) == 0;
     }
     good = good && (fsync(descriptor) == 0 || errno == EINVAL);
@@ -489,10 +297,8 @@ static enum gw_status prepare(const char *temporary, const char *path, char **ta
     GW_TRY(resolve(path, target, error));
     GW_TRY(look_at(*target, &about, error));
     int cause = S_ISDIR(about.st_mode) ? EISDIR : settle(temporary, *target);
-    return cause == 0 ? GW_OK : fail_to_write(path, cause, error);
+    return cause == 0 ? GW_OK : gw_file_unwritable(path, cause, error);
 }
-
-/* ---- writing ------------------------------------------------------------------------------- */
 
 /* Creates an empty file beside the target of `path`, which is replaceable. */
 static enum gw_status create_temporary(const char *path, char **temporary, int *descriptor,
@@ -523,7 +329,7 @@ static enum gw_status create_temporary(const char *path, char **temporary, int *
     if (cause != 0) {
         free(*temporary);
         *temporary = NULL;
-        return fail_to_write(path, cause, error);
+        return gw_file_unwritable(path, cause, error);
     }
     return GW_OK;
 }
@@ -547,13 +353,13 @@ static enum gw_status write_all(int descriptor, const char *path, const char *te
     if (close(descriptor) != 0 && failure == 0) {
         failure = errno;
     }
-    return failure == 0 ? GW_OK : fail_to_write(path, failure, error);
+    return failure == 0 ? GW_OK : gw_file_unwritable(path, failure, error);
 }
 
 static enum gw_status write_through(const char *path, const char *text, size_t length,
                                     struct gw_error *error) {
     int descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    return descriptor < 0 ? fail_to_write(path, errno, error)
+    return descriptor < 0 ? gw_file_unwritable(path, errno, error)
                           : write_all(descriptor, path, text, length, error);
 }
 
@@ -591,23 +397,17 @@ enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_e
 }
 
 enum gw_status gw_file_replace(const char *temporary, const char *path, struct gw_error *error) {
-    struct output one = {.temporary = NULL};
+    char *target = NULL;
     if (strcmp(temporary, path) == 0) {
         return GW_OK;
     }
-    enum gw_status status = prepare(temporary, path, &one.target, error);
-    if (status == GW_OK) {
-        one.temporary = strdup(temporary);
-        status = one.temporary == NULL ? gw_fail_memory(error, "naming a file") : GW_OK;
-    }
-    if (status == GW_OK && program.holds) {
-        status = add_output(&one, error);
+    enum gw_status status = prepare(temporary, path, &target, error);
+    char *name = status == GW_OK ? strdup(temporary) : NULL;
+    if (name != NULL) {
+        status = gw_outputs_take(name, target, error);
     } else {
-        status = status == GW_OK ? put_in_place(&one, error) : status;
-        if (status != GW_OK) {
-            take_back(&one);
-        }
-        free_output(&one);
+        status = status == GW_OK ? gw_fail_memory(error, "naming a file") : status;
+        free(target);
     }
     if (status != GW_OK) {
         gw_file_discard(temporary);

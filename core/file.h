@@ -59,39 +59,10 @@ bool gw_file_is_same(const char *a, const char *b);
 enum gw_status gw_file_check_kind(const char *path, const char *like, const char *by,
                                   struct gw_error *error);
 
-/* Removes a file that has been used up, such as the journal of what is written whole by now. */
-void gw_file_remove(const char *path);
-
 /* A power failure after this leaves the names in the folder of `path` as they are now. */
 enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
 
 /* Whether a file or folder of that name can be read. */
 int gw_file_exists(const char *path);
-
-/* ---- all files of a program ------------------------------------------------------------------ */
-
-/*
- * A program that ends badly leaves nothing new. From gw_outputs_hold on files are only prepared by
- * what is above. gw_outputs_place puts all of them in place, or none; what was there can still come
- * back: gw_outputs_discard forgets all, gw_outputs_keep the old ones, and removes what
- * gw_file_remove was told to.
- *
- * From gw_outputs_hold on, two mistakes are refused, unless gw_outputs_force was called: to replace
- * a file of another kind than what is written (a model by a plan, say), and to replace what was
- * read, but where gw_file_forget_input says that the output is made of it.
- */
-void gw_outputs_hold(void);
-enum gw_status gw_outputs_place(struct gw_error *error);
-void gw_outputs_keep(void);
-void gw_outputs_discard(void);
-
-/* The first file of gw_file_remove, which stays where the program ends badly; NULL: none. */
-const char *gw_outputs_unfinished(void);
-
-void gw_outputs_force(void);
-
-/* For readers that open their file themselves. */
-void gw_file_note_input(int descriptor);
-void gw_file_forget_input(const char *path);
 
 #endif

@@ -26,7 +26,7 @@ enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct 
     if (out->stream == NULL) {
         return gw_file_unreadable(path, errno, error);
     }
-    gw_file_note_input(fileno(out->stream));
+    gw_input_note(fileno(out->stream));
     enum gw_status status = open_piece(out, error);
     if (status != GW_OK) {
         gw_scanner_close(out);

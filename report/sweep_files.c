@@ -502,7 +502,7 @@ enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_err
         GW_TRY(put_in_place(&files->files[i], error));
     }
     for (size_t i = 0; i < files->count; i++) {
-        gw_file_remove(files->files[i].partial);
+        gw_outputs_remove(files->files[i].partial);
     }
     return GW_OK;
 }

@@ -291,7 +291,7 @@ TEST_IN_FOLDER(another_kind_of_file_stays) {
             assert_int_equal(gw_file_write(path, kinds[j], strlen(kinds[j]), &error), expected);
             assert_ok(release(&error));
             assert_holds(path, left, strlen(left));
-            gw_file_forget_input(path);
+            gw_input_forget(path);
             assert_int_equal(count_entries(*state), 1);
         }
     }
@@ -316,7 +316,7 @@ TEST_IN_FOLDER(files_of_a_program_appear_together) {
     for (int round = 0; round < 4; round++) {
         assert_ok(gw_file_write(one, "new", 3, &error));
         assert_ok(gw_file_write(two, "new", 3, &error));
-        gw_file_remove(input);
+        gw_outputs_remove(input);
         assert_int_equal(access(two, F_OK), -1);
         assert_int_equal(access(input, F_OK), 0);
         if (round == 0) {
@@ -331,7 +331,7 @@ TEST_IN_FOLDER(files_of_a_program_appear_together) {
         } else if (round == 2) { /* what fails comes after that */
             assert_ok(gw_outputs_place(&error));
             assert_holds(one, "new", 3);
-            gw_file_forget_input(one);
+            gw_input_forget(one);
             assert_int_equal(access(two, F_OK), 0);
             gw_outputs_discard();
         }
@@ -342,7 +342,7 @@ TEST_IN_FOLDER(files_of_a_program_appear_together) {
             assert_ok(gw_file_read(one, &text, &length, &error));
             assert_string_equal(text, "old");
             free(text);
-            gw_file_forget_input(one);
+            gw_input_forget(one);
         }
     }
     assert_ok(release(&error));

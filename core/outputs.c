@@ -1,0 +1,245 @@
+/* What a program reads, and what it writes: all its files are put in place, or none. */
+#include "core/outputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/arena.h"
+#include "core/file.h"
+#include "core/file_parts.h"
+
+/* ---- the program --------------------------------------------------------------------------- */
+
+/* A file that is to be put in place of `target`, or (temporary: NULL) a target to be removed. */
+struct output {
+    char *temporary, *target;
+    char *old;            /* the name of what was there, where names cannot be exchanged */
+    bool exchanged, made; /* it is in place now: the old file has the temporary name, or none was */
+};
+
+static struct {
+    bool holds, forces;
+    pthread_mutex_t lock; /* of the inputs, which threads may read */
+    size_t input_count, input_capacity, output_count, output_capacity;
+    struct identity {
+        dev_t device;
+        ino_t file;
+    } * inputs;
+    struct output *outputs;
+} program = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void gw_outputs_force(void) {
+    program.forces = true;
+}
+
+bool gw_outputs_are_held(void) {
+    return program.holds;
+}
+
+bool gw_outputs_are_forced(void) {
+    return program.forces;
+}
+
+/* ---- inputs -------------------------------------------------------------------------------- */
+
+/* Memory that runs out here costs a refusal, and no result. */
+void gw_input_note(int descriptor) {
+    struct stat about;
+    if (!program.holds || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return;
+    }
+    const struct identity input = {.device = about.st_dev, .file = about.st_ino};
+    (void)pthread_mutex_lock(&program.lock);
+    struct identity *larger =
+        gw_grow(program.inputs, program.input_count + 1, &program.input_capacity, sizeof *larger);
+    if (larger != NULL) {
+        program.inputs = larger;
+        larger[program.input_count++] = input;
+    }
+    (void)pthread_mutex_unlock(&program.lock);
+}
+
+static struct identity *find_input(const struct stat *about) {
+    for (size_t i = 0; i < program.input_count; i++) {
+        struct identity *input = &program.inputs[i];
+        if (input->device == about->st_dev && input->file == about->st_ino) {
+            return input;
+        }
+    }
+    return NULL;
+}
+
+bool gw_outputs_has_input(const struct stat *about) {
+    return find_input(about) != NULL;
+}
+
+void gw_input_forget(const char *path) {
+    struct stat about;
+    struct identity *input = NULL;
+    while (stat(path, &about) == 0 && (input = find_input(&about)) != NULL) {
+        *input = program.inputs[--program.input_count];
+    }
+}
+
+/* ---- one file ------------------------------------------------------------------------------ */
+
+/* A second name for what is about to be replaced. */
+static void keep_old(struct output *one) {
+    char *name = NULL;
+    if (asprintf(&name, "%s.old", one->temporary) < 0) {
+        return;
+    }
+    if (link(one->target, name) == 0) {
+        one->old = name;
+    } else {
+        free(name);
+    }
+}
+
+/* Where it can, the file system exchanges both names: so the old file comes back if need be. */
+static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
+    struct stat old = {0};
+    if (lstat(one->target, &old) != 0 && errno != ENOENT) {
+        return gw_file_unwritable(one->target, errno, error);
+    }
+    bool is_new = old.st_mode == 0;
+    bool is_file = !is_new && S_ISREG(old.st_mode);
+    one->exchanged =
+        is_file && renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE) == 0;
+    if (is_file && !one->exchanged) {
+        keep_old(one);
+    }
+    if (!one->exchanged && rename(one->temporary, one->target) != 0) {
+        return gw_file_unwritable(one->target, errno, error);
+    }
+    one->made = is_new;
+    return gw_file_sync_folder(one->target, error);
+}
+
+static void take_back(struct output *one) {
+    if (one->exchanged) {
+        (void)renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE);
+    } else if (one->old != NULL) { /* does nothing, and leaves both names, if they are one file's */
+        (void)rename(one->old, one->target);
+    } else if (one->made) {
+        (void)unlink(one->target);
+    }
+    one->exchanged = one->made = false;
+}
+
+/* With the names that are in the way, which are no device's. */
+static void free_output(struct output *one) {
+    if (one->temporary != NULL) {
+        (void)unlink(one->temporary);
+    }
+    if (one->old != NULL) {
+        (void)unlink(one->old);
+    }
+    free(one->temporary);
+    free(one->old);
+    free(one->target);
+}
+
+/* ---- all files ----------------------------------------------------------------------------- */
+
+static void forget_outputs(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
+        free_output(&program.outputs[i]);
+    }
+    free(program.outputs);
+    program.outputs = NULL;
+    program.output_count = program.output_capacity = 0;
+}
+
+const char *gw_outputs_unfinished(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
+        if (program.outputs[i].temporary == NULL) {
+            return program.outputs[i].target;
+        }
+    }
+    return NULL;
+}
+
+void gw_outputs_hold(void) {
+    program.holds = true;
+}
+
+void gw_outputs_discard(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
+        take_back(&program.outputs[i]);
+    }
+    forget_outputs();
+}
+
+enum gw_status gw_outputs_place(struct gw_error *error) {
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < program.output_count && status == GW_OK; i++) {
+        if (program.outputs[i].temporary != NULL) {
+            status = put_in_place(&program.outputs[i], error);
+        }
+    }
+    if (status != GW_OK) {
+        gw_outputs_discard();
+    }
+    return status;
+}
+
+void gw_outputs_keep(void) {
+    for (size_t i = 0; i < program.output_count; i++) {
+        if (program.outputs[i].temporary == NULL) {
+            (void)unlink(program.outputs[i].target);
+        }
+    }
+    forget_outputs();
+}
+
+/* Takes `one` over, in any case. */
+static enum gw_status add_output(struct output *one, struct gw_error *error) {
+    for (size_t i = 0; i < program.output_count && one->temporary != NULL; i++) {
+        if (program.outputs[i].temporary != NULL &&
+            strcmp(program.outputs[i].target, one->target) == 0) {
+            enum gw_status status = gw_fail(
+                error, GW_BAD_INPUT, "%s: expected a file of its own for each output", one->target);
+            free_output(one);
+            return status;
+        }
+    }
+    struct output *larger = gw_grow(program.outputs, program.output_count + 1,
+                                    &program.output_capacity, sizeof *larger);
+    if (larger == NULL) {
+        free_output(one);
+        return gw_fail_memory(error, "writing a file");
+    }
+    program.outputs = larger;
+    larger[program.output_count++] = *one;
+    return GW_OK;
+}
+
+enum gw_status gw_outputs_take(char *temporary, char *target, struct gw_error *error) {
+    struct output one = {.temporary = temporary, .target = target};
+    if (program.holds) {
+        return add_output(&one, error);
+    }
+    enum gw_status status = put_in_place(&one, error);
+    if (status != GW_OK) {
+        take_back(&one);
+    }
+    free_output(&one);
+    return status;
+}
+
+void gw_outputs_remove(const char *path) {
+    struct output one = {.target = program.holds ? strdup(path) : NULL};
+    if (one.target == NULL) {
+        (void)unlink(path);
+    } else {
+        (void)add_output(&one, NULL);
+    }
+}
