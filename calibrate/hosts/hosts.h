@@ -36,6 +36,11 @@ enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_
                                struct gw_error *error);
 void gw_host_list_close(struct gw_host_list *list);
 
+/* How many ranks there are on the host that has most. */
+size_t gw_host_list_most_ranks(const struct gw_host_list *list);
+
+/* ---- which ranks share processors ------------------------------------------------------------ */
+
 /*
  * The ranks of the machine that has most, the processors that any of them may run on, and how many
  * of them take turns alike: where there are more ranks than processors, a multiple of these. Of
@@ -49,9 +54,6 @@ enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_s
 /* Of ranks whose machines are known: *first, and how many of these are on that machine. */
 size_t gw_ranks_together(const struct gw_host_list *machines, size_t machine, size_t processors,
                          int *first);
-
-/* How many ranks there are on the host that has most. */
-size_t gw_host_list_most_ranks(const struct gw_host_list *list);
 
 /* ---- sets of processors, as Linux numbers and lists them ("0-3,8") ------------------------- */
 

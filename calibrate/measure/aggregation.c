@@ -342,7 +342,7 @@ static enum gw_status add_alone(struct gw_survey *survey, struct all *all, enum 
 /* The last one added, as ranks of a machine run it at once. */
 static enum gw_status add_together(struct gw_survey *survey, struct gw_error *error) {
     struct gw_series series = survey->list.items[survey->list.count - 1];
-    series.workers = survey->together;
+    series.workers = survey->sharers;
     series.together = true;
     series.subject.separate = false;
     series.subject.prepare = evict_and_prepare;

@@ -291,7 +291,7 @@ static enum gw_status add_alone(struct gw_survey *survey, struct all *all,
 static enum gw_status add_together(struct gw_survey *survey, size_t max_elements,
                                    struct gw_error *error) {
     struct gw_series series = survey->list.items[survey->list.count - 1];
-    series.workers = survey->together;
+    series.workers = survey->sharers;
     series.together = true;
     series.subject.separate = false;
     series.subject.prepare = prepare_together;

@@ -447,7 +447,7 @@ struct gw_survey {
     struct gw_communicator *communicator;
     struct gw_worker_counts worker_counts;
     struct gw_sharing sharing; /* of processors; none of GPUs */
-    int together;              /* the first so many compress at once; 0: nobody compresses */
+    int sharers;               /* the first so many compress at once; 0: nobody compresses */
     struct gw_clocks clocks;
     struct gw_series_list list; /* of the curves that were asked for */
     struct gw_points points;    /* none at first: the caller chooses them */

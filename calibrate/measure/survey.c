@@ -30,10 +30,10 @@ static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
 
 /* With collectives all of them; with compressors one rank, those that share a machine, and all. */
 static enum gw_status open_worker_counts(struct gw_worker_counts *counts, bool collectives,
-                                         int together, struct gw_error *error) {
+                                         int sharers, struct gw_error *error) {
     struct gw_communicator *world = counts->world;
     for (int workers = 1; workers <= world->size; workers++) {
-        if (workers == world->size || (workers == 1 && together > 0) || workers == together ||
+        if (workers == world->size || (workers == 1 && sharers > 0) || workers == sharers ||
             (workers > 1 && collectives && gw_is_measured(workers))) {
             counts->workers[counts->count++] = workers;
             GW_TRY(workers < world->size ? open_both(counts, counts->count - 1, error) : GW_OK);
@@ -62,12 +62,12 @@ static bool compresses(const struct gw_calibration *calibration) {
 }
 
 /* On GPUs all ranks compress at once, and share nothing. */
-static enum gw_status find_together(struct gw_communicator *communicator,
-                                    const struct gw_calibration *calibration,
-                                    struct gw_survey *survey, struct gw_error *error) {
-    survey->together = communicator->size;
+static enum gw_status find_sharers(struct gw_communicator *communicator,
+                                   const struct gw_calibration *calibration,
+                                   struct gw_survey *survey, struct gw_error *error) {
+    survey->sharers = communicator->size;
     return calibration->device == NULL
-               ? gw_sharing_find(communicator, &survey->sharing, &survey->together, error)
+               ? gw_sharing_find(communicator, &survey->sharing, &survey->sharers, error)
                : GW_OK;
 }
 
@@ -82,10 +82,10 @@ enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
                  .fewest_visits = GW_FEWEST_VISITS,
                  .seed = calibration->seed}};
     if (compresses(calibration)) {
-        GW_TRY(find_together(communicator, calibration, out, error));
+        GW_TRY(find_sharers(communicator, calibration, out, error));
     }
     GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
-                              out->together, error));
+                              out->sharers, error));
     return gw_clocks_open(communicator, calibration->clock, &out->clocks, error);
 }
 
