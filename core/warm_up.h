@@ -38,7 +38,9 @@ static inline bool gw_warm_up_reached(const struct gw_warm_up *warm_up) {
 }
 static inline bool gw_warm_up_unchanged(const struct gw_warm_up *warm_up) {
     return warm_up->unchanged >= GW_WARM_UP_ROW;
-} /* Whether it still comes nearer to that; where it varies about something else, not for long. */
+}
+
+/* Whether it still comes nearer to that; where it varies about something else, not for long. */
 static inline bool gw_warm_up_nears(const struct gw_warm_up *warm_up) {
     return warm_up->no_nearer < GW_WARM_UP_ROW / 2;
 }

@@ -48,6 +48,12 @@ static void *wait_for_close(void *context) {
     return NULL;
 }
 
+static void free_alarm(struct gw_alarm *alarm) {
+    (void)pthread_mutex_destroy(&alarm->lock);
+    (void)pthread_cond_destroy(&alarm->closed);
+    free(alarm);
+}
+
 enum gw_status gw_alarm_open(double seconds, void (*late)(void *context, double seconds),
                              void *context, struct gw_alarm **out, struct gw_error *error) {
     struct gw_alarm *alarm = calloc(1, sizeof *alarm);
@@ -65,7 +71,7 @@ enum gw_status gw_alarm_open(double seconds, void (*late)(void *context, double 
     (void)pthread_mutex_init(&alarm->lock, NULL);
     int failed = pthread_create(&alarm->thread, NULL, wait_for_close, alarm);
     if (failed != 0) {
-        free(alarm);
+        free_alarm(alarm);
         return gw_fail(error, GW_FAILED, "watching ranks: %s", strerror(failed));
     }
     *out = alarm;
@@ -78,9 +84,7 @@ void gw_alarm_close(struct gw_alarm *alarm) {
     (void)pthread_cond_signal(&alarm->closed);
     (void)pthread_mutex_unlock(&alarm->lock);
     (void)pthread_join(alarm->thread, NULL);
-    (void)pthread_mutex_destroy(&alarm->lock);
-    (void)pthread_cond_destroy(&alarm->closed);
-    free(alarm);
+    free_alarm(alarm);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
