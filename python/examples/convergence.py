@@ -35,7 +35,8 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 import gradweave
 from gradweave import algorithms
 from gradweave._library import has_server
-from gradweave.torch import Recorder, distribute
+from gradweave.torch import Recorder, distribute, examples
+from gradweave.torch.distributed import check_equal
 
 # ---- data ----------------------------------------------------------------------------------------
 
@@ -117,25 +118,6 @@ def lenet5() -> nn.Module:
     return nn.Sequential(*layers, nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
 
 
-class _Block(nn.Module):
-    def __init__(self, channels: int, width: int) -> None:
-        super().__init__()
-        stride = 1 if channels == width else 2
-        self.convolutions = nn.Sequential(
-            nn.Conv2d(channels, width, 3, stride, 1, bias=False),
-            nn.BatchNorm2d(width),
-            nn.ReLU(),
-            nn.Conv2d(width, width, 3, 1, 1, bias=False),
-            nn.BatchNorm2d(width),
-        )
-        self.shortcut = nn.Identity()
-        if channels != width:
-            self.shortcut = nn.Conv2d(channels, width, 1, stride, bias=False)
-
-    def forward(self, values: torch.Tensor) -> torch.Tensor:
-        return torch.relu(self.convolutions(values) + self.shortcut(values))
-
-
 def resnet20() -> nn.Module:
     """Three stages of three blocks of two convolutions, as ResNet-20, half as wide."""
     layers: list[nn.Module] = [
@@ -143,53 +125,23 @@ def resnet20() -> nn.Module:
         nn.BatchNorm2d(8),
         nn.ReLU(),
     ]
-    for width, before in ((8, 8), (16, 8), (32, 16)):
-        layers += [_Block(before, width), _Block(width, width), _Block(width, width)]
+    for channels, width in ((8, 8), (8, 16), (16, 32)):
+        stride = 1 if channels == width else 2
+        layers += [examples.Block(channels, width, stride)]
+        layers += [examples.Block(width, width, 1), examples.Block(width, width, 1)]
     return nn.Sequential(
         *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)
     )
 
 
-class _Lstm(nn.Module):
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(128, width)
-        self.lstm = nn.LSTM(width, width, batch_first=True)
-        self.scores = nn.Linear(width, 128)
-
-    def forward(self, letters: torch.Tensor) -> torch.Tensor:
-        return self.scores(self.lstm(self.embedding(letters))[0]).transpose(1, 2)
-
-
 def lstm() -> nn.Module:
-    """One layer of 128 that foretells letters."""
-    return _Lstm(128)
-
-
-class _Gpt(nn.Module):
-    def __init__(self, width: int, layers: int, length: int) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(128, width)
-        self.places = nn.Parameter(0.02 * torch.randn(length, width))
-        layer = nn.TransformerEncoderLayer(
-            width, 4, 4 * width, dropout=0.0, batch_first=True, norm_first=True
-        )
-        self.layers = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        self.scores = nn.Linear(width, 128)
-        self.register_buffer(
-            "mask", nn.Transformer.generate_square_subsequent_mask(length)
-        )
-
-    def forward(self, letters: torch.Tensor) -> torch.Tensor:
-        values = self.embedding(letters) + self.places
-        return self.scores(
-            self.layers(values, mask=self.mask, is_causal=True)
-        ).transpose(1, 2)
+    """Two layers of 128 that foretell letters."""
+    return examples.Lstm(128)
 
 
 def gpt() -> nn.Module:
-    """Two layers of 96 with four heads that foretell letters."""
-    return _Gpt(96, 2, 32)
+    """Two layers of 128 with two heads that foretell letters."""
+    return examples.Transformer(128, 2, 32)
 
 
 @dataclass(frozen=True)
@@ -336,26 +288,30 @@ class Groups:
     served: dist.ProcessGroup | None
 
 
+def loss_of(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Of pictures, or of each letter of texts."""
+    return nn.functional.cross_entropy(scores.flatten(0, -2), targets.flatten())
+
+
 def judge(module: nn.Module, held_out: Batch) -> tuple[float, float]:
     """Loss and the share of what is foretold rightly, on examples that were not learnt from."""
     module.eval()
     with torch.no_grad():
         scores = module(held_out[0])
     module.train()
-    loss = nn.functional.cross_entropy(scores, held_out[1]).item()
-    return loss, (scores.argmax(1) == held_out[1]).float().mean().item()
+    right = (scores.argmax(-1) == held_out[1]).float().mean().item()
+    return loss_of(scores, held_out[1]).item(), right
 
 
 def check_same(module: nn.Module, group: dist.ProcessGroup) -> None:
     """Fails unless all workers hold the same parameters, bit for bit."""
-    bits = torch.cat(
-        [one.detach().flatten().view(torch.int32) for one in module.parameters()]
-    )
-    own = bits.long().mul(torch.arange(len(bits)) % 8191 + 1).sum()
-    sums = [torch.zeros_like(own) for _ in range(dist.get_world_size(group))]
-    dist.all_gather(sums, own, group=group)
-    if any(one != own for one in sums):
-        raise RuntimeError("expected the same parameters on all workers")
+
+    def gather(own: list[int]) -> list[list[int]]:
+        of_ranks = [own] * dist.get_world_size(group)
+        dist.all_gather_object(of_ranks, own, group=group)
+        return of_ranks
+
+    check_equal(dict(module.named_parameters()), gather)
 
 
 def open_way(
@@ -390,7 +346,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
         for iteration in range(done + 1, done + iterations + 1):
             inputs, targets = data.draw(network.batch // run.workers, generator)
             began = time.perf_counter()
-            loss = nn.functional.cross_entropy(way.model(inputs), targets)
+            loss = loss_of(way.model(inputs), targets)
             loss.backward()
             mask()
             optimizer.step()
@@ -458,7 +414,7 @@ def record(name: str, path: Path) -> None:
     generator = torch.Generator().manual_seed(0)
     for _ in range(recorder.warm_up + 5):
         inputs, targets = network.data().draw(network.batch // 4, generator)
-        nn.functional.cross_entropy(module(inputs), targets).backward()
+        loss_of(module(inputs), targets).backward()
         optimizer.step()
         optimizer.zero_grad()
     recorder.write(path, name)
@@ -530,12 +486,13 @@ STUDENT_T = (
 )  # 97.5th percentile, by freedom
 
 
-def mean_and_half(values: list[float]) -> tuple[float, float]:
-    """With half of the mean's 95% interval."""
-    if len(values) < 2:
-        return values[0], math.inf
-    spread = statistics.stdev(values) / math.sqrt(len(values))
-    return statistics.fmean(values), STUDENT_T[min(len(values) - 1, 5)] * spread
+def with_interval(shares: list[float]) -> str:
+    """Their mean and half of its 95% interval, of which one alone says nothing."""
+    mean = statistics.fmean(shares)
+    if len(shares) < 2:
+        return f"{mean:.1%}"
+    spread = statistics.stdev(shares) / math.sqrt(len(shares))
+    return f"{mean:.1%} +- {STUDENT_T[min(len(shares) - 1, 5)] * spread:.1%}"
 
 
 def reached(curve: list[list[float]], share: float) -> list[float] | None:
@@ -555,8 +512,8 @@ def show(path: Path) -> None:
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for (network, workers, way, *settings), runs in found.items():
         dense = found.get((network, workers, "torch-ddp", 1.0, "plain", 0))
-        right, half = mean_and_half([one["curve"][-1][4] for one in runs])
-        row = [network, workers, f"`{way}`", *settings, f"{right:.1%} +- {half:.1%}"]
+        row = [network, workers, f"`{way}`", *settings]
+        row.append(with_interval([one["curve"][-1][4] for one in runs]))
         after = []
         if dense:
             goal = 0.9 * statistics.fmean(one["curve"][-1][4] for one in dense)

@@ -52,7 +52,7 @@ def vgg() -> Job:
     return _pictures(nn.Sequential(*layers), batch=8)
 
 
-class _Block(nn.Module):
+class Block(nn.Module):
     def __init__(self, channels: int, width: int, stride: int) -> None:
         super().__init__()
         self.convolutions = nn.Sequential(
@@ -78,7 +78,7 @@ def resnet() -> Job:
     layers: list[nn.Module] = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
     channels = 64
     for width, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
-        layers += [_Block(channels, width, stride), _Block(width, width, 1)]
+        layers += [Block(channels, width, stride), Block(width, width, 1)]
         channels = width
     layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10)]
     return _pictures(nn.Sequential(*layers), batch=4)
@@ -107,7 +107,7 @@ def _letters(module: nn.Module, batch: int, length: int, lr: float) -> Job:
     return module, torch.optim.SGD(module.parameters(), lr=lr, momentum=0.9), step
 
 
-class _Lstm(nn.Module):
+class Lstm(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(128, width)
@@ -121,10 +121,10 @@ class _Lstm(nn.Module):
 def lstm() -> Job:
     """Two layers of 650 that foretell letters: 6.9 million parameters in 11 tensors."""
     torch.manual_seed(0)
-    return _letters(_Lstm(650), batch=8, length=24, lr=0.1)
+    return _letters(Lstm(650), batch=8, length=24, lr=0.1)
 
 
-class _Transformer(nn.Module):
+class Transformer(nn.Module):
     def __init__(self, width: int, layers: int, length: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(128, width)
@@ -144,4 +144,4 @@ class _Transformer(nn.Module):
 def transformer() -> Job:
     """Four layers of 384 that foretell letters: 7.2 million parameters in 52 tensors."""
     torch.manual_seed(0)
-    return _letters(_Transformer(384, 4, 64), batch=4, length=64, lr=0.01)
+    return _letters(Transformer(384, 4, 64), batch=4, length=64, lr=0.01)
