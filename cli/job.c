@@ -61,18 +61,24 @@ static void give_up(void *context, double seconds) {
                   "gradweave: rank %d on %s: expected all ranks of the job to begin within %g s\n",
                   gw_mpi_job_rank(), host, seconds);
     (void)fflush(stderr);
+    gw_mpi_say_ends();
     _exit(GW_FAILED);
 }
 
 /* Processes may need longer to be there than ranks need to answer. */
 static const double shortest_start_s = 10;
 
+static double start_s(const struct gw_job_options *options) {
+    return fmax(options->timeout_s, shortest_start_s);
+}
+
 /* Until ranks watch each other. */
 static enum gw_status begin(const struct gw_job_options *options,
                             struct gw_communicator *communicator, struct gw_watch **watch,
                             struct gw_error *error) {
     struct gw_alarm *alarm = NULL;
-    GW_TRY(gw_alarm_open(fmax(options->timeout_s, shortest_start_s), give_up, NULL, &alarm, error));
+    gw_mpi_say_begun();
+    GW_TRY(gw_alarm_open(start_s(options), give_up, NULL, &alarm, error));
     enum gw_status status = gw_communicator_open_mpi(communicator, error);
     if (status != GW_OK) {
         *communicator = (struct gw_communicator){0};
@@ -117,8 +123,10 @@ int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *b
         return run_rank(options, body, context);
     }
     struct gw_error error = {0};
-    struct gw_launch launch = {
-        .ranks = (int)options->nodes, .hostfile = options->hostfile, .arguments = argv};
+    struct gw_launch launch = {.ranks = (int)options->nodes,
+                               .hostfile = options->hostfile,
+                               .arguments = argv,
+                               .start_s = start_s(options)};
     int exit_status = GW_OK;
     enum gw_status status = gw_answer_open(&launch.answer, &error);
     status = status == GW_OK ? gw_launch_mpi(&launch, &exit_status, &error) : status;

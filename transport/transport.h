@@ -220,6 +220,14 @@ int gw_mpi_job_rank(void);
  */
 int gw_mpi_exit_status(int status);
 
+/*
+ * What a rank does first, and before it ends the job by itself: tells gw_launch_mpi, if that
+ * started it, so that neither is waited for without end. A rank that has begun ends with the
+ * process that started it.
+ */
+void gw_mpi_say_begun(void);
+void gw_mpi_say_ends(void);
+
 /* "Open MPI 4.1.4", or NULL in a build without MPI. */
 const char *gw_mpi_version(void);
 
@@ -232,12 +240,14 @@ struct gw_launch {
     const char *hostfile;   /* NULL: on the hosts of the Slurm allocation, or on this one */
     char *const *arguments; /* the program's, without its name, ended by NULL */
     int answer;             /* the descriptor that what it prints on stdout goes to */
+    double start_s;         /* until rank 0 has begun */
 };
 
 /*
  * Starts the job under mpirun, waits for it and returns the exit status it ended with: 0 to 3 if
- * its ranks agreed on one. Fails if it could not be started, if a rank died, which it names with
- * its host, or if it was interrupted.
+ * its ranks agreed on one. Fails if it could not be started, which may take start_s, if a rank
+ * died, which it names with its host, or if it was interrupted. A job that was to end, and that
+ * mpirun has not ended within ten seconds, as hosts cannot be reached, is left.
  */
 enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
                              struct gw_error *error);

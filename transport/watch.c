@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 enum { MOST_ADDRESSES = 8, NUDGE_MS = 250 };
 static const double question_s = 1;
+static const time_t first_answer_s = 2;
 
 /* ---- before ranks know each other ------------------------------------------------------------ */
 
@@ -150,6 +152,7 @@ struct gw_watch {
     double timeout_s;
     gw_lost *lost;
     void *context;
+    sem_t first_answer;
 };
 
 static void send_to(const struct gw_watch *watch, uint32_t address, bool answers) {
@@ -210,6 +213,9 @@ static void *watch_next(void *context) {
             asked_s = now_s;
         }
         if (poll(&ready, 1, NUDGE_MS) > 0 && take(watch)) {
+            if (!has_answered) {
+                (void)sem_post(&watch->first_answer);
+            }
             has_answered = true;
             heard_s = gw_clock_now_s();
         }
@@ -248,6 +254,21 @@ static enum gw_status find_places(struct gw_communicator *communicator, struct g
     return status;
 }
 
+static void free_watch(struct gw_watch *watch) {
+    (void)sem_destroy(&watch->first_answer);
+    (void)close(watch->handle);
+    free(watch);
+}
+
+/* Until the next rank has answered, or never will: from then on it is missed if it does not. */
+static void wait_for_answer(struct gw_watch *watch) {
+    struct timespec end;
+    (void)clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += first_answer_s;
+    while (sem_timedwait(&watch->first_answer, &end) != 0 && errno == EINTR) {
+    }
+}
+
 enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeout_s, gw_lost *lost,
                              void *context, struct gw_watch **out, struct gw_error *error) {
     *out = NULL;
@@ -266,11 +287,15 @@ enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeou
     watch->timeout_s = timeout_s;
     watch->lost = lost;
     watch->context = context;
+    (void)sem_init(&watch->first_answer, 0, 0);
     status = find_places(communicator, watch, error);
     int failed = status == GW_OK ? pthread_create(&watch->thread, NULL, watch_next, watch) : 0;
     bool started = status == GW_OK && failed == 0;
     if (failed != 0) {
         status = gw_fail(error, GW_FAILED, "watching ranks: %s", strerror(failed));
+    }
+    if (started) {
+        wait_for_answer(watch);
     }
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
@@ -278,8 +303,7 @@ enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeou
     } else if (started) {
         gw_watch_close(watch);
     } else {
-        (void)close(watch->handle);
-        free(watch);
+        free_watch(watch);
     }
     return status;
 }
@@ -290,6 +314,5 @@ void gw_watch_close(struct gw_watch *watch) {
     }
     atomic_store(&watch->ends, true);
     (void)pthread_join(watch->thread, NULL);
-    (void)close(watch->handle);
-    free(watch);
+    free_watch(watch);
 }

@@ -31,7 +31,8 @@ struct gw_watch;
 
 /*
  * Collective. `lost` is called once the next rank has not answered for timeout_s, if it ever has:
- * where a firewall swallows datagrams nobody is watched. A job of one rank has none (*out is NULL).
+ * where a firewall swallows datagrams nobody is watched. Two seconds are waited for first answers.
+ * A job of one rank has none (*out is NULL).
  */
 enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeout_s, gw_lost *lost,
                              void *context, struct gw_watch **out, struct gw_error *error);

@@ -78,6 +78,30 @@ TEST(mpirun_is_quoted) {
         "node-c\n");
 }
 
+/* Such as one that waits for ssh, or for the daemon of a host whose link was cut. */
+TEST(mpirun_is_not_waited_for_without_end) {
+    need_mpi();
+    static const char *const said[] = {
+        "gradweave: mpirun: expected that it starts the job's ranks within 10 s (--timeout), and "
+        "that ssh gets to all hosts without a password\n",
+        "rank 1 is lost\n"
+        "gradweave: the MPI job failed, and mpirun did not end it within 10 s: expected hosts that "
+        "can be reached; ranks may be left there\n"};
+    struct running jobs[2];
+    fake_mpirun(*state, "#!/bin/sh\n"
+                        "[ \"$2\" = 2 ] || printf '\\006rank 1 is lost\\n\\030' >&2\n"
+                        "sleep 1000\n");
+    jobs[0] = start(*state, FAKE "gradweave " VALIDATE " --nodes 2 --timeout 2");
+    jobs[1] = start(*state, FAKE "gradweave " VALIDATE " --nodes 3 --timeout 2");
+    for (size_t i = 0; i < 2; i++) {
+        struct answer answer = finish(&jobs[i], 30);
+        assert_int_equal(answer.status, 3);
+        assert_string_equal(answer.out, "");
+        assert_string_equal(answer.err, said[i]);
+    }
+    assert_int_equal(unlink(path_in(*state, "mpirun")), 0);
+}
+
 /* Processes that were started together and cannot find each other: one of them says so. */
 TEST(strangers_are_no_job) {
     need_mpi();

@@ -5,24 +5,35 @@
 #include "tests/test.h"
 #include "transport/mpi/launch.h"
 
+#define BEGIN "\x06"
+#define ENDS "\x18"
 #define LINE "--------------------------------------------------------------------------\n"
 
 /* ---- what mpirun says ---------------------------------------------------------------------- */
 
-/* Pieces of a stderr: what ranks write goes through, what stands between two lines is kept. */
+/*
+ * Pieces of a stderr: what ranks write goes through, what stands between two lines is kept, and
+ * signs are taken out of both.
+ */
 static const struct {
     const char *text;
-    bool kept;
+    const char *passed, *kept;
 } pieces[] = {
-    {"gradweave: rank 0: no such file\n", false},
-    {"\rcalibrate [####........] 40%", false},
-    {"- a list\n-- of dashes\n----------\n", false},
+    {"gradweave: rank 0: no such file\n", "gradweave: rank 0: no such file\n", ""},
+    {"\rcalibrate [####........] 40%", "\rcalibrate [####........] 40%", ""},
+    {"- a list\n-- of dashes\n----------\n", "- a list\n-- of dashes\n----------\n", ""},
     {"-----------------------------------------------------------------------------------"
      " and more\n",
-     false},
-    {LINE "mpirun noticed - well - something.\n" LINE, true},
-    {LINE LINE, true},
-    {LINE "  1 -- one\n  2 -- two\n\n-----\n" LINE, true},
+     "-----------------------------------------------------------------------------------"
+     " and more\n",
+     ""},
+    {LINE "mpirun noticed - well - something.\n" LINE, "",
+     LINE "mpirun noticed - well - something.\n" LINE},
+    {LINE LINE, "", LINE LINE},
+    {LINE "  1 -- one\n  2 -- two\n\n-----\n" LINE, "",
+     LINE "  1 -- one\n  2 -- two\n\n-----\n" LINE},
+    {BEGIN, "", ""},
+    {ENDS LINE "MPI_" ENDS "ABORT was invoked\n" LINE, "", LINE "MPI_ABORT was invoked\n" LINE},
 };
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
@@ -47,10 +58,15 @@ TEST(ranks_are_heard_and_mpirun_is_kept) {
         char got[8192] = "";
         FILE *out = tmpfile();
         struct gw_launch_report report = {.pipe = -1};
+        bool begun = false;
+        bool ends = false;
         for (uint64_t i = gw_random_below(random, 20); i > 0; i--) {
             size_t p = gw_random_below(random, PIECES);
             strcat(all, pieces[p].text);
-            strcat(pieces[p].kept ? kept : passed, pieces[p].text);
+            strcat(passed, pieces[p].passed);
+            strcat(kept, pieces[p].kept);
+            begun = begun || strstr(pieces[p].text, BEGIN) != NULL;
+            ends = ends || strstr(pieces[p].text, ENDS) != NULL;
         }
         strcat(all, "\n"); /* what may be a line is held back until it ends */
         strcat(passed, "\n");
@@ -60,6 +76,8 @@ TEST(ranks_are_heard_and_mpirun_is_kept) {
         (void)fclose(out);
         assert_string_equal(got, passed);
         assert_string_equal(report.text, kept);
+        assert_int_equal(report.begun, begun);
+        assert_int_equal(report.ends, ends);
     }
     gw_random_close(random);
 }

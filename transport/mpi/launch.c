@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,7 +15,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "core/clock.h"
 
 enum {
     MAXIMUM_OPTIONS = 24,
@@ -80,8 +84,32 @@ enum gw_status gw_mpi_check_launcher(struct gw_error *error) {
                          slurm_tasks());
 }
 
+static bool is_launched(void) {
+    return getenv("GRADWEAVE_LAUNCHED") != NULL;
+}
+
 int gw_mpi_exit_status(int status) {
-    return status != 0 && getenv("GRADWEAVE_LAUNCHED") != NULL ? GW_FIRST_STATUS + status : status;
+    return status != 0 && is_launched() ? GW_FIRST_STATUS + status : status;
+}
+
+static void say(enum gw_sign sign) {
+    const char byte = (char)sign;
+    if (is_launched()) {
+        (void)!write(STDERR_FILENO, &byte, 1);
+    }
+}
+
+void gw_mpi_say_begun(void) {
+    if (is_launched()) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    }
+    if (gw_mpi_job_rank() == 0) {
+        say(GW_RANKS_BEGIN);
+    }
+}
+
+void gw_mpi_say_ends(void) {
+    say(GW_JOB_ENDS);
 }
 
 /* ---- what mpirun says ---------------------------------------------------------------------- */
@@ -135,9 +163,11 @@ void gw_launch_report_take(struct gw_launch_report *report, const char *bytes, s
                            int out) {
     size_t first = 0; /* of what is not yet dealt with */
     for (size_t i = 0; i < count; i++) {
-        if (bytes[i] == '-') {
+        if (bytes[i] == '-' || bytes[i] == GW_RANKS_BEGIN || bytes[i] == GW_JOB_ENDS) {
             keep_or_pass_on(report, bytes + first, i - first, out);
-            report->dashes++;
+            report->dashes += bytes[i] == '-';
+            report->begun = report->begun || bytes[i] == GW_RANKS_BEGIN;
+            report->ends = report->ends || bytes[i] == GW_JOB_ENDS;
             first = i + 1;
         } else if (report->dashes > 0 && ends_line(report, bytes[i], out)) {
             first = i + 1;
@@ -308,41 +338,98 @@ static size_t put_options(const struct gw_launch *launch, const char *ranks, cha
 
 /* ---- the end of a job ---------------------------------------------------------------------- */
 
+static const double end_s = 10; /* that mpirun may take */
+
 static volatile sig_atomic_t interrupted;
 
 static void note_interrupt(int number) {
     interrupted = number;
 }
 
+/* A job that is waited for. */
+struct wait {
+    pid_t child; /* mpirun */
+    struct gw_launch_report report;
+    double start_s;  /* the most until a rank begins */
+    double latest_s; /* when the next thing has to have happened; infinite while ranks work */
+    bool is_ending;
+};
+
+/* When a rank has to have begun, and mpirun to have ended what is to end. */
+static void set_latest(struct wait *wait) {
+    const struct gw_launch_report *report = &wait->report;
+    bool ends = interrupted || report->ends;
+    if (interrupted && !wait->is_ending) {
+        (void)kill(wait->child, SIGTERM);
+    }
+    if (ends && !wait->is_ending) {
+        wait->latest_s = gw_clock_now_s() + end_s;
+        wait->is_ending = true;
+    } else if (report->begun && !ends) {
+        wait->latest_s = INFINITY;
+    }
+}
+
+/* Until mpirun or a rank says something, a signal comes, or it is too late. */
+static void wait_for_news(struct wait *wait, const sigset_t *unblocked) {
+    double left_s = fmax(wait->latest_s - gw_clock_now_s(), 0);
+    struct timespec left = {0};
+    struct pollfd pipe = {.fd = wait->report.pipe, .events = POLLIN};
+    if (isfinite(left_s)) {
+        left.tv_sec = (time_t)left_s;
+        left.tv_nsec = (long)(1e9 * (left_s - floor(left_s)));
+    }
+    (void)ppoll(&pipe, 1, isfinite(left_s) ? &left : NULL, unblocked);
+    gw_launch_report_read(&wait->report);
+}
+
+/* Its ranks on this host end with it, those elsewhere as soon as their daemons miss it. */
+static enum gw_status leave(const struct wait *wait, struct gw_error *error) {
+    (void)kill(-wait->child, SIGKILL);
+    (void)waitpid(wait->child, NULL, 0);
+    if (interrupted) {
+        return gw_fail(error, GW_FAILED,
+                       "the MPI job was interrupted, but mpirun did not end within %g s: expected "
+                       "hosts that can be reached; ranks may be left there",
+                       end_s);
+    }
+    if (wait->is_ending) {
+        return gw_fail(error, GW_FAILED,
+                       "the MPI job failed, and mpirun did not end it within %g s: expected hosts "
+                       "that can be reached; ranks may be left there",
+                       end_s);
+    }
+    return gw_fail(error, GW_FAILED,
+                   "mpirun: expected that it starts the job's ranks within %g s (--timeout), and "
+                   "that ssh gets to all hosts without a password",
+                   wait->start_s);
+}
+
 /*
  * mpirun is in a process group of its own and so gets one signal, from here, whether Ctrl-C or a
  * kill interrupted this process. A second one would make it leave its ranks behind, at work.
  */
-static enum gw_status wait_for(pid_t child, struct gw_launch_report *report,
-                               const sigset_t *unblocked, int *exit_status,
+static enum gw_status wait_for(struct wait *wait, const sigset_t *unblocked, int *exit_status,
                                struct gw_error *error) {
     int wait_status = 0;
     pid_t ended = 0;
-    bool passed_on = false;
-    while ((ended = waitpid(child, &wait_status, WNOHANG)) == 0) {
-        if (interrupted && !passed_on) {
-            (void)kill(child, SIGTERM);
-            passed_on = true;
+    while ((ended = waitpid(wait->child, &wait_status, WNOHANG)) == 0) {
+        set_latest(wait);
+        if (gw_clock_now_s() > wait->latest_s) {
+            return leave(wait, error);
         }
-        struct pollfd pipe = {.fd = report->pipe, .events = POLLIN};
-        (void)ppoll(&pipe, 1, NULL, unblocked);
-        gw_launch_report_read(report);
+        wait_for_news(wait, unblocked);
     }
     if (ended < 0) {
         return gw_fail(error, GW_FAILED, "mpirun: cannot be waited for: %s", strerror(errno));
     }
-    gw_launch_report_read(report);
+    gw_launch_report_read(&wait->report);
     bool done = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0;
     if (interrupted && !done) {
         return gw_fail(error, GW_FAILED, "the MPI job was interrupted");
     }
     if (WIFEXITED(wait_status)) {
-        return gw_launch_report_end(report, WEXITSTATUS(wait_status), exit_status, error);
+        return gw_launch_report_end(&wait->report, WEXITSTATUS(wait_status), exit_status, error);
     }
     return gw_fail(error, GW_FAILED, "the MPI job failed: mpirun was killed by signal %s",
                    strsignal(WTERMSIG(wait_status)));
@@ -396,23 +483,25 @@ static pid_t start(const char *const *command, int out, int err, const struct si
 }
 
 /* From its start to its end. */
-static enum gw_status run(const char *const *command, int answer, int *exit_status,
-                          struct gw_error *error) {
+static enum gw_status run(const char *const *command, const struct gw_launch *launch,
+                          int *exit_status, struct gw_error *error) {
     struct signals before;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
         return gw_fail(error, GW_FAILED, "mpirun: cannot be listened to: %s", strerror(errno));
     }
-    struct gw_launch_report report = {.pipe = ends[0]};
+    struct wait wait = {.report = {.pipe = ends[0]},
+                        .start_s = launch->start_s,
+                        .latest_s = gw_clock_now_s() + launch->start_s};
     take_signals(&before);
-    pid_t child = start(command, answer, ends[1], &before);
+    wait.child = start(command, launch->answer, ends[1], &before);
     (void)close(ends[1]);
     enum gw_status status =
-        child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))
-                  : wait_for(child, &report, &before.mask, exit_status, error);
+        wait.child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))
+                       : wait_for(&wait, &before.mask, exit_status, error);
     give_back_signals(&before);
-    if (report.pipe >= 0) {
-        (void)close(report.pipe);
+    if (wait.report.pipe >= 0) {
+        (void)close(wait.report.pipe);
     }
     return status;
 }
@@ -445,7 +534,7 @@ enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
     memcpy(command, options, option_count * sizeof *command);
     command[option_count] = program;
     memcpy(command + option_count + 1, launch->arguments, argument_count * sizeof *command);
-    enum gw_status status = run(command, launch->answer, exit_status, error);
+    enum gw_status status = run(command, launch, exit_status, error);
     free(command);
     return status;
 }

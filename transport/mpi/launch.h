@@ -15,14 +15,18 @@ enum {
     GW_REPORT_SIZE = 8192  /* of what mpirun itself says; more is cut */
 };
 
+/* What ranks of a launched job write to stderr, a byte each, for gw_launch_mpi alone. */
+enum gw_sign { GW_RANKS_BEGIN = 0x06, GW_JOB_ENDS = 0x18 };
+
 /*
- * mpirun's stderr carries what the ranks write, which goes on to this process's at once, and what
- * mpirun has to say itself, between two lines of dashes, which is kept.
+ * mpirun's stderr carries what the ranks write, which goes on to this process's at once but for
+ * their signs, and what mpirun has to say itself, between two lines of dashes, which is kept.
  */
 struct gw_launch_report {
-    int pipe;      /* not to be waited for; -1 after its end */
-    size_t dashes; /* read last, and not yet dealt with */
-    bool inside;   /* between two lines */
+    int pipe;         /* not to be waited for; -1 after its end */
+    bool begun, ends; /* the signs that came */
+    size_t dashes;    /* read last, and not yet dealt with */
+    bool inside;      /* between two lines */
     size_t length;
     char text[GW_REPORT_SIZE]; /* of mpirun, ended by 0 */
 };
