@@ -134,8 +134,8 @@ const struct gw_option gw_network_table[] = {
      .offset = offsetof(struct gw_network_options, choices),
      .table = gw_choices_table},
     {"loggp", 0, "PARAMETERS", GW_TEXT, offsetof(struct gw_network_options, loggp),
-     .help = "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's; O and G per byte, S for "
-             "GOAL only"},
+     .help = "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's, what is not given 0; O "
+             "and G per byte, S for GOAL only"},
     {"workers-per-node", 0, "N", GW_COUNT, offsetof(struct gw_network_options, workers_per_node),
      .help = "Instead of the cluster's"},
     {"nodes-per-switch", 0, "N", GW_COUNT, offsetof(struct gw_network_options, nodes_per_switch),

@@ -305,7 +305,8 @@ static enum gw_status check_times(const struct gw_simulator *simulator, struct g
 }
 
 enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, const char *path,
-                                        char loggp[GW_EXPORT_LOGGP_SIZE], struct gw_error *error) {
+                                        char loggp[GW_EXPORT_LOGGP_SIZE], struct gw_result *notes,
+                                        struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
     struct gw_arena arena = {0};
     struct gw_exchanges exchanges = {0};
@@ -320,6 +321,11 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
         .awaited = gw_arena_zeros(&arena, schedule->dependency_count + 1, sizeof *export.awaited)};
     enum gw_status status = gw_arena_check(&arena, "exporting a schedule", error);
     status = status == GW_OK ? gw_exchanges_open(&exchanges, simulator, &arena, error) : status;
+    if (status == GW_OK && !exchanges.symmetric) {
+        gw_result_note(notes, "not all ranks are alike: a processor of LogGOPS's that receives a "
+                              "message does not send meanwhile, so this may take longer than by "
+                              "--network messages");
+    }
     status = status == GW_OK ? write_file(&export, path, loggp, error) : status;
     gw_arena_free(&arena);
     return status;

@@ -93,11 +93,13 @@ enum gw_status gw_simulator_run(const struct gw_simulator *simulator, size_t ite
  * processor 0, messages on processor 1, an exchange's number as their tag. Without noise. Where one
  * processor waits for the other, a byte from the rank to itself carries the time over. `loggp` are
  * the parameters that it is for, between nodes, which the file names as well: under them it takes
- * what messages take, where all ranks are alike. The simulator's level is that of messages.
+ * what messages take, where all ranks are alike; where they are not, `notes` gets one. The
+ * simulator's level is that of messages.
  */
 enum { GW_EXPORT_LOGGP_SIZE = 128 };
 enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, const char *path,
-                                        char loggp[GW_EXPORT_LOGGP_SIZE], struct gw_error *error);
+                                        char loggp[GW_EXPORT_LOGGP_SIZE], struct gw_result *notes,
+                                        struct gw_error *error);
 
 void gw_simulator_close(struct gw_simulator *simulator);
 

@@ -66,7 +66,8 @@ static enum gw_status export_schedule(struct gw_goal_export *export,
     GW_TRY(gw_simulator_open(&simulator, schedule, &question->cluster, &simulation, &export->notes,
                              error));
     note_nodes(question, &export->notes);
-    enum gw_status status = gw_simulator_export_goal(simulator, export->path, export->loggp, error);
+    enum gw_status status =
+        gw_simulator_export_goal(simulator, export->path, export->loggp, &export->notes, error);
     gw_simulator_close(simulator);
     return status;
 }

@@ -193,8 +193,9 @@ static double finish_ns(const struct scene *scene, const char *path) {
     struct gw_goal goal = {0};
     const struct gw_loggops parameters = {.L = 10000, .G = 1, .S = UINT64_MAX};
     struct gw_goal_result result;
+    struct gw_result notes = {0};
     uint64_t last = 0;
-    assert_int_equal(gw_simulator_export_goal(simulator, path, loggp, &error), GW_OK);
+    assert_int_equal(gw_simulator_export_goal(simulator, path, loggp, &notes, &error), GW_OK);
     assert_int_equal(gw_goal_read(path, &goal, &error), GW_OK);
     assert_int_equal(gw_goal_run(&goal, &parameters, NULL, &result, &error), GW_OK);
     for (uint32_t rank = 0; rank < goal.rank_count; rank++) {

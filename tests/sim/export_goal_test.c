@@ -72,14 +72,19 @@ static struct gw_simulator *open_scene(const struct scene *scene) {
 
 static char loggp[GW_EXPORT_LOGGP_SIZE];
 
+/* Whether it was noted that not all ranks are alike. */
+static bool noted;
+
 static struct gw_goal export(struct scene *scene, const char *path) {
+    struct gw_result notes = {0};
     struct gw_simulator *simulator = open_scene(scene);
     struct gw_error error = {0};
     struct gw_goal goal = {0};
-    if (gw_simulator_export_goal(simulator, path, loggp, &error) != GW_OK ||
+    if (gw_simulator_export_goal(simulator, path, loggp, &notes, &error) != GW_OK ||
         gw_goal_read(path, &goal, &error) != GW_OK) {
         fail_msg("%s", error.message);
     }
+    noted = notes.note_count > 0;
     gw_simulator_close(simulator);
     return goal;
 }
@@ -131,6 +136,7 @@ static void check_scene(const char *folder, const struct gw_collective *collecti
     make_scene(&scene, collective, workers, bytes);
     struct gw_goal goal = export(&scene, path_in(folder, "f.goal"));
     assert_int_equal(goal.rank_count, gw_collective_ranks(collective, workers));
+    assert_int_equal(noted, !gw_collective_symmetric(collective, workers));
     count(&goal, &receive_ns, &byte_ns);
     double loggops = loggops_ns(&goal);
     double messages = messages_ns(&scene);
@@ -179,8 +185,9 @@ TEST_IN_FOLDER(refuses_times_that_do_not_fit) {
     make_scene(&scene, gw_collectives[0], 2, 40);
     scene.schedule.operations[0].duration_s = 4.7e9; /* 2^62 ns are 4.61e9 s */
     struct gw_simulator *simulator = open_scene(&scene);
-    assert_int_equal(gw_simulator_export_goal(simulator, path_in(*state, "f.goal"), loggp, &error),
-                     GW_BAD_INPUT);
+    assert_int_equal(
+        gw_simulator_export_goal(simulator, path_in(*state, "f.goal"), loggp, NULL, &error),
+        GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "expected operations of at most 2^62 ns"));
     assert_int_equal(count_entries(*state), 0);
     gw_simulator_close(simulator);
