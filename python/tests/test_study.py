@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -90,3 +92,9 @@ def test_what_makes_no_sense_is_refused(files, tmp_path):
         gradweave.compare(tmp_path / "nowhere.json", files[1])
     with pytest.raises(gradweave.BadInput, match="density"):
         gradweave.plan(*files, algorithm="omgs", density=2)
+
+
+def test_without_pytorch_its_part_says_what_it_needs():
+    code = "import sys; sys.modules['torch'] = None; import gradweave.torch"
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert asked.stderr.endswith("\nImportError: gradweave.torch needs PyTorch: pip install torch\n")

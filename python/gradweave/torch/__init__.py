@@ -12,6 +12,11 @@
 Parameters are 32-bit floats, all on the CPU or on one GPU of their rank; others are refused.
 """
 
+try:
+    import torch  # noqa: F401
+except ModuleNotFoundError:
+    raise ImportError("gradweave.torch needs PyTorch: pip install torch") from None
+
 from gradweave._library import BadInput, algorithms
 from gradweave.study import Plan, compare, plan, predict
 from gradweave.torch.calibrate import calibrate
